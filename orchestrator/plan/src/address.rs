@@ -9,7 +9,7 @@
 //! | dc | number | who |
 //! |---|---|---|
 //! | 0 | 0… | ends of inter-DC links, two by two (/31) |
-//! | 1… | 1–1535 | hosts |
+//! | 1… | 1–1535 | hosts, then their further addresses |
 //! | 1… | 1536–1791 | loopbacks of the DCI switch, the spines, the leaves |
 //! | 1… | 1792–4095 | ends of links inside the DC |
 //!
@@ -30,8 +30,11 @@ pub const MAX_DCS: u32 = 255;
 /// Inter-DC links a lab can address.
 pub const MAX_INTER_DC_LINKS: u32 = NUMBERS / 2;
 
-/// Hosts a datacenter can address.
+/// Hosts a datacenter can address, with their further addresses.
 pub const MAX_HOSTS: u32 = FIRST_LOOPBACK - 1;
+
+/// Addresses of a host: an rxe device finds each by the index of a GID, which has eight bits.
+pub const MAX_HOST_ADDRS: u8 = 64;
 
 /// Spines, and leaves, a datacenter can address.
 pub const MAX_TIER: u32 = 127;
@@ -170,7 +173,7 @@ pub enum HostRule {
     In,
     /// Packets of sockets bound to the host's NIC.
     Out,
-    /// Packets from the host's address.
+    /// Packets from one of the host's addresses.
     From,
 }
 

@@ -26,6 +26,7 @@
 //! - `paths`, `routes`: next hops and their attributes; kernel routes
 //! - `schedule`, `demand`, `workload`, `drafts`, `sample`: flows, sampled or listed
 //! - `networks`: rates and delays in force between faults, which ideal FCTs follow
+//! - `connection`, `source_addrs`: five-tuples of flows, and the addresses that they need
 //! - `load`: the rate that workloads ask for, and the rate that flows offer
 //! - `auto_scale`, `scale`, `paper_units`: similitude, pinned or picked for the [`Capacity`] of a place
 //! - `round_trip`, `policy`, `faults`, `path_costs`: parts that depend on the emulated network
@@ -61,6 +62,7 @@ pub mod account;
 pub mod address;
 mod auto_scale;
 mod capacity;
+mod connection;
 mod demand;
 mod drafts;
 pub mod error;
@@ -90,7 +92,7 @@ mod sample;
 mod sampled_rates;
 mod scale;
 mod schedule;
-mod source_port;
+mod source_addrs;
 pub mod standalone;
 mod table;
 pub mod timer_wheel;
@@ -103,6 +105,7 @@ mod workload;
 pub use lab_units::{Engine, LinkChange, Place, Semantics};
 
 pub use capacity::{Capacity, MeasuredLoad};
+pub use connection::{Connection, connections};
 pub use error::PlanError;
 pub use estimate::{PlaceEstimate, estimate_at};
 pub use explain::{Explained, Explanation, Question, QueueState, explain, render_explanation};
@@ -113,7 +116,6 @@ pub use paper_units::PaperUnits;
 pub use resolve::{PlanOptions, resolve};
 pub use sample::generator;
 pub use sampled_rates::SampledRates;
-pub use source_port::{flow_labels, source_ports};
 pub use table::render_table;
 pub use transport::{CcPlan, HostProfile, TransportPlan, WindowPlan};
 pub use wires::Wires;

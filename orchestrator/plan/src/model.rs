@@ -160,10 +160,20 @@ pub struct Node {
     pub dc: DcId,
     /// A host's NIC address, any other node's loopback address.
     pub addr: Ipv4Addr,
+    /// Further addresses of a host's NIC, for flows whose five-tuple would else be an earlier flow's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further_addrs: Vec<Ipv4Addr>,
     /// Its ports, in the order of their links.
     pub ports: Vec<PortId>,
     /// Kernel routes: every destination outside the node, with all equal-hop next hops.
     pub routes: Vec<Route>,
+}
+
+impl Node {
+    /// Returns all addresses: the node's own, then a host's further ones.
+    pub fn addrs(&self) -> impl Iterator<Item = Ipv4Addr> {
+        std::iter::once(self.addr).chain(self.further_addrs.iter().copied())
+    }
 }
 
 /// A kernel route of a node.

@@ -1,7 +1,7 @@
 //! Resolution of a scenario into a plan, from top to bottom.
 
 use lab_scenario::{Files, ScaleSpec, Scenario};
-use lab_units::{Engine, Ratio};
+use lab_units::{Engine, Ratio, Semantics};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     round_trip::{self, RoundTrips},
     routes,
     schedule::{self, FlowInputs},
-    topology, transport,
+    source_addrs, topology, transport,
     warnings::{self, Inspection},
 };
 
@@ -108,6 +108,9 @@ pub fn resolve(
         },
         &mut Networks::new(&network, &changes),
     )?;
+    if scenario.transport.semantics == Semantics::Paper {
+        source_addrs::add(&mut network, options.slot, scenario.generator.tool, &flows)?;
+    }
     let load = LoadPlan {
         ideal_concurrency: load::ideal_concurrency(&flows),
         ..load

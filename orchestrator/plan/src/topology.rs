@@ -98,6 +98,7 @@ impl<'a> Builder<'a> {
             role: position.role,
             dc: position.dc,
             addr: position.addr(self.slot),
+            further_addrs: Vec::new(),
             ports: Vec::new(),
             routes: Vec::new(),
         });

@@ -52,6 +52,9 @@ pub struct PolicyEvidence {
     /// Failover after each cut of links, by time.
     #[serde(default)]
     pub failovers: Vec<Failover>,
+    /// Finished flows without a decision of the switch that decides for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub undecided: u64,
 }
 
 /// Flows under way at once, and the links that they filled.
@@ -521,6 +524,10 @@ impl HashCounts {
     }
 }
 
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 fn ratio(part: u64, whole: u64) -> f64 {
     #[expect(
         clippy::cast_precision_loss,
@@ -654,6 +661,7 @@ mod tests {
                 overdue_ns: Nanos::new(13_400),
             }),
             failovers: Vec::new(),
+            undecided: 0,
         };
         let warnings = |samples, stale| {
             let evidence = Evidence {
@@ -689,6 +697,7 @@ mod tests {
                 mechanism: Mechanism::Unknown { decisions: 9 },
                 sampling: None,
                 failovers: vec![cut.clone()],
+                undecided: 0,
             }],
             ..Evidence::default()
         };
@@ -717,6 +726,7 @@ mod tests {
             mechanism,
             sampling: None,
             failovers: Vec::new(),
+            undecided: 0,
         };
         let mut idle = policy("idle", Mechanism::Unknown { decisions: 9 });
         idle.met.busiest = Some(BusyLink {

@@ -1,6 +1,6 @@
 //! Rows of a recorded simulation.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::{
@@ -152,6 +152,53 @@ fn rates_of_queue_pairs_are_recorded_under_dcqcn_alone() {
     assert!(
         last.alpha < cut.alpha && last.target_bps >= last.rate_bps,
         "{last:?}"
+    );
+}
+
+/// dc1 and dc4 have two next hops and decide for the three flows that start there.
+#[test]
+fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = plan(DIAMOND, false);
+    run(folder.path(), &plan, &RunOptions::default());
+    let undecided = || {
+        let evidence = lab_recorder::evidence(&plan, folder.path()).expect("readable");
+        let policies = evidence.policies.into_iter();
+        policies.map(|policy| policy.undecided).collect::<Vec<_>>()
+    };
+    assert_eq!(undecided(), [0, 0]);
+    let path = folder.path().join("decisions.csv");
+    let text = fs::read_to_string(&path).expect("readable");
+    let is_of_dc1_for_lcmp = |line: &str| line.contains("lcmp") && line.contains(",dc1,");
+    let kept = text.lines().filter(|line| !is_of_dc1_for_lcmp(line));
+    let kept: Vec<&str> = kept.collect();
+    fs::write(&path, kept.join("\n") + "\n").expect("writable");
+    assert_eq!(undecided(), [0, 2], "the third starts at dc4");
+}
+
+/// There are 16,383 flow labels: two more flows between two hosts would have the tuples of the first two, and
+/// find their entries. Each has a decision of its own instead.
+#[test]
+fn more_flows_between_two_hosts_than_ports_are_each_decided() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // A scenario has at most a mebibyte.
+    let flow = |n: u32| format!("    - {{from: dc1/h1, to: dc4/h1, size: 100 B, start: {n} us}}\n");
+    let flows: String = (0..16_385).map(flow).collect();
+    let (topology, _) = DIAMOND.split_once("traffic:").expect("its traffic");
+    let text = format!(
+        "{topology}traffic:\n  - flows:\n{flows}policies: [ecmp]\ngenerator: {{ tool: verbs }}\n"
+    );
+    let plan = plan(&text, false);
+    run(folder.path(), &plan, &RunOptions::default());
+    let decisions: Vec<DecisionRow> = rows(folder.path());
+    let of_data = decisions.iter().filter(|row| row.switch == "dc1");
+    let tuples: BTreeSet<_> = of_data.map(|row| (row.src, row.dst, row.sport)).collect();
+    assert_eq!(tuples.len(), 16_385);
+    let flows: Vec<FlowRow> = rows(folder.path());
+    assert!(
+        flows
+            .iter()
+            .all(|row| row.path.is_some() && row.ack_path.is_some())
     );
 }
 

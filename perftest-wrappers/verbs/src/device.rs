@@ -1,6 +1,7 @@
 //! RDMA device of a host: protection domain, one buffer, completion queues.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     ffi::{CStr, c_int},
     fmt, io,
     os::fd::BorrowedFd,
@@ -27,9 +28,8 @@ pub(crate) struct Device {
     pub(crate) send_cq: NonNull<sys::Cq>,
     /// Completions of received messages, which nobody waits for.
     pub(crate) recv_cq: NonNull<sys::Cq>,
-    /// GID that the device's queue pairs send from.
-    pub(crate) gid: sys::Gid,
-    pub(crate) gid_index: u8,
+    /// GIDs that the device's queue pairs send from, by index.
+    gids: BTreeMap<u8, sys::Gid>,
     buffer: Arc<Buffer>,
 }
 
@@ -94,14 +94,14 @@ pub(crate) struct Completion {
 }
 
 impl Device {
-    /// Opens the device called `name`, to send from its GID `gid_index`, with room for `completions`
+    /// Opens the device called `name`, to send from its GIDs of `gid_indices`, with room for `completions`
     /// unread completions of each kind.
     ///
     /// # Errors
     /// There is no such device, or it refuses an object.
     pub(crate) fn open(
         name: &str,
-        gid_index: u8,
+        gid_indices: &BTreeSet<u8>,
         completions: usize,
         buffer: Arc<Buffer>,
     ) -> Result<Self, VerbsError> {
@@ -141,12 +141,18 @@ impl Device {
         };
         let send_cq = *opened.send_cq.insert(create_cq(channel.as_ptr())?);
         let recv_cq = *opened.recv_cq.insert(create_cq(ptr::null_mut())?);
-        let mut gid = sys::Gid::default();
-        // SAFETY: `gid` is writable.
-        if unsafe { (verbs.query_gid)(context.as_ptr(), PORT, gid_index.into(), &raw mut gid) } != 0
-        {
-            return Err(failed("ibv_query_gid"));
-        }
+        let query_gid = |&index: &u8| {
+            let mut gid = sys::Gid::default();
+            // SAFETY: `gid` is writable.
+            match unsafe { (verbs.query_gid)(context.as_ptr(), PORT, index.into(), &raw mut gid) } {
+                0 => Ok((index, gid)),
+                _ => Err(failed("ibv_query_gid")),
+            }
+        };
+        let gids = gid_indices
+            .iter()
+            .map(query_gid)
+            .collect::<Result<_, _>>()?;
         std::mem::forget(opened);
         let device = Self {
             verbs,
@@ -157,12 +163,16 @@ impl Device {
             channel,
             send_cq,
             recv_cq,
-            gid,
-            gid_index,
+            gids,
             buffer,
         };
         device.arm()?;
         Ok(device)
+    }
+
+    /// Returns a GID that the device was opened with.
+    pub(crate) fn gid(&self, index: u8) -> sys::Gid {
+        self.gids[&index]
     }
 
     /// Returns the error of a call on this device that failed with `errno`.

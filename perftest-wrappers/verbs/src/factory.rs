@@ -1,6 +1,12 @@
 //! Factory of connected queue pairs, which works ahead of the flows' starts.
 
-use std::{collections::BTreeMap, fs::File, path::PathBuf, sync::Arc, thread};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    path::PathBuf,
+    sync::Arc,
+    thread,
+};
 
 use lab_perftest::{Endpoint, FlowJob};
 use lab_units::Bytes;
@@ -41,18 +47,20 @@ impl Factory {
         let largest = jobs.iter().map(|job| job.message_bytes).max();
         let buffer = Buffer::new(largest.unwrap_or(Bytes::new(1)));
         let buffer = Arc::new(buffer.map_err(|source| VerbsError::Thread { source })?);
-        let mut completions: BTreeMap<&str, (usize, &Endpoint)> = BTreeMap::new();
+        let mut needs: BTreeMap<&str, Need<'_>> = BTreeMap::new();
         for job in jobs.iter() {
             for end in [&job.src, &job.dst] {
-                let (count, _) = completions.entry(&end.rdma_device).or_insert((0, end));
+                let need = needs.entry(&end.rdma_device).or_insert(Need::new(end));
                 // A failed queue pair completes each of its requests.
-                *count += usize::try_from(job.messages).unwrap_or(usize::MAX);
+                need.completions += usize::try_from(job.messages).unwrap_or(usize::MAX);
+                need.gid_indices.insert(end.gid_index);
             }
         }
         let mut devices = BTreeMap::new();
-        for (name, (count, end)) in completions {
-            let open = || Device::open(name, end.gid_index, count, Arc::clone(&buffer));
-            devices.insert(name.to_owned(), Arc::new(inside(end, open)?));
+        for (name, need) in needs {
+            let buffer = Arc::clone(&buffer);
+            let open = || Device::open(name, &need.gid_indices, need.completions, buffer);
+            devices.insert(name.to_owned(), Arc::new(inside(need.end, open)?));
         }
         Ok(Self { devices, jobs })
     }
@@ -68,6 +76,24 @@ impl Factory {
         let device = |end: &Endpoint| &self.devices[&end.rdma_device];
         let id = identity(index);
         ConnectedPair::connect(job, id, device(&job.src), device(&job.dst)).map(Box::new)
+    }
+}
+
+/// What the flows of a device need of it.
+struct Need<'a> {
+    /// An end of one of the flows.
+    end: &'a Endpoint,
+    completions: usize,
+    gid_indices: BTreeSet<u8>,
+}
+
+impl<'a> Need<'a> {
+    const fn new(end: &'a Endpoint) -> Self {
+        Self {
+            end,
+            completions: 0,
+            gid_indices: BTreeSet::new(),
+        }
     }
 }
 

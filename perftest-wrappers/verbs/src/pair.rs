@@ -27,6 +27,8 @@ pub(crate) struct ConnectedPair {
 struct QueuePair {
     qp: NonNull<sys::Qp>,
     device: Arc<Device>,
+    /// Index of the device's GID that the queue pair sends from.
+    gid_index: u8,
 }
 
 // SAFETY: libibverbs' objects may be used from any thread; see `Device`.
@@ -44,8 +46,8 @@ impl ConnectedPair {
         src: &Arc<Device>,
         dst: &Arc<Device>,
     ) -> Result<Self, VerbsError> {
-        let src = QueuePair::create(src, job.messages, 1)?;
-        let dst = QueuePair::create(dst, 1, 1)?;
+        let src = QueuePair::create(src, job.src.gid_index, job.messages, 1)?;
+        let dst = QueuePair::create(dst, job.dst.gid_index, 1, 1)?;
         for (local, remote) in [(&dst, &src), (&src, &dst)] {
             local.initialise()?;
             local.make_ready_to_receive(job, remote)?;
@@ -122,7 +124,12 @@ impl ConnectedPair {
 }
 
 impl QueuePair {
-    fn create(device: &Arc<Device>, sends: u32, receives: u32) -> Result<Self, VerbsError> {
+    fn create(
+        device: &Arc<Device>,
+        gid_index: u8,
+        sends: u32,
+        receives: u32,
+    ) -> Result<Self, VerbsError> {
         let mut attributes = QpInitAttr {
             qp_context: ptr::null_mut(),
             send_cq: device.send_cq.as_ptr(),
@@ -145,6 +152,7 @@ impl QueuePair {
         Ok(Self {
             qp,
             device: Arc::clone(device),
+            gid_index,
         })
     }
 
@@ -153,10 +161,14 @@ impl QueuePair {
         unsafe { self.qp.as_ref().qp_num }
     }
 
+    fn gid(&self) -> sys::Gid {
+        self.device.gid(self.gid_index)
+    }
+
     fn address(&self) -> QpAddress {
         QpAddress {
             qp: QpNumber(self.number()),
-            gid: self.device.gid.raw.into(),
+            gid: self.gid().raw.into(),
         }
     }
 
@@ -183,9 +195,9 @@ impl QueuePair {
                 is_global: 1,
                 port_num: PORT,
                 grh: GlobalRoute {
-                    dgid: remote.device.gid,
+                    dgid: remote.gid(),
                     flow_label: job.flow_label,
-                    sgid_index: self.device.gid_index,
+                    sgid_index: self.gid_index,
                     hop_limit: HOP_LIMIT,
                     traffic_class: job.traffic_class,
                 },

@@ -22,16 +22,23 @@ pub struct HostEndpoint {
     pub rdma_device: String,
     /// Index of the RoCE v2 GID of the host's IPv4 address.
     pub gid_index: u8,
-    /// IPv4 address of the host.
+    /// IPv4 address of the host that the GID stands for.
     pub addr: Ipv4Addr,
     /// File of the host's namespace; `None` for the root namespace.
     pub netns: Option<PathBuf>,
 }
 
 impl Lab {
-    /// Returns the endpoint of a host; `None` if the node is no host or has no RDMA device.
+    /// Returns the endpoint of a host at its own address; `None` if the node is no host or has no RDMA device.
     #[must_use]
     pub fn host_endpoint(&self, host: NodeId) -> Option<HostEndpoint> {
+        self.host_endpoint_at(host, self.plan.nodes[host.index()].addr)
+    }
+
+    /// Returns the endpoint of a host at one of its addresses; `None` if the node is no host or has no RDMA
+    /// device.
+    #[must_use]
+    pub fn host_endpoint_at(&self, host: NodeId, addr: Ipv4Addr) -> Option<HostEndpoint> {
         let layout = Layout::new(&self.plan, &self.options);
         let node = layout.node(host);
         if node.role != Role::Host {
@@ -39,9 +46,9 @@ impl Lab {
         }
         let rdma_device = rdma_device(&layout, host)?;
         Some(HostEndpoint {
-            gid_index: gid_index(&rdma_device, node.addr)?,
+            gid_index: gid_index(&rdma_device, addr)?,
             rdma_device,
-            addr: node.addr,
+            addr,
             netns: layout.netns(node).name().map(netns::path),
         })
     }
@@ -104,7 +111,7 @@ impl Lab {
     }
 }
 
-/// Waits until every RDMA device has a GID for its interface's address; the kernel adds it later.
+/// Waits until every RDMA device has a GID for each of its interface's addresses; the kernel adds them later.
 pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     let layout = Layout::new(plan, options);
     if !options.delay_lines {
@@ -118,12 +125,13 @@ pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), L
             continue;
         };
         let mut checks = 0..MAX_GID_CHECKS;
-        while gid_index(&device, node.addr).is_none() {
-            if checks.next().is_none() {
-                let addr = node.addr;
-                return Err(LabErrorKind::NoGid { device, addr });
+        for addr in node.addrs() {
+            while gid_index(&device, addr).is_none() {
+                if checks.next().is_none() {
+                    return Err(LabErrorKind::NoGid { device, addr });
+                }
+                sleep(PAUSE);
             }
-            sleep(PAUSE);
         }
     }
     Ok(())

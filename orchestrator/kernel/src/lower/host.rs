@@ -1,7 +1,7 @@
 //! Hosts whose NIC is in the root namespace, and RDMA devices.
 //!
-//! A host's address is not in the `local` table: packets to it from another host would never leave
-//! the machine. The address is local in a table of the host's own, which three rules select: by the
+//! A host's addresses are not in the `local` table: packets to them from another host would never leave
+//! the machine. They are local in a table of the host's own, which three rules select: by the
 //! receiving interface, by the interface that a socket is bound to (rxe names it in route lookups),
 //! and by source address. Rules of the first kind precede the others, so that a packet from one
 //! host to another is received, not sent again. The machine's own rules stay unchanged, and its
@@ -44,12 +44,15 @@ fn nic(layout: &Layout<'_>, host: &Node, id: PortId, steps: &mut Vec<Step>) {
         optional,
     };
     steps.extend(NIC_SETTINGS.iter().map(setting));
-    // Rules precede the address, so that its packets never match other rules.
-    for (kind, selector) in [
+    // Rules precede the addresses, so that their packets never match other rules.
+    let from = host
+        .addrs()
+        .map(|addr| (HostRule::From, Selector::From(addr)));
+    let selectors = [
         (HostRule::In, Selector::Iif(dev.clone())),
         (HostRule::Out, Selector::Oif(dev.clone())),
-        (HostRule::From, Selector::From(port.addr)),
-    ] {
+    ];
+    for (kind, selector) in selectors.into_iter().chain(from) {
         steps.push(Step::Rule(Rule {
             netns: Namespace::Root,
             priority: address::rule_priority(layout.plan.slot, kind),
@@ -58,16 +61,17 @@ fn nic(layout: &Layout<'_>, host: &Node, id: PortId, steps: &mut Vec<Step>) {
         }));
     }
     let root = Namespace::Root;
-    let addresses = [
-        DeviceChange::Address(port.addr),
-        DeviceChange::NotLocal(port.addr),
-    ];
+    let addresses = host
+        .addrs()
+        .flat_map(|addr| [DeviceChange::Address(addr), DeviceChange::NotLocal(addr)]);
     let changes = [DeviceChange::Up].into_iter().chain(addresses);
     steps.extend(changes.map(|change| Step::device(&root, dev, change)));
     steps.push(node::neighbour(layout, &root, id));
     // Routes with a source address need it to be local in their own table.
-    let local = RouteTarget::Local { dev: dev.clone() };
-    steps.push(route(address::single(port.addr), local, None));
+    for addr in host.addrs() {
+        let local = RouteTarget::Local { dev: dev.clone() };
+        steps.push(route(address::single(addr), local, None));
+    }
     for planned in &host.routes {
         let target = node::route_target(layout, planned.to, &planned.via);
         steps.push(route(planned.to, target, Some(port.addr)));

@@ -66,9 +66,11 @@ pub(super) fn interfaces(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>
     }
     for &id in &node.ports {
         let port = layout.port(id);
-        for change in [DeviceChange::Up, DeviceChange::Address(port.addr)] {
-            steps.push(Step::device(&netns, &port.interface, change));
-        }
+        let addrs = [port.addr].into_iter().chain(node.further_addrs.clone());
+        let changes = [DeviceChange::Up]
+            .into_iter()
+            .chain(addrs.map(DeviceChange::Address));
+        steps.extend(changes.map(|change| Step::device(&netns, &port.interface, change)));
         steps.push(neighbour(layout, &netns, id));
     }
     for route in &node.routes {

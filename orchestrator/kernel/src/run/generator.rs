@@ -2,14 +2,14 @@
 
 use lab_perftest::{Endpoint, Event, FlowJob, MonotonicTime, Options};
 use lab_plan::{
-    flow_labels,
+    Connection, connections,
     model::{Flow, Plan},
 };
 use lab_units::{NodeId, Tool};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::RunError;
-use crate::{Lab, lower::Clock};
+use crate::{Lab, lab::HostEndpoint, lower::Clock};
 
 /// Flows of a repetition that wait for their start.
 #[derive(Debug)]
@@ -74,32 +74,32 @@ impl Aborter {
 /// Returns the jobs of `flows`, all of one repetition, between a lab's hosts.
 pub(super) fn jobs(plan: &Plan, lab: &Lab, flows: &[&Flow]) -> Result<Vec<FlowJob>, RunError> {
     let hosts = (0..).map(NodeId).take(plan.nodes.len());
-    let endpoints: Vec<Option<Endpoint>> = hosts.map(|host| endpoint(plan, lab, host)).collect();
-    let of = |host: NodeId| {
-        let found = endpoints[host.index()].clone();
+    let endpoints: Vec<Vec<Endpoint>> = hosts.map(|host| endpoints(plan, lab, host)).collect();
+    let of = |host: NodeId, addr: usize| {
+        let found = endpoints[host.index()].get(addr).cloned();
         found.ok_or_else(|| RunError::NoEndpoint {
             host: plan.nodes[host.index()].name.clone(),
         })
     };
     let rdma = &plan.rdma;
-    let labels = flow_labels(rdma.tool, flows);
-    let job = |(flow, flow_label): (&&Flow, u32)| {
+    let job = |(flow, connection): (&&Flow, Connection)| {
         Ok(FlowJob {
             flow: flow.id,
             tool: rdma.tool,
-            src: of(flow.src)?,
-            dst: of(flow.dst)?,
+            src: of(flow.src, connection.source_addr)?,
+            dst: of(flow.dst, 0)?,
             message_bytes: flow.message_bytes,
             messages: flow.messages,
             start: flow.start_ns,
             qp_timeout: rdma.qp_timeout,
             path_mtu: rdma.path_mtu,
             traffic_class: rdma.traffic_class,
-            flow_label,
+            flow_label: connection.flow_label,
             deadline: rdma.flow_deadline_ns,
         })
     };
-    flows.iter().zip(labels).map(job).collect()
+    let connections = connections(rdma.tool, flows);
+    flows.iter().zip(connections).map(job).collect()
 }
 
 /// Returns the options of perftest on a clock.
@@ -114,12 +114,17 @@ fn options(clock: Clock) -> Options {
     }
 }
 
-fn endpoint(plan: &Plan, lab: &Lab, host: NodeId) -> Option<Endpoint> {
-    let endpoint = lab.host_endpoint(host)?;
-    Some(Endpoint {
-        host: plan.nodes[host.index()].name.clone(),
-        rdma_device: endpoint.rdma_device,
-        gid_index: endpoint.gid_index,
-        netns: endpoint.netns,
-    })
+/// Returns the endpoints of a host, one for each of its addresses; none if it has no RDMA device.
+fn endpoints(plan: &Plan, lab: &Lab, host: NodeId) -> Vec<Endpoint> {
+    let node = &plan.nodes[host.index()];
+    let found = node
+        .addrs()
+        .map_while(|addr| lab.host_endpoint_at(host, addr));
+    let endpoint = |found: HostEndpoint| Endpoint {
+        host: node.name.clone(),
+        rdma_device: found.rdma_device,
+        gid_index: found.gid_index,
+        netns: found.netns,
+    };
+    found.map(endpoint).collect()
 }

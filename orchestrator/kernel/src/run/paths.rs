@@ -58,7 +58,7 @@ impl<'a> PinnedPaths<'a> {
 
     /// Learns the QPs of a flow, by which its decisions are known.
     pub(super) fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
-        for direction in self.directions(flow, client_qp, server_qp).all() {
+        for direction in self.directions(client_qp, server_qp).all() {
             self.flows.insert(direction, flow.id);
         }
     }
@@ -77,7 +77,7 @@ impl<'a> PinnedPaths<'a> {
 
     /// Returns the paths of a flow of these QPs.
     pub(super) fn of(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> FlowPaths {
-        let Directions { data, ack, cnp } = self.directions(flow, client_qp, server_qp);
+        let Directions { data, ack, cnp } = self.directions(client_qp, server_qp);
         let dc = |node: lab_units::NodeId| self.plan.nodes[node.index()].dc;
         let path = |direction, from, to| {
             let hops = self.hops.get(&direction);
@@ -93,38 +93,35 @@ impl<'a> PinnedPaths<'a> {
     }
 
     /// Returns the QP of a flow's data packets, as the host programs know it.
-    pub(super) fn sending_qp(
-        &self,
-        flow: &Flow,
-        client_qp: QpAddress,
-        server_qp: QpAddress,
-    ) -> QpKey {
-        let data = self.directions(flow, client_qp, server_qp).data;
+    pub(super) fn sending_qp(&self, client_qp: QpAddress, server_qp: QpAddress) -> QpKey {
+        let data = self.directions(client_qp, server_qp).data;
         QpKey::new(data.src, data.dst, data.dest_qp)
     }
 
-    fn directions(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> Directions {
-        let addr = |node: lab_units::NodeId| self.plan.nodes[node.index()].addr;
-        let (src, dst) = (addr(flow.src), addr(flow.dst));
+    fn directions(&self, client_qp: QpAddress, server_qp: QpAddress) -> Directions {
         let (data, ack) = match self.tool.data_destination() {
             Side::Server => (server_qp, client_qp),
             Side::Client => (client_qp, server_qp),
         };
-        let direction = |src, dst, qp: QpAddress| Direction {
-            src,
-            dst,
-            dest_qp: qp.qp.0,
+        let direction = |from: QpAddress, to: QpAddress| Direction {
+            src: address(from),
+            dst: address(to),
+            dest_qp: to.qp.0,
         };
-        let cnp = direction(dst, src, data);
         Directions {
-            data: direction(src, dst, data),
-            ack: direction(dst, src, ack),
+            data: direction(ack, data),
+            ack: direction(data, ack),
             cnp: Direction {
-                dest_qp: cnp.dest_qp | CNP_QP,
-                ..cnp
+                dest_qp: data.qp.0 | CNP_QP,
+                ..direction(data, ack)
             },
         }
     }
+}
+
+/// Returns the IPv4 address that a QP sends from. A GID that stands for none is no packet's of a lab.
+fn address(qp: QpAddress) -> Ipv4Addr {
+    qp.gid.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED)
 }
 
 impl Directions {

@@ -105,7 +105,7 @@ impl<'a> ReportRows<'a> {
 
     /// Begins to record the rate of a flow's sending QP.
     pub(super) fn sample(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
-        let qp = self.paths.sending_qp(flow, client_qp, server_qp);
+        let qp = self.paths.sending_qp(client_qp, server_qp);
         self.sampled.insert(flow.id, qp);
     }
 

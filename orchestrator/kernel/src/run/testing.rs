@@ -1,6 +1,6 @@
 //! Plan with a choice, its one flow, and reports about the flow, for the tests of this module.
 
-use std::net::Ipv6Addr;
+use std::net::Ipv4Addr;
 
 use lab_abi::{
     Rule, Trigger,
@@ -14,13 +14,13 @@ use lab_units::{Bytes, FlowId, Nanos, NodeId, PortId};
 
 use crate::testing;
 
-pub(super) const CLIENT: QpAddress = qp(0x11);
-pub(super) const SERVER: QpAddress = qp(0x12);
+pub(super) const CLIENT: QpAddress = qp(0x11, Ipv4Addr::new(10, 0, 16, 1));
+pub(super) const SERVER: QpAddress = qp(0x12, Ipv4Addr::new(10, 0, 64, 1));
 
-const fn qp(number: u32) -> QpAddress {
+const fn qp(number: u32, host: Ipv4Addr) -> QpAddress {
     QpAddress {
         qp: QpNumber(number),
-        gid: Ipv6Addr::UNSPECIFIED,
+        gid: host.to_ipv6_mapped(),
     }
 }
 

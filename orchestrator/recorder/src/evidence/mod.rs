@@ -7,6 +7,7 @@
 //! - `hash`: shares of next hops
 //! - `splits`: tables of traffic engineering
 //! - `sampling`: samples of queues, and decisions by old ones
+//! - `undecided`: flows without a decision
 
 mod failover;
 mod flows;
@@ -15,6 +16,7 @@ mod lcmp;
 mod links;
 mod sampling;
 mod splits;
+mod undecided;
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -31,7 +33,7 @@ use lab_units::DcId;
 
 use self::{
     failover::Failovers, flows::Flows, hash::Shares, lcmp::Replay, links::Links, sampling::Samples,
-    splits::Splits,
+    splits::Splits, undecided::Undecided,
 };
 
 /// Returns the evidence of the run of `plan` whose rows are in the directory `run`.
@@ -67,6 +69,7 @@ struct PolicyWitness<'a> {
     splits: Splits,
     samples: Samples,
     failovers: Failovers,
+    undecided: Undecided,
     least_delay: u64,
     /// Flows that flow ageing re-routed, by repetition and id.
     rerouted: BTreeSet<(u32, u32)>,
@@ -93,6 +96,7 @@ impl<'a> Witness<'a> {
                     .map(|lcmp| paper.time(lcmp.sample_interval_ns)),
             ),
             failovers: Failovers::new(plan, is_real),
+            undecided: Undecided::default(),
             least_delay: 0,
             rerouted: BTreeSet::new(),
         };
@@ -103,8 +107,10 @@ impl<'a> Witness<'a> {
     }
 
     fn flow(&mut self, row: &FlowRow) {
+        let plan = self.plan;
         if let Some(policy) = self.policy(&row.policy) {
             policy.flows.add(row);
+            policy.undecided.add(plan, row);
         }
     }
 
@@ -171,6 +177,7 @@ impl<'a> Witness<'a> {
                     mechanism: self.mechanism(policy),
                     sampling: policy.samples.counts(),
                     failovers: policy.failovers.counts(),
+                    undecided: policy.undecided.count(),
                 })
                 .collect(),
         }
@@ -235,6 +242,8 @@ impl<'a> Witness<'a> {
 impl PolicyWitness<'_> {
     fn decision(&mut self, plan: &Plan, choice: &Choice<'_>) {
         let row = choice.row;
+        self.undecided
+            .decide(plan, choice.dc, row.repetition, choice.flow);
         if row.reason == Trigger::FlowAgeing.reason(Rule::Hash) {
             self.rerouted.insert((row.repetition, choice.flow));
         }
@@ -281,6 +290,8 @@ struct Choice<'a> {
     row: &'a DecisionRow,
     /// Id of the flow.
     flow: u32,
+    /// Datacenter of the switch that decided.
+    dc: DcId,
     /// Position in the plan's switches.
     switch: usize,
     /// Position in the switch's destinations.
@@ -295,7 +306,7 @@ impl<'a> Choice<'a> {
         let flow = plan.flows.get(id.index())?;
         let (src, dst) = (&plan.nodes[flow.src.index()], &plan.nodes[flow.dst.index()]);
         let is_data = match plan.transport.semantics {
-            Semantics::Paper => row.src == src.addr,
+            Semantics::Paper => src.addrs().any(|addr| row.src == addr),
             // Its addresses are the authors': what the destination's own switch decides is an ACK's.
             Semantics::Artifact => row.switch != plan.dcs[dst.dc.index()].name,
         };
@@ -313,6 +324,7 @@ impl<'a> Choice<'a> {
         Some(Self {
             row,
             flow: id.0,
+            dc,
             switch,
             destination,
             is_first: is_again == [false; 2],

@@ -104,6 +104,13 @@ impl Verdict {
         for count in &end.conduct.switches {
             verdict.add(Grade::Doubtful, count.clone());
         }
+        for policy in end.evidence.policies.iter().filter(|it| it.undecided > 0) {
+            let text = format!(
+                "{}: flows finished without a decision of their source's switch: {}",
+                policy.policy, policy.undecided
+            );
+            verdict.add(Grade::Doubtful, text);
+        }
         verdict.judge_changes(end);
         verdict.unexercised = end.evidence.warnings();
         verdict

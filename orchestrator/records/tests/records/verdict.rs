@@ -154,8 +154,27 @@ fn samples_of_queues_late() {
                 ..Sampling::default()
             }),
             failovers: Vec::new(),
+            undecided: 0,
         });
     });
+}
+
+#[test]
+fn flows_that_no_switch_decided_make_a_run_doubtful() {
+    for (undecided, grade) in [(0, Grade::Valid), (1, Grade::Doubtful)] {
+        let verdict = judge(|_, end, _| {
+            end.evidence.policies.push(PolicyEvidence {
+                policy: "lcmp".to_owned(),
+                met: Met::default(),
+                mechanism: Mechanism::Unknown { decisions: 1 },
+                sampling: None,
+                failovers: Vec::new(),
+                undecided,
+            });
+        });
+        let words = "lcmp: flows finished without a decision of their source's switch: 1";
+        assert_reason(&verdict, grade, words);
+    }
 }
 
 #[test]

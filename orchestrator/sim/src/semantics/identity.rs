@@ -1,6 +1,8 @@
 //! Identities on the wire: addresses, ports, keys and seeds, computed once at set-up.
 
-use lab_plan::{Flow, Plan, source_ports};
+use std::{collections::BTreeMap, net::Ipv4Addr};
+
+use lab_plan::{Connection, Flow, Plan, connections};
 use lab_policy::FlowTuple;
 use lab_units::NodeId;
 
@@ -25,7 +27,7 @@ pub struct Identities {
 #[derive(Clone, Debug, Default)]
 pub struct NextHopOrder {
     /// Neighbours in order, by node and destination host.
-    pub neighbours: std::collections::BTreeMap<(NodeId, NodeId), Vec<NodeId>>,
+    pub neighbours: BTreeMap<(NodeId, NodeId), Vec<NodeId>>,
 }
 
 /// Identity of a flow.
@@ -44,28 +46,63 @@ pub struct FlowIdentity {
 /// UDP port of RoCEv2.
 const ROCE_PORT: u16 = 4791;
 
-/// Returns identities with two unique keys per flow and the UDP ports of the kernel engine's QPs, so
-/// that both engines hash the same tuples.
+/// Returns the identities of the kernel engine's connections, keyed by their tuples, so that both engines hash
+/// and pin the same ones.
 #[must_use]
-pub(super) fn unique(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> {
-    let address = |node: NodeId| plan.nodes[node.index()].addr;
-    let ports = source_ports(plan.rdma.tool, flows);
-    let identity = |(index, (flow, sport)): (u64, (&&Flow, u16))| {
-        let tuple = |from, to| FlowTuple {
-            src: address(from),
-            dst: address(to),
+pub(super) fn of_connections(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> {
+    let connections = connections(plan.rdma.tool, flows);
+    let mut keys = TupleKeys::default();
+    let identity = |(flow, connection): (&&Flow, Connection)| {
+        let source = &plan.nodes[flow.src.index()];
+        let src = source.addrs().nth(connection.source_addr);
+        let (src, dst) = (
+            src.unwrap_or(source.addr),
+            plan.nodes[flow.dst.index()].addr,
+        );
+        let tuple = |src: Ipv4Addr, dst: Ipv4Addr| FlowTuple {
+            src,
+            dst,
+            sport: connection.source_port,
+            dport: ROCE_PORT,
+        };
+        let (data, ack) = (tuple(src, dst), tuple(dst, src));
+        FlowIdentity {
+            data,
+            ack,
+            data_key: keys.of(data),
+            ack_key: keys.of(ack),
+        }
+    };
+    flows.iter().zip(connections).map(identity).collect()
+}
+
+/// Numbers of five-tuples, in the order of their first use: a flow table's key in 64 bits.
+#[derive(Debug, Default)]
+struct TupleKeys(BTreeMap<(Ipv4Addr, Ipv4Addr, u16), u64>);
+
+impl TupleKeys {
+    fn of(&mut self, tuple: FlowTuple) -> u64 {
+        let next = self.0.len() as u64;
+        *self
+            .0
+            .entry((tuple.src, tuple.dst, tuple.sport))
+            .or_insert(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_tuple_has_one_key() {
+        let tuple = |sport| FlowTuple {
+            src: Ipv4Addr::new(10, 0, 16, 1),
+            dst: Ipv4Addr::new(10, 0, 32, 1),
             sport,
             dport: ROCE_PORT,
         };
-        FlowIdentity {
-            data: tuple(flow.src, flow.dst),
-            ack: tuple(flow.dst, flow.src),
-            data_key: index * 2,
-            ack_key: index * 2 + 1,
-        }
-    };
-    (0u64..)
-        .zip(flows.iter().zip(ports))
-        .map(identity)
-        .collect()
+        let mut keys = TupleKeys::default();
+        assert_eq!([1, 2, 1].map(|sport| keys.of(tuple(sport))), [0, 1, 0]);
+    }
 }

@@ -71,7 +71,7 @@ impl SemanticsRules for Paper {
             Self::bdp(detours.longest_round_trip(flow).into(), rate)
         });
         Identities {
-            flows: identity::unique(plan, flows),
+            flows: identity::of_connections(plan, flows),
             hash_seeds,
             largest_window: products.max().unwrap_or(0),
             common_base_rtt: None,

@@ -1,0 +1,100 @@
+//! Further addresses of hosts between which more flows run than one pair of addresses has five-tuples.
+
+use lab_units::{DcId, NodeId, Tool};
+
+use crate::{
+    address::{self, NodePosition},
+    connection::connections,
+    error::PlanError,
+    model::{Flow, Role, Route},
+    network::Network,
+};
+
+/// Gives the sources of `flows`, all repetitions, the addresses that their [`connections`] need, and the nodes of
+/// their datacenters routes to them.
+pub(crate) fn add(
+    network: &mut Network,
+    slot: u8,
+    tool: Tool,
+    flows: &[Flow],
+) -> Result<(), PlanError> {
+    let further = further_addrs(network.nodes.len(), tool, flows);
+    for dc in 0..network.dcs.len() {
+        add_in_dc(network, slot, dc, &further)?;
+    }
+    Ok(())
+}
+
+/// Returns the number of addresses besides its own that each node sends from.
+fn further_addrs(nodes: usize, tool: Tool, flows: &[Flow]) -> Vec<usize> {
+    let mut further = vec![0; nodes];
+    for repetition in flows.chunk_by(|one, next| one.repetition == next.repetition) {
+        let repetition: Vec<&Flow> = repetition.iter().collect();
+        for (flow, connection) in repetition.iter().zip(connections(tool, &repetition)) {
+            let of_source = &mut further[flow.src.index()];
+            *of_source = connection.source_addr.max(*of_source);
+        }
+    }
+    further
+}
+
+/// Numbers the further addresses of a datacenter's hosts behind its hosts' own.
+fn add_in_dc(
+    network: &mut Network,
+    slot: u8,
+    dc: usize,
+    further: &[usize],
+) -> Result<(), PlanError> {
+    let hosts = network.dcs[dc].hosts.clone();
+    let too_many = |object, what, count: usize, max: u32| PlanError::TooMany {
+        object,
+        what,
+        count: u64::try_from(count).unwrap_or(u64::MAX),
+        max: u64::from(max),
+    };
+    let mut used = hosts.len();
+    for &host in &hosts {
+        let count = further[host.index()];
+        if count >= usize::from(address::MAX_HOST_ADDRS) {
+            let object = format!("host `{}`", network.node(host).name);
+            let what =
+                "addresses to send its flows from, one for each 16,383 flows to the same host";
+            let max = address::MAX_HOST_ADDRS.into();
+            return Err(too_many(object, what, count + 1, max));
+        }
+        used += count;
+    }
+    if used > usize::try_from(address::MAX_HOSTS).unwrap_or(usize::MAX) {
+        let object = format!("datacenter `{}`", network.dcs[dc].name);
+        let what = "addresses of hosts, one for each 16,383 flows from a host to the same host";
+        return Err(too_many(object, what, used, address::MAX_HOSTS));
+    }
+    let mut numbers = 1 + u32::try_from(hosts.len()).unwrap_or(u32::MAX)..;
+    for host in hosts {
+        for number in numbers.by_ref().take(further[host.index()]) {
+            let position = NodePosition {
+                dc: DcId::from_index(dc).expect("datacenters are numbered in 32 bits"),
+                role: Role::Host,
+                number,
+            };
+            add_addr(network, host, position.addr(slot));
+        }
+    }
+    Ok(())
+}
+
+/// Adds an address to a host, and to every node the routes to it that the node has to the host's own.
+fn add_addr(network: &mut Network, host: NodeId, addr: std::net::Ipv4Addr) {
+    let own = address::single(network.node(host).addr);
+    for node in &mut network.nodes {
+        let to_host = node.routes.iter().filter(|route| route.to == own);
+        let further: Vec<Route> = to_host
+            .map(|route| Route {
+                to: address::single(addr),
+                via: route.via.clone(),
+            })
+            .collect();
+        node.routes.extend(further);
+    }
+    network.nodes[host.index()].further_addrs.push(addr);
+}

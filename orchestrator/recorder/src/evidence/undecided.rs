@@ -1,0 +1,53 @@
+//! Flows that finished without a decision of the switch that decides for them.
+
+use std::collections::BTreeSet;
+
+use lab_plan::{Semantics, model::Plan};
+use lab_records::FlowRow;
+use lab_units::{DcId, FlowId};
+
+/// Flows of one policy that no decision of their source's switch was seen for.
+#[derive(Default)]
+pub(super) struct Undecided {
+    /// Finished flows, by repetition and id.
+    flows: BTreeSet<(u32, u32)>,
+}
+
+impl Undecided {
+    /// Adds a flow that finished and that its source's switch decides for.
+    pub fn add(&mut self, plan: &Plan, row: &FlowRow) {
+        if row.status.is_finished() && is_decided_at_source(plan, row.flow_id) {
+            self.flows.insert((row.repetition, row.flow_id.0));
+        }
+    }
+
+    /// Takes a decision of the switch at `dc` for a flow's data.
+    pub fn decide(&mut self, plan: &Plan, dc: DcId, repetition: u32, flow: u32) {
+        let flow_of_plan = &plan.flows[FlowId(flow).index()];
+        if plan.nodes[flow_of_plan.src.index()].dc == dc {
+            self.flows.remove(&(repetition, flow));
+        }
+    }
+
+    /// Returns the number of flows without a decision.
+    pub fn count(&self) -> u64 {
+        super::count(self.flows.len())
+    }
+}
+
+/// True if the source's switch has an agent and several next hops towards the destination. The artifact's flow
+/// table takes several flows for one, which then have one decision.
+fn is_decided_at_source(plan: &Plan, id: FlowId) -> bool {
+    let Some(flow) = plan.flows.get(id.index()) else {
+        return false;
+    };
+    let dc = |node: lab_units::NodeId| plan.nodes[node.index()].dc;
+    let (from, to) = (dc(flow.src), dc(flow.dst));
+    let mut switches = plan.switches.iter();
+    let switch = switches.find(|switch| dc(switch.node) == from);
+    let has_choice = switch.is_some_and(|switch| {
+        let mut rows = switch.destinations.iter();
+        rows.any(|row| row.dc == to && row.candidates.len() > 1)
+    });
+    has_choice && !plan.dcs[from.index()].legacy && plan.transport.semantics == Semantics::Paper
+}
