@@ -9,7 +9,7 @@
 #define MAX_SIZE_THRESHOLDS 17
 #define MAX_PORTS 64
 #define MAX_DESTINATIONS 1024
-#define MAX_FLOW_TABLE_ENTRIES 50000
+#define MAX_FLOW_TABLE_ROWS 65536
 #define RING_BYTES 524288
 #define RING_WAKE_BYTES 131072
 #define RING_WAKE_STEP 16384
@@ -266,7 +266,7 @@ struct switch_table {
 	__u64 tables_at_ns;
 	// Idle flows that the agents' flow-cache garbage collection removed.
 	__u64 expired;
-	// Flows that the kernel evicted from a full flow table, as inferred by the agents.
+	// Flows that the agents evicted from a full flow table.
 	__u64 evicted;
 	// Inode of the ports' network namespace; 0: the kernel marks no port dead by itself.
 	__u64 netns;

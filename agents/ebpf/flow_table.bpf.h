@@ -4,6 +4,7 @@
 
 #include "abi.h"
 #include "branch_free.bpf.h"
+#include "failover.bpf.h"
 #include "flow_ageing.bpf.h"
 #include "flow_gc.bpf.h"
 #include "maps.bpf.h"
@@ -55,17 +56,43 @@ static __always_inline __u64 signal_age(const struct switch_table *switch_table,
 	return (now - sampled_at) & -less(sampled_at, now);
 }
 
-// Decides a packet and pins its flow; `entry` is null for a new flow, else it is overwritten.
-//
-// Returns the port's slot, or one of these negative numbers.
 #define LEFT_TO_KERNEL -1
 #define UNREACHABLE -2
+
+// Returns 1 if a packet comes from the datacenter's own hosts, whose demand is counted.
+static __always_inline __u64 is_local(const struct switch_params *params, const struct flow_key *flow)
+{
+	return equal(flow->src & params->local_mask, params->local_addr);
+}
+
+// Forwards a packet to a destination with one candidate: nothing is decided, and no flow is pinned.
+//
+// Returns the port's slot or UNREACHABLE.
+static __always_inline int forward_to_only(struct __sk_buff *skb, const struct flow_key *flow,
+					   const struct destination *destination,
+					   const struct switch_table *switch_table,
+					   struct counters *count)
+{
+	__u32 slot = destination->candidates[0].port & (MAX_PORTS - 1);
+
+	if (is_dead(&switch_table->ports[slot])) {
+		count->no_destination++;
+		return UNREACHABLE;
+	}
+	if (destination->demand && is_local(&switch_table->params, flow))
+		count_demand(destination->demand, skb->len);
+	return slot;
+}
+
+// Decides a packet and pins its flow; `entry` is null for a new flow, else it is overwritten.
+//
+// Returns the port's slot, UNREACHABLE or LEFT_TO_KERNEL.
 static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flow,
 			       struct flow_entry *entry, __u8 trigger,
-			       const struct switch_table *switch_table, struct counters *count)
+			       const struct switch_table *switch_table, struct counters *count,
+			       __u64 now)
 {
 	const struct switch_params *params = &switch_table->params;
-	__u64 now = bpf_ktime_get_ns();
 	struct prefix_key prefix = { .bits = 32, .addr = flow->dst };
 	struct destination *destination = bpf_map_lookup_elem(&destinations, &prefix);
 	struct decision_record *record;
@@ -75,6 +102,8 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 		count->passed++;
 		return LEFT_TO_KERNEL;
 	}
+	if (!entry && destination->count == 1)
+		return forward_to_only(skb, flow, destination, switch_table, count);
 	record = bpf_map_lookup_elem(&scratch, &zero);
 	if (!record)
 		return LEFT_TO_KERNEL;
@@ -103,13 +132,12 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 		count->failovers += equal(trigger, TRIGGER_FAILOVER);
 		count->aged += equal(trigger, TRIGGER_FLOW_AGEING);
 	} else {
-		__u64 is_local = equal(flow->src & params->local_mask, params->local_addr);
 		struct flow_entry first = {
 			.last_seen_ns = now,
 			.packets = 1,
 			.bytes = skb->len,
 			.port = record->port,
-			.demand = destination->demand & -is_local,
+			.demand = destination->demand & -is_local(params, flow),
 			.decisions = 1,
 		};
 

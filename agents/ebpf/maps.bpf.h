@@ -8,12 +8,12 @@
 
 #include "abi.h"
 
-// Flow table. A full LRU table evicts the least recently seen flow for a new one. In a plain hash
-// table the new flow could not be pinned before the next garbage collection, and its packets would be
-// spread over ports and reordered.
+// Flow table: the flows that the agent is to keep, and room for those that come until it next evicts the least
+// recently seen above that number. BPF_MAP_TYPE_LRU_HASH would evict 128 of a CPU's flows at once, of which
+// some were just seen (LOCAL_FREE_TARGET, kernel/bpf/bpf_lru_list.c).
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_FLOW_TABLE_ENTRIES);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_FLOW_TABLE_ROWS);
 	__type(key, struct flow_key);
 	__type(value, struct flow_entry);
 } flows SEC(".maps");

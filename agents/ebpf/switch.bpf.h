@@ -8,9 +8,9 @@
 //					    const struct destination *destination,
 //					    struct decision_record *record) { … }
 //
-// decide() is called for a flow's first packet, for the first packet after the flow's port has died,
-// and under UCMP for a packet that ages the flow past a size threshold. `record` has the time, the flow
-// and its hash. decide() sets `rule` (RULE_OWN for a user's own policy), sets `port` to the chosen
+// decide() is called where there are several candidates: for a flow's first packet, for the first packet
+// after the flow's port has died, and under UCMP for a packet that ages the flow past a size threshold.
+// `record` has the time, the flow and its hash. decide() sets `rule` (RULE_OWN for a user's own policy), sets `port` to the chosen
 // candidate's slot, and returns the number of live candidates: the packet is dropped if it is 0. Helpers:
 //
 //	observe()		copies the candidates into the record, with C_path, C_cong and liveness
@@ -31,7 +31,8 @@
 // - pfc.bpf.h			shared buffer, and pauses of hosts
 // - branch_free.bpf.h		comparisons without branches
 //
-// A packet to a remote datacenter is forwarded by its flow's entry, or decided and pinned. All other
+// A packet to a remote datacenter is forwarded by its flow's entry, or decided and pinned; where there is one
+// candidate, by that. All other
 // packets are left to the kernel: ARP, IPv6, local destinations, expired TTLs, and destinations without
 // a table row. Only TTL, ECN bits, checksum and Ethernet addresses are written.
 #ifndef LAB_SWITCH_BPF_H
@@ -71,6 +72,7 @@ int switch_ingress(struct __sk_buff *skb)
 	struct shared_buffer *buffer = shared_buffer();
 	__u32 slot, check, ingress = 0, quanta = 0;
 	__u8 trigger = TRIGGER_NEW_FLOW;
+	__u64 now;
 
 	if (!switch_table || !count)
 		return TC_ACT_OK;
@@ -86,6 +88,7 @@ int switch_ingress(struct __sk_buff *skb)
 		return TC_ACT_OK;
 	}
 
+	now = bpf_ktime_get_ns();
 	entry = bpf_map_lookup_elem(&flows, &flow);
 	slot = entry ? entry->port & (MAX_PORTS - 1) : 0;
 	if (entry) {
@@ -95,11 +98,10 @@ int switch_ingress(struct __sk_buff *skb)
 			trigger = TRIGGER_FLOW_AGEING;
 	}
 	if (entry && trigger == TRIGGER_NEW_FLOW) {
-		// Garbage collection needs no finer time than a tick, which costs a third of the exact time.
-		count_packet(entry, skb->len, bpf_ktime_get_coarse_ns());
+		count_packet(entry, skb->len, now);
 		count->hits++;
 	} else {
-		int pinned = pin(skb, &flow, entry, trigger, switch_table, count);
+		int pinned = pin(skb, &flow, entry, trigger, switch_table, count, now);
 
 		if (pinned < 0)
 			return pinned == UNREACHABLE ? TC_ACT_SHOT : TC_ACT_OK;
@@ -108,7 +110,7 @@ int switch_ingress(struct __sk_buff *skb)
 	port = &switch_table->ports[slot];
 	queue = &switch_table->queues[slot];
 	if (queue->byte_time_q20) {
-		__u64 now = bpf_ktime_get_ns(), wait;
+		__u64 wait;
 
 		if (buffer) {
 			advance(buffer, now);

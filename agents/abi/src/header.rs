@@ -11,7 +11,7 @@ use crate::{
         MarkedQp, ONE_Q30, PacedQp, QpKey, REACTION_ALPHA, REACTION_CUT, ReactionPoint,
     },
     layout::{Field, Row},
-    lcmp::MAX_FLOW_TABLE_ENTRIES,
+    lcmp::{FLOW_TABLE_HEADROOM, MAX_FLOW_TABLE_ENTRIES},
     pfc::{
         CALENDAR_SLOTS, CalendarSlot, IngressPort, MAC_CONTROL, NicRow, PAUSE_RING_BYTES,
         PFC_OPCODE, PFC_PRIORITY, PauseRecord, RESERVE_BYTES, RESUME_OFFSET_BYTES, SharedBuffer,
@@ -66,8 +66,8 @@ pub fn abi_h() -> String {
         ("MAX_PORTS", format!("{MAX_PORTS}")),
         ("MAX_DESTINATIONS", format!("{MAX_DESTINATIONS}")),
         (
-            "MAX_FLOW_TABLE_ENTRIES",
-            format!("{MAX_FLOW_TABLE_ENTRIES}"),
+            "MAX_FLOW_TABLE_ROWS",
+            format!("{}", MAX_FLOW_TABLE_ENTRIES + FLOW_TABLE_HEADROOM),
         ),
         ("RING_BYTES", format!("{RING_BYTES}")),
         ("RING_WAKE_BYTES", format!("{RING_WAKE_BYTES}")),

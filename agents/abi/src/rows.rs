@@ -312,7 +312,7 @@ row! {
         pub tables_at_ns: u64,
         /// Idle flows that the agents' flow-cache garbage collection removed.
         pub expired: u64,
-        /// Flows that the kernel evicted from a full flow table, as inferred by the agents.
+        /// Flows that the agents evicted from a full flow table.
         pub evicted: u64,
         /// Inode of the ports' network namespace; 0: the kernel marks no port dead by itself.
         pub netns: u64,

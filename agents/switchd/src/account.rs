@@ -78,7 +78,7 @@ pub fn declared_maps(flow_table_entries: u32) -> Vec<MapAccount> {
     let account = |shape: &crate::pins::MapShape| {
         let sizes = [shape.key_bytes, shape.value_bytes];
         let [key, value] = sizes.map(|size| u32::try_from(size).unwrap_or(u32::MAX));
-        let entries = shape.entries(flow_table_entries);
+        let entries = shape.rows(flow_table_entries);
         MapAccount::new(shape.name.to_owned(), key, value, entries)
     };
     MAPS.iter().map(account).collect()

@@ -1,5 +1,5 @@
 //! Flow-cache garbage collection (section 3.1.2), the agent's part: removes idle entries from the flow
-//! table, and counts what left it.
+//! table and the least recently seen ones from a full one, and counts what left it.
 
 use aya::maps::MapError;
 use lab_abi::rows::{Counters, FlowEntry, FlowKey, SwitchTable};
@@ -11,15 +11,12 @@ use crate::{
     program::{FlowTable, Row},
 };
 
-/// Returns every flow in the table, in the order of their keys.
+/// Returns every flow in a map of `rows`, in the order of their keys.
 ///
 /// The table changes while it is read. If the kernel removes the entry under the cursor, the walk
-/// starts again; so at most twice the table is read, and duplicates are dropped.
-pub(crate) fn all(
-    flows: &FlowTable,
-    entries: u32,
-) -> Result<Vec<(FlowKey, FlowEntry)>, SwitchdError> {
-    let max = usize::try_from(entries).unwrap_or(usize::MAX);
+/// starts again; so at most twice the map is read, and duplicates are dropped.
+pub(crate) fn all(flows: &FlowTable, rows: u32) -> Result<Vec<(FlowKey, FlowEntry)>, SwitchdError> {
+    let max = usize::try_from(rows).unwrap_or(usize::MAX);
     let mut found = Vec::new();
     for row in flows.iter().take(max.saturating_mul(2)) {
         match row {
@@ -38,21 +35,77 @@ pub(crate) fn all(
 /// A flow that sends between the check and its removal is decided again by its next packet.
 pub(crate) fn expire(
     flows: &mut FlowTable,
-    entries: u32,
+    rows: u32,
     now: Nanos,
     idle_timeout: Nanos,
 ) -> Result<(Vec<(FlowKey, FlowEntry)>, usize), SwitchdError> {
     let horizon = now.saturating_sub(idle_timeout);
     let is_idle = |entry: &FlowEntry| flow_gc::is_idle(Nanos::new(entry.last_seen_ns), horizon);
-    let all = all(flows, entries)?.into_iter();
+    let all = all(flows, rows)?.into_iter();
     let (idle, busy): (Vec<_>, Vec<_>) = all.partition(|(_, entry)| is_idle(entry));
     for (key, _) in &idle {
-        match flows.remove(&Row(*key)) {
-            Ok(()) | Err(MapError::KeyNotFound) => {}
-            Err(source) => return Err(SwitchdError::map("remove a flow from", "flows")(source)),
-        }
+        remove(flows, *key)?;
     }
     Ok((idle, busy.len()))
+}
+
+/// Removes a flow, if it is there.
+pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdError> {
+    match flows.remove(&Row(key)) {
+        Ok(()) | Err(MapError::KeyNotFound) => Ok(()),
+        Err(source) => Err(SwitchdError::map("remove a flow from", "flows")(source)),
+    }
+}
+
+/// Evictor of the least recently seen flows, to the nanosecond.
+///
+/// A flow that was not seen since the table was last read was seen before all flows that were, and before
+/// those that came since; so one reading serves until every flow of it has left or sent.
+#[derive(Debug, Default)]
+pub(crate) struct Evictor {
+    /// Flows of the latest reading, with the times at which they were last seen: the latest first.
+    unseen: Vec<(u64, FlowKey)>,
+}
+
+impl Evictor {
+    /// Removes the `excess` least recently seen flows of a map of `rows`, and returns them; fewer if the table has
+    /// fewer.
+    pub(crate) fn evict(
+        &mut self,
+        flows: &mut FlowTable,
+        rows: u32,
+        excess: u64,
+    ) -> Result<Vec<(FlowKey, FlowEntry)>, SwitchdError> {
+        let excess = usize::try_from(excess).unwrap_or(usize::MAX);
+        let mut evicted = Vec::new();
+        let mut is_read = false;
+        while evicted.len() < excess {
+            let Some((seen, key)) = self.unseen.pop() else {
+                if is_read {
+                    break;
+                }
+                self.read(flows, rows)?;
+                is_read = true;
+                continue;
+            };
+            match flows.get(&Row(key), 0) {
+                Ok(Row(entry)) if entry.last_seen_ns == seen => {
+                    remove(flows, key)?;
+                    evicted.push((key, entry));
+                }
+                Ok(_) | Err(MapError::KeyNotFound) => {}
+                Err(source) => return Err(SwitchdError::map("read", "flows")(source)),
+            }
+        }
+        Ok(evicted)
+    }
+
+    fn read(&mut self, flows: &FlowTable, rows: u32) -> Result<(), SwitchdError> {
+        let all = all(flows, rows)?.into_iter();
+        self.unseen = all.map(|(key, entry)| (entry.last_seen_ns, key)).collect();
+        self.unseen.sort_unstable_by(|one, other| other.cmp(one));
+        Ok(())
+    }
 }
 
 /// Numbers of flows that entered and left the flow table.
@@ -60,66 +113,74 @@ pub(crate) fn expire(
 pub(crate) struct FlowCounts {
     /// Idle flows removed.
     pub(crate) expired: u64,
-    /// Flows evicted by the kernel.
+    /// Least recently seen flows removed from a full table.
     pub(crate) evicted: u64,
-    /// Flows in the table when it was last read.
-    occupancy: u64,
-    /// Flows entered until then.
-    entered: u64,
+    /// Entries made twice for one flow, by two CPUs at once.
+    twice: u64,
 }
 
 impl FlowCounts {
-    /// Returns the counts of a table that a previous agent left with `occupancy` flows.
+    /// Returns the counts of a table that a previous agent left with `occupancy` flows; those that are neither
+    /// there nor counted were evicted before that agent was killed.
     pub(crate) fn inherited(before: &SwitchTable, counters: &Counters, occupancy: u64) -> Self {
-        let mut counts = Self {
+        let left = entered(counters).saturating_sub(before.expired + occupancy);
+        Self {
             expired: before.expired,
-            evicted: before.evicted,
-            ..Self::default()
-        };
-        counts.update(counters, occupancy);
-        counts
+            evicted: left.max(before.evicted),
+            twice: 0,
+        }
     }
 
-    /// Takes in the occupancy that was found after the counters were read.
-    ///
-    /// The kernel does not count evictions; but a flow that was entered, is not there and did not expire
-    /// was evicted. A flow entered during the read hides one eviction until the next update.
+    /// Takes in the occupancy that was found after the counters were read. A flow entered in between hides an
+    /// entry that was made twice until the next time.
     pub(crate) fn update(&mut self, counters: &Counters, occupancy: u64) {
-        self.entered = counters.new_flows - counters.not_pinned;
-        self.occupancy = occupancy;
-        let evicted = self.entered.saturating_sub(self.expired + occupancy);
-        self.evicted = self.evicted.max(evicted);
+        let expected = entered(counters).saturating_sub(self.expired + self.evicted);
+        self.twice = self.twice.max(expected.saturating_sub(occupancy));
     }
 
-    /// Returns an estimate of the flows in the table, without reading it.
-    pub(crate) fn occupancy(&self, counters: &Counters, flow_table_entries: u32) -> u64 {
-        let entered = counters.new_flows - counters.not_pinned;
-        let since = entered.saturating_sub(self.entered);
-        (self.occupancy + since).min(u64::from(flow_table_entries))
+    /// Returns the number of flows in the table, without reading it: no flow leaves it but by the agent.
+    pub(crate) fn occupancy(&self, counters: &Counters) -> u64 {
+        entered(counters).saturating_sub(self.expired + self.evicted + self.twice)
     }
+}
+
+/// Returns the number of entries that the program has made.
+const fn entered(counters: &Counters) -> u64 {
+    counters.new_flows - counters.not_pinned
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_flow_that_is_neither_there_nor_expired_was_evicted() {
-        let counters = |new_flows| Counters {
+    fn counters(new_flows: u64) -> Counters {
+        Counters {
             new_flows,
             not_pinned: 5,
             ..Counters::default()
-        };
+        }
+    }
+
+    /// 100 entered, of which 10 expired and 10 more are gone.
+    #[test]
+    fn a_flow_that_is_neither_there_nor_expired_was_evicted() {
         let before = SwitchTable {
             expired: 10,
             ..SwitchTable::default()
         };
         let mut counts = FlowCounts::inherited(&before, &counters(105), 80);
         assert_eq!((counts.expired, counts.evicted), (10, 10));
-        assert_eq!(counts.occupancy(&counters(115), 1_000), 90);
-        assert_eq!(counts.occupancy(&counters(115), 85), 85);
+        assert_eq!(counts.occupancy(&counters(115)), 90);
         counts.expired += 20;
-        counts.update(&counters(115), 70);
-        assert_eq!(counts.evicted, 10);
+        assert_eq!(counts.occupancy(&counters(115)), 70);
+    }
+
+    #[test]
+    fn a_flow_entered_twice_is_in_the_table_once() {
+        let mut counts = FlowCounts::default();
+        counts.update(&counters(105), 99);
+        assert_eq!(counts.occupancy(&counters(106)), 100);
+        counts.update(&counters(106), 100);
+        assert_eq!((counts.evicted, counts.occupancy(&counters(106))), (0, 100));
     }
 }

@@ -109,8 +109,11 @@ fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
     let map = object.maps.get(name);
     let map = map.ok_or(ObjectError::NoMap { map: name })?;
     let size = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
-    // The configuration sets the rows of the flow table.
-    let entries = shape.entries(map.max_entries());
+    let entries = match name {
+        // The configuration sets the rows of the flow table.
+        FLOWS => map.max_entries(),
+        _ => shape.entries,
+    };
     let facts = [
         ("a type", map.map_type(), kind(name)),
         ("keys", map.key_size(), size(shape.key_bytes)),
@@ -144,7 +147,7 @@ fn without_panic<T>(step: impl FnOnce() -> T) -> Result<T, String> {
 /// Returns the kernel's number for the type of one of the agent's maps.
 fn kind(name: &str) -> u32 {
     let kind = match name {
-        FLOWS => bpf_map_type::BPF_MAP_TYPE_LRU_HASH,
+        FLOWS => bpf_map_type::BPF_MAP_TYPE_HASH,
         "destinations" => bpf_map_type::BPF_MAP_TYPE_LPM_TRIE,
         "decisions" => bpf_map_type::BPF_MAP_TYPE_RINGBUF,
         "table" => bpf_map_type::BPF_MAP_TYPE_ARRAY,

@@ -10,7 +10,7 @@ use std::{
 
 use aya::{maps::MapData, programs::links::FdLink};
 use lab_abi::{
-    lcmp::MAX_FLOW_TABLE_ENTRIES,
+    lcmp::{FLOW_TABLE_HEADROOM, MAX_FLOW_TABLE_ENTRIES},
     pfc::{CALENDAR_SLOTS, CalendarSlot, SharedBuffer},
     rows::{
         Counters, DestinationRow, FlowEntry, FlowKey, MAX_DESTINATIONS, PrefixKey, RING_BYTES,
@@ -45,7 +45,7 @@ pub(crate) const MAPS: [MapShape; 6] = [
         FLOWS,
         size_of::<FlowKey>(),
         size_of::<FlowEntry>(),
-        MAX_FLOW_TABLE_ENTRIES,
+        flow_map_rows(MAX_FLOW_TABLE_ENTRIES),
     ),
     shape("table", 4, size_of::<SwitchTable>(), 1),
 ];
@@ -67,12 +67,18 @@ pub(crate) const FLOWS: &str = "flows";
 
 impl MapShape {
     /// Returns the number of rows for a given flow table.
-    pub(crate) fn entries(&self, flow_table_entries: u32) -> u32 {
+    pub(crate) fn rows(&self, flow_table_entries: u32) -> u32 {
         match self.name {
-            FLOWS => flow_table_entries,
+            FLOWS => flow_map_rows(flow_table_entries),
             _ => self.entries,
         }
     }
+}
+
+/// Returns the rows of the map of a flow table: its capacity, and room for the flows that come until the agent
+/// next evicts.
+pub(crate) const fn flow_map_rows(flow_table_entries: u32) -> u32 {
+    flow_table_entries + FLOW_TABLE_HEADROOM
 }
 
 const fn shape(name: &'static str, key_bytes: usize, value_bytes: usize, entries: u32) -> MapShape {
@@ -140,7 +146,7 @@ impl Pins {
     }
 
     fn holds(&self, shape: &MapShape, flow_table_entries: u32) -> bool {
-        let entries = shape.entries(flow_table_entries);
+        let entries = shape.rows(flow_table_entries);
         let info = MapData::from_pin(self.map(shape.name)).and_then(|map| map.info());
         info.is_ok_and(|info| {
             (info.key_size(), info.value_size(), info.max_entries())

@@ -22,7 +22,7 @@ use crate::{
     SwitchdError,
     buffer::continued,
     install::Tables,
-    pins::{BUFFERS, FLOWS, MAPS, PFC_MAPS, Pins},
+    pins::{BUFFERS, FLOWS, MAPS, PFC_MAPS, Pins, flow_map_rows},
     shared::SharedTable,
 };
 
@@ -87,7 +87,7 @@ impl Program {
         let btf = Btf::from_sys_fs();
         let mut loader = EbpfLoader::new();
         loader.btf(btf.as_ref().ok());
-        loader.map_max_entries(FLOWS, flow_table_entries);
+        loader.map_max_entries(FLOWS, flow_map_rows(flow_table_entries));
         if let Some(pins) = pins {
             for map in MAPS.iter().chain(&PFC_MAPS) {
                 loader.map_pin_path(map.name, pins.map(map.name));
@@ -308,30 +308,40 @@ mod tests {
     /// Returns a program for 1,000 flows whose one port leads to [`flow`]'s destination, and its table; says
     /// that `test` is skipped if it may not be loaded.
     fn with_one_port(test: &str) -> Option<(Program, SwitchTable)> {
-        let mut program = match Program::load(FLOW_TABLE) {
+        with_candidates(test, 1, FLOW_TABLE)
+    }
+
+    /// Returns a program for `entries` flows whose first ports, `candidates` of them, lead to [`flow`]'s destination,
+    /// and its table; says that `test` is skipped if it may not be loaded.
+    fn with_candidates(test: &str, candidates: u8, entries: u32) -> Option<(Program, SwitchTable)> {
+        let mut program = match Program::load(entries) {
             Err(error) if error.is_not_permitted() => {
                 println!("skipped: {test}: {}", error.chain());
                 return None;
             }
             other => other.expect("the program loads"),
         };
-        let tables = one_port();
+        let tables = ports(candidates);
         program.install(&tables).expect("written");
         Some((program, tables.switch))
     }
 
-    /// Returns the tables of a switch whose one port leads to [`flow`]'s destination.
-    fn one_port() -> Tables {
+    /// Returns the tables of a switch whose first ports, `candidates` of them, lead to [`flow`]'s destination.
+    fn ports(candidates: u8) -> Tables {
         let mut switch = SwitchTable::default();
-        switch.ports[0].state = PORT_ALIVE;
         let mut row = DestinationRow {
-            count: 1,
+            count: candidates.into(),
             ..DestinationRow::default()
         };
-        row.candidates[0] = CandidateRow {
-            buckets: 1,
-            ..CandidateRow::default()
-        };
+        for slot in 0..candidates {
+            let port = usize::from(slot);
+            switch.ports[port].state = PORT_ALIVE;
+            row.candidates[port] = CandidateRow {
+                port: slot.into(),
+                buckets: 1,
+                ..CandidateRow::default()
+            };
+        }
         let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
         Tables {
             switch,
@@ -503,7 +513,7 @@ mod tests {
         };
         let pins = bpf.pins();
         let mut program = Program::load_object(OBJECT, FLOW_TABLE, Some(&pins)).expect("it loads");
-        let mut tables = one_port();
+        let mut tables = ports(1);
         program.install(&tables).expect("written");
         assert_eq!(
             fill(&mut program, &mut tables.switch, half_a_second(), 0),
@@ -598,33 +608,98 @@ mod tests {
         assert!((147_000_000..=150_000_000).contains(&left), "{left}");
     }
 
+    fn send(program: &mut Program, number: u16) {
+        let mut output = [0; 256];
+        let frame = roce_frame(flow(number), 1, 64, 0).bytes;
+        let sent = program.test_run(&frame, &mut output).expect("it runs");
+        assert_eq!(sent.return_value, 7, "redirected");
+    }
+
+    /// Numbers of the flows in the table, and their packets.
+    fn pinned(program: &Program) -> Vec<(u16, u64)> {
+        let found = flow_gc::all(&program.flows, 100_000).expect("it is read");
+        let row = |(key, entry): &(FlowKey, FlowEntry)| (key.source_port(), entry.packets);
+        let mut found: Vec<_> = found.iter().map(row).collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// 20 flows come to a table for 16, and flows 0 and 1 send again: the four seen least recently are 2 to 5. The
+    /// kernel's own LRU table of 16 rows has four flows left then.
     #[test]
-    fn a_full_table_evicts_the_least_recently_seen_flow() {
-        let Some((mut program, _)) = with_one_port("eviction") else {
+    fn a_full_table_evicts_exactly_the_least_recently_seen_flows() {
+        let Some((mut program, _)) = with_candidates("eviction", 2, 16) else {
             return;
         };
+        (0..20)
+            .chain([0, 1])
+            .for_each(|number| send(&mut program, number));
+        assert_eq!(
+            pinned(&program).len(),
+            20,
+            "there is room until the agent evicts"
+        );
 
-        // Ten flows keep sending while 5,000 others send one packet each.
-        let mut output = [0; 256];
-        let mut send = |program: &mut Program, number| {
-            let frame = roce_frame(flow(number), 1, 64, 0).bytes;
-            let sent = program.test_run(&frame, &mut output).expect("it runs");
-            assert_eq!(sent.return_value, 7, "redirected");
+        let mut evictor = flow_gc::Evictor::default();
+        let mut evict = |program: &mut Program, excess| {
+            let evicted = evictor.evict(&mut program.flows, 100_000, excess);
+            let evicted = evicted.expect("they are removed").into_iter();
+            evicted
+                .map(|(key, _)| key.source_port())
+                .collect::<Vec<_>>()
         };
-        for number in 0..5_000 {
-            if number % 50 == 0 {
-                (0..10).for_each(|busy| send(&mut program, busy));
-            }
-            send(&mut program, 10 + number);
-        }
-        let found = flow_gc::all(&program.flows, 1_000).expect("it is read");
-        assert!(found.len() <= 1_000 && found.len() > 500, "{}", found.len());
-        for busy in 0..10 {
-            let entry = found.iter().find(|(key, _)| *key == flow(busy));
-            let (_, entry) = entry.expect("a busy flow stays");
-            assert_eq!((entry.packets, entry.decisions), (100, 1));
-        }
+        assert_eq!(evict(&mut program, 4), [2, 3, 4, 5]);
+        assert_eq!(pinned(&program).len(), 16);
+        // By the same reading: 6 sends and stays, 2 comes again like a new flow and is the latest.
+        send(&mut program, 6);
+        send(&mut program, 2);
+        assert_eq!(evict(&mut program, 1), [7]);
         let counters = program.counters().expect("read");
-        assert_eq!((counters.new_flows, counters.not_pinned), (5_010, 0));
+        assert_eq!((counters.new_flows, counters.not_pinned), (21, 0));
+        // All that is left, by a new reading: 8 to 19, then the four that sent again.
+        let left = (8..20).chain([0, 1, 6, 2]);
+        assert_eq!(evict(&mut program, 100), left.collect::<Vec<u16>>());
+        assert!(pinned(&program).is_empty());
+    }
+
+    /// A table for 16 flows has 16 rows, and the headroom until the agent next evicts. A flow without room is
+    /// decided packet by packet, and counted.
+    #[test]
+    fn a_flow_without_room_is_forwarded_and_counted() {
+        let Some((mut program, _)) = with_candidates("headroom", 2, 16) else {
+            return;
+        };
+        let rows = u16::try_from(16 + lab_abi::lcmp::FLOW_TABLE_HEADROOM).expect("fits");
+        (0..rows).for_each(|number| send(&mut program, number));
+        let counts = |program: &Program| {
+            let counters = program.counters().expect("read");
+            (counters.new_flows, counters.not_pinned)
+        };
+        assert_eq!(counts(&program), (rows.into(), 0));
+        send(&mut program, rows);
+        send(&mut program, rows);
+        assert_eq!(counts(&program), (u64::from(rows) + 2, 2));
+        assert_eq!(pinned(&program).len(), usize::from(rows));
+    }
+
+    #[test]
+    fn a_flow_without_a_choice_is_forwarded_and_not_pinned() {
+        let Some((mut program, mut table)) = with_one_port("one candidate") else {
+            return;
+        };
+        (0..2).for_each(|_| send(&mut program, 7));
+        assert!(pinned(&program).is_empty());
+        assert!(program.drain_decisions().is_empty());
+        let counters = program.counters().expect("read");
+        assert_eq!(
+            (counters.received, counters.new_flows, counters.hits),
+            (2, 0, 0)
+        );
+
+        table.ports[0].state = 0;
+        program.set_table(&table).expect("written");
+        assert!(is_dropped(&mut program));
+        let counters = program.counters().expect("read");
+        assert_eq!((counters.no_destination, counters.not_pinned), (1, 0));
     }
 }

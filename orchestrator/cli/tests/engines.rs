@@ -2,13 +2,9 @@
 
 mod common;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
-use lab_records::{DecisionRow, FlowRow, RunDir, directory::LATEST};
+use lab_records::{DecisionRow, FlowRow, RunDir, SwitchRow, directory::LATEST};
 
 use self::common::{lcmp_lab, skips_without_a_lab};
 
@@ -51,15 +47,15 @@ scale: { rate: 1/2000, time: 100 }
 /// Switch, flow, reason and chosen DC of a decision.
 type Decision = (String, Option<u32>, String, Option<String>);
 
-/// Returns the decisions among several candidates; only the kernel's switches also decide with one.
-fn decisions(run: &RunDir) -> BTreeSet<Decision> {
-    let rows = run.table::<DecisionRow>().unwrap().rows.into_iter();
-    let rows = rows.filter(|row| row.candidates.0.len() > 1);
-    rows.map(|row| {
+/// Returns every decision, and how often it was made.
+fn decisions(run: &RunDir) -> BTreeMap<Decision, usize> {
+    let mut decisions = BTreeMap::new();
+    for row in run.table::<DecisionRow>().unwrap().rows {
         let flow = row.flow_id.map(|flow| flow.0);
-        (row.switch, flow, row.reason, row.chosen)
-    })
-    .collect()
+        let decision = (row.switch, flow, row.reason, row.chosen);
+        *decisions.entry(decision).or_default() += 1;
+    }
+    decisions
 }
 
 #[test]
@@ -84,12 +80,114 @@ fn kernel_and_simulator_reroute_the_same_aged_flows() {
     assert_eq!(kernel, simulator);
     let is_rerouted = |switch: &str, flow| {
         let aged = ("age".to_owned(), Some("dc3".to_owned()));
-        kernel.contains(&(switch.to_owned(), Some(flow), aged.0, aged.1))
+        kernel.contains_key(&(switch.to_owned(), Some(flow), aged.0, aged.1))
     };
     assert!(
         is_rerouted("dc1", 0) && !is_rerouted("dc1", 1) && is_rerouted("dc4", 2),
         "{kernel:?}"
     );
+}
+
+/// Diamond of two equal paths of 200 ms, for `flows` from one host to another under `policy`.
+fn diamond(name: &str, policy: &str, flows: impl Iterator<Item = String>) -> String {
+    let flows: Vec<String> = flows.collect();
+    format!(
+        "
+name: {name}
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2 }}, {{ name: dc3 }}, {{ name: dc4, hosts: 1 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 100 Gbit, delay: 100 ms }}
+    - {{ between: [dc2, dc4], rate: 100 Gbit, delay: 100 ms }}
+    - {{ between: [dc1, dc3], rate: 100 Gbit, delay: 100 ms }}
+    - {{ between: [dc3, dc4], rate: 100 Gbit, delay: 100 ms }}
+traffic:
+  - flows:
+{}
+policies: [{policy}]
+generator: {{ tool: verbs, mtu: 1024 }}
+scale: {{ rate: 1/200, time: 1 }}
+",
+        flows.join("\n")
+    )
+}
+
+/// Runs a scenario's text in the lab and in the simulator.
+fn in_both_engines(results: &Path, text: &str, lab: &str) -> [RunDir; 2] {
+    let scenario = results.join("scenario.yaml");
+    fs::write(&scenario, text).unwrap();
+    let scenario = scenario.to_str().unwrap();
+    [&["up"][..], &["sim", "--scaled"]].map(|verb| run(&results.join(verb[0]), verb, scenario, lab))
+}
+
+/// A flow of 200 packets sends 129, its window, then 66 and 5 as ACKs come, a round trip of 400 ms apart. Twenty
+/// such, 4 ms apart, send from 0, 400 and 800 ms on, and their ACKs pass dc4 from 200, 600 and 1,000 ms on. Tables for
+/// 16 flows are sampled each 100 ms: at 100, 500 and 900 ms (dc1), 300, 700 and 1,100 ms (dc4), 20 flows are in them,
+/// of which the first four were seen least recently. So these four alone are evicted, three times, and decided three
+/// times each way; dc2 and dc3, with one next hop, decide nothing.
+#[test]
+fn kernel_and_simulator_evict_the_same_flows() {
+    if skips_without_a_lab("kernel_and_simulator_evict_the_same_flows") {
+        return;
+    }
+    let policy = "lcmp: { beta: 0, flow_table_entries: 16, sample_interval: 100 ms, idle_timeout: 10 s, \
+                  gc_interval: 10 s }";
+    let flow = |number: u32| {
+        let start = 4 * number;
+        format!("    - {{from: dc1/h1, to: dc4/h1, size: 40960 kB, start: {start} ms}}")
+    };
+    let text = diamond("eviction", policy, (0..20).map(flow));
+    let results = tempfile::tempdir().unwrap();
+    let [kernel, simulator] = in_both_engines(results.path(), &text, "engines-eviction");
+    let found = decisions(&kernel);
+    assert_eq!(found, decisions(&simulator));
+    for switch in ["dc1", "dc4"] {
+        let of = |flow| {
+            let is_its = |(by, of, ..): &&Decision| by == switch && *of == Some(flow);
+            found
+                .iter()
+                .filter(|(key, _)| is_its(key))
+                .map(|(_, times)| times)
+                .sum::<usize>()
+        };
+        let times: Vec<usize> = (0..20).map(of).collect();
+        let expected: Vec<usize> = (0..20).map(|flow| if flow < 4 { 3 } else { 1 }).collect();
+        assert_eq!(times, expected, "{switch}");
+    }
+    for run in [&kernel, &simulator] {
+        let rows = run.table::<SwitchRow>().unwrap().rows;
+        let counts = ["dc1", "dc2", "dc3", "dc4"].map(|switch| {
+            let last = rows.iter().rfind(|row| row.switch == switch).unwrap();
+            (last.decisions, last.evicted, last.occupancy)
+        });
+        assert_eq!(counts, [(28, 12, 16), (0, 0, 0), (0, 0, 0), (28, 12, 16)]);
+    }
+}
+
+/// 16,383 flow labels: later flows between two hosts find entries of earlier ones, unless they are sent from
+/// another address.
+#[test]
+fn more_flows_between_two_hosts_than_ports_are_decided_in_both_engines() {
+    if skips_without_a_lab("more_flows_between_two_hosts_than_ports_are_decided_in_both_engines") {
+        return;
+    }
+    let flow = |number: u32| {
+        let start = 2 * number;
+        format!("    - {{from: dc1/h1, to: dc4/h1, size: 20 kB, start: {start} ms}}")
+    };
+    let text = diamond("ports", "ecmp", (0..16_400).map(flow));
+    let results = tempfile::tempdir().unwrap();
+    let [kernel, simulator] = in_both_engines(results.path(), &text, "engines-ports");
+    assert_eq!(decisions(&kernel), decisions(&simulator));
+    for run in [&kernel, &simulator] {
+        let flows = run.flows().unwrap().rows;
+        assert_eq!(flows.len(), 16_400);
+        let have_paths = |row: &FlowRow| row.path.is_some() && row.ack_path.is_some();
+        assert!(flows.iter().all(have_paths));
+        let by_dc1 = |row: &DecisionRow| row.switch == "dc1";
+        let rows = run.table::<DecisionRow>().unwrap().rows;
+        assert_eq!(rows.iter().filter(|row| by_dc1(row)).count(), 16_400);
+    }
 }
 
 /// Bounds of a policy's agreement on `scenarios/8dc.yaml`, as the README states them.

@@ -19,6 +19,10 @@ pub const MAX_DELAY_SHIFT: u8 = 40;
 /// Maximum number of rows of a flow table: the paper's deployment, 1.2 MB of 24-byte entries.
 pub const MAX_FLOW_TABLE_ENTRIES: u32 = 50_000;
 
+/// Rows of a switch's map of flows beyond the flow table's entries: for the flows that come until the least recently
+/// seen are next evicted. The largest table has 2^16 rows.
+pub const FLOW_TABLE_HEADROOM: u32 = (1 << 16) - MAX_FLOW_TABLE_ENTRIES;
+
 /// Right shifts of a weighted sum; larger ones would always give 0.
 const SCORE_SHIFTS: Domain = numbers(0, 16);
 
@@ -79,7 +83,8 @@ parameters! {
             domain: INTERVALS,
             derived: Some("five times the longest base RTT, at least 1 s of emulated time"),
         };
-        /// Capacity of the flow table; beyond it the least recently used flow is evicted.
+        /// Capacity of the flow table: at each sample of the queues the least recently seen flows beyond it
+        /// are evicted, and their next packets are decided like first ones.
         flow_table_entries: u32 = MAX_FLOW_TABLE_ENTRIES => {
             domain: numbers(1, MAX_FLOW_TABLE_ENTRIES as u64),
         };

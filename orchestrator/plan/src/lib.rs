@@ -16,6 +16,7 @@
 //! - [`pfc`][]: headroom of priority flow control
 //! - [`standalone`][]: the authors' reference for slowdowns
 //! - [`rdma`][]: QP settings
+//! - [`FlowTablePlan`][]: flow tables
 //! - [`size_thresholds`](size_thresholds())[]: UCMP flow ageing
 //! - [`timer_wheel`][]: the kernel's timers
 //! - [`transport`][]: the simulator's hosts and switches
@@ -70,6 +71,7 @@ mod estimate;
 mod explain;
 mod faults;
 mod flow_ageing;
+mod flow_table;
 pub mod frame;
 mod graph;
 pub mod ideal;
@@ -110,6 +112,7 @@ pub use error::PlanError;
 pub use estimate::{PlaceEstimate, estimate_at};
 pub use explain::{Explained, Explanation, Question, QueueState, explain, render_explanation};
 pub use flow_ageing::{SizeThreshold, size_thresholds};
+pub use flow_table::FlowTablePlan;
 pub use graph::render_svg;
 pub use model::*;
 pub use paper_units::PaperUnits;

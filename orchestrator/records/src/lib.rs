@@ -77,6 +77,7 @@ pub use rows::{
 pub use run_file::{RunFile, stamp};
 pub use time::UtcTime;
 pub use trust::{
-    Certification, Conduct, CpuWatch, Grade, LinkBounds, Place, Reason, Recovery, Verdict, Watch,
+    Certification, Conduct, CpuWatch, Grade, LinkBounds, NOT_PINNED, Place, Reason, Recovery,
+    Verdict, Watch,
 };
 pub use writer::RunWriter;

@@ -202,6 +202,42 @@ fn more_flows_between_two_hosts_than_ports_are_each_decided() {
     );
 }
 
+/// A flow of 200 packets of SoftRoCE sends 129 of them, its window, 66 more at its first ACK and 5 at its second,
+/// 400 ms apart: twenty flows, 4 ms apart, are all in dc1's table at 100, 500 and 900 ms. The table is for 16 and
+/// sampled each 100 ms, and the first four flows were seen least recently: they are evicted each time and, after the
+/// first two, decided again.
+#[test]
+fn a_full_table_evicts_the_least_recently_seen_flows_at_a_sample() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let flow = |n: u32| {
+        let start = 4 * n;
+        format!("    - {{from: dc1/h1, to: dc4/h1, size: 40960 kB, start: {start} ms}}\n")
+    };
+    let flows: String = (0..20).map(flow).collect();
+    let (topology, _) = DIAMOND.split_once("traffic:").expect("its traffic");
+    let topology = topology
+        .replace("delay: 5 ms", "delay: 100 ms")
+        .replace("40 Gbit, delay: 2 ms", "100 Gbit, delay: 100 ms");
+    let text = format!(
+        "{topology}traffic:\n  - flows:\n{flows}policies:\n  - lcmp: {{ beta: 0, flow_table_entries: 16, \
+         sample_interval: 100 ms, idle_timeout: 10 s, gc_interval: 10 s }}\n\
+         generator: {{ tool: verbs, mtu: 1024 }}\nscale: {{ rate: 1/200, time: 1 }}\n"
+    );
+    run(folder.path(), &plan(&text, true), &RunOptions::default());
+    let decisions: Vec<DecisionRow> = rows(folder.path());
+    let times = |flow| {
+        let is_its = |row: &&DecisionRow| row.switch == "dc1" && row.flow_id == Some(FlowId(flow));
+        decisions.iter().filter(is_its).count()
+    };
+    let times: Vec<usize> = (0..20).map(times).collect();
+    assert_eq!(times[..4], [3; 4]);
+    assert_eq!(times[4..], [1; 16]);
+    let switches: Vec<SwitchRow> = rows(folder.path());
+    let last = switches.iter().rfind(|row| row.switch == "dc1");
+    let last = last.expect("a sample");
+    assert_eq!((last.evicted, last.occupancy), (12, 16));
+}
+
 #[test]
 fn links_carry_the_flows_bytes() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -321,7 +321,7 @@ pub struct Stats {
     pub occupancy: u64,
     /// Idle flows that flow-cache garbage collection removed.
     pub expired: u64,
-    /// Flows that the kernel evicted from a full table, the least recently seen first.
+    /// Flows that the agent evicted from a full table, the least recently seen first.
     pub evicted: u64,
     /// Decision records lost because the ring buffer was full.
     pub records_lost: u64,

@@ -214,8 +214,9 @@ fn idle_flows_expire_and_a_full_table_evicts() -> Result {
         );
         let stats = controller.stats_where(|stats| stats.occupancy == 0 && stats.expired > 0)?;
         assert_eq!(stats.new_flows, 2_000);
-        assert_eq!(stats.expired + stats.evicted, 2_000);
-        assert!(stats.expired <= 500 && stats.not_pinned == 0, "{stats:?}");
+        // The agent evicts to the flow, and the last 500 expire.
+        let counts = (stats.evicted, stats.expired, stats.not_pinned);
+        assert_eq!(counts, (1_500, 500, 0));
         controller.stop()?;
         agent.join().expect("no panic")?;
         Ok(())

@@ -2,7 +2,10 @@
 
 use std::{net::Ipv4Addr, os::fd::AsFd};
 
-use lab_abi::wire::{AgentCommand, AgentMessage};
+use lab_abi::{
+    rows::{FlowEntry, FlowKey},
+    wire::{AgentCommand, AgentMessage},
+};
 use lab_units::{Nanos, PortId};
 
 use super::{Agent, Signals, Timers};
@@ -11,7 +14,9 @@ use crate::{
     clock::{Due, now},
     controller::Controller,
     failover::interfaces,
-    flow_gc, install,
+    flow_gc::{self, FlowCounts},
+    install,
+    pins::flow_map_rows,
     wait::Source,
 };
 
@@ -214,6 +219,9 @@ impl Agent {
         if self.timers.flow_gc.take(now) != Due::NotYet {
             self.collect_idle_flows(now, controller)?;
         }
+        if self.timers.eviction.take(now) != Due::NotYet {
+            self.evict_flows(controller)?;
+        }
         if self.timers.stats.take(now) != Due::NotYet {
             let stats = self.stats(self.program.counters()?, now, controller);
             controller.send(&AgentMessage::Stats(stats));
@@ -244,16 +252,38 @@ impl Agent {
         let counters = self.program.counters()?;
         let (idle, busy) = flow_gc::expire(
             &mut self.program.flows,
-            self.config.flow_table_entries,
+            flow_map_rows(self.config.flow_table_entries),
             now,
             self.config.idle_timeout_ns,
         )?;
         let counts = &mut self.flow_counts;
         counts.expired += u64::try_from(idle.len()).unwrap_or(u64::MAX);
         counts.update(&counters, u64::try_from(busy).unwrap_or(u64::MAX));
-        // The next agent reads them from the table.
-        self.program.table.set_gone(counts.expired, counts.evicted);
-        self.send_flows(idle, controller);
+        self.report_gone(idle, controller);
         Ok(())
+    }
+
+    /// Evicts the least recently seen flows beyond the flow table's capacity, and reports them.
+    fn evict_flows(&mut self, controller: &mut Controller) -> Result<(), SwitchdError> {
+        let occupancy = self.flow_counts.occupancy(&self.program.counters()?);
+        let capacity = self.config.flow_table_entries;
+        let excess = occupancy.saturating_sub(capacity.into());
+        if excess == 0 {
+            return Ok(());
+        }
+        let rows = flow_map_rows(capacity);
+        let evicted = self.evictor.evict(&mut self.program.flows, rows, excess)?;
+        self.flow_counts.evicted += u64::try_from(evicted.len()).unwrap_or(u64::MAX);
+        self.report_gone(evicted, controller);
+        Ok(())
+    }
+
+    /// Reports flows that left the table, and stores their numbers for the next agent.
+    fn report_gone(&mut self, gone: Vec<(FlowKey, FlowEntry)>, controller: &mut Controller) {
+        let FlowCounts {
+            expired, evicted, ..
+        } = self.flow_counts;
+        self.program.table.set_gone(expired, evicted);
+        self.send_flows(gone, controller);
     }
 }

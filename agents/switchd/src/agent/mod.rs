@@ -16,7 +16,7 @@ use crate::{
     clock::{Alarm, Periodic},
     controller::Controller,
     failover::{LinkWatch, PortLiveness},
-    flow_gc::FlowCounts,
+    flow_gc::{Evictor, FlowCounts},
     install::Slots,
     program::Program,
     qdisc::Qdiscs,
@@ -64,6 +64,7 @@ struct Agent {
     ports: PortLiveness,
     timers: Timers,
     flow_counts: FlowCounts,
+    evictor: Evictor,
     demands: DemandMeter,
     /// Samples taken.
     samples: u64,
@@ -81,4 +82,6 @@ struct Timers {
     stats: Periodic,
     demands: Option<Periodic>,
     flow_gc: Periodic,
+    /// Moments from which the flow table has no more flows than it may.
+    eviction: Periodic,
 }

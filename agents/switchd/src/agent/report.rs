@@ -9,7 +9,10 @@ use lab_abi::{
 use lab_units::Nanos;
 
 use super::Agent;
-use crate::{SwitchdError, clock::now, controller::Controller, flow_gc, program::Program, reports};
+use crate::{
+    SwitchdError, clock::now, controller::Controller, flow_gc, pins::flow_map_rows,
+    program::Program, reports,
+};
 
 impl Agent {
     /// Returns the first message.
@@ -70,14 +73,13 @@ impl Agent {
         Ok(())
     }
 
-    /// Returns the counters and the flow table's occupancy.
     /// Returns the link counters of the latest sample, with the marks until now.
     pub(super) fn links(&self) -> Links {
         self.sampler.links(|slot| self.program.table.marks(slot))
     }
 
+    /// Returns the counters and the flow table's occupancy.
     pub(super) fn stats(&self, counters: Counters, now: Nanos, controller: &Controller) -> Stats {
-        let entries = self.config.flow_table_entries;
         Stats {
             time_ns: now.get(),
             received: counters.received,
@@ -91,7 +93,7 @@ impl Agent {
             ttl_expired: counters.ttl_expired,
             no_destination: counters.no_destination,
             not_pinned: counters.not_pinned,
-            occupancy: self.flow_counts.occupancy(&counters, entries),
+            occupancy: self.flow_counts.occupancy(&counters),
             expired: self.flow_counts.expired,
             evicted: self.flow_counts.evicted,
             records_lost: counters.records_lost,
@@ -142,7 +144,8 @@ impl Agent {
         self.send_decisions(controller);
         controller.send(&AgentMessage::Queues(self.sampler.queues()));
         controller.send(&AgentMessage::Links(self.links()));
-        let rows = flow_gc::all(&self.program.flows, self.config.flow_table_entries)?;
+        let map_rows = flow_map_rows(self.config.flow_table_entries);
+        let rows = flow_gc::all(&self.program.flows, map_rows)?;
         let counters = self.program.counters()?;
         let occupancy = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         self.flow_counts.update(&counters, occupancy);

@@ -15,10 +15,10 @@ use crate::{
     attach::attach,
     clock::{Alarm, Periodic, now},
     failover::{LinkWatch, PortLiveness, interfaces},
-    flow_gc::{self, FlowCounts},
+    flow_gc::{self, Evictor, FlowCounts},
     install::{Slots, Tables},
     object::read_object,
-    pins::Pins,
+    pins::{Pins, flow_map_rows},
     program::{OBJECT, Program},
     qdisc::Qdiscs,
     sampler::Sampler,
@@ -72,7 +72,7 @@ impl Setup {
         tables.switch.netns = netns()?;
         program.install(&tables)?;
         program.table.set_tables_at(now()?.get());
-        let found = flow_gc::all(&program.flows, entries)?.len();
+        let found = flow_gc::all(&program.flows, flow_map_rows(entries))?.len();
         let found = u64::try_from(found).unwrap_or(u64::MAX);
         let flow_counts = FlowCounts::inherited(&before, &program.counters()?, found);
         // The first sample is taken before the first packet can be decided.
@@ -101,6 +101,7 @@ impl Setup {
             ports,
             timers: Timers::new(&config, now()?),
             flow_counts,
+            evictor: Evictor::default(),
             demands,
             samples: 0,
             late_samples: 0,
@@ -143,6 +144,7 @@ impl Timers {
             stats: periodic(config.stats_interval_ns),
             demands: config.demand_interval_ns.map(&periodic),
             flow_gc: periodic(config.gc_interval_ns),
+            eviction: periodic(config.sample_interval_ns),
         }
     }
 
@@ -154,6 +156,7 @@ impl Timers {
             &self.links,
             &self.stats,
             &self.flow_gc,
+            &self.eviction,
         ];
         let due = timers.into_iter().chain(&self.demands).map(Periodic::due);
         due.min().unwrap_or(Nanos::ZERO)

@@ -33,6 +33,8 @@ pub struct SelftestReport {
     pub aged: u64,
     /// Flows moved off a dead port.
     pub failovers: u64,
+    /// Packets forwarded to an only candidate.
+    pub not_pinned: u64,
     /// Packets dropped because no candidate was alive.
     pub unreachable: u64,
     /// Frames left to the kernel.

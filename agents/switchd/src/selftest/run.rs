@@ -14,7 +14,7 @@ use super::{
     switch::{Switch, Verdict},
 };
 use crate::{
-    SwitchdError,
+    SwitchdError, flow_gc,
     frame::{Frame, TCP, UDP, roce_frame},
     now,
     program::{Program, Row},
@@ -53,6 +53,8 @@ struct Selftest {
     destination: usize,
     /// Pinned flow of the present table, and its entry.
     pinned: Option<(FlowKey, FlowEntry)>,
+    /// Flows in the program's table.
+    entered: Vec<FlowKey>,
     report: SelftestReport,
 }
 
@@ -64,6 +66,7 @@ impl Selftest {
             random: Random::new(seed),
             destination: 0,
             pinned: None,
+            entered: Vec::new(),
             report: SelftestReport::default(),
         };
         test.report.load_ns = test.program.load_ns;
@@ -77,6 +80,9 @@ impl Selftest {
         let (prefix, destination) = self.switch.shuffle(&mut self.random, now()?);
         self.destination = destination;
         self.pinned = None;
+        for flow in self.entered.drain(..) {
+            flow_gc::remove(&mut self.program.flows, flow)?;
+        }
         self.program.set_table(&self.switch.table)?;
         let row = self.switch.destination(destination);
         self.program.set_destination(prefix, row)
@@ -108,6 +114,9 @@ impl Selftest {
 
     fn first_packet(&mut self) -> Result<(), SwitchdError> {
         let (flow, frame) = self.random_frame();
+        if let Some(slot) = self.switch.only_candidate(flow) {
+            return self.expect_not_pinned(&frame, flow, usize::try_from(slot).unwrap_or(0));
+        }
         match self.switch.decide(flow, length(&frame)) {
             None => self.expect_passed(&frame),
             Some(Verdict::Unreachable) => self.expect_unreachable(&frame),
@@ -263,6 +272,7 @@ impl Selftest {
         let flow = record.flow;
         self.expect_forwarded(frame, &output, flow, entry)?;
         self.pinned = (flow.destination_port() == ROCE_PORT).then_some((flow, entry));
+        self.entered.push(flow);
         let expected = DecisionRecord {
             dest_qp: frame.qp(flow),
             ..record
@@ -296,6 +306,28 @@ impl Selftest {
         });
         self.compare("flow table entry", &found, &Some(entry));
         self.pinned = Some((flow, entry));
+        Ok(())
+    }
+
+    /// Expects a packet to be sent to the port in `slot` if that is alive, without a decision or an entry.
+    fn expect_not_pinned(
+        &mut self,
+        frame: &Frame,
+        flow: FlowKey,
+        slot: usize,
+    ) -> Result<(), SwitchdError> {
+        if !self.is_alive(slot) {
+            return self.expect_unreachable(frame);
+        }
+        self.report.not_pinned += 1;
+        let output = self.run(frame)?;
+        let expected = frame.forwarded(&self.switch.table.ports[slot]);
+        self.compare("frame", &output, &(REDIRECT, expected.bytes));
+        let found = self.program.flows.get(&Row(flow), 0).ok();
+        let has_entry = found.is_some();
+        self.compare("an entry of a flow without a choice", &has_entry, &false);
+        let records = self.program.drain_decisions();
+        self.compare("decisions without a choice", &records.len(), &0);
         Ok(())
     }
 

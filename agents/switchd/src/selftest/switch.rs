@@ -95,6 +95,13 @@ impl Switch {
         Ipv4Addr::from_bits(addr.to_bits() | (random.word32() & free))
     }
 
+    /// Returns the port of the only candidate for `flow`, which is neither decided nor pinned; `None` if there are
+    /// others, or none.
+    pub(super) fn only_candidate(&self, flow: FlowKey) -> Option<u32> {
+        let row = self.lookup(flow.destination())?;
+        (row.count == 1).then_some(row.candidates[0].port)
+    }
+
     /// Returns the reference's decision for a packet with which `flow` has sent `sent` bytes; `None`
     /// leaves the packet to the kernel.
     pub(super) fn decide(&self, flow: FlowKey, sent: u64) -> Option<Verdict> {

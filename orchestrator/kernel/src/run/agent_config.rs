@@ -16,7 +16,7 @@ use lab_units::{Bytes, Nanos, PortId};
 pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) -> AgentConfig {
     let switch = &plan.switches[switch_index];
     let dc = plan.nodes[switch.node.index()].dc;
-    let memory = Memory::of(plan, &run.policy);
+    let table = plan.flow_table(&run.policy);
     let buffer = shared_buffer(plan, switch);
     let dc = &plan.dcs[dc.index()];
     AgentConfig {
@@ -49,7 +49,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
             shared_bytes: buffer.shared,
         }),
         start_ns: Nanos::ZERO,
-        sample_interval_ns: memory.sample,
+        sample_interval_ns: table.sample_interval,
         record_interval_ns: plan.measure.queues_ns,
         link_interval_ns: plan.measure.links_ns,
         stats_interval_ns: plan.measure.switches_ns,
@@ -57,11 +57,12 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
             PolicyPlan::Te(te) => Some(te.interval_ns),
             _ => None,
         },
-        gc_interval_ns: memory.gc,
-        idle_timeout_ns: memory.idle,
-        stale_after_ns: memory.samples_age.then_some(plan.max_table_age_ns),
+        gc_interval_ns: table.gc_interval,
+        idle_timeout_ns: table.idle_timeout,
+        // Decisions by C_cong use samples of queues, which expire.
+        stale_after_ns: run.policy.lcmp().map(|_| plan.max_table_age_ns),
         max_table_age_ns: Some(plan.max_table_age_ns),
-        flow_table_entries: memory.entries,
+        flow_table_entries: table.entries,
         controller_socket: String::new(),
         pin_dir: None,
         attach: AttachMode::Auto,
@@ -89,37 +90,6 @@ pub(super) fn destination(
         prefix_len: prefix.len,
         candidates,
         size_thresholds: ages.collect(),
-    }
-}
-
-/// Sizes and intervals of a switch's memory.
-struct Memory {
-    sample: Nanos,
-    gc: Nanos,
-    idle: Nanos,
-    /// True if decisions use samples of queues, which expire.
-    samples_age: bool,
-    entries: u32,
-}
-
-impl Memory {
-    fn of(plan: &Plan, policy: &PolicyPlan) -> Self {
-        match policy.lcmp() {
-            None => Self {
-                sample: plan.measure.queues_ns,
-                gc: plan.rdma.flow_deadline_ns,
-                idle: plan.rdma.flow_deadline_ns,
-                samples_age: false,
-                entries: BUCKETS_FLOW_TABLE_ENTRIES,
-            },
-            Some(lcmp) => Self {
-                sample: lcmp.sample_interval_ns,
-                gc: lcmp.gc_interval_ns,
-                idle: lcmp.idle_timeout_ns,
-                samples_age: true,
-                entries: lcmp.flow_table_entries,
-            },
-        }
     }
 }
 
@@ -194,10 +164,6 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
         })
         .collect()
 }
-
-/// Rows of the flow table of a policy without this parameter: LCMP's default, so that policies differ
-/// in their decisions alone.
-const BUCKETS_FLOW_TABLE_ENTRIES: u32 = 50_000;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lab_abi::wire::Stats;
 use lab_host::{HostError, HostMaps};
-use lab_records::{Conduct, GuestCpu, LabWork, LiveChange, Recovery, Retransmissions};
+use lab_records::{Conduct, GuestCpu, LabWork, LiveChange, NOT_PINNED, Recovery, Retransmissions};
 use lab_units::{DcId, Nanos};
 
 use crate::lab::Losses;
@@ -127,10 +127,7 @@ impl RunReport {
     ) {
         for (dc, stats) in std::mem::take(&mut self.switches) {
             let doubts = [
-                (
-                    stats.not_pinned,
-                    "flows were not pinned: the flow table was full",
-                ),
+                (stats.not_pinned, NOT_PINNED),
                 (
                     stats.stale,
                     "flows were hashed over all next hops: their tables or signals were too old",

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::bounds::LINK_FACTOR;
 use crate::CertifiedRow;
 
-/// Figures of the lab and its machine, over all repetitions; all zero and none for the simulator, but for losses in
+/// Figures of the lab and its machine, over all repetitions; the simulator has those of its switches, and losses in
 /// spite of PFC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
@@ -25,6 +25,9 @@ pub struct Conduct {
     /// was not counted.
     pub recovery: Option<Recovery>,
 }
+
+/// Text behind the number of decisions whose flow found no room in its flow table.
+pub const NOT_PINNED: &str = "flows were not pinned: the flow table was full";
 
 /// Certificate of a lab's links in short; `certificate.csv` has its rows.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]

@@ -9,5 +9,5 @@ mod conduct;
 mod verdict;
 
 pub use bounds::{LinkBounds, Place};
-pub use conduct::{Certification, Conduct, CpuWatch, Recovery, Watch};
+pub use conduct::{Certification, Conduct, CpuWatch, NOT_PINNED, Recovery, Watch};
 pub use verdict::{Grade, Reason, Verdict};

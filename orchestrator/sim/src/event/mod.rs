@@ -34,6 +34,8 @@ pub enum EventKind {
     Monitor,
     /// Flow-cache garbage collection of the DCI switch.
     FlowGc,
+    /// Eviction of the least recently seen flows from the DCI switch's full flow table.
+    Eviction,
     /// Sample of the links for the records.
     SampleLinks,
     /// Sample of the queues for the records.
@@ -46,7 +48,7 @@ pub enum EventKind {
     SampleRates,
 }
 
-const ALL: [EventKind; 15] = [
+const ALL: [EventKind; 16] = [
     EventKind::Fault,
     EventKind::Arrive,
     EventKind::Wake,
@@ -57,6 +59,7 @@ const ALL: [EventKind; 15] = [
     EventKind::Timeout,
     EventKind::Monitor,
     EventKind::FlowGc,
+    EventKind::Eviction,
     EventKind::SampleLinks,
     EventKind::SampleQueues,
     EventKind::SampleSwitch,
@@ -65,7 +68,7 @@ const ALL: [EventKind; 15] = [
 ];
 
 impl EventKind {
-    /// Returns true if the event recurs for ever, with or without flows.
+    /// Returns true if the event sends no packet: no flow waits for it.
     const fn is_housekeeping(self) -> bool {
         self as u8 >= Self::Monitor as u8
     }

@@ -41,9 +41,6 @@ pub(super) struct MonitoredPort {
     pub levels: Levels,
 }
 
-/// Flow table entries of policies other than LCMP: LCMP's default (Sec. 4).
-const FLOW_TABLE_ENTRIES: u32 = 50_000;
-
 impl<'w> Dci<'w> {
     pub fn new<S: SemanticsRules, C: CongestionControl>(
         world: &'w World<'_, S, C>,
@@ -60,17 +57,17 @@ impl<'w> Dci<'w> {
             };
             ports.map(monitored).collect()
         };
-        let (entries, monitored, flow_ageing) = match &world.policy {
-            RunPolicy::Buckets | RunPolicy::Own(_) => (FLOW_TABLE_ENTRIES, Vec::new(), None),
+        let (monitored, flow_ageing) = match &world.policy {
+            RunPolicy::Buckets | RunPolicy::Own(_) => (Vec::new(), None),
             RunPolicy::FlowAgeing(config) => {
                 let ageing = FlowAgeing::new(*config, world.paper, &candidates);
-                (FLOW_TABLE_ENTRIES, Vec::new(), Some(ageing))
+                (Vec::new(), Some(ageing))
             }
-            RunPolicy::Lcmp(config) => (config.flow_table_entries, monitor(config), None),
+            RunPolicy::Lcmp(config) => (monitor(config), None),
         };
         Self {
             candidates,
-            table: FlowTable::new(entries),
+            table: FlowTable::new(world.flow_table.entries),
             counters: DecisionCounters::default(),
             monitored,
             flow_ageing,
@@ -226,7 +223,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         };
         let (decision, ports) = self.decide(node, to_dc, candidates, key, packet)?;
         let port = ports[decision.chosen];
-        self.dci.table.pin(key, port, self.now);
+        self.pin(key, port);
         self.dci.counters.count(trigger, decision.rule);
         self.work.reroutes += u64::from(trigger != Trigger::NewFlow);
         self.trace

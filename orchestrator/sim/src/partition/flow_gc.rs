@@ -1,4 +1,5 @@
-//! Flow-cache garbage collection (Sec. 3.1.2): entries of idle flows leave the flow table.
+//! Flow-cache garbage collection (Sec. 3.1.2): entries of idle flows leave the flow table, and the least
+//! recently seen leave a full one.
 
 use lab_plan::Semantics;
 use lab_policy::flow_gc::is_idle;
@@ -13,47 +14,42 @@ use crate::{
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Schedules the next collection; the artifact's policies without parameters have none.
     pub(super) fn schedule_flow_gc(&mut self) {
-        if let Some(times) = self.flow_gc_times() {
-            self.schedule_after(EventKind::FlowGc, times.interval);
+        let is_paper = self.world.plan.transport.semantics == Semantics::Paper;
+        if is_paper || matches!(self.world.policy, RunPolicy::Lcmp(_)) {
+            self.schedule_after(EventKind::FlowGc, self.world.flow_table.gc_interval);
         }
     }
 
     /// Collects the entries of idle flows.
     pub(super) fn flow_gc_due(&mut self) {
-        let Some(times) = self.flow_gc_times() else {
-            return;
-        };
-        let horizon = self.now.saturating_sub(times.idle.into());
+        let idle_timeout = self.world.flow_table.idle_timeout;
+        let horizon = self.now.saturating_sub(idle_timeout.into());
         self.dci.table.collect(horizon);
         self.schedule_flow_gc();
     }
 
-    /// Returns LCMP's times or, as the lab's agents have them under other policies, the deadline of a
-    /// flow, after which no packet of it can come.
-    fn flow_gc_times(&self) -> Option<GcTimes> {
-        match &self.world.policy {
-            RunPolicy::Lcmp(config) => Some(GcTimes {
-                interval: config.gc_interval_ns,
-                idle: config.idle_timeout_ns,
-            }),
-            RunPolicy::Buckets | RunPolicy::FlowAgeing(_) | RunPolicy::Own(_) => {
-                let deadline = self.world.plan.rdma.flow_deadline_ns;
-                let is_paper = self.world.plan.transport.semantics == Semantics::Paper;
-                is_paper.then_some(GcTimes {
-                    interval: deadline,
-                    idle: deadline,
-                })
-            }
+    /// Pins flow `key` to `port`. If the table then has more flows than it may, the least recently seen leave
+    /// at the next sample, as the lab's agents evict them. A flow without room is decided packet by packet.
+    pub(super) fn pin(&mut self, key: u64, port: u32) {
+        if !self.dci.table.pin(key, port, self.now) {
+            self.work.not_pinned += 1;
         }
+        if self.dci.table.wants_eviction() {
+            let at = next_multiple(self.now, self.world.flow_table.sample_interval);
+            self.events.push(at, EventKind::Eviction, 0);
+        }
+    }
+
+    /// Evicts the least recently seen flows beyond the table's capacity.
+    pub(super) fn eviction_due(&mut self) {
+        self.dci.table.evict_excess();
     }
 }
 
-/// Times of the garbage collection.
-struct GcTimes {
-    /// Time between two collections.
-    interval: Nanos,
-    /// Time without a packet after which an entry is collected.
-    idle: Nanos,
+/// Returns the first multiple of `interval` that is not before `now`.
+fn next_multiple(now: SimTime, interval: Nanos) -> SimTime {
+    let interval = SimTime::from(interval).picos();
+    SimTime::from_picos(now.picos().next_multiple_of(interval))
 }
 
 impl FlowTable {
@@ -80,5 +76,17 @@ mod tests {
         table.collect(at(1));
         assert_eq!((table.touch(1, at(6)), table.flows()), (None, 1));
         assert_eq!((table.expirations, table.evictions), (1, 0));
+    }
+
+    #[test]
+    fn a_full_table_evicts_at_the_next_sample() {
+        let micros = SimTime::from_micros;
+        let next = |now| next_multiple(now, Nanos::from_millis(1));
+        assert_eq!(next(micros(1_001)), micros(2_000));
+        assert_eq!(
+            next(micros(2_000)),
+            micros(2_000),
+            "the sample comes after the packet"
+        );
     }
 }

@@ -5,16 +5,20 @@ use std::{
     collections::{BinaryHeap, hash_map},
 };
 
+use lab_policy::lcmp::FLOW_TABLE_HEADROOM;
 use rustc_hash::FxHashMap;
 
 use crate::time::SimTime;
 
-/// Pinned flows, up to a maximum; a full table evicts the least recently seen flow.
+/// Pinned flows. At an eviction the least recently seen beyond the capacity leave; between evictions there is
+/// room for [`FLOW_TABLE_HEADROOM`] more, as in the lab.
 pub(super) struct FlowTable {
     pub(super) entries: FxHashMap<u64, Entry>,
-    max_flows: usize,
-    /// Flows by a time at or before they were last seen; empty until the table is first full.
+    capacity: usize,
+    /// Flows by a time at or before they were last seen; empty until the first eviction.
     by_age: BinaryHeap<Reverse<(SimTime, u64)>>,
+    /// True from the first flow beyond the capacity until the next eviction.
+    is_eviction_due: bool,
     /// Entries evicted because the table was full.
     pub evictions: u64,
     /// Entries of idle flows collected.
@@ -28,11 +32,12 @@ pub(super) struct Entry {
 }
 
 impl FlowTable {
-    pub fn new(max_flows: u32) -> Self {
+    pub fn new(capacity: u32) -> Self {
         Self {
             entries: FxHashMap::default(),
-            max_flows: max_flows as usize,
+            capacity: capacity as usize,
             by_age: BinaryHeap::new(),
+            is_eviction_due: false,
             evictions: 0,
             expirations: 0,
         }
@@ -51,22 +56,36 @@ impl FlowTable {
         Some(entry.port)
     }
 
-    /// Pins flow `key` to `port`.
-    pub fn pin(&mut self, key: u64, port: u32, now: SimTime) {
-        if self.entries.len() >= self.max_flows && !self.entries.contains_key(&key) {
-            self.evict();
-        }
+    /// Pins flow `key` to `port`; false if the table has neither the flow nor room for it.
+    pub fn pin(&mut self, key: u64, port: u32, now: SimTime) -> bool {
+        let has_room = self.entries.len() < self.capacity + FLOW_TABLE_HEADROOM as usize;
         let entry = Entry { port, seen: now };
         match self.entries.entry(key) {
             hash_map::Entry::Occupied(mut old) => {
                 old.insert(entry);
             }
-            hash_map::Entry::Vacant(free) => {
+            hash_map::Entry::Vacant(free) if has_room => {
                 free.insert(entry);
                 if !self.by_age.is_empty() {
                     self.by_age.push(Reverse((now, key)));
                 }
             }
+            hash_map::Entry::Vacant(_) => return false,
+        }
+        true
+    }
+
+    /// True if the table has become larger than its capacity since this was last asked or flows were evicted.
+    pub fn wants_eviction(&mut self) -> bool {
+        let is_full = self.entries.len() > self.capacity;
+        is_full && !std::mem::replace(&mut self.is_eviction_due, true)
+    }
+
+    /// Evicts the least recently seen flows beyond the capacity.
+    pub fn evict_excess(&mut self) {
+        self.is_eviction_due = false;
+        while self.entries.len() > self.capacity {
+            self.evict();
         }
     }
 
@@ -103,29 +122,68 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_full_table_evicts_the_least_recently_seen(
-            keys in prop::collection::vec(0..12u64, 1..200),
+        fn an_eviction_leaves_the_most_recently_seen(
+            steps in prop::collection::vec((0..12u64, 0..5u8), 1..200),
         ) {
-            const MAX_FLOWS: usize = 5;
+            const CAPACITY: usize = 5;
             let at = SimTime::from_picos;
             let mut table = FlowTable::new(5);
             // Least recently seen first.
             let mut model: Vec<u64> = Vec::new();
             let mut evicted = 0;
-            for (time, key) in (1..).zip(keys) {
+            for (time, (key, is_sample)) in (1..).zip(steps) {
                 let known = table.touch(key, at(time)).is_some();
                 prop_assert_eq!(known, model.contains(&key));
                 if !known {
                     table.pin(key, 0, at(time));
-                    if model.len() == MAX_FLOWS {
-                        model.remove(0);
-                        evicted += 1;
-                    }
                 }
                 model.retain(|&other| other != key);
                 model.push(key);
+                if is_sample == 0 {
+                    table.evict_excess();
+                    let excess = model.len().saturating_sub(CAPACITY);
+                    model.drain(..excess);
+                    evicted += excess as u64;
+                }
                 prop_assert_eq!((table.flows(), table.evictions), (model.len(), evicted));
             }
         }
+    }
+
+    /// 20 flows come to a table for 16, and flows 0 and 1 send again: 2 to 5 leave.
+    #[test]
+    fn the_least_recently_seen_leave_at_the_eviction() {
+        let at = SimTime::from_picos;
+        let mut table = FlowTable::new(16);
+        for key in 0..20 {
+            table.pin(key, 0, at(key));
+            assert_eq!(table.wants_eviction(), key == 16, "once");
+        }
+        for key in 0..2 {
+            table.touch(key, at(20 + key));
+        }
+        table.evict_excess();
+        let left: Vec<bool> = (0..20)
+            .map(|key| table.entries.contains_key(&key))
+            .collect();
+        let expected: Vec<bool> = (0..20).map(|key| !(2..6).contains(&key)).collect();
+        assert_eq!(left, expected);
+        table.pin(20, 0, at(30));
+        assert!(table.wants_eviction(), "again");
+    }
+
+    #[test]
+    fn a_flow_without_room_is_not_pinned() {
+        let mut table = FlowTable::new(1);
+        let rows = 1 + u64::from(FLOW_TABLE_HEADROOM);
+        assert!((0..rows).all(|key| table.pin(key, 0, SimTime::ZERO)));
+        assert!(!table.pin(rows, 0, SimTime::ZERO));
+        assert_eq!(table.flows() as u64, rows);
+        assert!(table.pin(0, 1, SimTime::ZERO));
+        assert_eq!(
+            table.touch(0, SimTime::ZERO),
+            Some(1),
+            "a pinned flow may move"
+        );
     }
 }

@@ -126,6 +126,8 @@ pub struct Work {
     pub timeouts: u64,
     /// Flows that received all their ACKs.
     pub finished: u64,
+    /// Decisions whose flow could not be pinned: the flow table had no room.
+    pub not_pinned: u64,
 }
 
 /// In-band telemetry of one packet.
@@ -201,6 +203,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             EventKind::Fault => self.fault_due(event.index as usize),
             EventKind::Monitor => self.monitor_due(),
             EventKind::FlowGc => self.flow_gc_due(),
+            EventKind::Eviction => self.eviction_due(),
             EventKind::SampleLinks => self.sample_links_due(),
             EventKind::SampleQueues => self.sample_queues_due(),
             EventKind::SampleSwitch => self.sample_switch_due(),

@@ -113,5 +113,6 @@ impl Work {
         self.go_backs += other.go_backs;
         self.timeouts += other.timeouts;
         self.finished += other.finished;
+        self.not_pinned += other.not_pinned;
     }
 }

@@ -12,7 +12,9 @@ mod transport;
 
 use std::marker::PhantomData;
 
-use lab_plan::{FaultPlan, Flow, PaperUnits, Plan, PolicyPlan, SampledRates, WindowPlan};
+use lab_plan::{
+    FaultPlan, Flow, FlowTablePlan, PaperUnits, Plan, PolicyPlan, SampledRates, WindowPlan,
+};
 use lab_units::BitsPerSec;
 
 pub(crate) use self::round_trip::Detours;
@@ -46,6 +48,8 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub switches: Vec<SwitchFacts>,
     /// Policy of the DCI switches.
     pub policy: RunPolicy,
+    /// Flow table of the DCI switches.
+    pub flow_table: FlowTablePlan,
     /// TE controller, if the policy is traffic engineering.
     pub te: Option<TeController>,
     /// QPs whose rates are recorded.
@@ -136,6 +140,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
             network,
             flows,
             policy: RunPolicy::of(&run.policy)?,
+            flow_table: plan.flow_table(&run.policy),
             path_cost_updates,
             is_plain_ecmp,
             control,

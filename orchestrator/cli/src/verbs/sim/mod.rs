@@ -165,7 +165,7 @@ struct Done {
     virtual_time: Nanos,
     wall: Duration,
     retransmissions: BTreeMap<String, Retransmissions>,
-    /// Losses in spite of PFC; none without it.
+    /// Losses in spite of PFC, and counts by which switches did otherwise than their policy.
     conduct: Conduct,
     /// Names of the jobs that were not started, if the simulation was interrupted.
     interrupted: Option<Vec<String>>,
@@ -269,6 +269,12 @@ impl Simulation {
 impl Done {
     fn add(&mut self, name: String, policy: &str, outcome: &SimOutcome, wall: Duration) {
         let work = outcome.work;
+        if work.not_pinned > 0 {
+            let text = lab_records::NOT_PINNED;
+            self.conduct
+                .switches
+                .push(format!("{name}: {} {text}", work.not_pinned));
+        }
         self.events += work.events;
         self.packet_hops += work.packet_hops;
         let retransmissions = self.retransmissions.entry(policy.to_owned()).or_default();

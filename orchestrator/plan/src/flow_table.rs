@@ -1,0 +1,44 @@
+//! Flow tables of the DCI switches under each policy, the same in both engines.
+
+use lab_parameters::lcmp::MAX_FLOW_TABLE_ENTRIES;
+use lab_units::Nanos;
+
+use crate::model::{Plan, PolicyPlan};
+
+/// Capacity of a flow table, and the moments at which flows leave it, emulated. Moments are multiples of their
+/// interval since the run's start.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct FlowTablePlan {
+    /// Flows that the table keeps.
+    pub entries: u32,
+    /// Interval of the samples of queues, at which the least recently seen flows beyond `entries` are evicted.
+    pub sample_interval: Nanos,
+    /// Interval of the garbage collection, at which idle flows leave.
+    pub gc_interval: Nanos,
+    /// Time without a packet after which a flow is idle.
+    pub idle_timeout: Nanos,
+}
+
+impl Plan {
+    /// Returns the flow table under `policy`: LCMP's parameters. A policy without them has LCMP's default capacity,
+    /// so that policies differ in their decisions alone, and keeps a flow until its deadline, after which no packet
+    /// of it can come.
+    #[must_use]
+    pub fn flow_table(&self, policy: &PolicyPlan) -> FlowTablePlan {
+        let deadline = self.rdma.flow_deadline_ns;
+        policy.lcmp().map_or(
+            FlowTablePlan {
+                entries: MAX_FLOW_TABLE_ENTRIES,
+                sample_interval: self.measure.queues_ns,
+                gc_interval: deadline,
+                idle_timeout: deadline,
+            },
+            |lcmp| FlowTablePlan {
+                entries: lcmp.flow_table_entries,
+                sample_interval: lcmp.sample_interval_ns,
+                gc_interval: lcmp.gc_interval_ns,
+                idle_timeout: lcmp.idle_timeout_ns,
+            },
+        )
+    }
+}
