@@ -1,6 +1,8 @@
 //! Flow-cache garbage collection (section 3.1.2), the agent's part: removes idle entries from the flow
 //! table and the least recently seen ones from a full one, and counts what left it.
 
+use std::io::ErrorKind;
+
 use aya::maps::MapError;
 use lab_abi::rows::{Counters, FlowEntry, FlowKey, SwitchTable};
 use lab_policy::flow_gc;
@@ -52,8 +54,19 @@ pub(crate) fn expire(
 /// Removes a flow, if it is there.
 pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdError> {
     match flows.remove(&Row(key)) {
-        Ok(()) | Err(MapError::KeyNotFound) => Ok(()),
-        Err(source) => Err(SwitchdError::map("remove a flow from", "flows")(source)),
+        Err(error) if !is_missing(&error) => {
+            Err(SwitchdError::map("remove a flow from", "flows")(error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// True if a row is not there. The loader tells so by the system call's error, where it removes one.
+fn is_missing(error: &MapError) -> bool {
+    match error {
+        MapError::KeyNotFound => true,
+        MapError::SyscallError(call) => call.io_error.kind() == ErrorKind::NotFound,
+        _ => false,
     }
 }
 
