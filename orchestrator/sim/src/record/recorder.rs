@@ -222,7 +222,7 @@ impl Observer for Recorder<'_> {
         match event {
             TraceEvent::FlowFinished(end) => self.end_flow(end.flow, &End::At(end.at)),
             TraceEvent::FlowGivenUp(FlowEnd { at, flow }) => {
-                self.end_flow(flow, &self.given_up(at))
+                self.end_flow(flow, &self.given_up(at));
             }
             TraceEvent::Decision(event) => self.decided(&event),
             TraceEvent::Split(event) => self.pending.splits.push(self.rows.split(&event)),
