@@ -91,7 +91,7 @@ impl Attack {
             Victim::Owner => "owner",
             Victim::Machine => "QEMU",
             Victim::Down => "down",
-            Victim::Names => "owner, names",
+            Victim::Names => "names",
         };
         format!("{fault} to {victim}")
     }
