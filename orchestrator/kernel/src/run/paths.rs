@@ -138,13 +138,20 @@ mod tests {
     /// Paths of the flow of `tool` after the decisions of `(dc, destination QP, candidate)`.
     fn paths(tool: Tool, decisions: &[(u32, QpAddress, usize)]) -> [Option<String>; 2] {
         let plan = plan();
+        // The client of a read is at the flow's destination.
+        let (client_gid, server_gid) = match tool.source_side() {
+            Side::Client => (CLIENT.gid, SERVER.gid),
+            Side::Server => (SERVER.gid, CLIENT.gid),
+        };
+        let (mut client, mut server) = (CLIENT, SERVER);
+        (client.gid, server.gid) = (client_gid, server_gid);
         let mut paths = PinnedPaths::new(&plan, tool);
-        paths.connect(&flow(), CLIENT, SERVER);
+        paths.connect(&flow(), client, server);
         for &(dc, qp, candidate) in decisions {
             let report = decision(&plan, dc, qp, candidate);
             assert_eq!(paths.decide(DcId(dc), &report), Some(FlowId(0)));
         }
-        let FlowPaths { data, ack } = paths.of(&flow(), CLIENT, SERVER);
+        let FlowPaths { data, ack } = paths.of(&flow(), client, server);
         [data, ack].map(|path| Some(path?.to_string()))
     }
 
