@@ -67,11 +67,20 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     steps
 }
 
-/// Returns the parameters of a fault's link before the fault: planned, or set by an earlier fault.
+/// Returns the parameters of a fault's link before the fault.
 fn before(plan: &Plan, fault: &FaultPlan) -> WirePlan {
     let earlier = plan.faults.iter().take_while(|other| *other != fault);
-    let wires = earlier.filter_map(|other| wire_of(other, fault.link));
-    wires.last().unwrap_or(plan.links[fault.link.index()].emu)
+    wire_after(plan, fault.link, earlier)
+}
+
+/// Returns the parameters of a link after `faults`: the latest that one of them set, or the planned ones.
+pub(crate) fn wire_after<'a>(
+    plan: &Plan,
+    link: LinkId,
+    faults: impl Iterator<Item = &'a FaultPlan>,
+) -> WirePlan {
+    let wires = faults.filter_map(|fault| wire_of(fault, link));
+    wires.last().unwrap_or(plan.links[link.index()].emu)
 }
 
 fn wire_of(fault: &FaultPlan, link: LinkId) -> Option<WirePlan> {

@@ -23,6 +23,7 @@ use lab_records::{
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, PortId};
 
 use super::paths::{FlowPaths, PinnedPaths};
+use crate::lower::wire_after;
 
 /// Maker of the rows of one repetition's reports.
 #[derive(Debug)]
@@ -329,10 +330,17 @@ impl<'a> ReportRows<'a> {
                 .marks
                 .map(|_| since_start(|port| port.marks.unwrap_or(0))),
         };
-        // Agents do not report rates: a row has the scenario's, whatever a fault made of it.
-        let link = &self.rows.plan.links[now.port.link().index()];
-        let rate = link.emu.rate_bps;
-        self.rows.link(self.time(time_ns), now.port, rate, counters)
+        let time = self.time(time_ns);
+        self.rows
+            .link(time, now.port, self.rate_at(now.port, time), counters)
+    }
+
+    /// Returns the emulated rate at `time` of the link that leaves by `port`. Agents do not report rates; faults
+    /// change them.
+    fn rate_at(&self, port: PortId, time: Nanos) -> BitsPerSec {
+        let plan = self.rows.plan;
+        let begun = plan.faults.iter().take_while(|fault| fault.at_ns <= time);
+        wire_after(plan, port.link(), begun).rate_bps
     }
 
     /// Returns an instant of the monotonic clock as time since the repetition's start.
@@ -362,6 +370,9 @@ fn status(status: &Status) -> FlowStatus {
 
 #[cfg(test)]
 mod tests {
+    use lab_plan::model::{FaultChange, FaultPlan};
+    use lab_units::LinkId;
+
     use super::*;
     use crate::run::testing::{CLIENT, SERVER, decision, finished, flow, links, plan, queues};
 
@@ -394,6 +405,37 @@ mod tests {
         let names = (&*row.link, &*row.from_dc, &*row.to_dc);
         assert_eq!(names, ("dc1-dc2", "dc1", "dc2"));
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
+    }
+
+    /// At a rate of 1/2,000, the 10 Mbit/s of a fault are 20 Gbit/s of the paper, in both directions and after a
+    /// cut and its repair, which change no rate. The plan's 100 Mbit/s are what it says of the paper, too.
+    #[test]
+    fn a_links_rate_is_the_one_in_force() {
+        let mut plan = plan();
+        let slower = crate::testing::wire("10 Mbit", "25 ms", "620 kB");
+        let changes = [
+            FaultChange::Wire(slower),
+            FaultChange::Down,
+            FaultChange::Up,
+        ];
+        let faults = changes.into_iter().zip([20, 40, 60]);
+        let fault = |(change, at)| FaultPlan {
+            at_ns: Nanos::from_millis(at),
+            paper_at_ns: Nanos::from_millis(at / 10),
+            link: LinkId(0),
+            change,
+            path_cost_updates: Vec::new(),
+        };
+        plan.faults = faults.map(fault).collect();
+        let mut rows = rows(&plan);
+        let mut rate = |port, millis: u64| {
+            let report = links(START + millis * 1_000_000, PortId(port), 0, 0);
+            rows.links(&report).remove(0).rate_bps.to_string()
+        };
+        assert_eq!([rate(0, 19), rate(1, 19)], ["100 Mbit"; 2]);
+        let after = [rate(0, 20), rate(1, 30), rate(0, 50), rate(1, 70)];
+        assert_eq!(after, ["20 Gbit"; 4]);
+        assert_eq!(rate(2, 70), "100 Mbit");
     }
 
     #[test]
