@@ -187,25 +187,20 @@ impl<'a> Run<'a> {
         let commands = exec_log::read(&request.lab);
         let state = lab.state();
 
-        if result.is_ok() && request.arguments.keep {
-            self.keep(lab, &progress)?;
+        let ended = if result.is_ok() && request.arguments.keep {
+            self.keep(lab, &progress)
         } else {
             progress.begin("teardown", 0);
-            let left: Vec<String> = lab.down().iter().map(ToString::to_string).collect();
-            if !left.is_empty() {
-                return Err(Failure::environment(format_args!(
-                    "some objects of the lab could not be removed:\n  {}",
-                    left.join("\n  ")
-                )));
-            }
-        }
+            take_down(lab)
+        };
         let phases = progress.finish();
         for (name, text) in state {
             if let Err(error) = fs::write(self.dir.join(name), text) {
                 terminal::note(&format!("warning: cannot write `{name}`: {error}"));
             }
         }
-        self.finish(&plan, records, (links, commands), phases, result)
+        let ending = Ending::of(result, ended);
+        self.finish(&plan, records, (links, commands), phases, ending)
     }
 
     fn build(
@@ -343,12 +338,9 @@ impl<'a> Run<'a> {
         records: RunWriter,
         (links, commands): (Certification, Vec<LiveChange>),
         phases: Vec<Phase>,
-        result: Result<RunReport, Failure>,
+        ending: Ending,
     ) -> Result<RunOutcome, Failure> {
-        let (report, failure) = match result {
-            Ok(report) => (report, None),
-            Err(failure) => (RunReport::default(), Some(failure)),
-        };
+        let report = ending.report;
         let end = RunEnd {
             // In a guest, the host replaces this time of the virtual clock.
             ended_at: UtcTime::new(self.started + self.since.elapsed()),
@@ -363,11 +355,9 @@ impl<'a> Run<'a> {
             },
             retransmissions: report.retransmissions,
             warnings: report.warnings,
-            problems: failure
-                .iter()
-                .map(|failure| failure.message.clone())
-                .collect(),
-            is_interrupted: failure
+            problems: ending.problems,
+            is_interrupted: ending
+                .failure
                 .as_ref()
                 .is_some_and(|failure| failure.exit == Exit::Inconclusive),
             evidence: lab_recorder::evidence(plan, records.dir()).during("read the records")?,
@@ -377,11 +367,54 @@ impl<'a> Run<'a> {
         if let Some(host) = &self.host {
             host.copy(self.dir).during("copy the records to the host")?;
         }
-        match failure {
+        match ending.failure {
             Some(failure) => Err(failure),
             None => Ok(outcome),
         }
     }
+}
+
+/// End of a run and of its lab.
+struct Ending {
+    report: RunReport,
+    /// Problems of the run, then of its lab.
+    problems: Vec<String>,
+    /// Failure with all problems and the exit code of the first.
+    failure: Option<Failure>,
+}
+
+impl Ending {
+    /// Combines the end of a run with that of its lab: objects that stay do not replace what the run has to say.
+    fn of(run: Result<RunReport, Failure>, lab: Result<(), Failure>) -> Self {
+        let (report, of_run) = match run {
+            Ok(report) => (report, None),
+            Err(failure) => (RunReport::default(), Some(failure)),
+        };
+        let failures: Vec<Failure> = of_run.into_iter().chain(lab.err()).collect();
+        let problems: Vec<String> = failures.iter().map(|it| it.message.clone()).collect();
+        let first = failures.into_iter().next();
+        let failure = first.map(|first| Failure {
+            message: problems.join("\n"),
+            ..first
+        });
+        Self {
+            report,
+            problems,
+            failure,
+        }
+    }
+}
+
+/// Takes a lab down.
+fn take_down(lab: Lab) -> Result<(), Failure> {
+    let left: Vec<String> = lab.down().iter().map(ToString::to_string).collect();
+    if left.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::environment(format_args!(
+        "some objects of the lab could not be removed:\n  {}",
+        left.join("\n  ")
+    )))
 }
 
 /// Copies the programs of the run into the guest's memory, so that no flow waits for the host's disk.
@@ -424,3 +457,39 @@ const PARTIAL_COPY: &str = ".copy";
 
 /// Directory of the records in the guest's memory.
 const STAGED_RECORDS: &str = "/run/lcmp-lab-records";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left() -> Result<(), Failure> {
+        Err(Failure::environment("`rxe0` is left"))
+    }
+
+    #[test]
+    fn an_object_that_stays_is_a_problem_of_a_run_that_keeps_its_report() {
+        let mut report = RunReport::default();
+        report.late_launches = 3;
+        let ending = Ending::of(Ok(report), left());
+        assert_eq!(ending.report.late_launches, 3);
+        assert_eq!(ending.problems, ["`rxe0` is left"]);
+        let failure = ending.failure.expect("an object is left");
+        assert_eq!(failure.exit.code(), 3);
+        assert_eq!(failure.message, "`rxe0` is left");
+    }
+
+    #[test]
+    fn the_error_of_a_run_comes_before_that_of_its_lab() {
+        let ending = Ending::of(Err(interrupted()), left());
+        assert_eq!(ending.problems.len(), 2);
+        let failure = ending.failure.expect("the run was interrupted");
+        assert_eq!(failure.exit.code(), 4);
+        let interrupted = interrupted().message;
+        assert_eq!(failure.message, format!("{interrupted}\n`rxe0` is left"));
+        assert!(
+            Ending::of(Ok(RunReport::default()), Ok(()))
+                .failure
+                .is_none()
+        );
+    }
+}
