@@ -35,20 +35,33 @@ impl KernelError {
     /// Its payload is a number, the refused message's header (the whole message unless capped), and
     /// attributes: <https://docs.kernel.org/userspace-api/netlink/intro.html#ext-ack>.
     pub(crate) fn of_message(message: &NetlinkBuffer<&[u8]>) -> Option<Self> {
-        let payload = message.payload();
-        let number = payload.first_chunk().map_or(0, |n| i32::from_ne_bytes(*n));
-        if number == 0 {
-            return None;
-        }
-        let refused = payload.get(4..8).and_then(<[u8]>::first_chunk);
+        let refused = message.payload().get(4..8).and_then(<[u8]>::first_chunk);
         let refused = refused.map_or(HEADER, |n| u32::from_ne_bytes(*n) as usize);
         let skip = match message.flags() & NLM_F_CAPPED {
             0 => 4 + refused.next_multiple_of(4),
             _ => 4 + HEADER,
         };
+        Self::parse(message, skip)
+    }
+
+    /// Parses the message that ends a listing; `None` if the listing is complete.
+    ///
+    /// Its payload is a number, which is negative if the kernel gave up, and attributes:
+    /// <https://github.com/torvalds/linux/blob/v6.1/net/netlink/af_netlink.c>, `netlink_dump_done`.
+    pub(crate) fn of_done(message: &NetlinkBuffer<&[u8]>) -> Option<Self> {
+        Self::parse(message, 4)
+    }
+
+    /// Parses a message whose attributes start at `attributes`; `None` if its number is no error.
+    fn parse(message: &NetlinkBuffer<&[u8]>, attributes: usize) -> Option<Self> {
+        let payload = message.payload();
+        let number = payload.first_chunk().map_or(0, |n| i32::from_ne_bytes(*n));
+        if number == 0 {
+            return None;
+        }
         let attributes = match message.flags() & NLM_F_ACK_TLVS {
             0 => &[][..],
-            _ => payload.get(skip..).unwrap_or_default(),
+            _ => payload.get(attributes..).unwrap_or_default(),
         };
         let mut text = NlasIterator::new(attributes).flatten();
         let text = text.find(|attribute| attribute.kind() == NLMSGERR_ATTR_MSG);

@@ -89,13 +89,12 @@ impl Socket {
             loop {
                 let done = self.receive(|message| {
                     interrupted |= message.flags() & NLM_F_DUMP_INTR != 0;
-                    match i32::from(message.message_type()) {
-                        libc::NLMSG_DONE => true,
-                        libc::NLMSG_ERROR => {
-                            refused = KernelError::of_message(message);
+                    match end_of_dump(message) {
+                        Some(error) => {
+                            refused = error;
                             true
                         }
-                        _ => {
+                        None => {
                             found.extend(read(message));
                             false
                         }
@@ -155,6 +154,15 @@ impl Socket {
     }
 }
 
+/// Returns the error of a message that ends a listing, if it has one; `None` for an object.
+fn end_of_dump(message: &NetlinkBuffer<&[u8]>) -> Option<Option<KernelError>> {
+    match i32::from(message.message_type()) {
+        libc::NLMSG_DONE => Some(KernelError::of_done(message)),
+        libc::NLMSG_ERROR => Some(KernelError::of_message(message)),
+        _ => None,
+    }
+}
+
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         borrow(&self.raw)
@@ -176,3 +184,54 @@ const NETLINK_RDMA: isize = 20;
 const RECEIVE: usize = 64 << 10;
 /// Maximum number of listings, each repeated because objects changed meanwhile.
 const MAX_DUMPS: u32 = 16;
+
+#[cfg(test)]
+mod tests {
+    use rtnetlink::packet_core::NLM_F_ACK_TLVS;
+
+    use super::*;
+
+    /// Message of the kernel: length, type, flags, number and port, then `payload`, as in `netlink(7)`.
+    fn message(kind: i32, flags: u16, payload: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(16 + payload.len()).unwrap();
+        let mut bytes = length.to_ne_bytes().to_vec();
+        bytes.extend(u16::try_from(kind).unwrap().to_ne_bytes());
+        bytes.extend(flags.to_ne_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(payload);
+        bytes
+    }
+
+    fn end(bytes: &[u8]) -> Option<Option<String>> {
+        let message = NetlinkBuffer::new_checked(bytes).unwrap();
+        end_of_dump(&message).map(|error| error.map(|it| it.to_string()))
+    }
+
+    #[test]
+    fn a_listing_that_the_kernel_gave_up_is_an_error() {
+        let number = |errno: i32| (-errno).to_ne_bytes();
+        let complete = message(libc::NLMSG_DONE, 0, &number(0));
+        assert_eq!(end(&complete), Some(None));
+        let failed = message(libc::NLMSG_DONE, 0, &number(libc::ENOMEM));
+        let text = "Cannot allocate memory (os error 12)";
+        assert_eq!(end(&failed), Some(Some(text.to_owned())));
+        // An attribute of 4 + 5 bytes, kind 1, padded to 12: the text follows the number.
+        let mut payload = number(libc::EINVAL).to_vec();
+        payload.extend(9_u16.to_ne_bytes());
+        payload.extend(1_u16.to_ne_bytes());
+        payload.extend(b"none\0\0\0\0");
+        let explained = message(libc::NLMSG_DONE, NLM_F_ACK_TLVS, &payload);
+        let text = "Invalid argument (os error 22): none";
+        assert_eq!(end(&explained), Some(Some(text.to_owned())));
+    }
+
+    #[test]
+    fn a_refusal_ends_a_listing_and_an_object_does_not() {
+        let mut payload = (-libc::EPERM).to_ne_bytes().to_vec();
+        payload.extend([0; 16]);
+        let refused = message(libc::NLMSG_ERROR, 0, &payload);
+        let text = "Operation not permitted (os error 1)";
+        assert_eq!(end(&refused), Some(Some(text.to_owned())));
+        assert_eq!(end(&message(16, 0, &[0; 8])), None);
+    }
+}
