@@ -137,6 +137,10 @@ impl RunReport {
                     "decisions were not recorded: the ring buffer was full",
                 ),
                 (
+                    stats.messages_lost,
+                    "messages of the agent were lost: they were not read in time",
+                ),
+                (
                     stats.not_paused,
                     "packets came from senders that PFC had to pause and that are no hosts",
                 ),
@@ -228,6 +232,7 @@ mod tests {
         let mut report = RunReport::default();
         let lossy = Stats {
             not_pinned: 3,
+            messages_lost: 2,
             no_destination: 7,
             ..Stats::default()
         };
@@ -238,7 +243,9 @@ mod tests {
         }
         insta::assert_snapshot!(report.conduct.switches.join("\n"), @r"
         ecmp: dc2: 3 flows were not pinned: the flow table was full
+        ecmp: dc2: 2 messages of the agent were lost: they were not read in time
         lcmp: dc2: 3 flows were not pinned: the flow table was full
+        lcmp: dc2: 2 messages of the agent were lost: they were not read in time
         ");
         // Under lcmp the rows of flows say so.
         insta::assert_snapshot!(report.warnings.join("\n"), @"ecmp: dc2: 7 packets were dropped: no live candidate");
