@@ -16,16 +16,20 @@ pub(super) struct Machine {
 /// Adds the likely cause to the problem of each row that has one. An error of the clocks is a problem of
 /// every direction.
 pub(super) fn explain(rows: &mut [CertifiedRow], machine: &Machine) {
-    let causes: Vec<String> = rows.iter().map(|row| cause(row, rows, machine)).collect();
+    let causes: Vec<_> = rows.iter().map(|row| cause(row, rows, machine)).collect();
     for (row, cause) in rows.iter_mut().zip(causes) {
         row.problem = match (row.problem.take(), &machine.clock) {
             (_, Some(clock)) => Some(clock.clone()),
-            (problem, None) => problem.map(|it| format!("{it} (likely cause: {cause})")),
+            (problem, None) => problem.map(|problem| match cause {
+                Some(cause) => format!("{problem} (likely cause: {cause})"),
+                None => problem,
+            }),
         };
     }
 }
 
-fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> String {
+/// Returns the likely cause of a row's figures that are out of their bounds; none if none is.
+fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> Option<String> {
     let delay = row.emu_measured_delay_ns.unwrap_or(row.emu_delay_ns);
     let is_delay = |asked: u64| delay.get().abs_diff(asked) <= row.emu_delay_bound_ns.get();
     let mut others = all.iter().filter(|other| other.link != row.link);
@@ -36,7 +40,10 @@ fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> String 
     let is_queue_out = row
         .measured_queue_packets
         .is_some_and(|it| it.abs_diff(row.queue_packets) > row.queue_bound_packets);
-    if row.lost >= row.sent {
+    let is_rate_out = row
+        .emu_measured_rate_bps
+        .is_some_and(|it| it.get().abs_diff(row.emu_rate_bps.get()) > row.emu_rate_bound_bps.get());
+    let cause = if row.lost >= row.sent {
         "the cable is cut, or its fiber leads elsewhere".to_owned()
     } else if row.emu_measured_rate_bps.is_none() {
         "an MTU below the largest frame".to_owned()
@@ -63,9 +70,12 @@ fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> String 
         "the limit of the egress queue".to_owned()
     } else if row.lost > 0 {
         "random loss, or a queue on the way that is too short".to_owned()
-    } else {
+    } else if is_rate_out {
         "the rate of the shaper or of its delay line, or an offload".to_owned()
-    }
+    } else {
+        return None;
+    };
+    Some(cause)
 }
 
 /// Lateness of the measurement's own timers above which figures are blamed on it.
@@ -135,6 +145,11 @@ mod tests {
             problem.contains("no CPU for the lab: a timer was 7000 µs late"),
             "{problem}"
         );
+    }
+
+    #[test]
+    fn a_problem_without_a_figure_out_of_bounds_has_no_further_cause() {
+        assert_eq!(explained(|_| {}, &Machine::default()), "figures");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use lab_plan::model::{Link, WirePlan};
 use lab_units::{Bytes, PortId};
 
 use crate::{
-    lower::{Layout, egress},
+    lower::{Layout, buffer, egress},
     step::Qdisc,
 };
 
@@ -26,8 +26,8 @@ pub(super) struct Direction<'a> {
 /// Egress queue of a direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Queue {
-    /// Token bucket over a queue of bytes.
-    Bytes { burst: Bytes, limit: Bytes },
+    /// Queue of bytes, of which the shaper lets `burst` through at once.
+    Bytes { burst: Bytes, buffer: Bytes },
     /// Queue and delay line in one, counted in packets.
     Packets { limit: u64 },
 }
@@ -38,10 +38,10 @@ impl Direction<'_> {
         &self.link.emu
     }
 
-    /// Returns the number of frames of the largest size that the queue holds.
+    /// Returns the number of frames of the largest size that the queue holds beside the one that leaves.
     pub fn queue_frames(&self) -> u64 {
         match self.queue {
-            Queue::Bytes { limit, .. } => limit.get() / self.frame.get(),
+            Queue::Bytes { buffer, .. } => buffer.get() / self.frame.get(),
             Queue::Packets { limit } => limit,
         }
     }
@@ -69,9 +69,10 @@ fn direction<'a>(layout: &Layout<'a>, link: &'a Link, from: PortId, to: PortId) 
     let (netns, dev) = (layout.port_netns(from), &layout.port(from).interface);
     let root = egress(layout, &netns, dev, link, node(from)).next();
     let queue = match root.map(|at| at.qdisc) {
+        // What the queue has to hold is the plan's, whatever the shaper is given for it.
         Some(Qdisc::Tbf(tbf)) => Queue::Bytes {
             burst: tbf.burst,
-            limit: tbf.limit,
+            buffer: buffer(layout, link, node(from)),
         },
         Some(Qdisc::Netem(netem)) => Queue::Packets {
             limit: netem.limit.into(),

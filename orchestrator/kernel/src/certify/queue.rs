@@ -1,4 +1,7 @@
 //! Ideal egress queue: the frames that it takes before it refuses one, given when they come.
+//!
+//! Between datacenters it is that of the plan: its buffer, and the frame that leaves. A shaper lets more frames
+//! through at once, which wait at the fiber; its queue has to be shorter by as many.
 
 use std::collections::VecDeque;
 
@@ -10,20 +13,27 @@ use super::direction::{Direction, Queue};
 /// one, if they come at `sent` (ns) and, once these are over, all at the moment of the last. None if it
 /// takes [`MANY`].
 ///
-/// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_tbf.c>, `tbf_dequeue`;
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_netem.c>, `netem_enqueue`.
 pub(super) fn frames_taken(direction: &Direction<'_>, sent: &[u64]) -> Option<u64> {
+    match direction.queue {
+        Queue::Bytes { buffer, .. } => {
+            before_refusal(bucket(direction, direction.frame, buffer), sent)
+        }
+        Queue::Packets { limit } => before_refusal(delay_line(direction, limit), sent),
+    }
+}
+
+fn before_refusal(mut queue: impl FnMut(u64) -> bool, sent: &[u64]) -> Option<u64> {
     let last = *sent.last()?;
     let moments = sent.iter().copied().chain(std::iter::repeat(last));
-    let mut queue: Box<dyn FnMut(u64) -> bool> = match direction.queue {
-        Queue::Bytes { burst, limit } => Box::new(bucket(direction, burst, limit)),
-        Queue::Packets { limit } => Box::new(delay_line(direction, limit)),
-    };
     let refused = moments.take(MANY).position(|at| !queue(at));
     refused.and_then(|index| u64::try_from(index).ok())
 }
 
-/// Returns a token bucket over a queue of `limit` bytes: given a frame's time, tells if it is taken.
+/// Returns a token bucket of `burst` bytes over a queue of `limit` bytes: given a frame's time, tells if it is
+/// taken. With a bucket of one frame, it is a store-and-forward link.
+///
+/// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_tbf.c>, `tbf_dequeue`.
 fn bucket(
     direction: &Direction<'_>,
     burst: Bytes,
@@ -81,7 +91,12 @@ mod tests {
     use lab_plan::model::LinkKind;
 
     use super::*;
-    use crate::testing;
+    use crate::{
+        certify::direction::directions,
+        lower::{Clock, Layout, LowerOptions, egress},
+        step::Qdisc,
+        testing,
+    };
 
     fn taken(queue: Queue, gap: u64) -> Option<u64> {
         let mut plan = testing::pair(0);
@@ -101,16 +116,55 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_takes_its_burst_and_its_queue_and_what_leaves_meanwhile() {
+    fn a_queue_takes_its_buffer_the_frame_that_leaves_and_what_leaves_meanwhile() {
         let queue = Queue::Bytes {
             burst: Bytes::new(8_000),
-            limit: Bytes::new(40_000),
+            buffer: Bytes::new(40_000),
         };
-        assert_eq!(taken(queue, 0), Some(2 + 10));
-        // A frame leaves with every fourth that comes: of 16, 4.
-        assert_eq!(taken(queue, 80_000), Some(15));
+        assert_eq!(taken(queue, 0), Some(1 + 10));
+        // A frame leaves with every fourth that comes: of 14, 3 after the first.
+        assert_eq!(taken(queue, 80_000), Some(1 + 10 + 3));
         // As fast as they leave, the first 50; then all at once.
-        assert_eq!(taken(queue, 320_000), Some(50 + 10 + 1));
+        assert_eq!(taken(queue, 320_000), Some(50 + 10));
+    }
+
+    /// 620 kB hold 147 frames of 4,190 B, and one leaves. Before the fiber, 4 frames pass at once in 1 ms of late
+    /// timers, 91 in 30 ms, and the queue holds the rest: 144, or 57.
+    #[test]
+    fn a_shaper_and_its_queue_take_as_many_frames_as_the_plan_asks_for() {
+        let plan = testing::pair(0);
+        for clock in [Clock::Virtual, Clock::Real] {
+            let mut options = LowerOptions::shown("t".parse().unwrap());
+            options.clock = clock;
+            let layout = Layout::new(&plan, &options);
+            let directions = directions(&layout);
+            let direction = &directions[0];
+            let node = layout.node(layout.port(direction.from).node);
+            let root = egress(&layout, &layout.netns(node), "d", direction.link, node).next();
+            let Some(Qdisc::Tbf(shaper)) = root.map(|at| at.qdisc) else {
+                panic!("no shaper");
+            };
+            let frame = direction.frame.get();
+            assert_eq!(frame, 4_190);
+            let expected = match clock {
+                Clock::Virtual => (4, 144),
+                Clock::Real => (91, 57),
+            };
+            assert_eq!(
+                (shaper.burst.get() / frame, shaper.limit.get() / frame),
+                expected
+            );
+            // All at once, twice as fast as they leave, a little faster.
+            for gap in [0, 167_600, 300_000] {
+                let sent: Vec<u64> = (0..200).map(|number| number * gap).collect();
+                let emulated = bucket(direction, shaper.burst, shaper.limit);
+                let emulated = before_refusal(emulated, &sent);
+                assert_eq!(emulated, frames_taken(direction, &sent), "{clock:?} {gap}");
+                if gap == 0 {
+                    assert_eq!(emulated, Some(1 + 147));
+                }
+            }
+        }
     }
 
     #[test]

@@ -19,8 +19,9 @@ pub(super) struct Train {
 pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
     let mut left = MAX_FILLED;
     let train = |direction: &Direction<'_>| {
-        let frames = direction.burst_frames() + window(direction);
-        let whole = direction.queue_frames().saturating_add(frames);
+        let window = window(direction);
+        let frames = direction.burst_frames() + window;
+        let whole = direction.queue_frames().saturating_add(window);
         let fill = (whole <= MAX_FILL.min(left)).then_some(whole + SLACK);
         left -= fill.map_or(0, |_| whole);
         Train { frames, fill }

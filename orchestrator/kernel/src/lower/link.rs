@@ -1,6 +1,6 @@
 //! Links: pairs of interfaces, their queues, and the fibers between datacenters.
 
-use lab_plan::model::{Link, LinkKind, Node, Role, WirePlan};
+use lab_plan::model::{EcnPlan, Link, LinkKind, Node, Role, WirePlan};
 use lab_units::{Bytes, Nanos, PortId};
 
 use super::{Clock, Layout, pacer};
@@ -125,35 +125,47 @@ pub(crate) fn egress(
 ) -> impl Iterator<Item = QdiscAt> + use<> {
     let wire = &link.emu;
     let full = layout.options.delay_lines;
-    let first = match link.kind {
-        LinkKind::InterDc => {
-            let limit = layout.plan.transport.queue_limit(wire);
-            Qdisc::Tbf(shaper(layout, wire, limit))
-        }
-        LinkKind::Fabric | LinkKind::Host if full => Qdisc::Netem(Netem {
+    if full && link.kind != LinkKind::InterDc {
+        let line = Qdisc::Netem(Netem {
             limit: link.queue_packets(node.role, layout.frame()),
             ..line(wire)
-        }),
-        LinkKind::Fabric | LinkKind::Host => {
-            Qdisc::Tbf(shaper(layout, wire, link.queue_bytes(node.role)))
-        }
-    };
+        });
+        return [Some(at(netns, dev, Parent::Root, ROOT, line)), None]
+            .into_iter()
+            .flatten();
+    }
+    let shaper = shaper(layout, wire, buffer(layout, link, node));
     // The switches' agents mark packets; a legacy switch has none.
     let is_legacy = layout.plan.dcs[node.dc.index()].legacy;
-    let marks = wire
-        .ecn
-        .filter(|_| full && is_legacy && link.kind == LinkKind::InterDc);
-    let second = marks.map(|ecn| {
-        let red = Red {
-            limit: wire.buffer_bytes,
-            min: ecn.k_min,
-            max: ecn.k_max,
-            probability: ecn.p_max,
-        };
-        at(netns, dev, Parent::Of(ROOT), CHILD, Qdisc::Red(red))
+    let marks = wire.ecn.filter(|_| full && is_legacy);
+    let marking = marks.map(|ecn| {
+        let red = Qdisc::Red(red(layout, &shaper, &ecn));
+        at(netns, dev, Parent::Of(ROOT), CHILD, red)
     });
-    let first = at(netns, dev, Parent::Root, ROOT, first);
-    [Some(first), second].into_iter().flatten()
+    let first = at(netns, dev, Parent::Root, ROOT, Qdisc::Tbf(shaper));
+    [Some(first), marking].into_iter().flatten()
+}
+
+/// Returns the queue of a legacy switch's shaper, which marks. As its limit, its thresholds are less by what waits
+/// at the fiber.
+fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnPlan) -> Red {
+    let early = shaper.burst.get() - layout.frame().get();
+    let min = ecn.k_min.get().saturating_sub(early);
+    let max = ecn.k_max.get().saturating_sub(early).max(min + 1);
+    Red {
+        limit: shaper.limit,
+        min: Bytes::new(min),
+        max: Bytes::new(max),
+        probability: ecn.p_max,
+    }
+}
+
+/// Returns the bytes that the plan has a node hold for a link beside the packet that it sends.
+pub(crate) fn buffer(layout: &Layout<'_>, link: &Link, node: &Node) -> Bytes {
+    match link.kind {
+        LinkKind::InterDc => layout.plan.transport.queue_limit(&link.emu),
+        LinkKind::Fabric | LinkKind::Host => link.queue_bytes(node.role),
+    }
 }
 
 fn at(netns: &Namespace, dev: &str, parent: Parent, handle: Handle, qdisc: Qdisc) -> QdiscAt {
@@ -166,21 +178,25 @@ fn at(netns: &Namespace, dev: &str, parent: Parent, handle: Handle, qdisc: Qdisc
     }
 }
 
-/// Returns rate and queue of a switch's egress.
+/// Returns rate and queue of a switch's egress, which holds `buffer` bytes beside the packet that it sends.
 ///
 /// A bucket of one frame would suffice if timers were never late: tokens that arrive while a full
-/// bucket waits for its timer are lost, and rate with them. The bucket therefore holds the bytes of
-/// the greatest timer delay. As many bytes may leave the queue early; they wait in the delay line's
-/// `netem`, which sends at exactly the same rate.
-fn shaper(layout: &Layout<'_>, wire: &WirePlan, limit: Bytes) -> Tbf {
+/// bucket waits for its timer are lost, and rate with them. The bucket therefore holds the frames of
+/// the greatest timer delay, too. They may leave the queue early; they wait in the delay line's
+/// `netem`, which sends at exactly the same rate. Both places together hold the buffer, so the queue is
+/// shorter by what waits in the other. Whole frames leave early, so that the rest leaves when it would
+/// leave a link without a bucket. A buffer of fewer frames cannot be emulated, and the certificate says so.
+fn shaper(layout: &Layout<'_>, wire: &WirePlan, buffer: Bytes) -> Tbf {
     let late = match layout.options.clock {
         Clock::Virtual => LATEST_VIRTUAL_TIMER,
         Clock::Real => LATEST_REAL_TIMER,
     };
+    let frame = layout.frame().get();
+    let early = wire.rate_bps.bytes_in(late).get().next_multiple_of(frame);
     Tbf {
         rate: wire.rate_bps,
-        burst: layout.frame() + wire.rate_bps.bytes_in(late),
-        limit: limit.max(layout.frame()),
+        burst: Bytes::new(frame + early),
+        limit: Bytes::new(buffer.get().saturating_sub(early).max(frame)),
     }
 }
 

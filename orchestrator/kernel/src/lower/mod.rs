@@ -29,7 +29,7 @@ pub(crate) use self::{
     fault::wire_after,
     host::{rdma_device, rxe_devices},
     layout::Layout,
-    link::egress,
+    link::{buffer, egress},
 };
 use crate::{name::LabName, step::Step};
 

@@ -60,6 +60,7 @@ fn other_congestion_controls_have_no_pacer() {
     }
 }
 
+/// Of 620 kB, 40 kB and 160 kB, three frames of 4,190 B, or 12,570 B, wait at the fiber.
 #[test]
 fn a_legacy_switch_marks_by_a_qdisc() {
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);
@@ -73,8 +74,8 @@ fn a_legacy_switch_marks_by_a_qdisc() {
     assert_eq!(
         added.collect::<Vec<_>>(),
         [
-            "tc -n lcmp-t-dc1 qdisc add dev l0d1-d2 parent 1:1 handle 10: red limit 620000 min 40000 \
-             max 160000 probability 0.200000 ecn nodrop"
+            "tc -n lcmp-t-dc1 qdisc add dev l0d1-d2 parent 1:1 handle 10: red limit 607430 min 27430 \
+             max 147430 probability 0.200000 ecn nodrop"
         ]
     );
 }

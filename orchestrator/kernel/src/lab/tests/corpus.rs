@@ -74,13 +74,13 @@ fn corpus() -> Vec<Fault> {
         fault(
             "queue half as long",
             Shell("tc -n $D1 qdisc change dev $P root handle 1: tbf rate 100mbit burst $BURST limit $((LIMIT / 2))"),
-            Some("limit 50000 B"),
+            Some("limit 43715 B"),
             Some("limit of the egress queue"),
         ),
         fault(
             "queue two packets longer",
             Shell("tc -n $D1 qdisc change dev $P root handle 1: tbf rate 100mbit burst $BURST limit $((LIMIT + 9000))"),
-            Some("limit 109000 B"),
+            Some("limit 96430 B"),
             Some("limit of the egress queue"),
         ),
         fault(
