@@ -116,17 +116,34 @@ fn spread(delays: &[Nanos]) -> Option<Nanos> {
     Some(largest.saturating_sub(*least))
 }
 
-/// Returns the rate at which the train's frames after the burst arrived; none if fewer than two did.
+/// Returns the rate at which the train's frames after the burst arrived, by the time between neighbours, or between
+/// all of them if no two are neighbours; none if fewer than two arrived.
+///
+/// `netem` drops a frame before it takes time on the wire, so that the one after it arrives early as long as
+/// frames wait that the shaper let through early. Two neighbours are apart by the time of one frame, always.
 fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<BitsPerSec> {
     let first = sent.probes.len() + usize::try_from(direction.burst_frames()).ok()?;
-    let arrived = arrivals.at.iter().enumerate().skip(first);
-    let mut arrived = arrived.filter_map(|(number, at)| Some((number, (*at)?)));
-    let (first, start) = arrived.next()?;
-    let (last, end) = arrived.next_back()?;
-    // A lost frame took its time on the wire too.
-    let bits = u128::from(count(last - first)) * u128::from(direction.frame.get()) * 8;
-    let span = u128::from(end.checked_sub(start).filter(|span| *span > 0)?);
-    BitsPerSec::new(u64::try_from(bits * 1_000_000_000 / span).ok()?)
+    let train = (0u64..).zip(arrivals.at.get(first..)?);
+    let arrived: Vec<(u64, u64)> = train
+        .filter_map(|(number, at)| Some((number, (*at)?)))
+        .collect();
+    let total = |most: u64| {
+        let steps = arrived.windows(2).filter_map(|pair| {
+            let frames = pair[1].0 - pair[0].0;
+            let span = pair[1].1.checked_sub(pair[0].1)?;
+            (frames <= most).then_some((u128::from(frames), u128::from(span)))
+        });
+        steps.fold((0_u128, 0_u128), |sum, step| {
+            (sum.0 + step.0, sum.1 + step.1)
+        })
+    };
+    let (frames, span) = match total(1) {
+        (0, _) => total(u64::MAX),
+        neighbours => neighbours,
+    };
+    let bits = frames * u128::from(direction.frame.get()) * 8;
+    let rate = (bits * 1_000_000_000).checked_div(span)?;
+    BitsPerSec::new(u64::try_from(rate).ok()?)
 }
 
 /// Returns the number of frames that the queue holds, if it was filled: as many more than asked for as it
@@ -279,6 +296,32 @@ mod tests {
         assert_eq!(row.emu_spread_ns, Some(Nanos::ZERO));
         let rate = row.emu_measured_rate_bps.unwrap().get();
         assert!(rate.abs_diff(row.emu_rate_bps.get()) < 100, "{rate}");
+    }
+
+    /// Four frames of T leave the shaper at once, then one every T, so that frame n leaves at (n − 3) T. Frames
+    /// 10, 20 and 30 are dropped before the fiber. There, 0 to 9 take until 10 T; 11 follows at once and ends
+    /// at 11 T, and so on: each loss takes one of the three that waited, and 39 ends at 37 T. From the
+    /// first after the burst to the last, 35 frames in 32 T would be 109 % of the rate.
+    #[test]
+    fn losses_do_not_make_a_link_faster() {
+        let row = ideal(|_, arrivals| {
+            let frame = arrivals[6].at - arrivals[5].at;
+            let start = arrivals[5].at - frame;
+            let train = arrivals.split_off(5);
+            let mut free = 0;
+            let arrived = (0..).zip(train).filter_map(|(number, arrival)| {
+                if [10, 20, 30].contains(&number) {
+                    return None;
+                }
+                free = u64::max(free, u64::saturating_sub(number, 3)) + 1;
+                let at = start + free * frame;
+                Some(Arrival { at, ..arrival })
+            });
+            arrivals.extend(arrived);
+            assert_eq!(arrivals.last().unwrap().at, start + 37 * frame);
+        });
+        assert_eq!(row.emu_measured_rate_bps, Some(row.emu_rate_bps));
+        assert_eq!(row.problem.as_deref(), Some("3 of 45 frames lost"));
     }
 
     #[test]

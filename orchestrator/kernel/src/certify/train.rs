@@ -30,11 +30,15 @@ pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
 }
 
 /// Returns the number of frames over which the rate is measured: 10 ms of them, so that 50 µs are half of
-/// the bound, at least [`MIN_WINDOW`].
+/// the bound, at least [`MIN_WINDOW`]. On a link that loses packets, it is as many more as leave that many
+/// neighbours.
 fn window(direction: &Direction<'_>) -> u64 {
-    let rate = direction.wire().rate_bps;
-    let frames = rate.bytes_in(WINDOW).get() / direction.frame.get();
-    frames.clamp(MIN_WINDOW, MAX_WINDOW)
+    let wire = direction.wire();
+    let frames = wire.rate_bps.bytes_in(WINDOW).get() / direction.frame.get();
+    let all = u128::from(wire.loss.denominator());
+    let kept = all.saturating_sub(wire.loss.numerator().into()).max(1);
+    let sent = u128::from(frames.max(MIN_WINDOW)) * all * all / (kept * kept);
+    u64::try_from(sent).map_or(MAX_WINDOW, |sent| sent.min(MAX_WINDOW))
 }
 
 /// Returns the time that `frames` of the largest size take on the link of `direction`.
@@ -84,6 +88,8 @@ const MAX_PER_SECOND: u64 = 5_000;
 
 #[cfg(test)]
 mod tests {
+    use lab_units::Ratio;
+
     use super::*;
     use crate::{
         certify::direction::directions,
@@ -103,6 +109,17 @@ mod tests {
             // The bucket holds a frame and a millisecond, and the window is 32 frames.
             assert!((35..=36).contains(&train.frames), "{train:?}");
         }
+    }
+
+    /// Of 32 frames, and the 4 of the burst, half arrive, and a quarter of the neighbours.
+    #[test]
+    fn a_train_on_a_lossy_link_is_longer() {
+        let mut plan = testing::pair(0);
+        let options = LowerOptions::shown("t".parse().unwrap());
+        plan.links[0].emu = testing::wire("100 Mbit", "25 ms", "300 MB");
+        plan.links[0].emu.loss = Ratio::new(1, 2).unwrap();
+        let directions = directions(&Layout::new(&plan, &options));
+        assert_eq!(trains(&directions)[0].frames, 4 + 4 * 32);
     }
 
     #[test]

@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 
-use lab_plan::model::Plan;
+use lab_plan::model::{Plan, WirePlan};
 use lab_records::{CertifiedRow, Place};
-use lab_units::NodeId;
+use lab_units::{NodeId, Ratio};
 use nix::time::{ClockId, clock_gettime, clock_settime};
 use tokio_util::sync::CancellationToken;
 
@@ -328,6 +328,18 @@ fn a_clean_lab_is_certified() {
     whole_lab(|| accept_clean(3));
 }
 
+/// At 5 %, all of 8 × 41 frames arrive in one of 20 million labs.
+#[test]
+fn a_lab_whose_links_lose_packets_by_the_plan_is_certified() {
+    whole_lab(|| {
+        let mut lab = ring_with_loss(Ratio::new(1, 20).unwrap());
+        assert_eq!(texts(&lab.differences(Duration::ZERO).unwrap()), NONE);
+        let rows = certify(&mut lab);
+        assert_eq!(problems(&rows), NONE);
+        assert!(rows.iter().any(|row| row.lost > 0));
+    });
+}
+
 #[test]
 #[ignore = "it takes minutes: 50 labs"]
 fn fifty_clean_labs_are_certified() {
@@ -385,10 +397,15 @@ fn accept_clean(count: u32) {
 /// Brings up four datacenters in a ring, 100 Mbit/s and 25 ms but for `dc1-dc3` with 40 ms, and queues of 24
 /// frames.
 fn ring() -> Lab {
+    ring_with_loss(Ratio::ZERO)
+}
+
+fn ring_with_loss(loss: Ratio) -> Lab {
     let reservation = reserve(LAB).unwrap();
     let mut plan: Plan = testing::routed(reservation.slot());
     for (index, delay) in ["25 ms", "40 ms", "25 ms", "25 ms"].iter().enumerate() {
-        plan.links[index].emu = testing::wire("100 Mbit", delay, "100 kB");
+        let wire = testing::wire("100 Mbit", delay, "100 kB");
+        plan.links[index].emu = WirePlan { loss, ..wire };
     }
     bring_up(reservation, &plan, &options(HostPlacement::RootNamespace)).unwrap()
 }
