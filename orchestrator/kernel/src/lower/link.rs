@@ -1,7 +1,7 @@
 //! Links: pairs of interfaces, their queues, and the fibers between datacenters.
 
 use lab_plan::model::{EcnPlan, Link, LinkKind, Node, Role, WirePlan};
-use lab_units::{Bytes, Nanos, PortId};
+use lab_units::{Bytes, Nanos, PortId, Ratio};
 
 use super::{Clock, Layout, pacer};
 use crate::step::{
@@ -148,7 +148,12 @@ pub(crate) fn egress(
 
 /// Returns the queue of a legacy switch's shaper, which marks. As its limit, its thresholds are less by what waits
 /// at the fiber.
+///
+/// With a probability of p, `red` marks once in 1 to 1/p packets, all equally likely: 2p/(1 + p) of them, where the
+/// plan asks for p. Half of it makes p/(1 + p/2).
+/// <https://github.com/torvalds/linux/blob/v6.1/include/net/red.h>, `red_mark_probability`.
 fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnPlan) -> Red {
+    let half = Ratio::new(1, 2);
     let early = shaper.burst.get() - layout.frame().get();
     let min = ecn.k_min.get().saturating_sub(early);
     let max = ecn.k_max.get().saturating_sub(early).max(min + 1);
@@ -156,7 +161,9 @@ fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnPlan) -> Red {
         limit: shaper.limit,
         min: Bytes::new(min),
         max: Bytes::new(max),
-        probability: ecn.p_max,
+        probability: half
+            .and_then(|half| ecn.p_max.times(half))
+            .unwrap_or(ecn.p_max),
     }
 }
 
