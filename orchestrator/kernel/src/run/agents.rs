@@ -76,7 +76,7 @@ impl AgentLauncher {
         let node = plan.switches[switch_index].node;
         let dc = plan.nodes[node.index()].dc;
         let name = &plan.dcs[dc.index()].name;
-        let pin_dir = pins.join(name);
+        let pin_dir = pins_of(pins, name);
         let mut config = AgentConfig {
             lab: self.lab.clone(),
             controller_socket: self.socket(name).display().to_string(),
@@ -125,8 +125,8 @@ impl AgentLauncher {
         Ok(())
     }
 
-    fn socket(&self, name: &str) -> PathBuf {
-        self.socket_dir.join(format!("{name}.sock"))
+    fn socket(&self, dc: &str) -> PathBuf {
+        self.socket_dir.join(format!("agent-{dc}.sock"))
     }
 
     fn launch<T: From<(DcId, AgentEvent)> + Send + 'static>(
@@ -246,6 +246,12 @@ impl Drop for Process {
     }
 }
 
+/// Returns the directory of a datacenter's maps among all `pins` of a lab. As with its socket, no datacenter's name
+/// leads to what the lab keeps beside it, such as the maps of its hosts.
+fn pins_of(pins: &Path, dc: &str) -> PathBuf {
+    pins.join(format!("switch-{dc}"))
+}
+
 /// Waits until the agent connects or ends.
 fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -280,3 +286,31 @@ fn listen<T: From<(DcId, AgentEvent)>>(dc: DcId, stream: UnixStream, events: &Un
 
 /// Interval at which a start is checked for a process that has ended, in milliseconds.
 const CONNECT_CHECK_MS: u16 = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        lower::{Layout, LowerOptions},
+        run::tune,
+        testing,
+    };
+
+    #[test]
+    fn no_datacenters_name_is_that_of_a_file_of_the_labs() {
+        let (plan, lab) = (testing::pair(0), "t".parse().unwrap());
+        let options = LowerOptions::shown("t".parse().unwrap());
+        let host_maps = Layout::new(&plan, &options).host_directory();
+        let tuning = tune::socket(&lab);
+        let launcher = AgentLauncher {
+            command: Vec::new(),
+            socket_dir: tuning.parent().unwrap().to_owned(),
+            lab: lab.to_string(),
+            programs: PathBuf::new(),
+        };
+        for dc in ["tune", "exec", "host", "bpf", "journal"] {
+            assert_ne!(launcher.socket(dc), tuning);
+            assert_ne!(pins_of(host_maps.parent().unwrap(), dc), host_maps);
+        }
+    }
+}
