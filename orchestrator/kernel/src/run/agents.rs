@@ -3,7 +3,10 @@
 use std::{
     ffi::OsString,
     io::{self, BufRead, BufReader, Write},
-    os::unix::net::{UnixListener, UnixStream},
+    os::{
+        fd::AsFd,
+        unix::net::{UnixListener, UnixStream},
+    },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
@@ -12,6 +15,10 @@ use std::{
 use lab_abi::wire::{AgentCommand, AgentConfig, AgentMessage, PolicyConfig};
 use lab_plan::model::{Plan, PolicyRun};
 use lab_units::{DcId, NodeId};
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{AgentError, agent_config::agent_config};
@@ -254,13 +261,13 @@ fn pins_of(pins: &Path, dc: &str) -> PathBuf {
 
 /// Waits until the agent connects or ends.
 fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> {
-    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-    use std::os::fd::AsFd;
-
     loop {
         let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
-        if poll(&mut ready, PollTimeout::from(CONNECT_CHECK_MS))? > 0 {
-            return listener.accept().map(|(stream, _)| stream);
+        match poll(&mut ready, PollTimeout::from(CONNECT_CHECK_MS)) {
+            // A signal that this process handles, such as of Ctrl-C, is no error of the agent's.
+            Ok(0) | Err(Errno::EINTR) => {}
+            Ok(_) => return listener.accept().map(|(stream, _)| stream),
+            Err(errno) => return Err(errno.into()),
         }
         if let Some(status) = child.try_wait()? {
             return Err(io::Error::other(format!("it ended with {status}")));
@@ -289,6 +296,13 @@ const CONNECT_CHECK_MS: u16 = 500;
 
 #[cfg(test)]
 mod tests {
+    use std::{sync::mpsc, time::Duration};
+
+    use nix::sys::{
+        pthread::{pthread_kill, pthread_self},
+        signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
+    };
+
     use super::*;
     use crate::{
         lower::{Layout, LowerOptions},
@@ -312,5 +326,40 @@ mod tests {
             assert_ne!(launcher.socket(dc), tuning);
             assert_ne!(pins_of(host_maps.parent().unwrap(), dc), host_maps);
         }
+    }
+
+    extern "C" fn ignore(_: libc::c_int) {}
+
+    /// A handler without `SA_RESTART`, or any at all for `poll`, ends a wait with `EINTR`: signal(7).
+    #[test]
+    #[expect(unsafe_code, reason = "std sets no handlers")]
+    fn a_signal_does_not_end_the_wait_for_an_agent() {
+        let handler = SigHandler::Handler(ignore);
+        let action = SigAction::new(handler, SaFlags::empty(), SigSet::empty());
+        // SAFETY: the handler does nothing.
+        unsafe { sigaction(Signal::SIGWINCH, &action) }.unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let (tell, told) = mpsc::channel();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                tell.send(pthread_self()).unwrap();
+                accept(&listener, &mut child)
+            });
+            let waiter = told.recv().unwrap();
+            // The thread waits when most of these arrive.
+            for _ in 0..50 {
+                thread::sleep(Duration::from_millis(1));
+                if !waiting.is_finished() {
+                    pthread_kill(waiter, Signal::SIGWINCH).unwrap();
+                }
+            }
+            UnixStream::connect(&path).unwrap();
+            waiting.join().unwrap().expect("the agent connects");
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

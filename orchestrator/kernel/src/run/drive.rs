@@ -1,6 +1,6 @@
 //! Effects of a repetition: agents, flows, faults, rows.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use lab_abi::wire::{AgentCommand, AgentMessage};
 use lab_perftest::{Event, MonotonicTime};
@@ -75,6 +75,18 @@ impl<'a> RunningRepetition<'a> {
     /// Returns the agent of a datacenter; none for a legacy datacenter.
     fn agent(&mut self, dc: DcId) -> Option<&mut Agent> {
         self.agents.iter_mut().find(|agent| agent.dc() == dc)
+    }
+
+    /// Returns the error of the first agent that has not ended, after it had `patience`.
+    fn silent(&self, patience: Duration) -> Result<(), AgentError> {
+        let mut agents = self.agents.iter();
+        let silent = agents.find(|agent| !self.repetition.is_closed(agent.dc()));
+        silent.map_or(Ok(()), |agent| {
+            Err(AgentError::Silent {
+                dc: agent.name().to_owned(),
+                seconds: patience.as_secs(),
+            })
+        })
     }
 
     /// Sends each command to the agent of its datacenter.
@@ -297,11 +309,11 @@ impl Runner<'_> {
                 }
             }
         }
-        self.drain(running, report).await?;
-        if is_cancelled {
+        let drained = self.drain(running, report, AGENT_PATIENCE).await;
+        if is_cancelled || (drained.is_err() && self.cancel.is_cancelled()) {
             Err(RunError::Cancelled)
         } else {
-            Ok(())
+            drained
         }
     }
 
@@ -318,25 +330,42 @@ impl Runner<'_> {
         }
     }
 
-    /// Stops the agents and handles their last messages.
+    /// Stops the agents and handles their last messages, until all have ended, or none has said anything for
+    /// `patience`, which a cancellation shortens.
     pub(super) async fn drain(
         &mut self,
         running: &mut RunningRepetition<'_>,
         report: &mut RunReport,
+        patience: Duration,
     ) -> Result<(), RunError> {
         running.repetition.end();
         for agent in &mut running.agents {
             agent.stop();
         }
+        let mut ended = Ok(());
         while !running.repetition.is_over() || !running.inputs.is_empty() {
-            let Some(input) = running.inputs.recv().await else {
+            let is_cancelled = self.cancel.is_cancelled();
+            let patience = match is_cancelled {
+                true => patience.min(CANCELLED_PATIENCE),
+                false => patience,
+            };
+            let input = tokio::select! {
+                input = running.inputs.recv() => input,
+                () = self.cancel.cancelled(), if !is_cancelled => continue,
+                () = tokio::time::sleep(patience) => {
+                    ended = running.silent(patience);
+                    break;
+                }
+            };
+            let Some(input) = input else {
                 break;
             };
             let effects = running.repetition.handle(input)?;
             self.apply(&effects, running, report)?;
         }
         let effects = running.repetition.last_rows()?;
-        self.apply(&effects, running, report)
+        self.apply(&effects, running, report)?;
+        ended.map_err(RunError::from)
     }
 
     /// Injects a fault: on the links, then in the switches' tables.
@@ -404,14 +433,18 @@ impl Runner<'_> {
         Ok(tuned)
     }
 
-    /// Starts a killed agent again. Packets of its switch are forwarded meanwhile, by the tables that
-    /// the agent left.
+    /// Starts a killed agent again, unless the run was cancelled: what ends the run may have ended the agent, too.
+    /// Packets of its switch are forwarded meanwhile, by the tables that the agent left.
     fn restart(
         &mut self,
         dc: DcId,
         running: &mut RunningRepetition<'_>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
+        if self.cancel.is_cancelled() {
+            running.repetition.close(dc);
+            return Ok(());
+        }
         let times = report.restarts.entry(dc).or_default();
         *times += 1;
         let times = *times;
@@ -497,4 +530,8 @@ async fn until(time: Option<MonotonicTime>) {
 
 /// Restarts of one agent in a run, after which the run fails: the cause will not go away.
 const MAX_RESTARTS: u32 = 10;
+/// Longest silence of agents that were asked to end: twice as long as one waits for its last messages to be read.
+const AGENT_PATIENCE: Duration = Duration::from_secs(20);
+/// Longest silence of such agents in a run that was cancelled.
+const CANCELLED_PATIENCE: Duration = Duration::from_secs(2);
 const MIN_CONFIRMATION: Nanos = Nanos::from_millis(10);

@@ -105,6 +105,17 @@ pub enum AgentError {
         /// Message of the agent.
         message: String,
     },
+    /// The agent was asked to end and did not.
+    #[error(
+        "agent of `{dc}` was asked to end and has said nothing for {seconds} s (hint: something on this machine \
+         stopped it; what it still had to report is missing)"
+    )]
+    Silent {
+        /// The datacenter.
+        dc: String,
+        /// Time that the agent had.
+        seconds: u64,
+    },
     /// The switch's tables in the kernel are not those of the plan.
     #[error(
         "agent of `{dc}`: the switch's tables are not the plan's: {} (hint: another program writes them, \

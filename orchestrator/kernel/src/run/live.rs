@@ -32,7 +32,7 @@ use nix::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AgentLauncher, RunReport, Runner,
+    AgentLauncher, RunError, RunReport, Runner,
     agents::AgentEvent,
     drive::{RepetitionSetup, RunningRepetition},
     repetition::{Effects, Input},
@@ -70,7 +70,7 @@ fn a_killed_agent_is_restarted_and_its_successor_keeps_the_flow_table() {
             let pinned = live.decided_at_dc1(FLOWS.len());
 
             let load = Load::start(live);
-            live.kill(DC1);
+            live.signal(DC1, Signal::SIGKILL);
             live.until(|_, effects| (effects.lost == Some(DC1)).then_some(()));
             let adopted = live.until(|ready, _| ready.as_ref().map(|ready| ready.adopted));
             assert_eq!(adopted, Some(FLOWS.len() as u64));
@@ -143,7 +143,7 @@ fn tuned_weights_reach_the_switch_and_a_restarted_agent() {
             }
             assert_ne!(costs(1, 0, 0), costs(0, 1, 0));
 
-            live.kill(DC1);
+            live.signal(DC1, Signal::SIGKILL);
             live.until(|ready, _| ready.as_ref().map(drop));
             assert_eq!(decided(live), costs(3, 1, 3), "of the restarted agent");
             live.end();
@@ -175,6 +175,54 @@ fn flows_leave_a_cut_link_while_all_agents_are_stopped() {
             };
             assert!(moved.iter().all(is_moved), "{moved:?}");
             live.end();
+        });
+    });
+}
+
+#[test]
+fn an_agent_that_is_stopped_at_the_end_is_named() {
+    isolated(|| {
+        with_run(testing::routed, 0, |live| {
+            live.signal(DC1, Signal::SIGSTOP);
+            let ended = live.drain(Duration::from_secs(1)).unwrap_err().to_string();
+            assert!(
+                ended.starts_with("agent of `dc1` was asked to end"),
+                "{ended}"
+            );
+            assert!(ended.contains("nothing for 1 s"), "{ended}");
+        });
+    });
+}
+
+#[test]
+fn a_stopped_agent_does_not_keep_a_cancelled_run() {
+    isolated(|| {
+        with_run(testing::routed, 0, |live| {
+            live.signal(DC1, Signal::SIGSTOP);
+            let (cancel, started) = (live.runner.cancel.clone(), Instant::now());
+            let cancelling = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(200));
+                cancel.cancel();
+            });
+            assert!(live.drain(PATIENCE).is_err());
+            assert!(started.elapsed() < PATIENCE);
+            cancelling.join().unwrap();
+        });
+    });
+}
+
+#[test]
+fn an_agent_that_ends_with_a_cancelled_run_is_not_restarted() {
+    isolated(|| {
+        with_run(testing::routed, 0, |live| {
+            live.runner.cancel.cancel();
+            live.signal(DC1, Signal::SIGKILL);
+            live.until(|_, effects| (effects.lost == Some(DC1)).then_some(()));
+            assert!(live.report.changes.is_empty(), "no restart");
+            assert_eq!(
+                live.drain(PATIENCE).map_err(|error| error.to_string()),
+                Ok(())
+            );
         });
     });
 }
@@ -373,16 +421,22 @@ impl LiveRun<'_, '_> {
         }
     }
 
-    /// Kills the agent of a switch.
-    fn kill(&self, dc: DcId) {
+    /// Sends a signal to the agent of a switch.
+    fn signal(&self, dc: DcId, signal: Signal) {
         let pid = Pid::from_raw(self.pids[&dc].try_into().unwrap());
-        kill(pid, Signal::SIGKILL).unwrap();
+        kill(pid, signal).unwrap();
     }
 
-    /// Stops the agents, and handles their last messages.
+    /// Asks the agents to end, and handles their last messages.
+    fn drain(&mut self, patience: Duration) -> Result<(), RunError> {
+        let (running, report) = (&mut self.running, &mut self.report);
+        let drained = self.runner.drain(running, report, patience);
+        self.runtime.block_on(drained)
+    }
+
+    /// Stops the agents.
     fn end(&mut self) {
-        let drained = self.runner.drain(&mut self.running, &mut self.report);
-        self.runtime.block_on(drained).unwrap();
+        self.drain(PATIENCE).unwrap();
         for agent in self.running.agents.drain(..) {
             agent.wait().unwrap();
         }

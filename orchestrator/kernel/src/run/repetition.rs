@@ -46,7 +46,8 @@ pub(super) struct Repetition<'a> {
     waiting: BTreeMap<FlowId, FlowOutcome>,
     agents: usize,
     ready_agents: usize,
-    closed_agents: usize,
+    /// Datacenters whose agents have closed their sockets and are not started again.
+    closed_agents: BTreeSet<DcId>,
     /// True once the agents were asked to end.
     is_ending: bool,
     /// Switches without a live candidate that the rows of unfinished flows name.
@@ -92,7 +93,7 @@ impl<'a> Repetition<'a> {
             waiting: BTreeMap::new(),
             agents: 0,
             ready_agents: 0,
-            closed_agents: 0,
+            closed_agents: BTreeSet::new(),
             is_ending: false,
             unreachable: BTreeSet::new(),
         }
@@ -122,8 +123,18 @@ impl<'a> Repetition<'a> {
     }
 
     /// Returns true once all agents have closed their sockets.
-    pub(super) const fn is_over(&self) -> bool {
-        self.closed_agents >= self.agents
+    pub(super) fn is_over(&self) -> bool {
+        self.closed_agents.len() >= self.agents
+    }
+
+    /// Notes that an agent has ended and is not started again.
+    pub(super) fn close(&mut self, dc: DcId) {
+        self.closed_agents.insert(dc);
+    }
+
+    /// Returns true if an agent has ended and is not started again.
+    pub(super) fn is_closed(&self, dc: DcId) -> bool {
+        self.closed_agents.contains(&dc)
     }
 
     /// Sets the start of the repetition's time.
@@ -214,8 +225,8 @@ impl<'a> Repetition<'a> {
                 lost: Some(dc),
                 ..Effects::default()
             }),
-            Input::Agent(_, AgentEvent::Closed) => {
-                self.closed_agents += 1;
+            Input::Agent(dc, AgentEvent::Closed) => {
+                self.close(dc);
                 Ok(Effects::default())
             }
         }
