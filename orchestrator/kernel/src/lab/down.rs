@@ -9,6 +9,7 @@ use std::{
 
 use nix::sys::signal::Signal;
 
+use super::patience::{self, Patience};
 use crate::{
     exec::{UndoError, undo},
     journal::{self, Contents, FORMAT, Journal, LabState, MachineLock, Status},
@@ -134,7 +135,7 @@ pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoEr
     Ok(errors)
 }
 
-/// Asks the owner of a live lab to stop, waits, and kills it after a timeout.
+/// Asks the owner of a live lab to stop, waits as long as it works, and kills it if it does not end.
 fn stop_owner(lab: &LabName) -> io::Result<()> {
     let owner = match journal::read(lab)? {
         Some((contents, LabState::Live)) => contents.head().map(|head| head.owner.process),
@@ -145,11 +146,20 @@ fn stop_owner(lab: &LabName) -> io::Result<()> {
     };
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
         owner.signal(signal)?;
-        let deadline = Instant::now() + STOP_TIMEOUT;
-        while Instant::now() < deadline {
+        let start = Instant::now();
+        let mut patience = Patience::new(start, patience::worked(owner.pid));
+        let mut is_said = false;
+        loop {
             let live = matches!(journal::read(lab)?, Some((_, LabState::Live)));
             if !live {
                 return Ok(());
+            }
+            if patience.is_over(Instant::now(), patience::worked(owner.pid)) {
+                break;
+            }
+            if start.elapsed() > SILENCE && !is_said {
+                tracing::warn!(%lab, process = owner.pid, "waiting for the lab's owner, which ends its run");
+                is_said = true;
             }
             sleep(PAUSE);
         }
@@ -165,6 +175,6 @@ fn remove(path: &std::path::Path) -> io::Result<()> {
     }
 }
 
-/// An owner ends its processes and takes its lab down within a few seconds.
-const STOP_TIMEOUT: Duration = Duration::from_secs(15);
-const PAUSE: Duration = Duration::from_millis(20);
+/// Wait that needs no word.
+const SILENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(50);

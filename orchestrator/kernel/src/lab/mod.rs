@@ -8,6 +8,7 @@ mod error;
 mod hosts;
 mod node_command;
 mod packets;
+mod patience;
 mod preflight;
 mod progress;
 mod reservation;
