@@ -133,6 +133,16 @@ pub struct Prefix {
     pub len: u8,
 }
 
+impl Prefix {
+    /// Returns true if the address is in the prefix.
+    #[must_use]
+    pub fn contains(self, addr: Ipv4Addr) -> bool {
+        let host_bits = 32 - u32::from(self.len);
+        let mask = u32::MAX.checked_shl(host_bits).unwrap_or(0);
+        self.addr.to_bits() & mask == addr.to_bits() & mask
+    }
+}
+
 /// Role of a node.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

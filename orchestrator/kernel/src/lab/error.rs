@@ -4,6 +4,7 @@ use std::{fmt, io};
 
 use lab_host::HostError;
 
+use super::rules::TakingRule;
 use crate::{
     exec::{Difference, StepError, UndoError},
     netlink::NetlinkError,
@@ -41,6 +42,12 @@ pub enum LabErrorKind {
         slot: u8,
         reserved: crate::LabName,
     },
+    #[error(
+        "rule `{rule}` of this machine takes the packets of the lab's hosts: it comes before the lab's own, \
+         which begin at {own} (hint: {}, or `up --guest`)",
+        rule.remedy()
+    )]
+    Rule { rule: TakingRule, own: u32 },
     #[error("the lab needs {needed} open files, the limit is {limit} (hint: `ulimit -n {needed}`)")]
     Files { needed: u64, limit: u64 },
     #[error("RDMA device `{device}` has no RoCE v2 GID for {addr}")]

@@ -12,6 +12,7 @@ mod patience;
 mod preflight;
 mod progress;
 mod reservation;
+mod rules;
 mod slot;
 mod state;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use self::{
     node_command::{EnterError, NodeCommand, node_command},
     progress::{Phase, Progress},
     reservation::{Reservation, ReservationError},
+    rules::TakingRule,
     state::LabState,
     up::Lab,
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lab_plan::model::Plan;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use super::{LabErrorKind, Reservation};
+use super::{LabErrorKind, Reservation, rules};
 use crate::{
     exec::netns,
     lower::{Clock, HostPlacement, Layout, LowerOptions},
@@ -13,7 +13,8 @@ use crate::{
     step::{DeviceChange, Namespace, Step},
 };
 
-/// Checks that the plan and options are the reservation's and that the names of the lab are free.
+/// Checks that the plan and options are the reservation's, that the names of the lab are free, and that no
+/// rule of the machine takes its packets.
 pub(super) fn check(
     reservation: &Reservation,
     plan: &Plan,
@@ -29,7 +30,8 @@ pub(super) fn check(
         });
     }
     check_pacer(plan, options)?;
-    check_names(steps)
+    check_names(steps)?;
+    rules::check(plan, options)
 }
 
 /// Returns an error if the lab's congestion control cannot run as the lab is made.

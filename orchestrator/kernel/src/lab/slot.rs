@@ -1,7 +1,5 @@
 //! Choice of a free slot: addresses, tables, rules and names that nobody else uses.
 
-use std::net::Ipv4Addr;
-
 use lab_plan::{
     address::{self, HostRule, SLOTS},
     model::Prefix,
@@ -51,7 +49,7 @@ impl InUse {
 
     fn is_free(&self, slot: u8) -> bool {
         let block = address::slot_prefix(slot);
-        let inside = |prefix: &Prefix| prefix.len >= block.len && contains(block, prefix.addr);
+        let inside = |prefix: &Prefix| prefix.len >= block.len && block.contains(prefix.addr);
         let kinds = [HostRule::In, HostRule::Out, HostRule::From];
         let priorities = kinds.map(|kind| address::rule_priority(slot, kind));
         let start = format!("l{slot:x}d");
@@ -63,7 +61,7 @@ impl InUse {
         let tables = first_table..first_table + TABLES;
         !self.slots.contains(&slot)
             && !self.interfaces.iter().any(ours)
-            && !self.addresses.iter().any(|own| contains(block, own.addr))
+            && !self.addresses.iter().any(|own| block.contains(own.addr))
             && !self
                 .routes
                 .iter()
@@ -74,7 +72,7 @@ impl InUse {
     fn overlaps(&self, block: Prefix) -> bool {
         let routes = self.routes.iter().map(|(_, to)| to).filter(|to| to.len > 0);
         let mut prefixes = self.addresses.iter().chain(routes);
-        prefixes.any(|prefix| contains(*prefix, block.addr) || contains(block, prefix.addr))
+        prefixes.any(|prefix| prefix.contains(block.addr) || block.contains(prefix.addr))
     }
 }
 
@@ -82,14 +80,8 @@ fn prefix_of(dump::Address { addr, len, .. }: dump::Address) -> Prefix {
     Prefix { addr, len }
 }
 
-fn contains(prefix: Prefix, addr: Ipv4Addr) -> bool {
-    let host_bits = 32 - u32::from(prefix.len);
-    let mask = u32::MAX.checked_shl(host_bits).unwrap_or(0);
-    prefix.addr.to_bits() & mask == addr.to_bits() & mask
-}
-
 /// Routing tables of a slot, one per node ID.
-const TABLES: u32 = 1 << 24;
+pub(super) const TABLES: u32 = 1 << 24;
 
 #[cfg(test)]
 mod tests {

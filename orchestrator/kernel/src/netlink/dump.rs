@@ -12,12 +12,11 @@ use rtnetlink::{
         link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State, Stats64},
         neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState},
         route::{RouteAddress, RouteAttribute, RouteMessage, RouteNextHop, RouteType},
-        rule::{RuleAttribute, RuleMessage},
+        rule::RuleMessage,
     },
 };
 
-use super::{NetlinkError, Socket};
-use crate::step::Selector;
+use super::{NetlinkError, Socket, rule::Rule};
 
 /// Interface.
 #[derive(Clone, Debug)]
@@ -58,18 +57,11 @@ pub(crate) struct Route {
     pub table: u32,
     pub to: Prefix,
     pub local: bool,
+    /// True if a packet that finds this route goes on at the next rule.
+    pub throws: bool,
     pub src: Option<Ipv4Addr>,
     /// Interface index and gateway of each next hop, in the kernel's order.
     pub hops: Vec<(u32, Option<Ipv4Addr>)>,
-}
-
-/// Policy routing rule that looks up a table.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Rule {
-    pub priority: u32,
-    pub table: u32,
-    /// Selector; `None` if no rule of a lab has one of its kind.
-    pub selector: Option<Selector>,
 }
 
 /// Lists all interfaces.
@@ -105,7 +97,8 @@ pub(crate) fn routes(socket: &mut Socket) -> Result<Vec<Route>, NetlinkError> {
 /// Lists all IPv4 rules.
 pub(crate) fn rules(socket: &mut Socket) -> Result<Vec<Rule>, NetlinkError> {
     socket.dump(libc::RTM_GETRULE, &inet([0; ROUTE_HEADER]), |message| {
-        RuleMessage::parse(message.payload()).ok().map(rule)
+        let message = RuleMessage::parse(message.payload()).ok()?;
+        Some(Rule::of(&message))
     })
 }
 
@@ -183,6 +176,7 @@ fn route(message: RouteMessage) -> Option<Route> {
             len: message.header.destination_prefix_length,
         },
         local: message.header.kind == RouteType::Local,
+        throws: message.header.kind == RouteType::Throw,
         src: None,
         hops: Vec::new(),
     };
@@ -207,27 +201,6 @@ fn hop(hop: &RouteNextHop) -> (u32, Option<Ipv4Addr>) {
         _ => None,
     });
     (hop.interface_index, gateway)
-}
-
-fn rule(message: RuleMessage) -> Rule {
-    let mut rule = Rule {
-        priority: 0,
-        table: u32::from(message.header.table),
-        selector: None,
-    };
-    for attribute in message.attributes {
-        match attribute {
-            RuleAttribute::Priority(priority) => rule.priority = priority,
-            RuleAttribute::Table(table) => rule.table = table,
-            RuleAttribute::Iifname(dev) => rule.selector = Some(Selector::Iif(dev)),
-            RuleAttribute::Oifname(dev) => rule.selector = Some(Selector::Oif(dev)),
-            RuleAttribute::Source(IpAddr::V4(addr)) if message.header.src_len == 32 => {
-                rule.selector = Some(Selector::From(addr));
-            }
-            _ => {}
-        }
-    }
-    rule
 }
 
 /// Restricts a request header to IPv4: the first byte is the address family.

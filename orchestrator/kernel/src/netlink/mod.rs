@@ -10,6 +10,7 @@ mod error;
 pub(crate) mod ethtool;
 pub(crate) mod rdma;
 pub(crate) mod route;
+pub(crate) mod rule;
 mod socket;
 pub(crate) mod tc;
 

@@ -201,6 +201,7 @@ impl Runner<'_> {
             .collect();
         self.phase(&running.repetition, "agents", switches.len());
         self.lab.reset()?;
+        self.lab.check_rules()?;
         running.repetition.expect_agents(switches.len());
         let run = &plan.policies[running.setup.policy];
         for index in switches {

@@ -9,7 +9,7 @@ use crate::{
         netns,
     },
     journal::if_found,
-    netlink::{NetlinkError, Socket, dump, ethtool, rdma, tc},
+    netlink::{NetlinkError, Socket, dump, ethtool, rdma, rule as listed, tc},
     step::{DeviceChange, Namespace, NextHop, Route, RouteTarget, Step, hook},
 };
 
@@ -226,6 +226,7 @@ impl Checker<'_> {
             table: route.table,
             to: route.to,
             local: matches!(route.target, RouteTarget::Local { .. }),
+            throws: false,
             src: route.src,
             hops,
         }
@@ -235,10 +236,11 @@ impl Checker<'_> {
         let listed = dump::rules(&mut self.handle.socket)?;
         for step in &self.wanted.steps {
             if let Step::Rule(rule) = step {
-                let same = |found: &&dump::Rule| found.selector.as_ref() == Some(&rule.selector);
+                let same =
+                    |found: &&listed::Rule| found.selector().as_ref() == Some(&rule.selector);
                 let show = |priority, table| format!("{priority} to {table}");
                 let found = listed.iter().find(same);
-                let found = found.map(|found| show(found.priority, found.table));
+                let found = found.and_then(|found| Some(show(found.priority, found.table()?)));
                 let object = format!("rule {:?}", rule.selector);
                 self.same(object, show(rule.priority, rule.table), found);
             }

@@ -53,6 +53,50 @@ fn two_labs_run_side_by_side() {
     });
 }
 
+/// The kernel tries rules in the order of their priorities, and the first lookup that finds a route decides.
+/// The rules here are those of a VRF, of Tailscale with an exit node, and of wg-quick, and an early lookup of
+/// `main`: each table has a default route, and none leads to the lab.
+#[test]
+fn a_lab_beside_vpns_gets_its_packets() {
+    isolated(|| {
+        create_foreign_objects();
+        sh("ip route add default via 192.168.7.2 dev user0");
+        sh("ip rule add pref 100 lookup main");
+        sh("ip rule add pref 1000 l3mdev");
+        sh("ip rule add pref 5210 fwmark 0x80000/0xff0000 lookup main");
+        sh("ip rule add pref 5270 lookup 77");
+        sh("ip rule add pref 32765 not fwmark 0xca6c lookup 77");
+        let mut lab = up("t", HostPlacement::RootNamespace, testing::pair);
+        let (from, to) = (host(&lab, "dc1/h1"), host(&lab, "dc2/h1"));
+        assert!(ping(&mut lab, from, to, ANSWERED));
+    });
+}
+
+#[test]
+fn a_rule_that_takes_a_labs_packets_is_named() {
+    isolated(|| {
+        create_foreign_objects();
+        sh("ip rule add pref 10 fwmark 0x200/0xf00 lookup 77");
+        sh("ip rule add pref 11 iif user0 lookup 77");
+        let lab = up("t", HostPlacement::RootNamespace, testing::pair);
+        lab.check_rules().unwrap();
+        // The kernel puts it before the second rule of all, at 9.
+        sh("ip rule add not fwmark 0xca6c lookup 77");
+        let expected =
+            "rule `9: not from all fwmark 0xca6c lookup 77` of this machine takes the packets";
+        let error = lab.check_rules().unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+        assert_eq!(left(lab.down()), Vec::<String>::new());
+        let reservation = reserve("t").unwrap();
+        let plan = testing::pair(reservation.slot());
+        let error = |reservation, hosts| bring_up(reservation, &plan, &options("t", hosts));
+        let refused = error(reservation, HostPlacement::RootNamespace).unwrap_err();
+        assert!(refused.to_string().starts_with(expected), "{refused}");
+        // Hosts in namespaces of their own do not see it.
+        error(reserve("t").unwrap(), HostPlacement::OwnNamespace).unwrap();
+    });
+}
+
 #[test]
 fn a_cancellation_undoes_all_applied_steps() {
     without_a_trace(|before| {
@@ -215,7 +259,7 @@ fn the_eight_fabrics_come_up_and_down_again() {
 }
 
 /// Creates objects of the machine's user that overlap with the lab's as far as possible.
-fn create_foreign_objects() {
+pub(super) fn create_foreign_objects() {
     sh("ip link add user0 type veth peer name user1");
     sh("ip addr add 192.168.7.1/24 dev user0");
     sh("ip link set user0 up");
@@ -226,7 +270,7 @@ fn create_foreign_objects() {
     sh("ip netns add user");
 }
 
-fn sh(line: &str) {
+pub(super) fn sh(line: &str) {
     let mut words = line.split(' ');
     let mut command = Command::new(words.next().unwrap());
     let status = command.args(words).status().unwrap();
