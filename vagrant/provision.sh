@@ -40,6 +40,8 @@ readonly dev_packages=(
     'libbpf-dev: headers of the switch and host programs'
     'valgrind: counts the instructions of benchmarks'
     'chromium|chromium-browser: lays out the report in tests'
+    'nftables: drops datagrams of labs in tests'
+    'iptables: the same, by the older tables of the kernel'
 )
 readonly guest_packages=(
     'qemu-system-x86: runs the guest'

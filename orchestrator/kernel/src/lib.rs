@@ -15,6 +15,8 @@
 //! - [`run`]: agents, flows and records of one run
 //! - `certify`: measurement of every link, and its bounds
 //! - `clocks`: readings of the clocks at one moment
+//! - `connections`: connections that packet filters track, and their limit
+//! - `filter`: packet filters, and what they drop
 //! - [`doctor`]: requirements of a lab on this machine
 //! - [`name`]: names of labs and namespaces
 //! - `netlink`: messages, batches and answers of the kernel
@@ -44,8 +46,10 @@
 
 mod certify;
 mod clocks;
+mod connections;
 pub mod doctor;
 pub mod exec;
+mod filter;
 pub mod journal;
 pub mod lab;
 pub mod lower;

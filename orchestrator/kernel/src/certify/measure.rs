@@ -13,23 +13,27 @@ use rtnetlink::packet_route::link::Stats64;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    PATIENCE, STRAGGLERS,
     cause::{self, Machine},
+    datagram,
     direction::{Direction, directions},
     judge::{self, Sent},
+    loss::{self, Loss},
     socket::{Arrival, ProbeSocket, now},
     train::{self, Train},
 };
 use crate::{
     clocks::Clocks,
+    connections::{self, Connections},
     exec::netns,
     lab::{Lab, LabErrorKind},
-    lower::Layout,
+    lower::{HostPlacement, Layout},
 };
 
-/// Measures both directions of every link of `lab` and holds them to `bounds`.
+/// Sends datagrams of every host of `lab`, measures both directions of every link, and holds them to `bounds`.
 ///
 /// # Errors
-/// A socket that cannot be opened, or a cancellation.
+/// A socket that cannot be opened, too few connections that packet filters can track, or a cancellation.
 pub(crate) fn measure(
     lab: &mut Lab,
     bounds: &LinkBounds,
@@ -40,6 +44,14 @@ pub(crate) fn measure(
     let directions = directions(&layout);
     if directions.is_empty() {
         return Ok(Vec::new());
+    }
+    let deliveries = datagram::deliveries(lab, cancel)?;
+    let losses = loss::losses(lab, &deliveries)?;
+    // The hosts have just sent datagrams, which are among the tracked connections if there are any.
+    if options.hosts == HostPlacement::RootNamespace
+        && let Some(tracked) = Connections::read()
+    {
+        tracked.check(connections::flows(&plan))?;
     }
     let before = tx_packets(lab, &layout)?;
     let mut bench = Bench {
@@ -71,7 +83,25 @@ pub(crate) fn measure(
     };
     let mut rows: Vec<CertifiedRow> = figures.map(row).collect();
     cause::explain(&mut rows, &machine);
+    for loss in &losses {
+        let is_at = |direction: &Direction<'_>| match loss.is_sent {
+            true => direction.from == loss.port,
+            false => direction.to == loss.port,
+        };
+        let at = directions.iter().position(is_at);
+        if let Some(row) = at.and_then(|at| rows.get_mut(at)) {
+            add(row, loss);
+        }
+    }
     Ok(rows)
+}
+
+/// Adds the loss of a host's datagrams to the problem of its link.
+fn add(row: &mut CertifiedRow, loss: &Loss) {
+    row.problem = Some(match row.problem.take() {
+        Some(problem) => format!("{problem}; {loss}"),
+        None => loss.to_string(),
+    });
 }
 
 /// Measurement under way.
@@ -274,12 +304,6 @@ const SLOT: Duration = Duration::from_micros(250);
 
 /// Time after which the kernel stamps arrivals; it switches stamping on from a worker.
 const STAMPING: Duration = Duration::from_millis(20);
-
-/// Wait for frames beyond their time on the virtual clock, on which none is late.
-const STRAGGLERS: Duration = Duration::from_millis(100);
-
-/// Wait for frames beyond their time, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Time between two readings of the arrivals.
 const POLL: Duration = Duration::from_millis(5);

@@ -1,5 +1,5 @@
-//! Certificate of a lab's links: every direction is measured in the lab's own clock before the first flow,
-//! and held to the bounds of the lab's place.
+//! Certificate of a lab: every direction of its links is measured in the lab's own clock before the first flow,
+//! and held to the bounds of the lab's place, and every host sends to another as its flows will.
 //!
 //! Frames of their own ethertype leave a port by its queueing disciplines and are read at the port at the
 //! other end, so that they cross what a flow's packets cross; switch programs leave them to the kernel, which
@@ -7,20 +7,40 @@
 //! train of frames of the largest size gives the rate above the shaper's burst, loss and order, and, where
 //! the queue is short enough to be filled, its limit. `README.md` has the method's own error.
 //!
+//! No packet filter, rule and route of the machine sees a frame of a packet socket. So hosts first send
+//! datagrams to RoCE's port, each to another, and all must come to the receiver's sockets.
+//!
 //! - `direction`: the directions of a plan's links, with their queues
 //! - `queue`: an ideal queue, for the frames that a filled one should have taken
 //! - `train`: sizes of trains, and the moments at which they leave; pure
+//! - `datagram`: datagrams of hosts, by `host_socket`
+//! - `loss`: where datagrams were lost, and the likely cause
 //! - `socket`: packet sockets that send frames and read their arrivals
 //! - `measure`: the measurement; has all effects
 //! - `judge`: figures of a direction, and their bounds; pure
 //! - `cause`: the likely cause of figures out of bounds; pure
 
 mod cause;
+mod datagram;
 mod direction;
+mod host_socket;
 mod judge;
+mod loss;
 mod measure;
 mod queue;
 mod socket;
 mod train;
 
-pub(crate) use measure::measure;
+use std::time::Duration;
+
+pub(crate) use self::{
+    datagram::deliveries,
+    loss::{Loss, losses},
+    measure::measure,
+};
+
+/// Wait for packets beyond their time on the virtual clock, on which none is late.
+const STRAGGLERS: Duration = Duration::from_millis(100);
+
+/// Wait for packets beyond their time, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(2);

@@ -45,7 +45,7 @@ impl ProbeSocket {
         setsockopt(&descriptor, sockopt::ReceiveTimestampns, &true)?;
         setsockopt(&descriptor, sockopt::RcvBufForce, &BUFFER)?;
         setsockopt(&descriptor, sockopt::SndBufForce, &BUFFER)?;
-        bind(&descriptor, index)?;
+        bind(&descriptor, index, ETHERTYPE)?;
         let len = usize::try_from(largest.get()).map_err(io::Error::other)?;
         let mut frame = vec![0; len.max(SMALLEST)];
         frame[..6].copy_from_slice(&peer.0);
@@ -100,13 +100,13 @@ pub(super) fn now() -> io::Result<u64> {
     Ok(nanos(clock_gettime(ClockId::CLOCK_REALTIME)?))
 }
 
-/// Binds a packet socket to an interface and to the probes' ethertype.
+/// Binds a packet socket to an interface and to an ethertype.
 #[expect(unsafe_code, reason = "nix cannot make addresses of packet sockets")]
-fn bind(descriptor: &OwnedFd, index: u32) -> io::Result<()> {
+pub(super) fn bind(descriptor: &OwnedFd, index: u32, ethertype: u16) -> io::Result<()> {
     // SAFETY: all bytes zero is a valid `sockaddr_ll`.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = u16::try_from(libc::AF_PACKET).map_err(io::Error::other)?;
-    address.sll_protocol = ETHERTYPE.to_be();
+    address.sll_protocol = ethertype.to_be();
     address.sll_ifindex = index.cast_signed();
     let len = u32::try_from(size_of_val(&address)).map_err(io::Error::other)?;
     let descriptor = descriptor.as_raw_fd();

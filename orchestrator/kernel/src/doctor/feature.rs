@@ -394,7 +394,8 @@ fn is_ubuntu(os_release: &str) -> bool {
     os_release.lines().any(|line| line == "ID=ubuntu")
 }
 
-fn modules_directory() -> PathBuf {
+/// Returns the directory of this kernel's modules, which may not exist.
+pub(crate) fn modules_directory() -> PathBuf {
     PathBuf::from("/lib/modules").join(release())
 }
 

@@ -29,6 +29,7 @@ mod tests;
 use std::path::Path;
 
 use self::modules::LoadedModules;
+pub(crate) use self::feature::modules_directory;
 pub use self::{
     feature::kernel_modules,
     files::results_directory,

@@ -50,6 +50,11 @@ pub enum LabErrorKind {
     Rule { rule: TakingRule, own: u32 },
     #[error("the lab needs {needed} open files, the limit is {limit} (hint: `ulimit -n {needed}`)")]
     Files { needed: u64, limit: u64 },
+    #[error(
+        "a packet filter of this machine tracks connections and has room for those of {room} flows, the plan \
+         has {flows} (hint: `{fix}`)"
+    )]
+    Connections { flows: u64, room: u64, fix: String },
     #[error("RDMA device `{device}` has no RoCE v2 GID for {addr}")]
     NoGid {
         device: String,

@@ -80,6 +80,11 @@ impl Lab {
     pub(crate) fn check_rules(&self) -> Result<(), LabErrorKind> {
         check(&self.plan, &self.options)
     }
+
+    /// Returns the rule that takes packets of the lab's hosts, if there is one.
+    pub(crate) fn taking_rule(&self) -> Result<Option<TakingRule>, LabErrorKind> {
+        taking(&self.plan, &self.options)
+    }
 }
 
 /// Packets of a lab's hosts in the root namespace, and the routes that rules look up for them.

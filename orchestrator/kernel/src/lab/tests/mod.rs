@@ -1,6 +1,7 @@
 //! Labs on this machine. Those that any kernel can run are each on an isolated machine.
 
 mod corpus;
+mod datagrams;
 mod exact;
 mod machine;
 mod owners;

@@ -1,0 +1,323 @@
+//! Datagrams of hosts to one another by their own sockets: rules, routes and packet filters of the machine
+//! treat them as they treat SoftRoCE's packets, and never see a frame of a packet socket.
+//!
+//! A host's socket is bound to its NIC and address, which is the route lookup of SoftRoCE, and sends to RoCE's
+//! UDP port. SoftRoCE drops a datagram that is shorter than its header unread. Datagrams are counted at the
+//! switch that the sender is on, at the receiver's NIC, and by a raw socket at the receiver, which the kernel
+//! gives each packet that it gives to UDP, after the packet filter.
+//!
+//! <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_net.c>, `rxe_find_route4`;
+//! <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_recv.c>, `rxe_rcv`;
+//! <https://github.com/torvalds/linux/blob/v6.1/net/ipv4/ip_input.c>, `ip_protocol_deliver_rcu`
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    net::Ipv4Addr,
+    os::fd::AsFd,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use lab_plan::model::Plan;
+use lab_units::{Clock, Nanos, NodeId, PortId};
+use nix::errno::Errno;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    PATIENCE, STRAGGLERS,
+    host_socket::{Datagram, Observer, Sender},
+};
+use crate::{
+    exec::netns,
+    lab::{Lab, LabErrorKind},
+    lower::Layout,
+};
+
+/// Datagrams of one host to another, counted where they passed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Delivery {
+    /// Names of the hosts that send and receive.
+    pub names: [String; 2],
+    /// Their ports.
+    pub ports: [PortId; 2],
+    /// Datagrams that the kernel took or refused.
+    pub offered: usize,
+    /// Datagrams that the kernel refused, with its last error.
+    pub refused: Option<(usize, Errno)>,
+    /// Datagrams that came to the sender's switch.
+    pub left: usize,
+    /// Datagrams that came to the receiver's NIC.
+    pub came: usize,
+    /// Datagrams that the receiver's sockets may get.
+    pub delivered: usize,
+    /// True if links on the way lose packets by the plan.
+    pub is_lossy: bool,
+}
+
+/// Sends datagrams from every host, and waits for them.
+///
+/// # Errors
+/// A socket that cannot be opened, or a cancellation.
+pub(crate) fn deliveries(
+    lab: &mut Lab,
+    cancel: &CancellationToken,
+) -> Result<Vec<Delivery>, LabErrorKind> {
+    let (plan, options) = (lab.plan().clone(), lab.options().clone());
+    let layout = Layout::new(&plan, &options);
+    let mut deliveries = Vec::new();
+    for pairs in pairs(&layout).chunks(AT_ONCE) {
+        let tracks = pairs.iter().map(|pair| Track::open(lab, &layout, pair));
+        let mut tracks = tracks.collect::<Result<Vec<Track>, LabErrorKind>>()?;
+        send(&mut tracks, cancel)?;
+        let delays = pairs.iter().map(|pair| pair.path.delay.to_duration());
+        let late = match options.clock {
+            Clock::Virtual => STRAGGLERS,
+            Clock::Real => PATIENCE,
+        };
+        receive(&mut tracks, delays.max().unwrap_or_default() + late, cancel)?;
+        let both = pairs.iter().zip(&tracks);
+        deliveries.extend(both.map(|(pair, track)| track.delivery(&plan, pair)));
+    }
+    Ok(deliveries)
+}
+
+/// Sends the datagrams of all tracks, one of each at a time.
+fn send(tracks: &mut [Track], cancel: &CancellationToken) -> Result<(), LabErrorKind> {
+    for number in 0..DATAGRAMS {
+        tracks.iter_mut().for_each(|track| track.send(number));
+        pause(GAP, cancel)?;
+    }
+    Ok(())
+}
+
+/// Waits until all datagrams have come, at most for `time`.
+fn receive(
+    tracks: &mut [Track],
+    time: Duration,
+    cancel: &CancellationToken,
+) -> Result<(), LabErrorKind> {
+    let give_up = Instant::now() + time;
+    loop {
+        let mut is_complete = true;
+        for track in &mut *tracks {
+            track.receive()?;
+            is_complete &= track.is_complete();
+        }
+        if is_complete || Instant::now() >= give_up {
+            return Ok(());
+        }
+        pause(GAP, cancel)?;
+    }
+}
+
+/// Two hosts and the longest path between them.
+struct Pair {
+    hosts: [NodeId; 2],
+    path: Path,
+}
+
+/// Longest path of the kernel's routes between two hosts.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Path {
+    delay: Nanos,
+    is_lossy: bool,
+}
+
+/// Returns pairs in which every host sends and receives once, if possible to and from another datacenter.
+/// Hosts between which there is no path send nothing.
+fn pairs(layout: &Layout<'_>) -> Vec<Pair> {
+    let dcs = layout.plan.dcs.iter().enumerate();
+    let hosts = dcs.flat_map(|(dc, it)| {
+        let hosts = it.hosts.iter().enumerate();
+        hosts.map(move |(number, host)| (number, dc, *host))
+    });
+    let mut hosts: Vec<(usize, usize, NodeId)> = hosts.collect();
+    hosts.sort_unstable();
+    let next = hosts.iter().cycle().skip(1);
+    let pairs = hosts.iter().zip(next).filter_map(|(from, to)| {
+        let hosts = [from.2, to.2];
+        let path = path(layout, hosts, &mut BTreeMap::new())?;
+        (hosts[0] != hosts[1]).then_some(Pair { hosts, path })
+    });
+    pairs.collect()
+}
+
+/// Returns the longest path from one node to another; `known` are the paths of nodes that were asked for
+/// before, and of nodes on the way here none.
+fn path(
+    layout: &Layout<'_>,
+    [from, to]: [NodeId; 2],
+    known: &mut BTreeMap<NodeId, Option<Path>>,
+) -> Option<Path> {
+    if from == to {
+        return Some(Path::default());
+    }
+    if let Some(known) = known.get(&from) {
+        return *known;
+    }
+    known.insert(from, None);
+    let addr = layout.node(to).addr;
+    let routes = layout.node(from).routes.iter();
+    let route = routes
+        .filter(|route| route.to.contains(addr))
+        .max_by_key(|route| route.to.len)?;
+    let mut longest: Option<Path> = None;
+    for port in &route.via {
+        let wire = &layout.link(port.link()).emu;
+        if let Some(rest) = path(layout, [layout.port(port.peer()).node, to], known) {
+            let so_far = longest.unwrap_or_default();
+            longest = Some(Path {
+                delay: so_far.delay.max(rest.delay.saturating_add(wire.delay_ns)),
+                is_lossy: so_far.is_lossy || rest.is_lossy || wire.loss.numerator() > 0,
+            });
+        }
+    }
+    known.insert(from, longest);
+    longest
+}
+
+/// Sockets along the way of a pair's datagrams, and the numbers of those that each saw.
+struct Track {
+    addresses: [Ipv4Addr; 2],
+    sender: Sender,
+    /// At the switch that the sender is on, at the receiver's NIC, and at the receiver's sockets.
+    observers: [Observer; 3],
+    seen: [BTreeSet<u16>; 3],
+    offered: usize,
+    refused: Option<(usize, Errno)>,
+}
+
+impl Track {
+    fn open(lab: &mut Lab, layout: &Layout<'_>, pair: &Pair) -> Result<Self, LabErrorKind> {
+        let [from, to] = pair.hosts.map(|host| layout.node(host).ports[0]);
+        let addresses = [from, to].map(|port| layout.port(port).addr);
+        let sender = inside(lab, layout, from, |dev, _| Sender::open(dev, addresses[0]))?;
+        let observers = [
+            inside(lab, layout, from.peer(), |_, index| {
+                Observer::at_interface(index)
+            })?,
+            inside(lab, layout, to, |_, index| Observer::at_interface(index))?,
+            inside(lab, layout, to, |dev, _| Observer::of_host(dev))?,
+        ];
+        Ok(Self {
+            addresses,
+            sender,
+            observers,
+            seen: [const { BTreeSet::new() }; 3],
+            offered: 0,
+            refused: None,
+        })
+    }
+
+    fn send(&mut self, number: u16) {
+        self.offered += 1;
+        match self.sender.send(self.addresses[1], number) {
+            // A full queue loses the datagram.
+            Ok(()) | Err(Errno::ENOBUFS | Errno::EAGAIN) => {}
+            Err(errno) => {
+                let before = self.refused.map_or(0, |(count, _)| count);
+                self.refused = Some((before + 1, errno));
+            }
+        }
+    }
+
+    fn receive(&mut self) -> io::Result<()> {
+        let hosts = self.addresses;
+        for (observer, seen) in self.observers.iter().zip(&mut self.seen) {
+            observer.receive(|datagram: Datagram| {
+                if [datagram.from, datagram.to] == hosts {
+                    seen.insert(datagram.number);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        let refused = self.refused.map_or(0, |(count, _)| count);
+        self.seen[2].len() + refused >= self.offered
+    }
+
+    fn delivery(&self, plan: &Plan, pair: &Pair) -> Delivery {
+        let node = |host: NodeId| &plan.nodes[host.index()];
+        let [left, came, delivered] = self.seen.each_ref().map(BTreeSet::len);
+        Delivery {
+            names: pair.hosts.map(|host| node(host).name.clone()),
+            ports: pair.hosts.map(|host| node(host).ports[0]),
+            offered: self.offered,
+            refused: self.refused,
+            left,
+            came,
+            delivered,
+            is_lossy: pair.path.is_lossy,
+        }
+    }
+}
+
+/// Opens a socket in the namespace of a port; `open` gets the name and the index of the port's interface.
+fn inside<T: Send>(
+    lab: &mut Lab,
+    layout: &Layout<'_>,
+    port: PortId,
+    open: impl FnOnce(&str, u32) -> io::Result<T> + Send,
+) -> Result<T, LabErrorKind> {
+    let (netns, dev) = (layout.port_netns(port), &layout.port(port).interface);
+    let gone = || io::Error::other(format!("`{dev}` in {netns} is gone"));
+    let handle = lab.executor()?.handle(&netns).ok_or_else(gone)?;
+    let index = handle.interface(dev)?.ok_or_else(gone)?;
+    Ok(netns::inside(handle.as_fd(), || open(dev, index))??)
+}
+
+fn pause(time: Duration, cancel: &CancellationToken) -> Result<(), LabErrorKind> {
+    if cancel.is_cancelled() {
+        return Err(LabErrorKind::Cancelled);
+    }
+    sleep(time);
+    Ok(())
+}
+
+/// Datagrams of each host: a link that loses half of them, three times on a path, loses all with a
+/// probability of 0.07 (7/8 to the power of 20).
+const DATAGRAMS: u16 = 20;
+
+/// Hosts that send at once, each with four sockets: with the namespaces of a lab, fewer files than the lab may
+/// open.
+const AT_ONCE: usize = 64;
+
+/// Time between two datagrams of a host, and between two readings of the arrivals.
+const GAP: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use lab_units::Ratio;
+
+    use super::*;
+    use crate::{lower::LowerOptions, testing};
+
+    #[test]
+    fn the_longest_path_of_the_kernels_routes_is_waited_for() {
+        let options = LowerOptions::shown("t".parse().unwrap());
+        let mut plan = testing::testbed(0);
+        let paths = |plan: &Plan| -> Vec<Path> {
+            let pairs = pairs(&Layout::new(plan, &options));
+            pairs.iter().map(|pair| pair.path).collect()
+        };
+        // 10 µs to the switch, 125 ms twice over DC3, and 10 µs to the host.
+        let longest = Path {
+            delay: Nanos::new(10_000 + 2 * 125_000_000 + 10_000),
+            is_lossy: false,
+        };
+        assert_eq!(paths(&plan), [longest; 8]);
+        // A link of another path, which some datagrams take.
+        plan.links[4].emu.loss = Ratio::new(1, 10).unwrap();
+        let is_lossy = true;
+        assert_eq!(
+            paths(&plan),
+            [Path {
+                is_lossy,
+                ..longest
+            }; 8]
+        );
+    }
+}

@@ -1,0 +1,318 @@
+//! Loss of hosts' datagrams: where they were lost, and the likely cause.
+
+use std::{fmt, io};
+
+use lab_abi::rows::ROCE_PORT;
+use lab_units::PortId;
+use nix::errno::Errno;
+
+use super::datagram::Delivery;
+use crate::{
+    connections::Connections,
+    filter::{self, Direction, Dropper},
+    lab::{Lab, LabErrorKind, TakingRule},
+    lower::HostPlacement,
+};
+
+/// Loss of a host's datagrams.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Loss {
+    /// Port of the host at which datagrams were lost.
+    pub port: PortId,
+    /// True if the host at the port sent them.
+    pub is_sent: bool,
+    what: String,
+    cause: Cause,
+}
+
+/// First place that datagrams did not reach.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Place {
+    /// The sender's route lookup or its packet filter: the kernel refused to send, with an error.
+    Sender(Errno),
+    /// The switch that the sender is on.
+    Switch,
+    /// The receiver's NIC.
+    Nic,
+    /// The receiver's sockets.
+    Receiver,
+}
+
+/// Likely cause of a loss, with a command that ends it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Cause {
+    text: String,
+    fix: Option<String>,
+}
+
+/// Facts of the root namespace.
+#[derive(Clone, Debug, Default)]
+struct Machine {
+    /// Rule that takes packets of the lab's hosts.
+    rule: Option<TakingRule>,
+    /// Tracked connections.
+    connections: Option<Connections>,
+    /// Chains that drop packets.
+    droppers: Vec<Dropper>,
+    /// Reasons for which chains are not known.
+    unknown: Vec<String>,
+}
+
+/// Returns the losses of datagrams that the plan does not ask for.
+///
+/// # Errors
+/// The machine's rules cannot be listed.
+pub(crate) fn losses(lab: &Lab, deliveries: &[Delivery]) -> Result<Vec<Loss>, LabErrorKind> {
+    let mut losses = Vec::new();
+    for delivery in deliveries {
+        if let Some((place, lost)) = first_loss(delivery) {
+            let machine = Machine::read(lab, place)?;
+            losses.push(Loss::of(delivery, (place, lost), &machine));
+        }
+    }
+    Ok(losses)
+}
+
+/// Returns the first place that datagrams did not reach, and how many of them. On a path that loses packets by
+/// the plan, some may be lost between switches.
+fn first_loss(delivery: &Delivery) -> Option<(Place, usize)> {
+    let (refused, errno) = delivery.refused.unwrap_or((0, Errno::UnknownErrno));
+    let sent = delivery.offered - refused;
+    let is_lost = |before: usize, after: usize| match delivery.is_lossy {
+        true => before > 0 && after == 0,
+        false => after < before,
+    };
+    if refused > 0 {
+        Some((Place::Sender(errno), refused))
+    } else if is_lost(sent, delivery.left) {
+        Some((Place::Switch, sent - delivery.left))
+    } else if is_lost(delivery.left, delivery.came) {
+        Some((Place::Nic, delivery.left - delivery.came))
+    } else if delivery.delivered < delivery.came {
+        Some((Place::Receiver, delivery.came - delivery.delivered))
+    } else {
+        None
+    }
+}
+
+impl Machine {
+    /// Reads what may lose datagrams before a place.
+    fn read(lab: &Lab, place: Place) -> Result<Self, LabErrorKind> {
+        let direction = match place {
+            Place::Sender(_) | Place::Switch => Direction::Out,
+            Place::Receiver => Direction::In,
+            Place::Nic => return Ok(Self::default()),
+        };
+        // A namespace of a lab has no rules and filters but the lab's.
+        if lab.options().hosts == HostPlacement::OwnNamespace {
+            return Ok(Self::default());
+        }
+        let (droppers, unknown) = filter::droppers(direction);
+        Ok(Self {
+            rule: lab.taking_rule()?,
+            connections: Connections::read(),
+            droppers,
+            unknown,
+        })
+    }
+
+    fn cause(&self, place: Place) -> Cause {
+        let without_fix = |text: String| Cause { text, fix: None };
+        let is_filtered = !matches!(place, Place::Sender(errno) if errno != Errno::EPERM);
+        if place == Place::Nic {
+            return without_fix("a link on the way, or a switch's route".to_owned());
+        }
+        if let Some(rule) = &self.rule {
+            return Cause {
+                text: format!("rule `{rule}` of this machine, which comes before the lab's"),
+                fix: Some(rule.remedy()),
+            };
+        }
+        if let Some(connections) = self.connections.filter(|it| it.free_flows() == 0) {
+            let Connections { count, max } = connections;
+            return Cause {
+                text: format!("the limit of {max} tracked connections, of which there are {count}"),
+                fix: Some(connections.fix(MANY_FLOWS)),
+            };
+        }
+        if let Some(dropper) = self.droppers.first().filter(|_| is_filtered) {
+            return Cause {
+                text: dropper.to_string(),
+                fix: Some(dropper.fix.clone()),
+            };
+        }
+        if let Some(reason) = self.unknown.first().filter(|_| is_filtered) {
+            return without_fix(format!("unknown, a packet filter may be: {reason}"));
+        }
+        without_fix(match place {
+            Place::Receiver => "unknown: no rule and no chain is known to drop them".to_owned(),
+            Place::Sender(_) | Place::Switch | Place::Nic => {
+                "a route of this machine: `ip route get` tells which".to_owned()
+            }
+        })
+    }
+}
+
+impl Loss {
+    fn of(delivery: &Delivery, (place, lost): (Place, usize), machine: &Machine) -> Self {
+        let [from, to] = &delivery.names;
+        let offered = delivery.offered;
+        let place_text = match place {
+            Place::Sender(errno) => format!("were refused: {}", io::Error::from(errno)),
+            Place::Switch => "did not come to the switch that it is on".to_owned(),
+            Place::Nic => "did not come to its NIC".to_owned(),
+            Place::Receiver => "came to its NIC and not to its sockets".to_owned(),
+        };
+        let is_sent = matches!(place, Place::Sender(_) | Place::Switch);
+        Self {
+            port: delivery.ports[usize::from(!is_sent)],
+            is_sent,
+            what: format!(
+                "{lost} of {offered} datagrams of `{from}` to UDP port {ROCE_PORT} of `{to}` {place_text}"
+            ),
+            cause: machine.cause(place),
+        }
+    }
+
+    /// Returns what was lost, and the likely cause.
+    pub fn text(&self) -> String {
+        format!("{} (likely cause: {})", self.what, self.cause.text)
+    }
+
+    /// Returns the command that ends the loss, if there is one.
+    pub fn fix(&self) -> Option<&str> {
+        self.cause.fix.as_deref()
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())?;
+        match self.fix() {
+            Some(fix) => write!(f, " (hint: {fix})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Flows for which a full table of connections is enlarged.
+const MANY_FLOWS: u64 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 20 datagrams, of which these left, came and were delivered.
+    fn delivery([refused, left, came, delivered]: [usize; 4], is_lossy: bool) -> Delivery {
+        Delivery {
+            names: ["dc1/h1".into(), "dc2/h1".into()],
+            ports: [PortId(2), PortId(4)],
+            offered: 20,
+            refused: (refused > 0).then_some((refused, Errno::EPERM)),
+            left,
+            came,
+            delivered,
+            is_lossy,
+        }
+    }
+
+    #[test]
+    fn a_loss_is_where_datagrams_are_missing_first() {
+        let sender = Place::Sender(Errno::EPERM);
+        for (counts, is_lossy, expected) in [
+            ([0, 20, 20, 20], false, None),
+            ([20, 0, 0, 0], false, Some((sender, 20))),
+            ([0, 0, 0, 0], false, Some((Place::Switch, 20))),
+            ([0, 20, 19, 19], false, Some((Place::Nic, 1))),
+            ([0, 20, 20, 7], false, Some((Place::Receiver, 13))),
+            // Netem loses 20 %: 4 of 20.
+            ([0, 20, 16, 16], true, None),
+            ([0, 20, 0, 0], true, Some((Place::Nic, 20))),
+            ([0, 20, 16, 0], true, Some((Place::Receiver, 16))),
+        ] {
+            let found = first_loss(&delivery(counts, is_lossy));
+            assert_eq!(found, expected, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn causes_are_named_from_the_surest_on() {
+        let rule = || {
+            Some(TakingRule {
+                priority: 9,
+                shown: "9: not from all fwmark 0xca6c lookup 7".to_owned(),
+            })
+        };
+        let full = Connections { count: 50, max: 50 };
+        let unknown = || vec!["`nft` cannot list its rules: no such file".to_owned()];
+        let none = Machine::default;
+        let refused = Place::Sender(Errno::EPERM);
+        let blackhole = Place::Sender(Errno::EINVAL);
+        for (place, machine, text, fix) in [
+            (
+                Place::Switch,
+                Machine {
+                    rule: rule(),
+                    unknown: unknown(),
+                    ..none()
+                },
+                "rule `9: not from all fwmark 0xca6c lookup 7`",
+                // Rules of 16 labs are at 32 to 79.
+                Some("`ip rule del pref 9`, and make it again with a priority above 79"),
+            ),
+            (
+                Place::Receiver,
+                Machine {
+                    connections: Some(full),
+                    ..none()
+                },
+                "the limit of 50 tracked connections",
+                // 50 there are, and two for each of 100,000 flows.
+                Some("sysctl -w net.netfilter.nf_conntrack_max=200050"),
+            ),
+            (
+                refused,
+                Machine {
+                    unknown: unknown(),
+                    ..none()
+                },
+                "unknown, a packet filter may be: `nft` cannot list",
+                None,
+            ),
+            // A filter's error is EPERM alone.
+            (
+                blackhole,
+                Machine {
+                    unknown: unknown(),
+                    ..none()
+                },
+                "a route of this machine",
+                None,
+            ),
+            (Place::Nic, none(), "a link on the way", None),
+            (Place::Receiver, none(), "unknown: no rule", None),
+        ] {
+            let cause = machine.cause(place);
+            assert!(cause.text.starts_with(text), "{place:?}: {cause:?}");
+            assert_eq!(cause.fix.as_deref(), fix, "{place:?}");
+        }
+    }
+
+    #[test]
+    fn a_loss_is_the_problem_of_the_host_where_it_happened() {
+        let loss = |counts| {
+            let delivery = delivery(counts, false);
+            let first = first_loss(&delivery).unwrap();
+            Loss::of(&delivery, first, &Machine::default())
+        };
+        let sent = loss([20, 0, 0, 0]);
+        assert_eq!((sent.port, sent.is_sent), (PortId(2), true));
+        let received = loss([0, 20, 20, 0]);
+        assert_eq!((received.port, received.is_sent), (PortId(4), false));
+        assert_eq!(
+            received.to_string(),
+            "20 of 20 datagrams of `dc1/h1` to UDP port 4791 of `dc2/h1` came to its NIC and not to its \
+             sockets (likely cause: unknown: no rule and no chain is known to drop them)"
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! Connections that the kernel tracks for packet filters of the root namespace.
+
+use std::fs;
+
+use lab_plan::model::Plan;
+
+use crate::lab::LabErrorKind;
+
+/// Tracked connections, and their limit, at which the kernel drops packets of further ones.
+///
+/// <https://github.com/torvalds/linux/blob/v6.1/net/netfilter/nf_conntrack_core.c>, `__nf_conntrack_alloc`
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Connections {
+    pub count: u64,
+    pub max: u64,
+}
+
+impl Connections {
+    /// Reads the connections of the calling thread's namespace, after a host's datagram passed it. Returns
+    /// `None` if none is tracked, as without a rule that asks for it: the datagram would be one.
+    pub fn read() -> Option<Self> {
+        let number = |name: &str| -> Option<u64> {
+            let text = fs::read_to_string(format!("/proc/sys/net/netfilter/{name}")).ok()?;
+            text.trim().parse().ok()
+        };
+        let (count, max) = (number("nf_conntrack_count")?, number("nf_conntrack_max")?);
+        // No limit is listed as 0.
+        (count > 0 && max > 0).then_some(Self { count, max })
+    }
+
+    /// Returns the number of flows that can still be tracked.
+    pub const fn free_flows(&self) -> u64 {
+        self.max.saturating_sub(self.count) / PER_FLOW
+    }
+
+    /// Returns an error if there is no room for `flows` more.
+    pub fn check(&self, flows: u64) -> Result<(), LabErrorKind> {
+        let room = self.free_flows();
+        if room >= flows {
+            return Ok(());
+        }
+        let fix = self.fix(flows);
+        Err(LabErrorKind::Connections { flows, room, fix })
+    }
+
+    /// Returns the command that makes room for `flows` more.
+    pub fn fix(&self, flows: u64) -> String {
+        let max = self.count.saturating_add(flows.saturating_mul(PER_FLOW));
+        format!("sysctl -w net.netfilter.nf_conntrack_max={max}")
+    }
+}
+
+/// Returns the largest number of flows whose connections are tracked at once. All flows of a repetition count:
+/// an entry outlives its last packet by half a minute. Other policies and repetitions use the same ports.
+pub(crate) fn flows(plan: &Plan) -> u64 {
+    let flows = u64::try_from(plan.flows.len()).unwrap_or(u64::MAX);
+    flows.div_ceil(u64::from(plan.repetitions.max(1)))
+}
+
+/// Connections of a flow. Acknowledgements go to RoCE's port as data does, so that they are no replies to it;
+/// both hosts are in one namespace.
+const PER_FLOW: u64 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_takes_two_connections() {
+        let connections = Connections {
+            count: 100,
+            max: 1_101,
+        };
+        // (1101 − 100) ÷ 2, rounded down, and 100 + 2 · 501.
+        assert_eq!(connections.free_flows(), 500);
+        assert!(connections.check(500).is_ok());
+        assert_eq!(
+            connections.check(501).unwrap_err().to_string(),
+            "a packet filter of this machine tracks connections and has room for those of 500 flows, the plan \
+             has 501 (hint: `sysctl -w net.netfilter.nf_conntrack_max=1102`)"
+        );
+    }
+}

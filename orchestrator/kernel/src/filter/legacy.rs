@@ -1,0 +1,69 @@
+//! Chains of the kernel's older tables, as `iptables-legacy-save` lists them.
+
+use std::{collections::BTreeMap, fs};
+
+use lab_abi::rows::ROCE_PORT;
+
+use super::chains::{Chain, Chains, Rule, Verdict};
+
+/// Lists the chains of the calling thread's namespace.
+pub(super) fn chains() -> Result<Chains, String> {
+    // The file is missing without these tables, and has those that were ever used here.
+    let tables = fs::read_to_string("/proc/thread-self/net/ip_tables_names").unwrap_or_default();
+    if tables.trim().is_empty() {
+        return Ok(Chains::default());
+    }
+    let listing = super::output("iptables-legacy-save", &[])?;
+    Ok(parse(&String::from_utf8_lossy(&listing)))
+}
+
+/// Reads a listing: `*table`, `:CHAIN POLICY [0:0]`, `-A CHAIN … -j TARGET …`.
+pub(super) fn parse(listing: &str) -> Chains {
+    let (mut chains, mut table) = (BTreeMap::new(), "");
+    for line in listing.lines() {
+        if let Some(name) = line.strip_prefix('*') {
+            table = name;
+        } else if let Some(head) = line.strip_prefix(':') {
+            let mut words = head.split(' ');
+            let (name, policy) = (words.next().unwrap_or_default(), words.next());
+            let chain = Chain {
+                // Chains of a hook alone have a policy.
+                hook: (policy != Some("-")).then(|| name.to_ascii_lowercase()),
+                drops_rest: policy == Some("DROP"),
+                rules: Vec::new(),
+                fix: fix(table, name),
+            };
+            chains.insert(format!("{table} {name}"), chain);
+        } else if let Some(words) = line.strip_prefix("-A ") {
+            let words: Vec<&str> = words.split(' ').collect();
+            let name = words.first().copied().unwrap_or_default();
+            if let Some(chain) = chains.get_mut(&format!("{table} {name}")) {
+                chain.rules.push(rule(table, &words[1..]));
+            }
+        }
+    }
+    Chains(chains)
+}
+
+/// Reads a rule's matches and target.
+fn rule(table: &str, words: &[&str]) -> Rule {
+    let at = words.iter().position(|word| matches!(*word, "-j" | "-g"));
+    let target = at.and_then(|at| words.get(at + 1)).copied();
+    Rule {
+        is_conditional: at != Some(0),
+        verdict: match target {
+            Some("DROP") => Verdict::Drop,
+            Some("REJECT") => Verdict::Reject,
+            Some(target) => Verdict::Jump(format!("{table} {target}")),
+            None => Verdict::Other,
+        },
+    }
+}
+
+fn fix(table: &str, chain: &str) -> String {
+    let table = match table {
+        "filter" => String::new(),
+        table => format!(" -t {table}"),
+    };
+    format!("iptables-legacy{table} -I {chain} -p udp --dport {ROCE_PORT} -j ACCEPT")
+}

@@ -1,0 +1,119 @@
+//! Chains of nf_tables, as `nft` lists them; see libnftables-json(5).
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use lab_abi::rows::ROCE_PORT;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::chains::{Chain, Chains, Rule, Verdict};
+use crate::doctor::modules_directory;
+
+/// Lists the chains of the calling thread's namespace; none without nf_tables.
+pub(super) fn chains() -> Result<Chains, String> {
+    if is_unloaded_module() {
+        return Ok(Chains::default());
+    }
+    parse(&super::output("nft", &["--json", "list", "ruleset"])?)
+}
+
+/// Returns true if nf_tables is a module that is not loaded: to list its rules, of which there are none, would
+/// load it. A kernel that has it built in names it nowhere.
+fn is_unloaded_module() -> bool {
+    let modules = fs::read_to_string(modules_directory().join("modules.dep"));
+    let is_module = modules.is_ok_and(|modules| modules.contains("/nf_tables.ko"));
+    is_module && !Path::new("/sys/module/nf_tables").exists()
+}
+
+/// Reads a listing in JSON.
+pub(super) fn parse(listing: &[u8]) -> Result<Chains, String> {
+    let listing: Listing = serde_json::from_slice(listing)
+        .map_err(|error| format!("the listing of `nft` cannot be read: {error}"))?;
+    let mut chains = Chains::default();
+    for object in &listing.nftables {
+        if let Some(listed) = &object.chain {
+            let at = format!("{} {} {}", listed.family, listed.table, listed.name);
+            let hook = listed.hook.clone().filter(|_| listed.sees_hosts());
+            let chain = Chain {
+                hook,
+                drops_rest: listed.policy.as_deref() == Some("drop"),
+                rules: Vec::new(),
+                fix: match listed.table.as_str() {
+                    // It makes its rules again and again.
+                    "firewalld" => format!("firewall-cmd --add-port={ROCE_PORT}/udp"),
+                    _ => format!("nft insert rule {at} udp dport {ROCE_PORT} accept"),
+                },
+            };
+            chains.0.insert(at, chain);
+        }
+    }
+    for rule in listing.nftables.iter().filter_map(|it| it.rule.as_ref()) {
+        let table = format!("{} {}", rule.family, rule.table);
+        if let Some(chain) = chains.0.get_mut(&format!("{table} {}", rule.chain)) {
+            chain.rules.push(rule.read(&table));
+        }
+    }
+    Ok(chains)
+}
+
+/// Output of `nft --json`.
+#[derive(Debug, Deserialize)]
+struct Listing {
+    nftables: Vec<Object>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Object {
+    chain: Option<ListedChain>,
+    rule: Option<ListedRule>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ListedChain {
+    family: String,
+    table: String,
+    name: String,
+    hook: Option<String>,
+    policy: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ListedRule {
+    family: String,
+    table: String,
+    chain: String,
+    /// Statements, each an object of one field.
+    expr: Vec<BTreeMap<String, Value>>,
+}
+
+impl ListedChain {
+    /// Returns true if IPv4 packets of hosts come to the chain.
+    fn sees_hosts(&self) -> bool {
+        matches!(self.family.as_str(), "ip" | "inet")
+    }
+}
+
+impl ListedRule {
+    fn read(&self, table: &str) -> Rule {
+        let mut rule = Rule {
+            is_conditional: false,
+            verdict: Verdict::Other,
+        };
+        for (name, value) in self.expr.iter().flatten() {
+            let text = |field: &str| value.get(field).and_then(Value::as_str);
+            match (name.as_str(), text("type"), text("name")) {
+                ("drop", ..) | ("xt", Some("target"), Some("DROP")) => rule.verdict = Verdict::Drop,
+                ("reject", ..) | ("xt", Some("target"), Some("REJECT")) => {
+                    rule.verdict = Verdict::Reject;
+                }
+                ("jump" | "goto", ..) => {
+                    let to = text("target").unwrap_or_default();
+                    rule.verdict = Verdict::Jump(format!("{table} {to}"));
+                }
+                ("counter" | "log" | "accept" | "return" | "continue", ..) => {}
+                _ => rule.is_conditional = true,
+            }
+        }
+        rule
+    }
+}

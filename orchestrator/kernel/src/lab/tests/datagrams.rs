@@ -1,0 +1,213 @@
+//! Datagrams of hosts under packet filters and rules of their machine.
+
+use std::{collections::BTreeSet, fs, process::Command};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    machine::{create_foreign_objects, sh},
+    up,
+};
+use crate::{
+    certify::{self, Loss},
+    lab::Lab,
+    lower::HostPlacement,
+    testing::{self, isolated, skipped},
+};
+
+/// Packet filter of a machine.
+struct Filter {
+    /// Program that makes it.
+    program: &'static str,
+    /// Commands of a shell.
+    make: &'static str,
+    /// Where datagrams are lost, and the chain that drops them.
+    expected: [&'static str; 2],
+}
+
+/// Each filter drops every datagram of the lab, by what netfilter(7) says of its hook: `output` and
+/// `postrouting` refuse the sender with EPERM, `prerouting` and `input` drop after the NIC.
+const FILTERS: [Filter; 7] = [
+    Filter {
+        program: "nft",
+        make: "nft add table inet a
+               nft 'add chain inet a in { type filter hook input priority 0; policy drop; }'",
+        expected: [
+            "came to its NIC and not to its sockets",
+            "chain `inet a in` of the packet filter drops by its policy what no rule accepts",
+        ],
+    },
+    // firewalld.
+    Filter {
+        program: "nft",
+        make: "nft add table inet a
+               nft 'add chain inet a in { type filter hook input priority 10; policy accept; }'
+               nft add rule inet a in ct state established,related accept
+               nft add rule inet a in iifname lo accept
+               nft add rule inet a in reject with icmpx admin-prohibited",
+        expected: [
+            "came to its NIC and not to its sockets",
+            "chain `inet a in` of the packet filter rejects by a rule what none before it accepts",
+        ],
+    },
+    Filter {
+        program: "nft",
+        make: "nft add table ip a
+               nft 'add chain ip a pre { type filter hook prerouting priority 0; policy accept; }'
+               nft add rule ip a pre udp dport 4791 drop",
+        expected: [
+            "came to its NIC and not to its sockets",
+            "chain `ip a pre` of the packet filter has a rule that drops some packets",
+        ],
+    },
+    Filter {
+        program: "nft",
+        make: "nft add table ip a
+               nft 'add chain ip a out { type filter hook output priority 0; policy drop; }'",
+        expected: [
+            "were refused: Operation not permitted (os error 1)",
+            "chain `ip a out` of the packet filter drops by its policy what no rule accepts",
+        ],
+    },
+    Filter {
+        program: "nft",
+        make: "nft add table ip a
+               nft 'add chain ip a post { type filter hook postrouting priority 0; policy drop; }'",
+        expected: [
+            "were refused: Operation not permitted (os error 1)",
+            "chain `ip a post` of the packet filter drops by its policy what no rule accepts",
+        ],
+    },
+    Filter {
+        program: "iptables-legacy",
+        make: "iptables-legacy -P INPUT DROP",
+        expected: [
+            "came to its NIC and not to its sockets",
+            "chain `filter INPUT` of the packet filter drops by its policy what no rule accepts",
+        ],
+    },
+    Filter {
+        program: "iptables-legacy",
+        make: "iptables-legacy -N last
+               iptables-legacy -A last -j REJECT
+               iptables-legacy -A OUTPUT -j last",
+        expected: [
+            "were refused: Operation not permitted (os error 1)",
+            "chain `filter last` of the packet filter rejects by a rule what none before it accepts",
+        ],
+    },
+];
+
+#[test]
+fn datagrams_come_to_every_host_of_a_lab() {
+    isolated(|| {
+        // A distribution may look up senders on all interfaces; the lab's rules answer by their own address.
+        for (hosts, rp_filter) in [
+            (HostPlacement::RootNamespace, "0"),
+            (HostPlacement::RootNamespace, "1"),
+            (HostPlacement::OwnNamespace, "0"),
+        ] {
+            fs::write("/proc/sys/net/ipv4/conf/all/rp_filter", rp_filter).unwrap();
+            let mut lab = up("t", hosts, testing::testbed);
+            let deliveries = certify::deliveries(&mut lab, &CancellationToken::new()).unwrap();
+            let counts = deliveries.iter();
+            let counts = counts.map(|it| (it.left, it.came, it.delivered));
+            // Eight hosts, each 20.
+            assert_eq!(
+                counts.collect::<Vec<_>>(),
+                [(20, 20, 20); 8],
+                "{hosts:?} {rp_filter}"
+            );
+            let senders = deliveries.iter().map(|it| &it.names[0]);
+            assert_eq!(senders.collect::<BTreeSet<_>>().len(), 8);
+            let dc = |name: &str| name.split('/').next().map(str::to_owned);
+            assert!(
+                deliveries
+                    .iter()
+                    .all(|it| dc(&it.names[0]) != dc(&it.names[1]))
+            );
+            let losses = certify::losses(&lab, &deliveries).unwrap();
+            assert_eq!(texts(&losses), [""; 0]);
+        }
+    });
+}
+
+#[test]
+fn a_packet_filter_that_drops_datagrams_is_named_and_its_hint_ends_the_loss() {
+    isolated(|| {
+        for filter in FILTERS {
+            if let Some(reason) = cannot_make(&filter) {
+                skipped(&reason);
+                continue;
+            }
+            let mut lab = up("t", HostPlacement::RootNamespace, testing::pair);
+            assert_eq!(texts(&losses(&mut lab)), [""; 0], "{}", filter.make);
+            script(filter.make);
+            let found = losses(&mut lab);
+            // Both hosts send, and lose all.
+            assert_eq!(found.len(), 2, "{}", filter.make);
+            for loss in &found {
+                let text = loss.to_string();
+                assert!(text.starts_with("20 of 20 datagrams of `dc"), "{text}");
+                for part in filter.expected {
+                    assert!(text.contains(part), "{part}: {text}");
+                }
+            }
+            script(found[0].fix().unwrap());
+            assert_eq!(texts(&losses(&mut lab)), [""; 0], "{}", filter.make);
+            script(
+                "nft flush ruleset; iptables-legacy -F; iptables-legacy -X; iptables-legacy -P INPUT ACCEPT; true",
+            );
+        }
+    });
+}
+
+#[test]
+fn a_rule_that_takes_datagrams_is_the_cause_of_their_loss() {
+    isolated(|| {
+        create_foreign_objects();
+        for (rule, place) in [
+            // Its default route is not by the sender's NIC.
+            ("pref 5 lookup 77", "came to its NIC and not to its sockets"),
+            // A destination without a route is on the link, to a socket that is bound to an interface, and
+            // nobody there has its address (`ip_route_output_key_hash_rcu`).
+            (
+                "pref 5 blackhole",
+                "did not come to the switch that it is on",
+            ),
+        ] {
+            let mut lab = up("t", HostPlacement::RootNamespace, testing::pair);
+            sh(&format!("ip rule add {rule}"));
+            let found = texts(&losses(&mut lab));
+            let rule = rule.replace("pref 5", "5: from all");
+            let expected = format!(
+                "{place} (likely cause: rule `{rule}` of this machine, which comes before the lab's) (hint: \
+                 `ip rule del pref 5`, and make it again with a priority above 79)"
+            );
+            assert_eq!(found.len(), 2, "{found:?}");
+            assert!(found.iter().all(|it| it.ends_with(&expected)), "{found:?}");
+            sh("ip rule del pref 5");
+            assert_eq!(texts(&losses(&mut lab)), [""; 0]);
+        }
+    });
+}
+
+/// Returns the losses of datagrams that hosts send now.
+fn losses(lab: &mut Lab) -> Vec<Loss> {
+    let deliveries = certify::deliveries(lab, &CancellationToken::new()).unwrap();
+    certify::losses(lab, &deliveries).unwrap()
+}
+
+fn texts(losses: &[Loss]) -> Vec<String> {
+    losses.iter().map(ToString::to_string).collect()
+}
+
+fn cannot_make(filter: &Filter) -> Option<String> {
+    let is_missing = which::which(filter.program).is_err();
+    is_missing.then(|| format!("`{}` is not installed", filter.program))
+}
+
+fn script(lines: &str) {
+    let status = Command::new("sh").args(["-c", lines]).status().unwrap();
+    assert!(status.success(), "{lines}");
+}
