@@ -8,6 +8,7 @@ use procfs::{Current, LoadAverage, process::Process};
 use sysinfo::System;
 
 use super::finding::{Finding, Requirement, in_short};
+use crate::connections::Connections;
 
 pub(super) fn findings() -> Vec<Finding> {
     let files = getrlimit(Resource::RLIMIT_NOFILE).map(|(_, hard)| open_files(hard));
@@ -71,6 +72,20 @@ pub(super) fn memory(available: Bytes) -> Finding {
     about.ok(what)
 }
 
+/// Checks the limit of the connections that packet filters track.
+pub(super) fn connections(connections: Connections) -> Finding {
+    let about = Requirement(
+        "tracked connections",
+        "a packet filter of the root namespace tracks two of each flow",
+    );
+    let (flows, max) = (connections.free_flows(), connections.max);
+    let what = format!("up to {max}, room for {flows} flows of a policy");
+    if flows >= FLOWS {
+        return about.ok(what);
+    }
+    about.warn(what).with_fix(connections.fix(FLOWS))
+}
+
 /// Returns the number of threads that the lowest limit still allows.
 fn free_processes() -> Option<u64> {
     let running = u64::from(LoadAverage::current().ok()?.max);
@@ -128,5 +143,7 @@ const NEIGHBOURS: u64 = 2 * NAMESPACES;
 const FEW_PROCESSES: u64 = 50;
 /// Processes of a hundred flows at once, with the threads that start them.
 const MANY_PROCESSES: u64 = 300;
+/// Flows of a policy: `8dc.yaml` has 7,448.
+const FLOWS: u64 = 10_000;
 /// 32 hosts with 304 QPs were measured at 400 MB.
 const MEMORY: Bytes = Bytes::new(500_000_000);

@@ -1,20 +1,21 @@
 //! Requirements of a lab on this machine, and the commands that fix what is missing.
 //!
 //! Nothing is inferred from versions or module names: the steps of a two-host lab are applied once,
-//! on a thread with namespaces of its own.
+//! on a thread with namespaces of its own, and datagrams are sent between two hosts of a lab in the machine's.
 //!
 //! - `finding`: result of one check
 //! - `feature`: kernel features of a lab, tried one by one with `bpf` and `sandbox`
 //! - `placement`: namespace of hosts' NICs, tried with a flow
 //! - `rights`, `programs`, `files`, `labs`: requirements of every lab
 //! - `modules`: modules that were loaded
-//! - `limits`, `network`, `firewall`: further requirements of labs on this kernel
+//! - `datagrams`: datagrams between hosts in the root namespace, tried there
+//! - `limits`, `network`: further requirements of labs on this kernel
 
 mod bpf;
+mod datagrams;
 mod feature;
 mod files;
 mod finding;
-mod firewall;
 mod labs;
 mod limits;
 pub(crate) mod modules;
@@ -29,6 +30,10 @@ mod tests;
 use std::path::Path;
 
 use self::modules::LoadedModules;
+use crate::lower::HostPlacement;
+
+#[cfg(test)]
+pub(crate) use self::datagrams::findings as datagrams;
 pub(crate) use self::feature::modules_directory;
 pub use self::{
     feature::kernel_modules,
@@ -50,18 +55,21 @@ pub fn everywhere(results: &Path) -> Vec<Finding> {
 
 /// Checks the requirements of a lab on this kernel. If this kernel fails, a guest's may do.
 ///
-/// Takes some seconds on a kernel with SoftRoCE, where a flow is tried. Everything created is removed;
-/// loaded modules stay, and a finding names them.
+/// Takes some seconds on a kernel with SoftRoCE, where a flow is tried, and datagrams in the root namespace if
+/// labs have their hosts there. Everything created is removed; loaded modules stay, and a finding names them.
 #[must_use]
 pub fn here() -> Vec<Finding> {
     let before = LoadedModules::now();
     let mut findings = feature::findings();
     if findings.iter().all(|finding| finding.level == Level::Ok) {
-        findings.push(placement::finding());
+        let (finding, hosts) = placement::finding();
+        findings.push(finding);
+        if hosts == Some(HostPlacement::RootNamespace) {
+            findings.extend(datagrams::findings());
+        }
     }
     findings.extend(limits::findings());
     findings.extend(network::findings());
-    findings.extend(firewall::finding());
     findings.extend(modules::finding(&before));
     findings
 }

@@ -44,7 +44,8 @@ pub fn probe_host_placement() -> Result<HostPlacement, ProbeError> {
     Ok(hosts)
 }
 
-pub(super) fn finding() -> Finding {
+/// Returns the finding, and the placement if it is known.
+pub(super) fn finding() -> (Finding, Option<HostPlacement>) {
     let why = "SoftRoCE of some kernels sends from the root namespace only";
     let about = Requirement("hosts", why);
     match probe() {
@@ -53,9 +54,9 @@ pub(super) fn finding() -> Finding {
                 HostPlacement::OwnNamespace => "each in a namespace of its own",
                 HostPlacement::RootNamespace => "in the root namespace, behind policy routing",
             };
-            about.ok(format!("{place}: {reason}"))
+            (about.ok(format!("{place}: {reason}")), Some(hosts))
         }
-        Err(error) => about.fail(error.to_string()),
+        Err(error) => (about.fail(error.to_string()), None),
     }
 }
 

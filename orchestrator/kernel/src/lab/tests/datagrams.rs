@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     certify::{self, Loss},
+    doctor,
     lab::Lab,
     lower::HostPlacement,
     testing::{self, isolated, skipped},
@@ -159,6 +160,64 @@ fn a_packet_filter_that_drops_datagrams_is_named_and_its_hint_ends_the_loss() {
                 "nft flush ruleset; iptables-legacy -F; iptables-legacy -X; iptables-legacy -P INPUT ACCEPT; true",
             );
         }
+    });
+}
+
+#[test]
+fn the_doctor_tries_datagrams_and_names_what_drops_them() {
+    isolated(|| {
+        let tried = || {
+            let findings = doctor::datagrams();
+            let lines = findings.iter().map(ToString::to_string);
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        let why = "hosts in the root namespace send to one another by UDP port 4791";
+        let passed = format!(
+            "ok    datagrams: all of 40 came, by the machine's rules and packet filters; {why}"
+        );
+        assert_eq!(tried(), passed);
+        for filter in FILTERS {
+            if let Some(reason) = cannot_make(&filter) {
+                skipped(&reason);
+                continue;
+            }
+            script(filter.make);
+            let text = tried();
+            assert!(text.starts_with("fail  datagrams: 20 of 20"), "{text}");
+            for part in filter.expected {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+            script(
+                "nft flush ruleset; iptables-legacy -F; iptables-legacy -X; iptables-legacy -P INPUT ACCEPT; true",
+            );
+        }
+        create_foreign_objects();
+        sh("ip rule add pref 5 lookup 77");
+        let text = tried();
+        let expected =
+            "fail  datagrams: rule `5: from all lookup 77` of this machine takes the packets";
+        assert!(text.starts_with(expected), "{text}");
+    });
+}
+
+#[test]
+fn connections_are_counted_where_a_packet_filter_tracks_them() {
+    isolated(|| {
+        let filter = &FILTERS[1];
+        if let Some(reason) = cannot_make(filter) {
+            return skipped(&reason);
+        }
+        let tracked = || {
+            let findings = doctor::datagrams();
+            findings.len() == 2 && findings[1].subject == "tracked connections"
+        };
+        assert!(!tracked());
+        script(
+            "nft add table inet a
+             nft 'add chain inet a in { type filter hook input priority 10; policy accept; }'
+             nft add rule inet a in ct state established,related accept",
+        );
+        assert!(tracked());
     });
 }
 

@@ -1,0 +1,93 @@
+//! Datagrams between hosts in the root namespace, tried, and the connections that packet filters track of them.
+//!
+//! Packet filters and rules are not judged by what they say: a lab of two hosts is made in the root namespace
+//! itself, without delay lines and RDMA devices, and its hosts send what `certify` has them send. Only when
+//! datagrams are lost are rules and chains read, to name the one that takes them.
+
+use lab_plan::Plan;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    finding::{Finding, Requirement},
+    limits, sandbox,
+};
+use crate::{
+    certify,
+    connections::Connections,
+    lab::{Lab, LabError, LabErrorKind, Reservation, ReservationError},
+    lower::{HostPlacement, LowerOptions},
+};
+
+/// Error of the trial.
+#[derive(Debug, thiserror::Error)]
+enum TrialError {
+    #[error(transparent)]
+    Reservation(#[from] ReservationError),
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    #[error(transparent)]
+    Datagrams(#[from] LabErrorKind),
+}
+
+/// Outcome of the trial.
+struct Trial {
+    sent: usize,
+    loss: Option<certify::Loss>,
+    connections: Option<Connections>,
+}
+
+/// Tries datagrams from either of two hosts to the other.
+pub(crate) fn findings() -> Vec<Finding> {
+    let about = Requirement(
+        "datagrams",
+        "hosts in the root namespace send to one another by UDP port 4791",
+    );
+    let trial = match trial() {
+        Ok(trial) => trial,
+        Err(TrialError::Lab(LabError {
+            kind: kind @ LabErrorKind::Rule { .. },
+            ..
+        })) => return vec![about.fail(kind.to_string())],
+        Err(error) => return vec![about.warn(format!("unknown, they cannot be tried: {error}"))],
+    };
+    let finding = match &trial.loss {
+        None => about.ok(format!(
+            "all of {} came, by the machine's rules and packet filters",
+            trial.sent
+        )),
+        Some(loss) => {
+            let finding = about.fail(loss.text());
+            match loss.fix() {
+                Some(fix) => finding.with_fix(fix),
+                None => finding,
+            }
+        }
+    };
+    let connections = trial.connections.map(limits::connections);
+    [Some(finding), connections].into_iter().flatten().collect()
+}
+
+fn trial() -> Result<Trial, TrialError> {
+    let name = format!("doctor-{}", std::process::id());
+    let lab = name.parse().expect("the name is valid");
+    let reservation = Reservation::acquire(&lab, "doctor")?;
+    let plan: Plan = sandbox::plan(reservation.slot());
+    let options = LowerOptions {
+        hosts: HostPlacement::RootNamespace,
+        delay_lines: false,
+        ..sandbox::options(lab)
+    };
+    let cancel = CancellationToken::new();
+    let mut lab = Lab::up(reservation, &plan, &options, &cancel, &mut |_| {})?;
+    let deliveries = certify::deliveries(&mut lab, &cancel)?;
+    let losses = certify::losses(&lab, &deliveries)?;
+    let connections = Connections::read();
+    for error in lab.down() {
+        tracing::warn!(%error, "an object of the doctor's lab remains");
+    }
+    Ok(Trial {
+        sent: deliveries.iter().map(|it| it.offered).sum(),
+        loss: losses.into_iter().next(),
+        connections,
+    })
+}
