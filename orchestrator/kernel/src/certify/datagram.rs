@@ -224,7 +224,8 @@ impl Track {
 
     fn receive(&mut self) -> io::Result<()> {
         let hosts = self.addresses;
-        for (observer, seen) in self.observers.iter().zip(&mut self.seen) {
+        // From the last to the first: what one has seen has passed those before it.
+        for (observer, seen) in self.observers.iter().zip(&mut self.seen).rev() {
             observer.receive(|datagram: Datagram| {
                 if [datagram.from, datagram.to] == hosts {
                     seen.insert(datagram.number);

@@ -45,6 +45,7 @@ pub(crate) fn measure(
     if directions.is_empty() {
         return Ok(Vec::new());
     }
+    let clocks = Clocks::read()?;
     let deliveries = datagram::deliveries(lab, cancel)?;
     let losses = loss::losses(lab, &deliveries)?;
     // The hosts have just sent datagrams, which are among the tracked connections if there are any.
@@ -60,7 +61,6 @@ pub(crate) fn measure(
         latest: Duration::ZERO,
         cancel,
     };
-    let clocks = Clocks::read()?;
     // The kernel stamps arrivals from a moment after the first socket asks for it.
     sleep(STAMPING);
     bench.send_probes(&directions)?;
