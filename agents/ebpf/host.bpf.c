@@ -47,6 +47,8 @@
 #define OP_LAST_REQUEST 0x0b	/* SEND and WRITE of reliable connections: 0x00 to 0x0b */
 #define OP_FIRST_RESPONSE 0x0d	/* data that a READ asked for */
 #define OP_LAST_RESPONSE 0x10
+#define OP_SEND_LAST_INVALIDATE 0x16 /* of a SEND that invalidates a key: its last packet, or its only one */
+#define OP_SEND_ONLY_INVALIDATE 0x17
 #define OP_CNP 0x81		/* RoCEv2, annex A17.9.3 */
 #define BECN 0x40000000U
 #define QP_BITS 0xffffffU
@@ -107,7 +109,8 @@ static __always_inline int read_headers(struct __sk_buff *skb, struct roce_heade
 static __always_inline int is_data(__u8 opcode)
 {
 	return opcode <= OP_LAST_REQUEST ||
-	       (opcode >= OP_FIRST_RESPONSE && opcode <= OP_LAST_RESPONSE);
+	       (opcode >= OP_FIRST_RESPONSE && opcode <= OP_LAST_RESPONSE) ||
+	       opcode == OP_SEND_LAST_INVALIDATE || opcode == OP_SEND_ONLY_INVALIDATE;
 }
 
 // Key of the QP of a data packet.
