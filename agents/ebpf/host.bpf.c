@@ -267,7 +267,8 @@ static __always_inline __u32 packet_hash(__u32 number, const struct qp_key *key)
 {
 	__u32 hash = number * HASH_MULTIPLIER ^ key->dest_qp;
 
-	return (hash * HASH_MULTIPLIER ^ key->src) * HASH_MULTIPLIER >> 8;
+	hash = hash * HASH_MULTIPLIER ^ key->src;
+	return (hash * HASH_MULTIPLIER ^ key->dst) * HASH_MULTIPLIER >> 8;
 }
 
 // Egress of the pacer, before its fq: the time until which the packet is parked.
@@ -464,6 +465,24 @@ int nic_ingress(struct __sk_buff *skb)
 		key = data_key(&headers);
 		notify(skb, &key, host_params, count);
 	}
+	return TC_ACT_OK;
+}
+
+// Hash of a packet of the pacer, whose number and QP come in the packet: for a test, attached nowhere.
+SEC("classifier")
+int hash_step(struct __sk_buff *skb)
+{
+	struct {
+		struct qp_key key;
+		__u32 number;
+		__u32 hash;
+	} step;
+
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, &step, sizeof(step)))
+		return TC_ACT_SHOT;
+	step.hash = packet_hash(step.number, &step.key);
+	if (bpf_skb_store_bytes(skb, ETH_HLEN, &step, sizeof(step), 0))
+		return TC_ACT_SHOT;
 	return TC_ACT_OK;
 }
 

@@ -190,3 +190,32 @@ fn packets_with_data_of_a_reliable_connection_are_paced() {
     let data = (0..=0x0b).chain(0x0d..=0x10).chain(0x16..=0x17);
     assert_eq!(paced, data.collect::<Vec<u8>>());
 }
+
+/// fq takes packets of equal hashes for one flow, and holds the second one until the time of the first.
+#[test]
+fn packets_to_two_hosts_have_two_hashes_though_their_qps_have_one_number() {
+    let Some(mut host) = Host::load("hashes") else {
+        return;
+    };
+    let program = classifier(&mut host.ebpf, "hash_step").expect("it is there");
+    program.load().expect("it loads");
+    let mut hash = |key: QpKey, number: u32| {
+        let mut step = vec![0; 14];
+        for word in [key.src, key.dst, key.dest_qp, number, 0] {
+            step.extend(word.to_ne_bytes());
+        }
+        host.run("hash_step", &mut step, 0);
+        let hash: [u8; 4] = step[30..34].try_into().expect("four bytes");
+        u32::from_ne_bytes(hash)
+    };
+    let number = FIRST | 5;
+    let other = QpKey::new(SRC, Ipv4Addr::new(10, 7, 0, 1), 17);
+    assert_ne!(hash(key(), number), hash(other, number));
+    // Each part is mixed in and multiplied by Knuth's number; 24 bits are left.
+    let mix = |sum: u32, part: u32| sum.wrapping_mul(2_654_435_769) ^ part;
+    let key = key();
+    let mixed = [key.dest_qp, key.src, key.dst, 0]
+        .into_iter()
+        .fold(number, mix);
+    assert_eq!(hash(key, number), mixed >> 8);
+}
