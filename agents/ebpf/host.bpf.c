@@ -392,8 +392,8 @@ int pacer_gate(struct __sk_buff *skb)
 		qp->out_of_order++;
 		qp->next_out += place;
 	}
-	// A timer that is late by less than a packet's time costs no rate.
-	qp->last_tx_ns = now - due < wire_time(qp, skb->len) ? due : now;
+	// A timer that is late by less than a packet's time costs no rate; the wait for a turn or a pause does.
+	qp->last_tx_ns = now - turn < wire_time(qp, skb->len) ? turn : now;
 	qp->last_bytes = skb->len;
 	qp->next_out++;
 	qp->packets++;

@@ -191,6 +191,42 @@ fn packets_with_data_of_a_reliable_connection_are_paced() {
     assert_eq!(paced, data.collect::<Vec<u8>>());
 }
 
+/// The NIC's clock has stood still for 0.8 s since the packet was due and got its ticket, less than the 1.2 s that the
+/// packet takes. The next one is due 1.2 s after the turn; if it were after the due time, it would make up for the
+/// pause.
+#[test]
+fn the_wait_for_a_turn_is_no_late_timer() {
+    let Some(mut host) = Host::load("a turn") else {
+        return;
+    };
+    let (turn, stopped) = (now(), 800_000_000);
+    host.stop_clock(stopped);
+    let due = turn - stopped;
+    let (after, left) = host.pass(HostProgram::PacerGate, qp(due, due), FIRST);
+    assert_eq!(
+        (after.verdict, left.packets, left.ticket),
+        (REDIRECTED, 1, 0)
+    );
+    assert_eq!(left.last_tx_ns, turn);
+}
+
+#[test]
+fn a_timer_that_is_late_by_less_than_a_packet_costs_no_rate() {
+    let Some(mut host) = Host::load("late timers") else {
+        return;
+    };
+    let due = now();
+    for (due, is_credited) in [(due, true), (due - 2 * PACKET, false)] {
+        host.stop_clock(0);
+        let (_, left) = host.pass(HostProgram::PacerGate, qp(due, 0), FIRST);
+        assert_eq!(left.packets, 1);
+        assert_eq!(left.last_tx_ns == due, is_credited);
+    }
+    host.stop_clock(0);
+    let (_, early) = host.pass(HostProgram::PacerGate, qp(now() + SECOND, 0), FIRST);
+    assert_eq!((early.packets, early.rounds), (0, 1));
+}
+
 /// fq takes packets of equal hashes for one flow, and holds the second one until the time of the first.
 #[test]
 fn packets_to_two_hosts_have_two_hashes_though_their_qps_have_one_number() {
