@@ -336,7 +336,8 @@ int pacer_egress(struct __sk_buff *skb)
 	if (qp->ticket) {
 		__u64 turn = time_of_turn(nic, qp->ticket, place);
 
-		if (until < turn)
+		// A ticket is kept although a CNP has made the packet due later since.
+		if (until < turn || !place)
 			until = turn;
 	}
 	if (place && until < now + AGAIN_NS)
@@ -382,7 +383,7 @@ int pacer_gate(struct __sk_buff *skb)
 		qp->out_of_order++;
 		return bpf_redirect(qp->nic, 0);
 	}
-	if (now < due ||
+	if ((now < due && !qp->ticket) ||
 	    (place && now < turn + LOST_NS + 2 * host_params->law.increase_interval) ||
 	    (nic->quantum_ns && !may_leave(nic, qp, skb->len, now, count))) {
 		qp->rounds++;

@@ -227,6 +227,27 @@ fn a_timer_that_is_late_by_less_than_a_packet_costs_no_rate() {
     assert_eq!((early.packets, early.rounds), (0, 1));
 }
 
+/// A CNP has made the packet due a second later than when it got its ticket. If it waited, the NIC would stand still
+/// for all QPs: tickets after it move with it.
+#[test]
+fn a_packet_with_a_ticket_leaves_in_its_turn_whatever_its_rate_is_by_then() {
+    let Some(mut host) = Host::load("tickets") else {
+        return;
+    };
+    let turn = now();
+    let (_, left) = host.pass(HostProgram::PacerGate, qp(turn + SECOND, turn), FIRST);
+    assert_eq!((left.packets, left.rounds), (1, 0));
+
+    let turn = now() + SECOND / 2;
+    let held = qp(turn + SECOND, turn);
+    let (after, _) = host.pass(HostProgram::PacerEgress, held, FIRST);
+    assert_eq!(after.parked_until, turn);
+    // The next one waits for the rate: a packet's time after the first one is due.
+    let held = PacedQp { next_in: 2, ..held };
+    let (after, _) = host.pass(HostProgram::PacerEgress, held, FIRST | 1);
+    assert_eq!(after.parked_until, turn + SECOND + PACKET);
+}
+
 /// fq takes packets of equal hashes for one flow, and holds the second one until the time of the first.
 #[test]
 fn packets_to_two_hosts_have_two_hashes_though_their_qps_have_one_number() {
