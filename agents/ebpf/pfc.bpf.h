@@ -229,8 +229,9 @@ static __always_inline void request_pause(struct __sk_buff *skb, __u32 quanta)
 	skb->mark = 0;
 }
 
-// Turns the clone of a packet into a pause, and sends it out where the packet came from.
-static __always_inline int make_pause(struct __sk_buff *skb)
+// Turns the clone of a packet into a pause, and sends it out where the packet came from. The frame's source is the
+// address of that port (IEEE 802.3, annex 31B).
+static __always_inline int make_pause(struct __sk_buff *skb, const struct switch_table *switch_table)
 {
 	struct pfc_frame frame = {
 		.eth = { .h_dest = { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x01 },
@@ -238,11 +239,11 @@ static __always_inline int make_pause(struct __sk_buff *skb)
 		.opcode = bpf_htons(PFC_OPCODE),
 		.priorities = bpf_htons(1 << PFC_PRIORITY),
 	};
+	__u32 slot = ingress_slot(skb->ifindex) & (MAX_PORTS - 1);
 
+	__builtin_memcpy(frame.eth.h_source, switch_table->ports[slot].src_mac, ETH_ALEN);
 	frame.quanta[PFC_PRIORITY] = bpf_htons(skb->mark & MAX_QUANTA);
-	// The packet was for this port.
-	if (bpf_skb_load_bytes(skb, 0, frame.eth.h_source, ETH_ALEN) ||
-	    bpf_skb_change_tail(skb, sizeof(frame), 0) ||
+	if (bpf_skb_change_tail(skb, sizeof(frame), 0) ||
 	    bpf_skb_store_bytes(skb, 0, &frame, sizeof(frame), 0))
 		return TC_ACT_SHOT;
 	skb->mark = 0;

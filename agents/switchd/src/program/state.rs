@@ -1,0 +1,71 @@
+//! States of the program's maps that are written by hand: queues that end, buffers, draws.
+
+use std::{net::Ipv4Addr, process::Command};
+
+use lab_abi::{
+    pfc::{CALENDAR_SLOTS, CalendarSlot, IngressPort},
+    rows::{CANDIDATE_KEPT, CandidateRow, PORT_ALIVE, PortQueueRow, PortRow},
+};
+use lab_policy::own::{NextHop, OwnPolicy, two_choice::TwoChoice};
+use lab_units::{BitsPerSec, Bytes, Nanos};
+use nix::sched::{CloneFlags, unshare};
+
+use super::{
+    tests::{flow, with_one_port},
+    *,
+};
+use crate::{frame::roce_frame, install::UNMARKED};
+
+/// Interface of the packets of a test.
+const LOOPBACK: u32 = 1;
+
+const REDIRECTED: u32 = 7;
+
+/// Runs the program on a packet of 1,000 B with a mark; returns what it has become.
+fn run(program: &mut Program, mark: u32) -> Vec<u8> {
+    let packet = roce_frame(flow(7), 1, 64, 946).bytes;
+    let (mut context, mut output) = ([0; 192], vec![0; packet.len()]);
+    context[8..12].copy_from_slice(&mark.to_ne_bytes());
+    let options = TestRunOptions {
+        data_in: Some(&packet),
+        data_out: Some(&mut output),
+        ctx_in: Some(&context),
+        ..TestRunOptions::default()
+    };
+    let run = program.classifier().expect("loaded").test_run(options);
+    assert_eq!(run.expect("it runs").return_value, REDIRECTED);
+    output
+}
+
+fn set_buffer(program: &mut Program, buffer: SharedBuffer) {
+    let buffers = program.buffers.as_mut().expect("the map");
+    buffers.set(0, Row(buffer), 0).expect("written");
+}
+
+/// A frame of MAC control has its own port's address as its source (IEEE 802.3, annex 31B), whatever the packet that
+/// caused it has become.
+#[test]
+fn a_pause_comes_from_the_port_that_sends_it() {
+    let Some((mut program, mut table)) = with_one_port("a pause") else {
+        return;
+    };
+    let address = [2, 1, 0, 0, 0, 5];
+    table.ports[1].src_mac = address;
+    table.ports[1].ifindex = LOOPBACK;
+    program.set_table(&table).expect("written");
+    let mut buffer = SharedBuffer {
+        shared: 1,
+        count: 2,
+        ..SharedBuffer::default()
+    };
+    buffer.ports[0].ifindex = 1_000_000;
+    buffer.ports[1].ifindex = LOOPBACK;
+    set_buffer(&mut program, buffer);
+    let frame = run(&mut program, 0x5046_0000 | 0x0102);
+    // Multicast address, source, type, opcode, priority 3, eight times.
+    let mut expected = vec![1, 0x80, 0xc2, 0, 0, 1];
+    expected.extend(address);
+    expected.extend([0x88, 0x08, 1, 1, 0, 8, 0, 0, 0, 0, 0, 0, 1, 2]);
+    expected.resize(60, 0);
+    assert_eq!(frame[..60], expected);
+}
