@@ -42,6 +42,72 @@ fn set_buffer(program: &mut Program, buffer: SharedBuffer) {
     buffers.set(0, Row(buffer), 0).expect("written");
 }
 
+/// The packet makes 6,000 B that its port has beyond the reserve of 4,096: more than half of the 11,000 that are free
+/// of 40,000, as the other port has 24,000; so it goes to the headroom, and leaves in the third slot. The sender may
+/// continue when 5,000 + 3,072 are at most half of the free bytes, so when the other port has 5,144 fewer. It loses
+/// 2,000 in each slot, the 20,000 of its headroom first: in the tenth slot and three more.
+#[test]
+fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
+    let Some((mut program, mut table)) = with_one_port("headrooms") else {
+        return;
+    };
+    let slot_bits = 28;
+    let from = crate::now().expect("a clock").get() >> slot_bits;
+    table.queues[0] = PortQueueRow {
+        busy_until_ns: ((from + 2) << slot_bits) + 1,
+        byte_time_q20: 1,
+        max_wait_ns: 1 << 40,
+        congestion: UNMARKED,
+        ..PortQueueRow::default()
+    };
+    program.set_table(&table).expect("written");
+    let quantum_ns = 1_000_000;
+    let mut buffer = SharedBuffer {
+        shared: 40_000,
+        used: 29_000,
+        slot: from,
+        slot_bits,
+        count: 2,
+        ..SharedBuffer::default()
+    };
+    buffer.ports[0] = IngressPort {
+        ifindex: LOOPBACK,
+        headroom: 10_000,
+        bytes: 4_096 + 5_000,
+        threshold_shift: 1,
+        quantum_ns,
+        ..IngressPort::default()
+    };
+    buffer.ports[1] = IngressPort {
+        ifindex: 1_000_000,
+        headroom: 20_000,
+        bytes: 4_096 + 24_000,
+        headroom_bytes: 20_000,
+        ..buffer.ports[0]
+    };
+    set_buffer(&mut program, buffer);
+    let calendar = program.ebpf.map_mut("calendar").expect("the map");
+    let mut calendar: Array<_, Row<CalendarSlot>> = calendar.try_into().expect("an array");
+    for slot in from + 1..=from + 24 {
+        let mut leaving = CalendarSlot {
+            total: 2_000,
+            ..CalendarSlot::default()
+        };
+        leaving.bytes[1] = 2_000;
+        let place = u32::try_from(slot % u64::from(CALENDAR_SLOTS)).expect("small");
+        calendar.set(place, Row(leaving), 0).expect("written");
+    }
+    run(&mut program, 0);
+    let buffers = program.buffers.as_ref().expect("the map");
+    let Row(buffer) = buffers.get(&0, 0).expect("readable");
+    let until = (from + 14) << slot_bits;
+    let late = buffer.ports[0].paused_until_ns.checked_sub(until);
+    assert!(
+        late.is_some_and(|late| late <= quantum_ns),
+        "{late:?}, of {until}"
+    );
+}
+
 /// A frame of MAC control has its own port's address as its source (IEEE 802.3, annex 31B), whatever the packet that
 /// caused it has become.
 #[test]
