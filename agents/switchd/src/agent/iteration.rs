@@ -114,7 +114,7 @@ impl Agent {
                 self.sampler.provision(&self.config);
                 if let Some(slot) = self.slots.of(*port) {
                     let queue = install::queue(&self.config, &self.config.ports[slot]);
-                    self.program.table.set_queue(slot, &queue);
+                    self.program.table.set_queue(slot, &queue, now()?);
                 }
                 return Ok(());
             }

@@ -42,6 +42,47 @@ fn set_buffer(program: &mut Program, buffer: SharedBuffer) {
     buffers.set(0, Row(buffer), 0).expect("written");
 }
 
+/// Another rate keeps a queue's bytes: 3 s at 8 Mbit/s are 3 MB, which take 30 s at 0.8 Mbit/s, and 1.5 s at 16.
+#[test]
+fn a_queue_keeps_its_bytes_at_another_rate() {
+    let Some((mut program, mut table)) = with_one_port("rates") else {
+        return;
+    };
+    let (now, second) = (1 << 40, 1_000_000_000);
+    let at = |byte_time: u64| PortQueueRow {
+        byte_time_q20: byte_time << 20,
+        max_wait_ns: byte_time,
+        congestion: UNMARKED,
+        ..PortQueueRow::default()
+    };
+    table.queues[0] = PortQueueRow {
+        busy_until_ns: now + 3 * second,
+        marks: 4,
+        ..at(1_000)
+    };
+    let empty = PortQueueRow {
+        busy_until_ns: now - second,
+        ..at(1_000)
+    };
+    table.queues[1] = empty;
+    program.set_table(&table).expect("written");
+    for (byte_time, rest) in [(10_000, 30 * second), (500, 3 * second / 2)] {
+        for slot in [0, 1] {
+            program
+                .table
+                .set_queue(slot, &at(byte_time), Nanos::new(now));
+        }
+        let [changed, empty, ..] = program.table().expect("readable").queues;
+        let expected = PortQueueRow {
+            busy_until_ns: now + rest,
+            marks: 4,
+            ..at(byte_time)
+        };
+        assert_eq!(changed, expected);
+        assert_eq!(empty.busy_until_ns, now - second, "what has left, has left");
+    }
+}
+
 /// The packet makes 6,000 B that its port has beyond the reserve of 4,096: more than half of the 11,000 that are free
 /// of 40,000, as the other port has 24,000; so it goes to the headroom, and leaves in the third slot. The sender may
 /// continue when 5,000 + 3,072 are at most half of the free bytes, so when the other port has 5,144 fewer. It loses
