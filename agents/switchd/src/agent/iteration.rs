@@ -62,6 +62,7 @@ impl Agent {
                     for slot in self.ports.set_links(&interfaces()?) {
                         self.publish_liveness(slot, controller)?;
                     }
+                    self.empty_queues();
                     self.revive_ports();
                 }
                 Source::Decisions => self.send_decisions(controller),
@@ -155,6 +156,14 @@ impl Agent {
                 self.publish_liveness(slot, controller)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Empties the queues of the ports whose links are down: the kernel has purged them, and where it runs no
+    /// program as it does, nobody else would.
+    fn empty_queues(&self) {
+        for slot in self.ports.cut() {
+            self.program.table.empty_queue(slot);
         }
     }
 

@@ -42,6 +42,73 @@ fn set_buffer(program: &mut Program, buffer: SharedBuffer) {
     buffers.set(0, Row(buffer), 0).expect("written");
 }
 
+/// The kernel purges a port's queue as the carrier goes, and so the next packet meets nothing; the other port's queue
+/// stays.
+#[test]
+fn a_cut_empties_the_queue_of_its_port() {
+    let Some((mut program, mut table)) = with_one_port("a cut") else {
+        return;
+    };
+    let Ok(carriers) = program.watch_carriers() else {
+        println!("skipped: a cut: the kernel tells of no carriers");
+        return;
+    };
+    unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace of this thread");
+    let ip = |words: &str| {
+        let status = Command::new("ip").args(words.split(' ')).status();
+        assert!(status.expect("iproute2").success(), "ip {words}");
+    };
+    ip("link add cut type veth peer name far");
+    ip("link set cut up");
+    ip("link set far up");
+    let interface = nix::net::if_::if_nametoindex("cut").expect("it exists");
+
+    let namespace = std::fs::metadata("/proc/thread-self/ns/net").expect("it exists");
+    table.netns = std::os::unix::fs::MetadataExt::ino(&namespace);
+    let full = PortQueueRow {
+        busy_until_ns: 1 << 62,
+        marks: 3,
+        ..PortQueueRow::default()
+    };
+    for (slot, ifindex) in [(0, 1_000_000), (1, interface)] {
+        table.ports[slot] = PortRow {
+            state: PORT_ALIVE,
+            ifindex,
+            ..PortRow::default()
+        };
+        table.queues[slot] = full;
+    }
+    program.set_table(&table).expect("written");
+    ip("link set far down");
+    let after = program.table().expect("readable");
+    let states = [0, 1].map(|slot| (after.ports[slot].state, after.queues[slot].busy_until_ns));
+    assert_eq!(states, [(PORT_ALIVE, 1 << 62), (0, 0)]);
+    assert_eq!(after.queues[1].marks, 3);
+    drop(carriers);
+}
+
+#[test]
+fn an_agent_empties_one_queue() {
+    let Some((mut program, mut table)) = with_one_port("an empty queue") else {
+        return;
+    };
+    let full = PortQueueRow {
+        busy_until_ns: 1 << 62,
+        byte_time_q20: 1,
+        marks: 3,
+        ..PortQueueRow::default()
+    };
+    table.queues[..3].fill(full);
+    program.set_table(&table).expect("written");
+    program.table.empty_queue(1);
+    let empty = PortQueueRow {
+        busy_until_ns: 0,
+        ..full
+    };
+    let after = program.table().expect("readable");
+    assert_eq!(after.queues[..3], [full, empty, full]);
+}
+
 /// Another rate keeps a queue's bytes: 3 s at 8 Mbit/s are 3 MB, which take 30 s at 0.8 Mbit/s, and 1.5 s at 16.
 #[test]
 fn a_queue_keeps_its_bytes_at_another_rate() {
