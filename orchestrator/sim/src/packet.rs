@@ -3,7 +3,7 @@
 /// Number of traffic classes: class 0 has strict priority, the others are served round-robin.
 pub const CLASSES: usize = 8;
 
-/// Strict-priority class, which PFC never pauses: PFC frames, CNPs, and ACKs with `ack_priority`.
+/// Strict-priority class, which PFC never pauses: PFC frames, CNPs of hardware NICs, and ACKs with `ack_priority`.
 pub const STRICT: u8 = 0;
 
 /// Class of RDMA data, the artifact's priority group.
