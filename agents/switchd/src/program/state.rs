@@ -243,3 +243,62 @@ fn a_pause_comes_from_the_port_that_sends_it() {
     expected.resize(60, 0);
     assert_eq!(frame[..60], expected);
 }
+
+/// With a queue at one next hop alone the choice is the first draw, or the second if that hop is the first: so equal
+/// choices wherever the queue is are equal draws.
+#[test]
+fn two_choice_draws_as_the_policy_of_the_same_name() {
+    let Some((_, mut table)) = with_one_port("two-choice") else {
+        return;
+    };
+    let object = aya::include_bytes_aligned!("../../../ebpf/examples/two-choice.bpf.o");
+    let mut program = Program::load_object(object, 1_000, None).expect("it loads");
+    let hops = 5;
+    table.params.seed = 176;
+    let mut row = DestinationRow {
+        count: 5,
+        ..DestinationRow::default()
+    };
+    for slot in 0..hops {
+        row.candidates[slot] = CandidateRow {
+            port: u32::try_from(slot).expect("small"),
+            ..CandidateRow::default()
+        };
+    }
+    let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
+    program.set_destination(prefix, &row).expect("written");
+    let mut number = 0;
+    let mut output = [0; 256];
+    for congested in 0..hops {
+        for slot in 0..hops {
+            // C_cong is the highest byte of the levels.
+            let level = if slot == congested { 9 << 24 } else { 0 };
+            table.ports[slot].state = PORT_ALIVE | level;
+        }
+        program.set_table(&table).expect("written");
+        let queue = |slot| Bytes::new(if slot == congested { 9 } else { 0 });
+        let next_hops: Vec<NextHop> = (0..hops)
+            .map(|slot| NextHop {
+                delay: Nanos::new(1),
+                capacity: BitsPerSec::new(1_000).expect("not zero"),
+                link_rate: BitsPerSec::new(1_000).expect("not zero"),
+                queue: queue(slot),
+            })
+            .collect();
+        for _ in 0..100 {
+            number += 1;
+            let frame = roce_frame(flow(number), 1, 64, 0);
+            program
+                .test_run(&frame.bytes, &mut output)
+                .expect("it runs");
+            let [decision] = program.drain_decisions()[..] else {
+                panic!("a decision for each flow");
+            };
+            let port = usize::try_from(decision.port).expect("small");
+            assert_eq!(port, TwoChoice.choose(&next_hops, decision.hash));
+            let kept = decision.candidates[..hops].iter();
+            let kept = kept.filter(|row| row.flags & CANDIDATE_KEPT != 0);
+            assert_eq!(kept.count(), 2);
+        }
+    }
+}
