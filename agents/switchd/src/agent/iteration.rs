@@ -236,10 +236,7 @@ impl Agent {
         // The trend is related to the time of the dump's end.
         let now = now()?;
         self.sampler.take_in(now, &roots);
-        for (slot, levels) in self.sampler.levels() {
-            self.program.table.set_levels(slot, levels);
-        }
-        self.program.table.set_sampled_at(now.get());
+        self.sampler.publish(&self.program.table);
         self.samples += 1;
         Ok(())
     }
