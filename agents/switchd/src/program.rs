@@ -271,6 +271,7 @@ fn take_any(ebpf: &mut Ebpf, name: &'static str) -> Result<Map, SwitchdError> {
 }
 
 #[cfg(test)]
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
 mod state;
 
 #[cfg(test)]
