@@ -32,14 +32,16 @@ struct net_device {
 	possible_net_t nd_net;
 } __attribute__((preserve_access_index));
 
-// Marks the port of an interface dead.
+// Marks the port of an interface dead. Its queue is empty from then on, as the kernel purges it.
 static __always_inline void mark_dead(struct switch_table *switch_table, __u32 ifindex)
 {
 	for (int slot = 0; slot < MAX_PORTS; slot++) {
 		struct port *port = &switch_table->ports[slot];
 
-		if (port->ifindex == ifindex)
+		if (port->ifindex == ifindex) {
 			__sync_fetch_and_and(&port->state, ~PORT_ALIVE);
+			switch_table->queues[slot].busy_until_ns = 0;
+		}
 	}
 }
 

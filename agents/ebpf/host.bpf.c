@@ -47,6 +47,8 @@
 #define OP_LAST_REQUEST 0x0b	/* SEND and WRITE of reliable connections: 0x00 to 0x0b */
 #define OP_FIRST_RESPONSE 0x0d	/* data that a READ asked for */
 #define OP_LAST_RESPONSE 0x10
+#define OP_SEND_LAST_INVALIDATE 0x16 /* of a SEND that invalidates a key: its last packet, or its only one */
+#define OP_SEND_ONLY_INVALIDATE 0x17
 #define OP_CNP 0x81		/* RoCEv2, annex A17.9.3 */
 #define BECN 0x40000000U
 #define QP_BITS 0xffffffU
@@ -107,7 +109,8 @@ static __always_inline int read_headers(struct __sk_buff *skb, struct roce_heade
 static __always_inline int is_data(__u8 opcode)
 {
 	return opcode <= OP_LAST_REQUEST ||
-	       (opcode >= OP_FIRST_RESPONSE && opcode <= OP_LAST_RESPONSE);
+	       (opcode >= OP_FIRST_RESPONSE && opcode <= OP_LAST_RESPONSE) ||
+	       opcode == OP_SEND_LAST_INVALIDATE || opcode == OP_SEND_ONLY_INVALIDATE;
 }
 
 // Key of the QP of a data packet.
@@ -264,7 +267,8 @@ static __always_inline __u32 packet_hash(__u32 number, const struct qp_key *key)
 {
 	__u32 hash = number * HASH_MULTIPLIER ^ key->dest_qp;
 
-	return (hash * HASH_MULTIPLIER ^ key->src) * HASH_MULTIPLIER >> 8;
+	hash = hash * HASH_MULTIPLIER ^ key->src;
+	return (hash * HASH_MULTIPLIER ^ key->dst) * HASH_MULTIPLIER >> 8;
 }
 
 // Egress of the pacer, before its fq: the time until which the packet is parked.
@@ -332,7 +336,8 @@ int pacer_egress(struct __sk_buff *skb)
 	if (qp->ticket) {
 		__u64 turn = time_of_turn(nic, qp->ticket, place);
 
-		if (until < turn)
+		// A ticket is kept although a CNP has made the packet due later since.
+		if (until < turn || !place)
 			until = turn;
 	}
 	if (place && until < now + AGAIN_NS)
@@ -378,7 +383,7 @@ int pacer_gate(struct __sk_buff *skb)
 		qp->out_of_order++;
 		return bpf_redirect(qp->nic, 0);
 	}
-	if (now < due ||
+	if ((now < due && !qp->ticket) ||
 	    (place && now < turn + LOST_NS + 2 * host_params->law.increase_interval) ||
 	    (nic->quantum_ns && !may_leave(nic, qp, skb->len, now, count))) {
 		qp->rounds++;
@@ -388,8 +393,8 @@ int pacer_gate(struct __sk_buff *skb)
 		qp->out_of_order++;
 		qp->next_out += place;
 	}
-	// A timer that is late by less than a packet's time costs no rate.
-	qp->last_tx_ns = now - due < wire_time(qp, skb->len) ? due : now;
+	// A timer that is late by less than a packet's time costs no rate; the wait for a turn or a pause does.
+	qp->last_tx_ns = now - turn < wire_time(qp, skb->len) ? turn : now;
 	qp->last_bytes = skb->len;
 	qp->next_out++;
 	qp->packets++;
@@ -461,6 +466,24 @@ int nic_ingress(struct __sk_buff *skb)
 		key = data_key(&headers);
 		notify(skb, &key, host_params, count);
 	}
+	return TC_ACT_OK;
+}
+
+// Hash of a packet of the pacer, whose number and QP come in the packet: for a test, attached nowhere.
+SEC("classifier")
+int hash_step(struct __sk_buff *skb)
+{
+	struct {
+		struct qp_key key;
+		__u32 number;
+		__u32 hash;
+	} step;
+
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, &step, sizeof(step)))
+		return TC_ACT_SHOT;
+	step.hash = packet_hash(step.number, &step.key);
+	if (bpf_skb_store_bytes(skb, ETH_HLEN, &step, sizeof(step), 0))
+		return TC_ACT_SHOT;
 	return TC_ACT_OK;
 }
 

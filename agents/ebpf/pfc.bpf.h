@@ -160,10 +160,26 @@ struct outlook {
 	__u64 from; /* slot of now */
 	__u64 shared;
 	__u64 used;
+	__u64 others_headroom; /* bytes in the headrooms of the other ports */
 	struct ingress_port port;
 	__u32 place; /* of the port */
 	__u32 slots; /* that have passed */
 };
+
+// Returns the bytes in the headrooms of all ports but that in `place`. The kernel checks a global function once.
+__noinline __u64 others_headroom(__u32 place)
+{
+	__u32 slot, zero = 0;
+	__u64 sum = 0;
+	const struct shared_buffer *buffer = bpf_map_lookup_elem(&buffers, &zero);
+
+	if (!buffer)
+		return 0;
+	for (slot = 0; slot < MAX_PORTS && slot < buffer->count; slot++)
+		if (slot != place)
+			sum += buffer->ports[slot].headroom_bytes;
+	return sum;
+}
 
 // Lets a slot pass; ends the search once the port's sender may continue.
 static long look_ahead(__u32 index, struct outlook *outlook)
@@ -171,13 +187,17 @@ static long look_ahead(__u32 index, struct outlook *outlook)
 	__u32 slot = (outlook->from + index) & (CALENDAR_SLOTS - 1);
 	const struct calendar_slot *leaving = bpf_map_lookup_elem(&calendar, &slot);
 	struct ingress_port *port = &outlook->port;
-	__u64 own, others, taken;
+	__u64 own, others, late, taken;
 
 	if (!leaving)
 		return 1;
 	own = leaving->bytes[outlook->place & (MAX_PORTS - 1)];
 	others = leaving->total - own; /* their reserves are small */
 	release(&outlook->used, port, own);
+	// As `release` does, headrooms first: they are no part of the shared bytes.
+	late = outlook->others_headroom < others ? outlook->others_headroom : others;
+	outlook->others_headroom -= late;
+	others -= late;
 	outlook->used -= outlook->used < others ? outlook->used : others;
 	outlook->slots = index + 1;
 	taken = beyond_reserve(port->bytes);
@@ -209,6 +229,7 @@ static __always_inline __u32 pause_quanta(struct shared_buffer *buffer, __u32 sl
 		count->not_paused++;
 		return 0;
 	}
+	outlook.others_headroom = others_headroom(slot);
 	bpf_loop(CALENDAR_SLOTS, look_ahead, &outlook, 0);
 	until = (outlook.from + outlook.slots) << (buffer->slot_bits & 63);
 	if (until <= port->paused_until_ns || until <= now)
@@ -229,8 +250,9 @@ static __always_inline void request_pause(struct __sk_buff *skb, __u32 quanta)
 	skb->mark = 0;
 }
 
-// Turns the clone of a packet into a pause, and sends it out where the packet came from.
-static __always_inline int make_pause(struct __sk_buff *skb)
+// Turns the clone of a packet into a pause, and sends it out where the packet came from. The frame's source is the
+// address of that port (IEEE 802.3, annex 31B).
+static __always_inline int make_pause(struct __sk_buff *skb, const struct switch_table *switch_table)
 {
 	struct pfc_frame frame = {
 		.eth = { .h_dest = { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x01 },
@@ -238,11 +260,11 @@ static __always_inline int make_pause(struct __sk_buff *skb)
 		.opcode = bpf_htons(PFC_OPCODE),
 		.priorities = bpf_htons(1 << PFC_PRIORITY),
 	};
+	__u32 slot = ingress_slot(skb->ifindex) & (MAX_PORTS - 1);
 
+	__builtin_memcpy(frame.eth.h_source, switch_table->ports[slot].src_mac, ETH_ALEN);
 	frame.quanta[PFC_PRIORITY] = bpf_htons(skb->mark & MAX_QUANTA);
-	// The packet was for this port.
-	if (bpf_skb_load_bytes(skb, 0, frame.eth.h_source, ETH_ALEN) ||
-	    bpf_skb_change_tail(skb, sizeof(frame), 0) ||
+	if (bpf_skb_change_tail(skb, sizeof(frame), 0) ||
 	    bpf_skb_store_bytes(skb, 0, &frame, sizeof(frame), 0))
 		return TC_ACT_SHOT;
 	skb->mark = 0;

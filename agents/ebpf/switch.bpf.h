@@ -77,7 +77,7 @@ int switch_ingress(struct __sk_buff *skb)
 	if (!switch_table || !count)
 		return TC_ACT_OK;
 	if (buffer && is_pause_request(skb))
-		return make_pause(skb);
+		return make_pause(skb, switch_table);
 	count->received++;
 	switch (parse(skb, &eth, &ip, &flow)) {
 	case NOT_PARSED:

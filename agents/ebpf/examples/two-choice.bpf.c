@@ -2,7 +2,8 @@
 // the flow's hash picks, the one whose egress port is less congested.
 //
 // DRILL decides for each packet of a datacenter's fabric. Between datacenters flows are pinned, so this
-// program decides once per flow. Congestion is C_cong, which the agent computes for every port.
+// program decides once per flow. Its draws are those of the policy of the same name in Rust, which compares the
+// times that queues take to drain; here congestion is C_cong, which the agent computes for every port.
 
 #include "switch.bpf.h"
 
@@ -16,8 +17,8 @@ static __always_inline __u64 decide(const struct switch_table *switch_table,
 	if (!alive)
 		return 0;
 	// The second draw is among the others, so that two candidates are compared where there are two.
-	first = (record->hash & 0xffff) % alive;
-	second = alive > 1 ? (first + 1 + (record->hash >> 16) % (alive - 1)) % alive : first;
+	first = record->hash % alive;
+	second = alive > 1 ? (first + 1 + record->hash / alive % (alive - 1)) % alive : first;
 	EACH_CANDIDATE(i) {
 		OPAQUE(i);
 		struct scored_candidate *row = &record->candidates[i];

@@ -193,6 +193,10 @@ where
 
 #[cfg(test)]
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
+mod pacing;
+
+#[cfg(test)]
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
 mod tests {
     use aya::{
         maps::RingBuf,

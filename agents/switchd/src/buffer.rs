@@ -10,12 +10,7 @@ use crate::install::wait;
 /// Returns the shared buffer, empty, if the switch has one.
 pub(crate) fn shared_buffer(config: &AgentConfig, links: &[(u32, bool)]) -> Option<SharedBuffer> {
     let shared = config.shared_buffer?;
-    let ports = config.ports.iter();
-    let waits = ports.filter(|port| port.is_queue_sampled);
-    let longest = waits
-        .map(|port| wait(port, shared.bytes))
-        .max()
-        .unwrap_or(0);
+    let longest = wait(shared.lowest_rate_bps, shared.bytes);
     let mut buffer = SharedBuffer {
         shared: shared.shared_bytes.get(),
         // The first power of two that leaves a slot for the part of one that has passed.
@@ -141,6 +136,7 @@ mod tests {
         config.shared_buffer = Some(SharedBufferConfig {
             bytes: Bytes::new(100_000),
             shared_bytes: Bytes::new(60_000),
+            lowest_rate_bps: example::rate(4_000_000),
         });
         for (port, is_from_host) in config.ports.iter_mut().zip([true, false, false]) {
             port.ingress = Some(IngressConfig {
@@ -150,9 +146,9 @@ mod tests {
             });
         }
         let buffer = shared_buffer(&config, &[(7, true), (8, true), (9, false)]).expect("PFC");
-        // 100 kB take 100 ms at 8 Mbit/s: 382 slots of 2^18 ns, of 2^17 they would be 763.
+        // 100 kB take 200 ms at 4 Mbit/s: 382 slots of 2^19 ns, of 2^18 they would be 763, more than there are.
         let found = (buffer.shared, buffer.count, buffer.slot_bits);
-        assert_eq!(found, (60_000, 3, 18));
+        assert_eq!(found, (60_000, 3, 19));
         let host = IngressPort {
             headroom: 9_000,
             threshold_shift: 3,

@@ -53,6 +53,14 @@ impl PortLiveness {
         self.0[slot].is_alive()
     }
 
+    /// Returns the slots of the ports whose links are down.
+    pub(crate) fn cut(&self) -> impl Iterator<Item = usize> {
+        let ports = self.0.iter().enumerate();
+        ports
+            .filter(|(_, port)| !port.is_link_up)
+            .map(|(slot, _)| slot)
+    }
+
     /// Takes a port out, or back in; returns true if its liveness changed.
     pub(crate) fn set_enabled(&mut self, slot: usize, is_enabled: bool) -> bool {
         let port = &mut self.0[slot];
@@ -140,8 +148,14 @@ mod tests {
         let alive = |ports: &PortLiveness| [0, 1, 2].map(|slot| ports.is_alive(slot));
         assert_eq!(alive(&ports), [true, true, false], "p2 does not exist");
         assert_eq!(ports.set_links(&links(false)), [1]);
+        assert_eq!(ports.cut().collect::<Vec<_>>(), [1, 2]);
         assert!(!ports.set_enabled(1, false), "dead before and after");
         assert_eq!(ports.set_links(&links(true)), [0; 0], "taken out");
+        assert_eq!(
+            ports.cut().collect::<Vec<_>>(),
+            [2],
+            "its queue still leaves"
+        );
         assert!(ports.set_enabled(1, true));
         assert_eq!(alive(&ports), [true, true, false]);
     }

@@ -12,7 +12,7 @@ use lab_abi::{
     wire::{AgentConfig, PortConfig},
 };
 use lab_policy::lcmp::Levels;
-use lab_units::{Bytes, Nanos, PortId};
+use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
 use crate::{buffer::shared_buffer, shared::port_state};
 
@@ -90,7 +90,7 @@ pub(crate) fn queue(config: &AgentConfig, port: &PortConfig) -> PortQueueRow {
     if port.ecn.is_none() && config.shared_buffer.is_none() {
         return PortQueueRow::default();
     }
-    let threshold = |queue| (wait(port, queue) >> WAIT_UNIT_BITS).min(MAX_THRESHOLD);
+    let threshold = |queue| (wait(port.rate_bps, queue) >> WAIT_UNIT_BITS).min(MAX_THRESHOLD);
     let congestion = port.ecn.map(|ecn| CongestionPoint {
         k_min: threshold(ecn.k_min),
         k_max: threshold(ecn.k_max),
@@ -102,15 +102,15 @@ pub(crate) fn queue(config: &AgentConfig, port: &PortConfig) -> PortQueueRow {
         .map_or(port.buffer_bytes, |it| it.bytes);
     PortQueueRow {
         byte_time_q20: u64::try_from(byte_time).map_or(MAX_BYTE_TIME, |it| it.min(MAX_BYTE_TIME)),
-        max_wait_ns: wait(port, limit),
+        max_wait_ns: wait(port.rate_bps, limit),
         congestion: congestion.unwrap_or(UNMARKED),
         ..PortQueueRow::default()
     }
 }
 
-/// Time in which a port sends a queue, ns.
-pub(crate) fn wait(port: &PortConfig, queue: Bytes) -> u64 {
-    let time = port.rate_bps.serialize(queue);
+/// Time in which a port of `rate` sends a queue, ns.
+pub(crate) fn wait(rate: BitsPerSec, queue: Bytes) -> u64 {
+    let time = rate.serialize(queue);
     time.map_or(u64::MAX, Nanos::get)
 }
 
@@ -282,6 +282,7 @@ mod tests {
         config.shared_buffer = Some(SharedBufferConfig {
             bytes: Bytes::new(400_000),
             shared_bytes: Bytes::new(300_000),
+            lowest_rate_bps: example::rate(8_000_000),
         });
         let [towards_hosts, marking] = [0, 1].map(|port| queue(&config, &config.ports[port]));
         for queue in [towards_hosts, marking] {

@@ -286,6 +286,10 @@ fn take_any(ebpf: &mut Ebpf, name: &'static str) -> Result<Map, SwitchdError> {
 
 #[cfg(test)]
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
+mod state;
+
+#[cfg(test)]
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
 mod tests {
     use std::{net::Ipv4Addr, time::Duration};
 
@@ -300,14 +304,14 @@ mod tests {
     use super::*;
     use crate::{flow_gc, frame::roce_frame, install::UNMARKED};
 
-    fn flow(number: u16) -> FlowKey {
+    pub(super) fn flow(number: u16) -> FlowKey {
         let (src, dst) = (Ipv4Addr::new(10, 1, 0, 1), Ipv4Addr::new(10, 8, 0, 1));
         FlowKey::new(src, dst, number, 4791, 17)
     }
 
     /// Returns a program for 1,000 flows whose one port leads to [`flow`]'s destination, and its table; says
     /// that `test` is skipped if it may not be loaded.
-    fn with_one_port(test: &str) -> Option<(Program, SwitchTable)> {
+    pub(super) fn with_one_port(test: &str) -> Option<(Program, SwitchTable)> {
         with_candidates(test, 1, FLOW_TABLE)
     }
 
@@ -462,7 +466,7 @@ mod tests {
         buffer
     }
 
-    fn buffer(program: &Program) -> SharedBuffer {
+    pub(super) fn buffer(program: &Program) -> SharedBuffer {
         let buffers = program.buffers.as_ref().expect("the map");
         let Row(buffer) = buffers.get(&0, 0).expect("readable");
         buffer

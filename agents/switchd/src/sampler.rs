@@ -9,7 +9,7 @@ use lab_abi::{
 use lab_policy::lcmp::{Levels, PortProvision, PortState, PortThresholds};
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
 
-use crate::qdisc::QueueSample;
+use crate::{qdisc::QueueSample, shared::SharedTable};
 
 /// Sampled ports of the switch.
 pub(crate) struct Sampler {
@@ -33,8 +33,17 @@ struct SampledPort {
 }
 
 impl Sampler {
-    /// Returns a sampler of the configuration's sampled ports; `ifindexes` are in the ports' order.
-    pub(crate) fn new(config: &AgentConfig, ifindexes: &[u32], now: Nanos) -> Self {
+    /// Returns a sampler of the configuration's sampled ports, which has taken in a first dump of the root qdiscs;
+    /// `ifindexes` are in the ports' order.
+    ///
+    /// The queues that it finds, as after an agent that was killed, have not grown since.
+    pub(crate) fn new(
+        config: &AgentConfig,
+        ifindexes: &[u32],
+        now: Nanos,
+        roots: &BTreeMap<u32, QueueSample>,
+    ) -> Self {
+        let found = |ifindex| Bytes::new(roots.get(ifindex).map_or(0, |it| it.backlog_bytes));
         let mut sampler = Self {
             lcmp: config.policy.congestion().cloned(),
             time_scale: config.time_scale,
@@ -48,17 +57,18 @@ impl Sampler {
             .zip(ifindexes)
             .enumerate()
             .filter(|(_, (port, _))| port.is_queue_sampled)
-            .map(|(slot, (port, &ifindex))| SampledPort {
+            .map(|(slot, (port, ifindex))| SampledPort {
                 slot,
                 id: port.id,
-                ifindex,
+                ifindex: *ifindex,
                 thresholds: sampler.thresholds(port.rate_bps, port.buffer_bytes),
-                state: PortState::new(now),
+                state: PortState::holding(now, found(ifindex)),
                 levels: Levels::default(),
                 sample: QueueSample::default(),
                 max_backlog_bytes: 0,
             })
             .collect();
+        sampler.take_in(now, roots);
         sampler
     }
 
@@ -100,8 +110,16 @@ impl Sampler {
         }
     }
 
+    /// Publishes the levels of the latest sample to the program, then its time: none is thought fresher than it is.
+    pub(crate) fn publish(&self, table: &SharedTable) {
+        for (slot, levels) in self.levels() {
+            table.set_levels(slot, levels);
+        }
+        table.set_sampled_at(self.sampled_at.get());
+    }
+
     /// Returns the slot and levels of each sampled port.
-    pub(crate) fn levels(&self) -> impl Iterator<Item = (usize, Levels)> {
+    fn levels(&self) -> impl Iterator<Item = (usize, Levels)> {
         self.ports.iter().map(|port| (port.slot, port.levels))
     }
 
@@ -155,7 +173,8 @@ mod tests {
 
     /// Returns a sampler of the example's ports with interfaces 7, 8 and 9.
     fn sampler(policy: PolicyConfig) -> Sampler {
-        Sampler::new(&example::config(policy), &[7, 8, 9], Nanos::ZERO)
+        let config = example::config(policy);
+        Sampler::new(&config, &[7, 8, 9], Nanos::ZERO, &BTreeMap::new())
     }
 
     /// Returns the levels of the port in `slot`.
@@ -188,6 +207,16 @@ mod tests {
         assert_eq!((full.queue, full.trend, full.duration), (204, 255, 0));
         assert_eq!(full.congestion, 165);
         assert_eq!(empty, Levels::default());
+    }
+
+    /// 75 of 100 kB are level 204, and two quarters of C_cong; nothing is known of a trend.
+    #[test]
+    fn a_queue_that_a_new_agent_finds_has_not_grown() {
+        let config = example::config(lcmp());
+        let found = Sampler::new(&config, &[7, 8, 9], Nanos::ZERO, &backlog(75_000));
+        let levels = levels_of(&found, 1);
+        assert_eq!((levels.queue, levels.trend, levels.duration), (204, 0, 0));
+        assert_eq!(levels.congestion, 102);
     }
 
     #[test]

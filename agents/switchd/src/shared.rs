@@ -15,6 +15,7 @@ use lab_abi::{
     rows::{MAX_PORTS, PORT_ALIVE, PortQueueRow, PortRow, SwitchParams, SwitchTable},
 };
 use lab_policy::lcmp::Levels;
+use lab_units::Nanos;
 use memmap2::{MmapOptions, MmapRaw};
 
 use crate::{SwitchdError, install::UNMARKED};
@@ -95,8 +96,11 @@ impl SharedTable {
         }
     }
 
-    /// Publishes the rate and thresholds of a port's queue; packets that are in it stay.
-    pub(crate) fn set_queue(&self, slot: usize, queue: &PortQueueRow) {
+    /// Publishes the rate and thresholds of a port's queue; the bytes that are in it `now` stay, and take their
+    /// time at the new rate. A packet that enters it meanwhile may be timed by either rate.
+    pub(crate) fn set_queue(&self, slot: usize, queue: &PortQueueRow, now: Nanos) {
+        let byte_time = self.queue_word(slot, offset_of!(PortQueueRow, byte_time_q20));
+        let before = byte_time.load(Ordering::Relaxed);
         let words: [u64; size_of::<PortQueueRow>() / 8] = bytemuck::cast(*queue);
         let kept = [
             offset_of!(PortQueueRow, busy_until_ns),
@@ -108,6 +112,16 @@ impl SharedTable {
                     .store(word, Ordering::Relaxed);
             }
         }
+        let busy_until = self.queue_word(slot, offset_of!(PortQueueRow, busy_until_ns));
+        let at_new_rate = |until| retimed(until, now, before, queue.byte_time_q20);
+        // The closure refuses an empty queue, and one that was not timed.
+        let _ = busy_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, at_new_rate);
+    }
+
+    /// Empties a port's queue, as the kernel does when its link goes down.
+    pub(crate) fn empty_queue(&self, slot: usize) {
+        self.queue_word(slot, offset_of!(PortQueueRow, busy_until_ns))
+            .store(0, Ordering::Relaxed);
     }
 
     /// Returns the number of packets that a port has marked; none if it marks none.
@@ -141,6 +155,15 @@ impl SharedTable {
         // others at any time.
         unsafe { &*self.memory.as_mut_ptr().add(offset).cast::<AtomicU64>() }
     }
+}
+
+/// Returns the time at which a queue that was to be empty at `busy_until` will be, as a byte takes the time `after`
+/// instead of `before` from `now` on; none for a queue that is empty or had no time.
+fn retimed(busy_until: u64, now: Nanos, before: u64, after: u64) -> Option<u64> {
+    let rest = u128::from(busy_until.checked_sub(now.get())?);
+    let rest = (rest * u128::from(after)).checked_div(u128::from(before))?;
+    let rest = u64::try_from(rest).unwrap_or(u64::MAX);
+    Some(now.get().saturating_add(rest))
 }
 
 /// Returns a port's state word: Q, T, D and C_cong in its low bytes, and the bit of a live port.

@@ -178,7 +178,6 @@ pub fn resolve(
         rdma: &rdma,
         trips,
         transport: &transport,
-        faults: &faults,
         scale: &scale,
         auto_scale: auto_scale.as_ref(),
         estimate: &estimate,

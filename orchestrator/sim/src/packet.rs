@@ -4,7 +4,8 @@
 /// round-robin.
 pub const CLASSES: usize = 8;
 
-/// Strict-priority class, which PFC never pauses: CNPs, ACKs with `ack_priority`, and the artifact's PFC frames.
+/// Strict-priority class, which PFC never pauses: CNPs of hardware NICs, ACKs with `ack_priority`, and the artifact's
+/// PFC frames.
 pub const STRICT: u8 = 0;
 
 /// Class of PFC frames, which the MAC sends before all packets (IEEE 802.1Q, annex N; 802.3, annex 31D).

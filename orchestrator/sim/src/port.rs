@@ -210,6 +210,17 @@ impl Port {
         u8::try_from(among.trailing_zeros()).ok()
     }
 
+    /// Returns the class to serve next in the queue of a NIC. What a pause holds of SoftRoCE is in its pacer, before
+    /// this queue, and the answers in it go on.
+    #[inline]
+    #[must_use]
+    pub fn next_answer<S: SemanticsRules>(&self) -> Option<u8> {
+        if !S::IS_RXE || self.ready == 0 {
+            return self.next_class();
+        }
+        u8::try_from(self.ready.trailing_zeros()).ok()
+    }
+
     /// Returns true if a packet of `class` may leave at `now` without queueing.
     #[inline]
     #[must_use]
@@ -269,6 +280,7 @@ mod tests {
     use lab_units::Bytes;
 
     use super::*;
+    use crate::semantics::{Paper, Rxe};
 
     fn port() -> Port {
         let plan = crate::testing::pair("ecmp");
@@ -339,6 +351,17 @@ mod tests {
             (0..100).map(decide).collect::<Vec<_>>()
         };
         assert_eq!(lost(true), lost(false));
+    }
+
+    #[test]
+    fn a_pause_holds_the_answers_of_hardware_and_not_those_of_softroce() {
+        let mut port = port();
+        port.ready = 0b1000;
+        port.paused = 0b1000;
+        assert_eq!(port.next_answer::<Paper>(), None);
+        assert_eq!(port.next_answer::<Rxe>(), Some(3));
+        port.ready = 0;
+        assert_eq!(port.next_answer::<Rxe>(), None);
     }
 
     #[test]

@@ -164,6 +164,8 @@ pub struct SharedBufferConfig {
     pub bytes: Bytes,
     /// Bytes that the ports share: without their reserves and headrooms.
     pub shared_bytes: Bytes,
+    /// Lowest rate that a port towards another datacenter has, or gets by a change of its link.
+    pub lowest_rate_bps: BitsPerSec,
 }
 
 /// Part of a switch's shared buffer that an ingress port has.

@@ -61,6 +61,15 @@ impl PortState {
         }
     }
 
+    /// Returns the state of a port that holds `queue` when it is first observed at `now`: nothing is known of growth.
+    #[must_use]
+    pub fn holding(now: Nanos, queue: Bytes) -> Self {
+        Self {
+            queue_cur: saturating_queue(queue),
+            ..Self::new(now)
+        }
+    }
+
     /// Samples the port's queue: observes it, then computes the levels.
     ///
     /// `paper` samples every interval, and at a decision if the latest sample is older.
@@ -96,9 +105,8 @@ impl PortState {
         thresholds: &PortThresholds,
         config: &LcmpConfig,
     ) {
-        let queue = u32::try_from(queue.get()).unwrap_or(u32::MAX);
         self.queue_prev = self.queue_cur;
-        self.queue_cur = queue;
+        self.queue_cur = saturating_queue(queue);
         let interval = i128::from(thresholds.interval().get());
         let elapsed = match config.preset {
             Preset::Paper => i128::from(now.get().saturating_sub(self.last_sample)),
@@ -144,6 +152,10 @@ impl PortState {
         let duration_level = saturate(self.duration >> config.duration_shift);
         Levels::fuse(queue_level, trend_level, duration_level, config)
     }
+}
+
+fn saturating_queue(queue: Bytes) -> u32 {
+    u32::try_from(queue.get()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

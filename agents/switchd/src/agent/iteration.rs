@@ -67,6 +67,7 @@ impl Agent {
                     for slot in self.ports.set_links(&interfaces()?) {
                         self.publish_liveness(slot, controller)?;
                     }
+                    self.empty_queues();
                     self.revive_ports();
                 }
                 Source::Decisions => self.send_decisions(controller),
@@ -119,7 +120,7 @@ impl Agent {
                 self.sampler.provision(&self.config);
                 if let Some(slot) = self.slots.of(*port) {
                     let queue = install::queue(&self.config, &self.config.ports[slot]);
-                    self.program.table.set_queue(slot, &queue);
+                    self.program.table.set_queue(slot, &queue, now()?);
                 }
                 return Ok(());
             }
@@ -160,6 +161,14 @@ impl Agent {
                 self.publish_liveness(slot, controller)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Empties the queues of the ports whose links are down: the kernel has purged them, and where it runs no
+    /// program as it does, nobody else would.
+    fn empty_queues(&self) {
+        for slot in self.ports.cut() {
+            self.program.table.empty_queue(slot);
         }
     }
 
@@ -235,10 +244,7 @@ impl Agent {
         // The trend is related to the time of the dump's end.
         let now = now()?;
         self.sampler.take_in(now, &roots);
-        for (slot, levels) in self.sampler.levels() {
-            self.program.table.set_levels(slot, levels);
-        }
-        self.program.table.set_sampled_at(now.get());
+        self.sampler.publish(&self.program.table);
         self.samples += 1;
         Ok(())
     }

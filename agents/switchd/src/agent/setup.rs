@@ -78,9 +78,8 @@ impl Setup {
         // The first sample is taken before the first packet can be decided.
         let mut qdiscs = Qdiscs::open();
         let started = now()?;
-        let mut sampler = Sampler::new(&config, &self.ifindexes, started);
-        sampler.take_in(started, &qdiscs.roots()?);
-        program.table.set_sampled_at(started.get());
+        let sampler = Sampler::new(&config, &self.ifindexes, started, &qdiscs.roots()?);
+        sampler.publish(&program.table);
         let demands = DemandMeter::start(started, config.destinations.len(), &program)?;
         let names = config.ports.iter().map(|port| port.interface.as_str());
         let indices = self.ifindexes.iter();

@@ -5,11 +5,13 @@ use lab_abi::wire::{
     LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig, SizeThreshold,
 };
 use lab_plan::{
-    model::{Candidate, Link, LinkKind, Plan, PolicyPlan, PolicyRun, Switch, WirePlan},
+    model::{
+        Candidate, FaultChange, Link, LinkKind, Plan, PolicyPlan, PolicyRun, Switch, WirePlan,
+    },
     pfc::{self, SharedBuffer},
     size_thresholds,
 };
-use lab_units::{Bytes, Nanos, PortId};
+use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
 /// Returns the configuration of the agent of the switch at `switch_index`. The launcher adds the lab's
 /// name, the controller's socket and the directory of pinned maps.
@@ -44,9 +46,12 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
             addr: dc.prefix.addr,
             prefix_len: dc.prefix.len,
         },
-        shared_buffer: buffer.map(|buffer| SharedBufferConfig {
-            bytes: buffer.bytes,
-            shared_bytes: buffer.shared,
+        shared_buffer: buffer.zip(lowest_rate(plan, switch)).map(|(buffer, rate)| {
+            SharedBufferConfig {
+                bytes: buffer.bytes,
+                shared_bytes: buffer.shared,
+                lowest_rate_bps: rate,
+            }
         }),
         start_ns: Nanos::ZERO,
         sample_interval_ns: table.sample_interval,
@@ -112,6 +117,24 @@ fn shared_buffer(plan: &Plan, switch: &Switch) -> Option<SharedBuffer> {
     pfc::shared_buffer(node, plan.wires(), &plan.transport)
 }
 
+/// Returns the lowest rate that a switch's ports towards other datacenters have, before or after a fault; none if it
+/// has no such ports.
+fn lowest_rate(plan: &Plan, switch: &Switch) -> Option<BitsPerSec> {
+    let ports = plan.nodes[switch.node.index()].ports.iter();
+    let links = ports
+        .map(|id| id.link())
+        .filter(|link| plan.links[link.index()].kind == LinkKind::InterDc);
+    let rates = links.flat_map(|id| {
+        let changes = plan.faults.iter().filter(move |fault| fault.link == id);
+        let wires = changes.filter_map(|fault| match fault.change {
+            FaultChange::Wire(wire) => Some(wire.rate_bps),
+            FaultChange::Down | FaultChange::Up => None,
+        });
+        wires.chain([plan.links[id.index()].emu.rate_bps])
+    });
+    rates.min()
+}
+
 fn ports(plan: &Plan, switch: &Switch, buffer: Option<&SharedBuffer>) -> Vec<PortConfig> {
     let nic_rate = pfc::nic_rate(&plan.nodes, &plan.links);
     let ingress = |place: usize, link: &Link| {
@@ -167,6 +190,9 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
 
 #[cfg(test)]
 mod tests {
+    use lab_plan::model::FaultPlan;
+    use lab_units::LinkId;
+
     use super::*;
     use crate::testing;
 
@@ -196,6 +222,29 @@ mod tests {
             .collect();
         assert_eq!(far, [(PortId(0), 10), (PortId(2), 30)]);
         assert_eq!(config.validate(), Ok(()));
+    }
+
+    /// Faults of the switch's own links to other datacenters count: 0 and 1 of four, and 4 is its host's.
+    #[test]
+    fn the_lowest_rate_is_that_of_a_fault_on_a_link_to_another_datacenter() {
+        let mut plan = testing::routed(0);
+        let change = |link, rate| FaultPlan {
+            at_ns: Nanos::ZERO,
+            paper_at_ns: Nanos::ZERO,
+            link: LinkId(link),
+            change: FaultChange::Wire(testing::wire(rate, "25 ms", "620 kB")),
+            path_cost_updates: Vec::new(),
+        };
+        let lowest = |plan: &Plan| lowest_rate(plan, &plan.switches[0]).map(BitsPerSec::get);
+        plan.faults = vec![
+            change(0, "200 Mbit"),
+            change(2, "10 Mbit"),
+            change(4, "10 Mbit"),
+        ];
+        assert_eq!(lowest(&plan), Some(100_000_000));
+        plan.faults.push(change(1, "20 Mbit"));
+        plan.faults.push(change(1, "50 Mbit"));
+        assert_eq!(lowest(&plan), Some(20_000_000));
     }
 
     #[test]

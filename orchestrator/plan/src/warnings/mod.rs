@@ -36,7 +36,6 @@ pub(crate) struct Inspection<'a> {
     pub rdma: &'a Rdma,
     pub trips: RoundTrips,
     pub transport: &'a TransportPlan,
-    pub faults: &'a [FaultPlan],
     pub scale: &'a Scale,
     pub auto_scale: Option<&'a AutoScale>,
     pub estimate: &'a Estimate,

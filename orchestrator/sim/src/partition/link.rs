@@ -125,7 +125,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     pub(super) fn mark_by(&mut self, port: u32, packet: &mut Packet, queue_bytes: u64) {
         let egress = self.port(port);
-        if !packet.is_counted() || !egress.marks_packet(queue_bytes) {
+        // A CNP is not capable of ECN, whatever its class.
+        let is_capable = packet.is_counted() && packet.kind != Kind::Cnp;
+        if !is_capable || !egress.marks_packet(queue_bytes) {
             return;
         }
         egress.counts.marks += 1;

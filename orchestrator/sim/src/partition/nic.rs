@@ -71,7 +71,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return;
         }
         let busy_until = nic.busy_until;
-        let queued = nic.next_class();
+        let queued = nic.next_answer::<S>();
         let node = self.node_of(port);
         if busy_until > now {
             return self.wake_after_packet(port, node);
@@ -115,7 +115,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     fn wake_after_packet(&mut self, port: u32, node: u32) {
         let port_state = self.port(port);
-        let (busy_until, has_queue) = (port_state.busy_until, port_state.next_class().is_some());
+        let has_queue = port_state.next_answer::<S>().is_some();
+        let busy_until = port_state.busy_until;
         let nic = self.nic(node);
         if has_queue || !nic.tickets.is_empty() || nic.scheduler.needs_iteration() {
             self.wake_at(port, busy_until);

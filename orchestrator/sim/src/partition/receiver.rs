@@ -5,7 +5,7 @@ use lab_dcqcn::notification::next_cnp;
 use super::Partition;
 use crate::{
     cc::{CongestionControl, Notification},
-    packet::{Kind, Packet, STRICT},
+    packet::{DATA_CLASS, Kind, Packet, STRICT},
     semantics::SemanticsRules,
     time::SimTime,
     world::Transport,
@@ -93,7 +93,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
         if is_cnp_due {
             let bytes = u16::try_from(S::CNP_BYTES).unwrap_or(u16::MAX);
-            let cnp = Packet::new(Kind::Cnp, STRICT, packet.flow, 0, bytes, 0);
+            // The lab has one queue for all.
+            let class = if S::IS_RXE { DATA_CLASS } else { STRICT };
+            let cnp = Packet::new(Kind::Cnp, class, packet.flow, 0, bytes, 0);
             self.enqueue(port, cnp.to_host(sender));
         }
         let Some(kind) = kind else {

@@ -256,6 +256,36 @@ transport: { cc: dcqcn }
     assert!(apart >= Some(50_000), "{apart:?}");
 }
 
+/// A flow each way of 60 packets of 332.32 us, from hosts of 1 Gbit/s. Packet 23 is the first to meet more than 20
+/// others, and its CNP comes to dc2's switch at 9 ms. There the other flow's packets, the first of which came after
+/// 33.23 + 1 us, leave until 19,973.4 us. The ACK of packet 11 leaves before the CNP, 62 and 74 B, and the CNP has
+/// another 1,001 us and 0.6 us to go. It meets enough to be marked, and is not capable of it: at most the ACKs of
+/// packets 11, 23 and 35 in each direction are.
+#[test]
+fn cnps_wait_behind_data_and_are_not_marked() {
+    let text = slow(
+        "1 Gbit",
+        "245760 B",
+        ", ecn: { k_min: 83080 B, k_max: 83080 B, p_max: 1 }",
+        "
+transport: { cc: dcqcn }
+",
+    );
+    let there = "{ from: dc1/h1, to: dc2/h1, size: 245760 B }";
+    let back = "{ from: dc2/h2, to: dc1/h2, size: 245760 B }";
+    let text = text
+        .replace("hosts: 1", "hosts: 2")
+        .replace(there, &format!("{there}, {back}"));
+    let (_, run) = run(&text);
+    let cnp = run.times_of(0, StoryEvent::Cnp)[0].get();
+    let expected = 19_973_432 + (62 + 74) * 80 + 1_001_000 + 74 * 8;
+    assert!(cnp.abs_diff(expected) < 1_000, "{cnp}, not {expected}");
+    let of_data: usize = (0..2).map(|flow| run.count(flow, StoryEvent::Marked)).sum();
+    let all: u64 = run.ports().map(|port| port.counts.marks).sum();
+    let of_answers = all - u64::try_from(of_data).expect("few");
+    assert!(of_answers <= 2 * 3, "{of_answers}");
+}
+
 /// Two QPs of a host into a link of a tenth of its rate. What a pause holds is in their pacers, not in the
 /// NIC's queue, and the NIC takes a packet of each in turn: they end together.
 #[test]

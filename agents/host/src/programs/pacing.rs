@@ -1,0 +1,278 @@
+//! Single packets at the two ends of the pacer, and at the NIC before it (`BPF_PROG_TEST_RUN`).
+
+use std::net::Ipv4Addr;
+
+use aya::programs::{TestRun, TestRunOptions};
+use lab_abi::dcqcn::{DcqcnParams, PacedQp, QpKey, ReactionPoint};
+use nix::time::{ClockId, clock_gettime};
+
+use super::*;
+
+/// Interface of the packets of a test.
+const LOOPBACK: u32 = 1;
+
+/// Bytes of a packet.
+const BYTES: u64 = 1_500;
+
+/// Rate of the QPs and of the NIC, bit/s.
+const RATE: u64 = 10_000;
+
+/// Time of a packet at [`RATE`], ns.
+const PACKET: u64 = 1_200_000_000;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Mark of the first packet that entered the pacer.
+const FIRST: u32 = 1 << 31;
+
+const REDIRECTED: u32 = 7;
+
+const WRITE_MIDDLE: u8 = 0x07;
+
+/// Loaded programs, with one NIC and room for one QP.
+struct Host {
+    ebpf: Ebpf,
+}
+
+/// Packet after a program.
+struct After {
+    /// What the program returned.
+    verdict: u32,
+    /// Time until which it is parked.
+    parked_until: u64,
+}
+
+impl Host {
+    /// Loads the programs; says that `test` is skipped if they may not be loaded.
+    fn load(test: &str) -> Option<Self> {
+        let setup = Setup {
+            params: HostParams {
+                law: DcqcnParams {
+                    cnp_interval: 1,
+                    alpha_interval: SECOND,
+                    increase_interval: 10 * SECOND,
+                    byte_counter: 1 << 40,
+                    min_bps: 1,
+                    ..DcqcnParams::default()
+                },
+                horizon_ns: 1,
+                pacer: LOOPBACK,
+                is_closing: 0,
+            },
+            nics: vec![Nic {
+                ifindex: LOOPBACK,
+                line_bps: RATE,
+                quantum_ns: 10_240,
+            }],
+            qps: 1,
+        };
+        match load(&setup) {
+            Err(error) if error.is_not_permitted() => {
+                println!("skipped: {test}: {error}");
+                None
+            }
+            loaded => Some(Self {
+                ebpf: loaded.expect("the programs load"),
+            }),
+        }
+    }
+
+    fn run(&mut self, program: &'static str, packet: &mut [u8], mark: u32) -> After {
+        let (mut context, mut output) = ([0; 256], vec![0; packet.len()]);
+        context[8..12].copy_from_slice(&mark.to_ne_bytes());
+        let mut after = [0; 256];
+        let run = classifier(&mut self.ebpf, program)
+            .expect("loaded")
+            .test_run(TestRunOptions {
+                data_in: Some(packet),
+                data_out: Some(&mut output),
+                ctx_in: Some(&context),
+                ctx_out: Some(&mut after),
+                ..TestRunOptions::default()
+            });
+        let verdict = run.expect("it runs").return_value;
+        packet.copy_from_slice(&output);
+        let parked_until = after[152..160].try_into().expect("eight bytes");
+        After {
+            verdict,
+            parked_until: u64::from_ne_bytes(parked_until),
+        }
+    }
+
+    fn senders(&mut self) -> HashMap<&mut aya::maps::MapData, Row<QpKey>, Row<PacedQp>> {
+        let senders = self.ebpf.map_mut(SENDERS).expect("the map");
+        senders.try_into().expect("a hash table")
+    }
+
+    /// Runs a program on a packet of the only QP in a state; returns the packet and the state after it.
+    fn pass(&mut self, program: HostProgram, qp: PacedQp, mark: u32) -> (After, PacedQp) {
+        let written = self.senders().insert(Row(key()), Row(qp), 0);
+        written.expect("written");
+        let after = self.run(program.name(), &mut packet(WRITE_MIDDLE), mark);
+        let Row(qp) = self.senders().get(&Row(key()), 0).expect("the row");
+        (after, qp)
+    }
+
+    /// Makes the NIC idle, with a clock that is behind by `stopped` ns of pauses.
+    fn stop_clock(&mut self, stopped: u64) {
+        let nic = NicRow {
+            line_bps: RATE,
+            quantum_ns: 10_240,
+            stopped_ns: stopped,
+            ..NicRow::default()
+        };
+        let mut nics: HashMap<_, u32, Row<NicRow>> = map(&mut self.ebpf, NICS).expect("the map");
+        nics.insert(LOOPBACK, Row(nic), 0).expect("written");
+    }
+}
+
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("a clock");
+    let part = |part: i64| u64::try_from(part).expect("positive");
+    part(time.tv_sec()) * SECOND + part(time.tv_nsec())
+}
+
+const SRC: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 1);
+const DST: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 1);
+
+/// QP of the packets.
+const fn key() -> QpKey {
+    QpKey::new(SRC, DST, 17)
+}
+
+/// Returns a RoCEv2 packet of the QP.
+fn packet(opcode: u8) -> Vec<u8> {
+    let mut packet = vec![2; 12];
+    packet.extend([8, 0, 0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0]);
+    packet.extend(SRC.octets());
+    packet.extend(DST.octets());
+    packet.extend([0xc0, 0]);
+    packet.extend(4791_u16.to_be_bytes());
+    packet.extend([0; 4]);
+    packet.extend([opcode, 0, 0xff, 0xff, 0, 0, 0, 17]);
+    packet.resize(BYTES.try_into().expect("small"), 0);
+    packet
+}
+
+/// Returns a QP whose next packet is due by its rate at `due`.
+fn qp(due: u64, ticket: u64) -> PacedQp {
+    PacedQp {
+        point: ReactionPoint {
+            rate_bps: RATE,
+            target_bps: RATE,
+            line_bps: RATE,
+            alpha_due: u64::MAX,
+            increase_due: u64::MAX,
+            bytes_left: 1 << 40,
+            ..ReactionPoint::default()
+        },
+        last_tx_ns: due - PACKET,
+        last_bytes: BYTES.try_into().expect("small"),
+        ticket,
+        nic: LOOPBACK,
+        next_in: 1,
+        ..PacedQp::default()
+    }
+}
+
+/// SENDs and WRITEs are 0x00 to 0x0b, answers to READs 0x0d to 0x10, SENDs with invalidate 0x16 and 0x17 (InfiniBand
+/// specification, table 38); the rest are requests for READs and atomics, and acknowledgements.
+#[test]
+fn packets_with_data_of_a_reliable_connection_are_paced() {
+    let Some(mut host) = Host::load("opcodes") else {
+        return;
+    };
+    let is_paced = |opcode: &u8| {
+        let after = host.run(HostProgram::NicEgress.name(), &mut packet(*opcode), 0);
+        after.verdict == REDIRECTED
+    };
+    let paced: Vec<u8> = (0..=0x20).filter(is_paced).collect();
+    let data = (0..=0x0b).chain(0x0d..=0x10).chain(0x16..=0x17);
+    assert_eq!(paced, data.collect::<Vec<u8>>());
+}
+
+/// The NIC's clock has stood still for 0.8 s since the packet was due and got its ticket, less than the 1.2 s that the
+/// packet takes. The next one is due 1.2 s after the turn; if it were after the due time, it would make up for the
+/// pause.
+#[test]
+fn the_wait_for_a_turn_is_no_late_timer() {
+    let Some(mut host) = Host::load("a turn") else {
+        return;
+    };
+    let (turn, stopped) = (now(), 800_000_000);
+    host.stop_clock(stopped);
+    let due = turn - stopped;
+    let (after, left) = host.pass(HostProgram::PacerGate, qp(due, due), FIRST);
+    assert_eq!(
+        (after.verdict, left.packets, left.ticket),
+        (REDIRECTED, 1, 0)
+    );
+    assert_eq!(left.last_tx_ns, turn);
+}
+
+#[test]
+fn a_timer_that_is_late_by_less_than_a_packet_costs_no_rate() {
+    let Some(mut host) = Host::load("late timers") else {
+        return;
+    };
+    let due = now();
+    for (due, is_credited) in [(due, true), (due - 2 * PACKET, false)] {
+        host.stop_clock(0);
+        let (_, left) = host.pass(HostProgram::PacerGate, qp(due, 0), FIRST);
+        assert_eq!(left.packets, 1);
+        assert_eq!(left.last_tx_ns == due, is_credited);
+    }
+    host.stop_clock(0);
+    let (_, early) = host.pass(HostProgram::PacerGate, qp(now() + SECOND, 0), FIRST);
+    assert_eq!((early.packets, early.rounds), (0, 1));
+}
+
+/// A CNP has made the packet due a second later than when it got its ticket. If it waited, the NIC would stand still
+/// for all QPs: tickets after it move with it.
+#[test]
+fn a_packet_with_a_ticket_leaves_in_its_turn_whatever_its_rate_is_by_then() {
+    let Some(mut host) = Host::load("tickets") else {
+        return;
+    };
+    let turn = now();
+    let (_, left) = host.pass(HostProgram::PacerGate, qp(turn + SECOND, turn), FIRST);
+    assert_eq!((left.packets, left.rounds), (1, 0));
+
+    let turn = now() + SECOND / 2;
+    let held = qp(turn + SECOND, turn);
+    let (after, _) = host.pass(HostProgram::PacerEgress, held, FIRST);
+    assert_eq!(after.parked_until, turn);
+    // The next one waits for the rate: a packet's time after the first one is due.
+    let held = PacedQp { next_in: 2, ..held };
+    let (after, _) = host.pass(HostProgram::PacerEgress, held, FIRST | 1);
+    assert_eq!(after.parked_until, turn + SECOND + PACKET);
+}
+
+/// fq takes packets of equal hashes for one flow, and holds the second one until the time of the first.
+#[test]
+fn packets_to_two_hosts_have_two_hashes_though_their_qps_have_one_number() {
+    let Some(mut host) = Host::load("hashes") else {
+        return;
+    };
+    let program = classifier(&mut host.ebpf, "hash_step").expect("it is there");
+    program.load().expect("it loads");
+    let mut hash = |key: QpKey, number: u32| {
+        let mut step = vec![0; 14];
+        for word in [key.src, key.dst, key.dest_qp, number, 0] {
+            step.extend(word.to_ne_bytes());
+        }
+        host.run("hash_step", &mut step, 0);
+        let hash: [u8; 4] = step[30..34].try_into().expect("four bytes");
+        u32::from_ne_bytes(hash)
+    };
+    let number = FIRST | 5;
+    let other = QpKey::new(SRC, Ipv4Addr::new(10, 7, 0, 1), 17);
+    assert_ne!(hash(key(), number), hash(other, number));
+    // Each part is mixed in and multiplied by Knuth's number; 24 bits are left.
+    let mix = |sum: u32, part: u32| sum.wrapping_mul(2_654_435_769) ^ part;
+    let key = key();
+    let mixed = [key.dest_qp, key.src, key.dst, 0]
+        .into_iter()
+        .fold(number, mix);
+    assert_eq!(hash(key, number), mixed >> 8);
+}

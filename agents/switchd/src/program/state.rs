@@ -1,0 +1,304 @@
+//! States of the program's maps that are written by hand: queues that end, buffers, draws.
+
+use std::{net::Ipv4Addr, process::Command};
+
+use lab_abi::{
+    pfc::{CALENDAR_SLOTS, CalendarSlot, IngressPort},
+    rows::{CANDIDATE_KEPT, CandidateRow, PORT_ALIVE, PortQueueRow, PortRow},
+};
+use lab_policy::own::{NextHop, OwnPolicy, two_choice::TwoChoice};
+use lab_units::{BitsPerSec, Bytes, Nanos};
+use nix::sched::{CloneFlags, unshare};
+
+use super::{
+    tests::{flow, with_one_port},
+    *,
+};
+use crate::{frame::roce_frame, install::UNMARKED};
+
+/// Interface of the packets of a test.
+const LOOPBACK: u32 = 1;
+
+const REDIRECTED: u32 = 7;
+
+/// Runs the program on a packet of 1,000 B with a mark; returns what it has become.
+fn run(program: &mut Program, mark: u32) -> Vec<u8> {
+    let packet = roce_frame(flow(7), 1, 64, 946).bytes;
+    let (mut context, mut output) = ([0; 192], vec![0; packet.len()]);
+    context[8..12].copy_from_slice(&mark.to_ne_bytes());
+    let options = TestRunOptions {
+        data_in: Some(&packet),
+        data_out: Some(&mut output),
+        ctx_in: Some(&context),
+        ..TestRunOptions::default()
+    };
+    let run = program.classifier().expect("loaded").test_run(options);
+    assert_eq!(run.expect("it runs").return_value, REDIRECTED);
+    output
+}
+
+fn set_buffer(program: &mut Program, buffer: SharedBuffer) {
+    let buffers = program.buffers.as_mut().expect("the map");
+    buffers.set(0, Row(buffer), 0).expect("written");
+}
+
+/// The kernel purges a port's queue as the carrier goes, and so the next packet meets nothing; the other port's queue
+/// stays.
+#[test]
+fn a_cut_empties_the_queue_of_its_port() {
+    let Some((mut program, mut table)) = with_one_port("a cut") else {
+        return;
+    };
+    let Ok(carriers) = program.watch_carriers() else {
+        println!("skipped: a cut: the kernel tells of no carriers");
+        return;
+    };
+    unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace of this thread");
+    let ip = |words: &str| {
+        let status = Command::new("ip").args(words.split(' ')).status();
+        assert!(status.expect("iproute2").success(), "ip {words}");
+    };
+    ip("link add cut type veth peer name far");
+    ip("link set cut up");
+    ip("link set far up");
+    let interface = nix::net::if_::if_nametoindex("cut").expect("it exists");
+
+    let namespace = std::fs::metadata("/proc/thread-self/ns/net").expect("it exists");
+    table.netns = std::os::unix::fs::MetadataExt::ino(&namespace);
+    let full = PortQueueRow {
+        busy_until_ns: 1 << 62,
+        marks: 3,
+        ..PortQueueRow::default()
+    };
+    for (slot, ifindex) in [(0, 1_000_000), (1, interface)] {
+        table.ports[slot] = PortRow {
+            state: PORT_ALIVE,
+            ifindex,
+            ..PortRow::default()
+        };
+        table.queues[slot] = full;
+    }
+    program.set_table(&table).expect("written");
+    ip("link set far down");
+    let after = program.table().expect("readable");
+    let states = [0, 1].map(|slot| (after.ports[slot].state, after.queues[slot].busy_until_ns));
+    assert_eq!(states, [(PORT_ALIVE, 1 << 62), (0, 0)]);
+    assert_eq!(after.queues[1].marks, 3);
+    drop(carriers);
+}
+
+#[test]
+fn an_agent_empties_one_queue() {
+    let Some((mut program, mut table)) = with_one_port("an empty queue") else {
+        return;
+    };
+    let full = PortQueueRow {
+        busy_until_ns: 1 << 62,
+        byte_time_q20: 1,
+        marks: 3,
+        ..PortQueueRow::default()
+    };
+    table.queues[..3].fill(full);
+    program.set_table(&table).expect("written");
+    program.table.empty_queue(1);
+    let empty = PortQueueRow {
+        busy_until_ns: 0,
+        ..full
+    };
+    let after = program.table().expect("readable");
+    assert_eq!(after.queues[..3], [full, empty, full]);
+}
+
+/// Another rate keeps a queue's bytes: 3 s at 8 Mbit/s are 3 MB, which take 30 s at 0.8 Mbit/s, and 1.5 s at 16.
+#[test]
+fn a_queue_keeps_its_bytes_at_another_rate() {
+    let Some((mut program, mut table)) = with_one_port("rates") else {
+        return;
+    };
+    let (now, second) = (1 << 40, 1_000_000_000);
+    let at = |byte_time: u64| PortQueueRow {
+        byte_time_q20: byte_time << 20,
+        max_wait_ns: byte_time,
+        congestion: UNMARKED,
+        ..PortQueueRow::default()
+    };
+    table.queues[0] = PortQueueRow {
+        busy_until_ns: now + 3 * second,
+        marks: 4,
+        ..at(1_000)
+    };
+    let empty = PortQueueRow {
+        busy_until_ns: now - second,
+        ..at(1_000)
+    };
+    table.queues[1] = empty;
+    program.set_table(&table).expect("written");
+    for (byte_time, rest) in [(10_000, 30 * second), (500, 3 * second / 2)] {
+        for slot in [0, 1] {
+            program
+                .table
+                .set_queue(slot, &at(byte_time), Nanos::new(now));
+        }
+        let [changed, empty, ..] = program.table().expect("readable").queues;
+        let expected = PortQueueRow {
+            busy_until_ns: now + rest,
+            marks: 4,
+            ..at(byte_time)
+        };
+        assert_eq!(changed, expected);
+        assert_eq!(empty.busy_until_ns, now - second, "what has left, has left");
+    }
+}
+
+/// The packet makes 6,000 B that its port has beyond the reserve of 4,096: more than half of the 11,000 that are free
+/// of 40,000, as the other port has 24,000; so it goes to the headroom, and leaves in the third slot. The sender may
+/// continue when 5,000 + 3,072 are at most half of the free bytes, so when the other port has 5,144 fewer. It loses
+/// 2,000 in each slot, the 20,000 of its headroom first: in the tenth slot and three more.
+#[test]
+fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
+    let Some((mut program, mut table)) = with_one_port("headrooms") else {
+        return;
+    };
+    let slot_bits = 28;
+    let from = crate::now().expect("a clock").get() >> slot_bits;
+    table.queues[0] = PortQueueRow {
+        busy_until_ns: ((from + 2) << slot_bits) + 1,
+        byte_time_q20: 1,
+        max_wait_ns: 1 << 40,
+        congestion: UNMARKED,
+        ..PortQueueRow::default()
+    };
+    program.set_table(&table).expect("written");
+    let quantum_ns = 1_000_000;
+    let mut buffer = SharedBuffer {
+        shared: 40_000,
+        used: 29_000,
+        slot: from,
+        slot_bits,
+        count: 2,
+        ..SharedBuffer::default()
+    };
+    buffer.ports[0] = IngressPort {
+        ifindex: LOOPBACK,
+        headroom: 10_000,
+        bytes: 4_096 + 5_000,
+        threshold_shift: 1,
+        quantum_ns,
+        ..IngressPort::default()
+    };
+    buffer.ports[1] = IngressPort {
+        ifindex: 1_000_000,
+        headroom: 20_000,
+        bytes: 4_096 + 24_000,
+        headroom_bytes: 20_000,
+        ..buffer.ports[0]
+    };
+    set_buffer(&mut program, buffer);
+    let calendar = program.ebpf.map_mut("calendar").expect("the map");
+    let mut calendar: Array<_, Row<CalendarSlot>> = calendar.try_into().expect("an array");
+    for slot in from + 1..=from + 24 {
+        let mut leaving = CalendarSlot {
+            total: 2_000,
+            ..CalendarSlot::default()
+        };
+        leaving.bytes[1] = 2_000;
+        let place = u32::try_from(slot % u64::from(CALENDAR_SLOTS)).expect("small");
+        calendar.set(place, Row(leaving), 0).expect("written");
+    }
+    run(&mut program, 0);
+    let buffers = program.buffers.as_ref().expect("the map");
+    let Row(buffer) = buffers.get(&0, 0).expect("readable");
+    let until = (from + 14) << slot_bits;
+    let late = buffer.ports[0].paused_until_ns.checked_sub(until);
+    assert!(
+        late.is_some_and(|late| late <= quantum_ns),
+        "{late:?}, of {until}"
+    );
+}
+
+/// A frame of MAC control has its own port's address as its source (IEEE 802.3, annex 31B), whatever the packet that
+/// caused it has become.
+#[test]
+fn a_pause_comes_from_the_port_that_sends_it() {
+    let Some((mut program, mut table)) = with_one_port("a pause") else {
+        return;
+    };
+    let address = [2, 1, 0, 0, 0, 5];
+    table.ports[1].src_mac = address;
+    table.ports[1].ifindex = LOOPBACK;
+    program.set_table(&table).expect("written");
+    let mut buffer = SharedBuffer {
+        shared: 1,
+        count: 2,
+        ..SharedBuffer::default()
+    };
+    buffer.ports[0].ifindex = 1_000_000;
+    buffer.ports[1].ifindex = LOOPBACK;
+    set_buffer(&mut program, buffer);
+    let frame = run(&mut program, 0x5046_0000 | 0x0102);
+    // Multicast address, source, type, opcode, priority 3, eight times.
+    let mut expected = vec![1, 0x80, 0xc2, 0, 0, 1];
+    expected.extend(address);
+    expected.extend([0x88, 0x08, 1, 1, 0, 8, 0, 0, 0, 0, 0, 0, 1, 2]);
+    expected.resize(60, 0);
+    assert_eq!(frame[..60], expected);
+}
+
+/// With a queue at one next hop alone the choice is the first draw, or the second if that hop is the first: so equal
+/// choices wherever the queue is are equal draws.
+#[test]
+fn two_choice_draws_as_the_policy_of_the_same_name() {
+    let Some((_, mut table)) = with_one_port("two-choice") else {
+        return;
+    };
+    let object = aya::include_bytes_aligned!("../../../ebpf/examples/two-choice.bpf.o");
+    let mut program = Program::load_object(object, 1_000, None).expect("it loads");
+    let hops = 5;
+    table.params.seed = 176;
+    let mut row = DestinationRow {
+        count: 5,
+        ..DestinationRow::default()
+    };
+    for slot in 0..hops {
+        row.candidates[slot] = CandidateRow {
+            port: u32::try_from(slot).expect("small"),
+            ..CandidateRow::default()
+        };
+    }
+    let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
+    program.set_destination(prefix, &row).expect("written");
+    let mut number = 0;
+    let mut output = [0; 256];
+    for congested in 0..hops {
+        for slot in 0..hops {
+            // C_cong is the highest byte of the levels.
+            let level = if slot == congested { 9 << 24 } else { 0 };
+            table.ports[slot].state = PORT_ALIVE | level;
+        }
+        program.set_table(&table).expect("written");
+        let queue = |slot| Bytes::new(if slot == congested { 9 } else { 0 });
+        let next_hops: Vec<NextHop> = (0..hops)
+            .map(|slot| NextHop {
+                delay: Nanos::new(1),
+                capacity: BitsPerSec::new(1_000).expect("not zero"),
+                link_rate: BitsPerSec::new(1_000).expect("not zero"),
+                queue: queue(slot),
+            })
+            .collect();
+        for _ in 0..100 {
+            number += 1;
+            let frame = roce_frame(flow(number), 1, 64, 0);
+            program
+                .test_run(&frame.bytes, &mut output)
+                .expect("it runs");
+            let [decision] = program.drain_decisions()[..] else {
+                panic!("a decision for each flow");
+            };
+            let port = usize::try_from(decision.port).expect("small");
+            assert_eq!(port, TwoChoice.choose(&next_hops, decision.hash));
+            let kept = decision.candidates[..hops].iter();
+            let kept = kept.filter(|row| row.flags & CANDIDATE_KEPT != 0);
+            assert_eq!(kept.count(), 2);
+        }
+    }
+}
