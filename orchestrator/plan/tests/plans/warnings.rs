@@ -162,7 +162,8 @@ fn thresholds_longer_than_a_switch_program_counts() {
         found.into_iter().find(|(code, _)| code == "ecn-capped")
     };
     assert_eq!(marking("171 GB"), None);
-    insta::assert_snapshot!(marking("172 GB").expect("a warning").1);
+    let (_, text) = marking("172 GB").expect("a warning");
+    assert!(text.contains("more than 2 min 17 s"), "{text}");
 }
 
 /// The law counts rates up to 2^42 bit/s, 4.398 Tbit/s.
@@ -184,7 +185,8 @@ fn nics_faster_than_dcqcn_counts() {
     };
     assert_eq!(capped("4398 Gbit", "dcqcn"), None);
     assert_eq!(capped("5 Tbit", "hpcc"), None);
-    insta::assert_snapshot!(capped("5 Tbit", "dcqcn").expect("a warning").text);
+    let text = capped("5 Tbit", "dcqcn").expect("a warning").text;
+    assert!(text.contains("rates up to 4.4 Tbit/s"), "{text}");
 }
 
 #[test]
