@@ -176,7 +176,7 @@ mod tests {
             let lines = line.split(|&byte| byte == b'\n');
             lines.filter_map(open).collect::<Vec<_>>()
         };
-        assert_eq!(written(&token, &exit), [exit.clone()]);
+        assert_eq!(written(&token, &exit), std::slice::from_ref(&exit));
         assert_eq!(written(&token, &ToHost::Alive), [ToHost::Alive]);
         assert_eq!(written(&other, &exit), []);
         assert_eq!(open(br#"{"exit":{"code":0}}"#), None);

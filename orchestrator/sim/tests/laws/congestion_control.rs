@@ -266,19 +266,20 @@ faults: [{}]
     assert!(slowest >= Some(90_000_000_000), "{slowest:?} bit/s");
 }
 
-/// Two flows from hosts of dc1 meet at the thirteenth switch, in front of their receiver.
+/// Two flows from hosts of dc1 meet at the thirteenth switch, in front of their receiver, and a flow of 1 kB follows
+/// at 10 ms.
 ///
-/// T is under 31 µs: 28 µs of delays there and back and the time to send a packet at 14 links and its ACK, so a
-/// window is under 390 kB. Both flows start with a window at 100 Gbit/s, and a receiver that takes 100 Gbit/s
-/// leaves at most as much as both in the queue. A sender that did not see that switch would never slow down, and
-/// half of 200 MB would wait there.
+/// T is 28 µs of delays there and back and the time to send a packet at 14 links and its ACK, under 31 µs. Senders
+/// that see the queue keep it near 0: the short flow takes at most T and a few packets' time of 0.33 µs. Senders that
+/// do not see it stay at the window of B · T that they begin with. Two windows, of which the path holds one, leave B · T
+/// in the queue, so the short flow waits for another T, at least 28 µs.
 #[test]
 fn hpcc_sees_the_last_of_thirteen_switches() {
     let dcs: Vec<String> = (1..=13)
         .map(|dc| {
             format!(
                 "{{ name: dc{dc}, hosts: {} }}",
-                if dc == 1 { 2 } else { dc / 13 }
+                if dc == 1 { 3 } else { dc / 13 }
             )
         })
         .collect();
@@ -302,6 +303,7 @@ traffic:
   - flows:
       - {{ from: dc1/h1, to: dc13/h1, size: 100 MB }}
       - {{ from: dc1/h2, to: dc13/h1, size: 100 MB }}
+      - {{ from: dc1/h3, to: dc13/h1, size: 1 kB, start: 10 ms }}
 policies: [ecmp]
 transport: {{ cc: {cc} }}
 ",
@@ -309,14 +311,14 @@ transport: {{ cc: {cc} }}
             links.join(", ")
         )
     };
-    let peak = |cc| {
-        let run = simulate_text(&text(cc));
-        let peaks = run.ports().map(|port| port.counts.peak_bytes);
-        peaks.max().expect("ports")
-    };
-    assert!(peak("hpcc") < 2 * 390_000, "{}", peak("hpcc"));
-    let blind = peak("{ hpcc: { int_hops: 12 } }");
-    assert!(blind > 90_000_000, "a packet has room for twelve: {blind}");
+    let short_flow = |cc| simulate_text(&text(cc)).end_of(2).expect("it finished") - 10 * MILLI;
+    let seen = short_flow("hpcc");
+    assert!(seen < 33 * MICRO, "{seen} ps");
+    let blind = short_flow("{ hpcc: { int_hops: 12 } }");
+    assert!(
+        blind > 2 * 28 * MICRO,
+        "a packet has room for twelve: {blind} ps"
+    );
 }
 
 /// A link of 1 ms is cut from 5 to 20 ms, and nothing comes back after 5 ms: DCTCP's time-out of 50 ms is at 55 ms.
