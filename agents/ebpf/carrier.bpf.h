@@ -32,7 +32,7 @@ struct net_device {
 	possible_net_t nd_net;
 } __attribute__((preserve_access_index));
 
-// Marks the port of an interface dead. Its queue is empty from then on, as the kernel purges it.
+// Marks the port of an interface dead and empties its queue, which the kernel purges, too.
 static __always_inline void mark_dead(struct switch_table *switch_table, __u32 ifindex)
 {
 	for (int slot = 0; slot < MAX_PORTS; slot++) {

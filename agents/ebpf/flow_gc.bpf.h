@@ -1,7 +1,7 @@
 // Flow-cache garbage collection (section 3.1.2), the program's part: the time a flow was last seen.
 //
-// The agent removes entries whose `last_seen_ns` is older than the idle timeout, lab-policy's
-// flow_gc::is_idle, and the least recently seen of a full table: the time is exact, not a tick's.
+// The agent removes entries whose `last_seen_ns` is older than the idle timeout (lab-policy's flow_gc::is_idle), and
+// the least recently seen entries of a full table: the time is exact, not a tick's.
 #ifndef LAB_FLOW_GC_BPF_H
 #define LAB_FLOW_GC_BPF_H
 

@@ -65,7 +65,7 @@ static __always_inline __u64 is_local(const struct switch_params *params, const 
 	return equal(flow->src & params->local_mask, params->local_addr);
 }
 
-// Forwards a packet to a destination with one candidate: nothing is decided, and no flow is pinned.
+// Forwards a packet to a destination with one candidate, without a decision or a pinned flow.
 //
 // Returns the port's slot or UNREACHABLE.
 static __always_inline int forward_to_only(struct __sk_buff *skb, const struct flow_key *flow,
@@ -84,7 +84,7 @@ static __always_inline int forward_to_only(struct __sk_buff *skb, const struct f
 	return slot;
 }
 
-// Decides a packet and pins its flow; `entry` is null for a new flow, else it is overwritten.
+// Chooses a candidate for a packet and pins its flow; a null `entry` means a new flow, another is overwritten.
 //
 // Returns the port's slot, UNREACHABLE or LEFT_TO_KERNEL.
 static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flow,

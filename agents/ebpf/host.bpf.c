@@ -47,7 +47,7 @@
 #define OP_LAST_REQUEST 0x0b	/* SEND and WRITE of reliable connections: 0x00 to 0x0b */
 #define OP_FIRST_RESPONSE 0x0d	/* data that a READ asked for */
 #define OP_LAST_RESPONSE 0x10
-#define OP_SEND_LAST_INVALIDATE 0x16 /* of a SEND that invalidates a key: its last packet, or its only one */
+#define OP_SEND_LAST_INVALIDATE 0x16 /* last or only packet of a SEND that invalidates a key */
 #define OP_SEND_ONLY_INVALIDATE 0x17
 #define OP_CNP 0x81		/* RoCEv2, annex A17.9.3 */
 #define BECN 0x40000000U
@@ -336,7 +336,7 @@ int pacer_egress(struct __sk_buff *skb)
 	if (qp->ticket) {
 		__u64 turn = time_of_turn(nic, qp->ticket, place);
 
-		// A ticket is kept although a CNP has made the packet due later since.
+		// A QP keeps its ticket even if a CNP has delayed the packet's due time since.
 		if (until < turn || !place)
 			until = turn;
 	}
@@ -393,7 +393,7 @@ int pacer_gate(struct __sk_buff *skb)
 		qp->out_of_order++;
 		qp->next_out += place;
 	}
-	// A timer that is late by less than a packet's time costs no rate; the wait for a turn or a pause does.
+	// A timer delay below one packet's time costs no rate; the wait for a turn or a pause does cost rate.
 	qp->last_tx_ns = now - turn < wire_time(qp, skb->len) ? turn : now;
 	qp->last_bytes = skb->len;
 	qp->next_out++;
@@ -469,7 +469,7 @@ int nic_ingress(struct __sk_buff *skb)
 	return TC_ACT_OK;
 }
 
-// Hash of a packet of the pacer, whose number and QP come in the packet: for a test, attached nowhere.
+// Returns the hash of a paced packet, whose number and QP come in the packet; for a test, attached nowhere.
 SEC("classifier")
 int hash_step(struct __sk_buff *skb)
 {

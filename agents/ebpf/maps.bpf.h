@@ -8,9 +8,9 @@
 
 #include "abi.h"
 
-// Flow table: the flows that the agent is to keep, and room for those that come until it next evicts the least
-// recently seen above that number. BPF_MAP_TYPE_LRU_HASH would evict 128 of a CPU's flows at once, of which
-// some were just seen (LOCAL_FREE_TARGET, kernel/bpf/bpf_lru_list.c).
+// Flow table: room for the flows that the agent keeps, and for the flows that arrive until it next evicts the least
+// recently seen above that number. BPF_MAP_TYPE_LRU_HASH would evict 128 of a CPU's flows at once, some of them just
+// seen (LOCAL_FREE_TARGET, kernel/bpf/bpf_lru_list.c).
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_FLOW_TABLE_ROWS);

@@ -166,7 +166,7 @@ struct outlook {
 	__u32 slots; /* that have passed */
 };
 
-// Returns the bytes in the headrooms of all ports but that in `place`. The kernel checks a global function once.
+// Returns the bytes in the headrooms of all ports except the one in `place`. The kernel checks a global function once.
 __noinline __u64 others_headroom(__u32 place)
 {
 	__u32 slot, zero = 0;
@@ -194,7 +194,7 @@ static long look_ahead(__u32 index, struct outlook *outlook)
 	own = leaving->bytes[outlook->place & (MAX_PORTS - 1)];
 	others = leaving->total - own; /* their reserves are small */
 	release(&outlook->used, port, own);
-	// As `release` does, headrooms first: they are no part of the shared bytes.
+	// Headrooms are released first, as in `release`: they are no part of the shared bytes.
 	late = outlook->others_headroom < others ? outlook->others_headroom : others;
 	outlook->others_headroom -= late;
 	others -= late;
@@ -250,8 +250,8 @@ static __always_inline void request_pause(struct __sk_buff *skb, __u32 quanta)
 	skb->mark = 0;
 }
 
-// Turns the clone of a packet into a pause, and sends it out where the packet came from. The frame's source is the
-// address of that port (IEEE 802.3, annex 31B).
+// Turns the clone of a packet into a pause, and sends it out of the port where the packet came in. The frame's source
+// is the address of that port (IEEE 802.3, annex 31B).
 static __always_inline int make_pause(struct __sk_buff *skb, const struct switch_table *switch_table)
 {
 	struct pfc_frame frame = {

@@ -8,10 +8,10 @@
 //					    const struct destination *destination,
 //					    struct decision_record *record) { … }
 //
-// decide() is called where there are several candidates: for a flow's first packet, for the first packet
-// after the flow's port has died, and under UCMP for a packet that ages the flow past a size threshold.
-// `record` has the time, the flow and its hash. decide() sets `rule` (RULE_OWN for a user's own policy), sets `port` to the chosen
-// candidate's slot, and returns the number of live candidates: the packet is dropped if it is 0. Helpers:
+// decide() is called if there are several candidates: for a flow's first packet, for the first packet after the flow's
+// port has died, and under UCMP for a packet that ages the flow past a size threshold. `record` has the time, the flow
+// and its hash. decide() sets `rule` (RULE_OWN for a user's own policy), sets `port` to the chosen candidate's slot,
+// and returns the number of live candidates; at 0 the packet is dropped. Helpers:
 //
 //	observe()		copies the candidates into the record, with C_path, C_cong and liveness
 //	decide_by_buckets()	hashes over the candidates' buckets, or over all candidates alike
@@ -31,10 +31,10 @@
 // - pfc.bpf.h			shared buffer, and pauses of hosts
 // - branch_free.bpf.h		comparisons without branches
 //
-// A packet to a remote datacenter is forwarded by its flow's entry, or decided and pinned; where there is one
-// candidate, by that. All other
-// packets are left to the kernel: ARP, IPv6, local destinations, expired TTLs, and destinations without
-// a table row. Only TTL, ECN bits, checksum and Ethernet addresses are written.
+// A packet to a remote datacenter is forwarded by its flow's entry; without an entry, it is decided and its flow
+// pinned. If there is one candidate, the packet goes there without a decision. All other packets are left to the
+// kernel: ARP, IPv6, local destinations, expired TTLs, and destinations without a table row. Only TTL, ECN bits,
+// checksum and Ethernet addresses are written.
 #ifndef LAB_SWITCH_BPF_H
 #define LAB_SWITCH_BPF_H
 

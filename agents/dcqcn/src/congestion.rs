@@ -4,9 +4,9 @@ pub use lab_abi::dcqcn::CongestionPoint;
 
 /// Returns true if a packet that meets `queue` is marked; `dice` is uniform over all numbers of its type.
 ///
-/// No packet is marked up to Kmin, every one above Kmax, and in between a share that grows evenly to Pmax
-/// (section 3.1, figure 5). That share is `p_max_q32 · (queue - k_min) / (k_max - k_min)`, rounded down; the products
-/// are compared in 128 bits, so that no threshold is too large, and without the division.
+/// No packet is marked up to Kmin, and every packet above Kmax; in between, the marked share grows linearly to Pmax
+/// (section 3.1, figure 5). That share is `p_max_q32 · (queue - k_min) / (k_max - k_min)`, rounded down; the
+/// comparison multiplies in 128 bits instead of dividing, so that no threshold is too large.
 #[must_use]
 pub const fn is_marked(point: &CongestionPoint, queue: u64, dice: u32) -> bool {
     if queue <= point.k_min {
@@ -45,7 +45,7 @@ mod tests {
         }
     }
 
-    /// 3.5 GB between 3 and 4 GB: half of Pmax = 1/4, 2^29 of 2^32.
+    /// A queue of 3.5 GB between thresholds of 3 and 4 GB is marked with half of Pmax = 1/4: 2^29 of 2^32.
     #[test]
     fn thresholds_of_gigabytes_are_kept() {
         let point = CongestionPoint {

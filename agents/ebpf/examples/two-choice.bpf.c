@@ -1,9 +1,9 @@
 // Own policy after DRILL (Ghorbani et al., SIGCOMM '17) with d = 2 and m = 0: of two live candidates that
 // the flow's hash picks, the one whose egress port is less congested.
 //
-// DRILL decides for each packet of a datacenter's fabric. Between datacenters flows are pinned, so this
-// program decides once per flow. Its draws are those of the policy of the same name in Rust, which compares the
-// times that queues take to drain; here congestion is C_cong, which the agent computes for every port.
+// DRILL decides for each packet of a datacenter's fabric. Between datacenters flows are pinned, so this program
+// decides once per flow. It draws like the Rust policy of the same name, which compares the times that queues take to
+// drain; this program compares C_cong, which the agent computes for every port.
 
 #include "switch.bpf.h"
 

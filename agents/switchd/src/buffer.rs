@@ -29,8 +29,8 @@ pub(crate) fn shared_buffer(config: &AgentConfig, links: &[(u32, bool)]) -> Opti
     Some(buffer)
 }
 
-/// Returns `buffer` with the packets that are in `before`, the buffer of an agent that was killed; one that is all
-/// zero has none.
+/// Returns `buffer` with the packets of `before`, the buffer that a killed agent left; a `before` of zeros has no
+/// packets.
 pub(crate) fn continued(buffer: &SharedBuffer, before: &SharedBuffer) -> SharedBuffer {
     if before.shared == 0 {
         return *buffer;
@@ -38,7 +38,7 @@ pub(crate) fn continued(buffer: &SharedBuffer, before: &SharedBuffer) -> SharedB
     let mut continued = SharedBuffer {
         used: before.used,
         slot: before.slot,
-        // The calendar is in slots of this length.
+        // The calendar's slots have this length.
         slot_bits: before.slot_bits,
         ..*buffer
     };
@@ -146,7 +146,7 @@ mod tests {
             });
         }
         let buffer = shared_buffer(&config, &[(7, true), (8, true), (9, false)]).expect("PFC");
-        // 100 kB take 200 ms at 4 Mbit/s: 382 slots of 2^19 ns, of 2^18 they would be 763, more than there are.
+        // 100 kB take 200 ms at 4 Mbit/s: 382 slots of 2^19 ns. Of 2^18 ns it would be 763, more than there are.
         let found = (buffer.shared, buffer.count, buffer.slot_bits);
         assert_eq!(found, (60_000, 3, 19));
         let host = IngressPort {

@@ -1,5 +1,5 @@
-//! Flow-cache garbage collection (section 3.1.2), the agent's part: removes idle entries from the flow
-//! table and the least recently seen ones from a full one, and counts what left it.
+//! Flow-cache garbage collection (section 3.1.2), the agent's part: removes idle entries from the flow table and the
+//! least recently seen entries from a full table, and counts the removed flows.
 
 use std::io::ErrorKind;
 
@@ -51,7 +51,7 @@ pub(crate) fn expire(
     Ok((idle, busy.len()))
 }
 
-/// Removes a flow, if it is there.
+/// Removes a flow from the table, if it is present.
 pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdError> {
     match flows.remove(&Row(key)) {
         Err(error) if !is_missing(&error) => {
@@ -61,7 +61,7 @@ pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdE
     }
 }
 
-/// True if a row is not there. The loader tells so by the system call's error, where it removes one.
+/// True if the error means a missing row: where the loader removes a row, it returns the system call's error.
 fn is_missing(error: &MapError) -> bool {
     match error {
         MapError::KeyNotFound => true,
@@ -70,19 +70,19 @@ fn is_missing(error: &MapError) -> bool {
     }
 }
 
-/// Evictor of the least recently seen flows, to the nanosecond.
+/// Evictor of the least recently seen flows, exact to the nanosecond.
 ///
-/// A flow that was not seen since the table was last read was seen before all flows that were, and before
-/// those that came since; so one reading serves until every flow of it has left or sent.
+/// A flow without a packet since the latest reading of the table was seen before all flows with one, and before all
+/// flows that arrived since. So one reading serves until each of its flows has left or sent a packet.
 #[derive(Debug, Default)]
 pub(crate) struct Evictor {
-    /// Flows of the latest reading, with the times at which they were last seen: the latest first.
+    /// Flows of the latest reading with the times at which they were last seen, latest first.
     unseen: Vec<(u64, FlowKey)>,
 }
 
 impl Evictor {
-    /// Removes the `excess` least recently seen flows of a map of `rows`, and returns them; fewer if the table has
-    /// fewer.
+    /// Removes the `excess` least recently seen flows of a map of `rows` and returns them; fewer if the table has
+    /// fewer flows.
     pub(crate) fn evict(
         &mut self,
         flows: &mut FlowTable,
@@ -128,13 +128,13 @@ pub(crate) struct FlowCounts {
     pub(crate) expired: u64,
     /// Least recently seen flows removed from a full table.
     pub(crate) evicted: u64,
-    /// Entries made twice for one flow, by two CPUs at once.
+    /// Duplicate entries, made for one flow by two CPUs at once.
     twice: u64,
 }
 
 impl FlowCounts {
-    /// Returns the counts of a table that a previous agent left with `occupancy` flows; those that are neither
-    /// there nor counted were evicted before that agent was killed.
+    /// Returns the counts of a table that a previous agent left with `occupancy` flows. Flows that are neither in the
+    /// table nor counted were evicted before that agent was killed.
     pub(crate) fn inherited(before: &SwitchTable, counters: &Counters, occupancy: u64) -> Self {
         let left = entered(counters).saturating_sub(before.expired + occupancy);
         Self {
@@ -144,14 +144,14 @@ impl FlowCounts {
         }
     }
 
-    /// Takes in the occupancy that was found after the counters were read. A flow entered in between hides an
-    /// entry that was made twice until the next time.
+    /// Updates the counts with the occupancy found after the counters were read. A flow that enters in between hides a
+    /// duplicate entry until the next update.
     pub(crate) fn update(&mut self, counters: &Counters, occupancy: u64) {
         let expected = entered(counters).saturating_sub(self.expired + self.evicted);
         self.twice = self.twice.max(expected.saturating_sub(occupancy));
     }
 
-    /// Returns the number of flows in the table, without reading it: no flow leaves it but by the agent.
+    /// Returns the number of flows in the table without reading it: only the agent removes flows.
     pub(crate) fn occupancy(&self, counters: &Counters) -> u64 {
         entered(counters).saturating_sub(self.expired + self.evicted + self.twice)
     }
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    /// 100 entered, of which 10 expired and 10 more are gone.
+    /// 100 flows entered; 10 of them expired and 10 more are gone.
     #[test]
     fn a_flow_that_is_neither_there_nor_expired_was_evicted() {
         let before = SwitchTable {

@@ -108,7 +108,7 @@ pub(crate) fn queue(config: &AgentConfig, port: &PortConfig) -> PortQueueRow {
     }
 }
 
-/// Time in which a port of `rate` sends a queue, ns.
+/// Returns the time that a port of `rate` takes to send a queue, ns.
 pub(crate) fn wait(rate: BitsPerSec, queue: Bytes) -> u64 {
     let time = rate.serialize(queue);
     time.map_or(u64::MAX, Nanos::get)

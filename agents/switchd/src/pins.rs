@@ -50,7 +50,7 @@ pub(crate) const MAPS: [MapShape; 6] = [
     shape("table", 4, size_of::<SwitchTable>(), 1),
 ];
 
-/// Maps of PFC: the buffered bytes, and when they leave. A program of the user's own may have none.
+/// Maps of PFC: the buffered bytes, and the times at which they leave. A user's own program may lack them.
 pub(crate) const PFC_MAPS: [MapShape; 2] = [
     shape(BUFFERS, 4, size_of::<SharedBuffer>(), 1),
     shape(CALENDAR, 4, size_of::<CalendarSlot>(), CALENDAR_SLOTS),
@@ -59,7 +59,7 @@ pub(crate) const PFC_MAPS: [MapShape; 2] = [
 /// Map of the shared buffer.
 pub(crate) const BUFFERS: &str = "buffers";
 
-/// Map of the bytes that leave the shared buffer in each slot of time.
+/// Map of the bytes that leave the shared buffer in each time slot.
 const CALENDAR: &str = "calendar";
 
 /// Name of the flow table, whose number of rows the configuration sets.
@@ -75,8 +75,8 @@ impl MapShape {
     }
 }
 
-/// Returns the rows of the map of a flow table: its capacity, and room for the flows that come until the agent
-/// next evicts.
+/// Returns the number of rows in the map of a flow table: its capacity, and room for the flows that arrive until the
+/// agent's next eviction.
 pub(crate) const fn flow_map_rows(flow_table_entries: u32) -> u32 {
     flow_table_entries + FLOW_TABLE_HEADROOM
 }

@@ -133,7 +133,7 @@ impl Program {
         rows.try_for_each(|(prefix, row)| self.set_destination(*prefix, row))
     }
 
-    /// Writes the settings of the shared buffer, which keeps the packets in it.
+    /// Writes the settings of the shared buffer; the packets in the buffer stay.
     fn set_buffer(&mut self, buffer: Option<&SharedBuffer>) -> Result<(), SwitchdError> {
         let Some(buffers) = &mut self.buffers else {
             return match buffer {
@@ -144,8 +144,8 @@ impl Program {
         let before = buffers.get(&0, 0);
         let Row(before) = before.map_err(SwitchdError::map("read", BUFFERS))?;
         let buffer = buffer.map_or_else(SharedBuffer::default, |new| continued(new, &before));
-        // The program of an agent that was killed counts packets until it is replaced: its counts are written
-        // only together with a setting that changes.
+        // A killed agent's program counts packets until it is replaced: the counts are written only together with a
+        // setting that changes.
         if buffer == before {
             return Ok(());
         }
@@ -315,8 +315,8 @@ mod tests {
         with_candidates(test, 1, FLOW_TABLE)
     }
 
-    /// Returns a program for `entries` flows whose first ports, `candidates` of them, lead to [`flow`]'s destination,
-    /// and its table; says that `test` is skipped if it may not be loaded.
+    /// Returns a program for `entries` flows whose first `candidates` ports lead to [`flow`]'s destination, and its
+    /// table; reports `test` as skipped if the program may not be loaded.
     fn with_candidates(test: &str, candidates: u8, entries: u32) -> Option<(Program, SwitchTable)> {
         let mut program = match Program::load(entries) {
             Err(error) if error.is_not_permitted() => {
@@ -330,7 +330,7 @@ mod tests {
         Some((program, tables.switch))
     }
 
-    /// Returns the tables of a switch whose first ports, `candidates` of them, lead to [`flow`]'s destination.
+    /// Returns the tables of a switch whose first `candidates` ports lead to [`flow`]'s destination.
     fn ports(candidates: u8) -> Tables {
         let mut switch = SwitchTable::default();
         let mut row = DestinationRow {
@@ -508,8 +508,8 @@ mod tests {
         assert!(is_empty(&mut program));
     }
 
-    /// The 27 packets of 1,000 B that the buffer takes, as above, are in it when its agent is killed: for the
-    /// successor it is as full as it was, and it is empty once they have left.
+    /// The buffer holds its 27 packets of 1,000 B, as above, when its agent is killed: the next agent finds it as full
+    /// as it was, and empty once the packets have left.
     #[test]
     fn a_successor_of_a_killed_agent_knows_the_packets_in_the_buffer() {
         let Some(bpf) = BpfMount::new("successor") else {
@@ -524,7 +524,7 @@ mod tests {
             27
         );
         drop(program);
-        // Nobody removes a killed agent's files.
+        // A killed agent leaves its files.
         std::mem::forget(pins);
 
         let pins = bpf.pins();
@@ -546,7 +546,7 @@ mod tests {
     struct BpfMount(tempfile::TempDir);
 
     impl BpfMount {
-        /// Mounts one; says that `test` is skipped if it may not.
+        /// Mounts a BPF file system; reports `test` as skipped if mounting is not permitted.
         fn new(test: &str) -> Option<Self> {
             let directory = tempfile::tempdir().expect("a directory");
             let kind = Some("bpf");
@@ -572,7 +572,7 @@ mod tests {
         }
     }
 
-    /// Flows of the tests' tables.
+    /// Capacity of the flow table in these tests.
     const FLOW_TABLE: u32 = 1_000;
 
     #[test]
@@ -619,7 +619,7 @@ mod tests {
         assert_eq!(sent.return_value, 7, "redirected");
     }
 
-    /// Numbers of the flows in the table, and their packets.
+    /// Returns the numbers of the flows in the table, with their packet counts.
     fn pinned(program: &Program) -> Vec<(u16, u64)> {
         let found = flow_gc::all(&program.flows, 100_000).expect("it is read");
         let row = |(key, entry): &(FlowKey, FlowEntry)| (key.source_port(), entry.packets);
@@ -628,8 +628,8 @@ mod tests {
         found
     }
 
-    /// 20 flows come to a table for 16, and flows 0 and 1 send again: the four seen least recently are 2 to 5. The
-    /// kernel's own LRU table of 16 rows has four flows left then.
+    /// A table for 16 flows gets 20 flows, and flows 0 and 1 send again: the four least recently seen are 2 to 5. A
+    /// kernel LRU table of 16 rows has only four flows left then.
     #[test]
     fn a_full_table_evicts_exactly_the_least_recently_seen_flows() {
         let Some((mut program, _)) = with_candidates("eviction", 2, 16) else {
@@ -654,19 +654,19 @@ mod tests {
         };
         assert_eq!(evict(&mut program, 4), [2, 3, 4, 5]);
         assert_eq!(pinned(&program).len(), 16);
-        // By the same reading: 6 sends and stays, 2 comes again like a new flow and is the latest.
+        // With the same reading, flow 6 sends and stays; flow 2 returns like a new flow and is the latest.
         send(&mut program, 6);
         send(&mut program, 2);
         assert_eq!(evict(&mut program, 1), [7]);
         let counters = program.counters().expect("read");
         assert_eq!((counters.new_flows, counters.not_pinned), (21, 0));
-        // All that is left, by a new reading: 8 to 19, then the four that sent again.
+        // A new reading yields the rest: flows 8 to 19, then the four that sent again.
         let left = (8..20).chain([0, 1, 6, 2]);
         assert_eq!(evict(&mut program, 100), left.collect::<Vec<u16>>());
         assert!(pinned(&program).is_empty());
     }
 
-    /// A table for 16 flows has 16 rows, and the headroom until the agent next evicts. A flow without room is
+    /// A table for 16 flows has 16 rows plus the headroom until the agent's next eviction. A flow without a row is
     /// decided packet by packet, and counted.
     #[test]
     fn a_flow_without_room_is_forwarded_and_counted() {

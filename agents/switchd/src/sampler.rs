@@ -33,10 +33,10 @@ struct SampledPort {
 }
 
 impl Sampler {
-    /// Returns a sampler of the configuration's sampled ports, which has taken in a first dump of the root qdiscs;
-    /// `ifindexes` are in the ports' order.
+    /// Returns a sampler of the configuration's sampled ports after a first dump of the root qdiscs; `ifindexes` are
+    /// in the ports' order.
     ///
-    /// The queues that it finds, as after an agent that was killed, have not grown since.
+    /// Queues in that dump, such as after a killed agent, count as not grown.
     pub(crate) fn new(
         config: &AgentConfig,
         ifindexes: &[u32],
@@ -110,7 +110,8 @@ impl Sampler {
         }
     }
 
-    /// Publishes the levels of the latest sample to the program, then its time: none is thought fresher than it is.
+    /// Publishes the levels of the latest sample to the program, then its time, so that no level seems fresher than it
+    /// is.
     pub(crate) fn publish(&self, table: &SharedTable) {
         for (slot, levels) in self.levels() {
             table.set_levels(slot, levels);
@@ -209,7 +210,7 @@ mod tests {
         assert_eq!(empty, Levels::default());
     }
 
-    /// 75 of 100 kB are level 204, and two quarters of C_cong; nothing is known of a trend.
+    /// 75 of 100 kB are level 204, and two quarters of C_cong; no trend is known.
     #[test]
     fn a_queue_that_a_new_agent_finds_has_not_grown() {
         let config = example::config(lcmp());

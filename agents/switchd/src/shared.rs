@@ -96,8 +96,8 @@ impl SharedTable {
         }
     }
 
-    /// Publishes the rate and thresholds of a port's queue; the bytes that are in it `now` stay, and take their
-    /// time at the new rate. A packet that enters it meanwhile may be timed by either rate.
+    /// Publishes the rate and thresholds of a port's queue; the bytes in the queue at `now` stay, and take their time
+    /// at the new rate. A packet that enters the queue meanwhile may be timed by either rate.
     pub(crate) fn set_queue(&self, slot: usize, queue: &PortQueueRow, now: Nanos) {
         let byte_time = self.queue_word(slot, offset_of!(PortQueueRow, byte_time_q20));
         let before = byte_time.load(Ordering::Relaxed);
@@ -114,7 +114,7 @@ impl SharedTable {
         }
         let busy_until = self.queue_word(slot, offset_of!(PortQueueRow, busy_until_ns));
         let at_new_rate = |until| retimed(until, now, before, queue.byte_time_q20);
-        // The closure refuses an empty queue, and one that was not timed.
+        // The closure refuses an empty queue, and a queue that was not timed.
         let _ = busy_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, at_new_rate);
     }
 
@@ -157,8 +157,8 @@ impl SharedTable {
     }
 }
 
-/// Returns the time at which a queue that was to be empty at `busy_until` will be, as a byte takes the time `after`
-/// instead of `before` from `now` on; none for a queue that is empty or had no time.
+/// Returns the new end of a queue that would have been empty at `busy_until`, if from `now` on a byte takes the time
+/// `after` instead of `before`; `None` for an empty queue, or if `before` is 0.
 fn retimed(busy_until: u64, now: Nanos, before: u64, after: u64) -> Option<u64> {
     let rest = u128::from(busy_until.checked_sub(now.get())?);
     let rest = (rest * u128::from(after)).checked_div(u128::from(before))?;

@@ -16,8 +16,8 @@ use crate::{
 /// installs [`Controller::due`] (the tables of window k − 1) and reports the demands and capacities of
 /// window k, so that every table steers by what was measured one interval before.
 ///
-/// The controller knows provisioned capacities and no liveness: a cut link keeps its capacity. As under every
-/// other policy, a switch knows the carrier of its own ports alone and hashes over its live candidates.
+/// The controller uses provisioned capacities and no liveness: a cut link keeps its capacity. As under every other
+/// policy, a switch detects the carrier of its own ports only and hashes over its live candidates.
 #[derive(Debug)]
 pub struct Controller {
     topology: Topology,

@@ -16,9 +16,8 @@
 //! - [`tables`](mod@tables)[]: splits as buckets
 //! - [`controller`][]: windows of measurement, solved and installed one window later, in both engines
 //!
-//! A destination without new buckets had no traffic; its installed buckets stay. The controller does not know
-//! if a link is cut: until there is reconvergence, every policy sees the carriers of a switch's own ports and
-//! nothing else.
+//! A destination without new buckets had no traffic; its installed buckets stay. The controller does not detect cuts:
+//! until there is reconvergence, every policy sees only the carriers of a switch's own ports.
 //!
 //! ```
 //! use lab_te::{Hop, Measured, Row, Topology, tables};

@@ -71,9 +71,8 @@ pub fn read_as<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Gives up root's rights for those of the owner of `dir`, whose links could lead anywhere; a directory of
-/// root's own, or a process that is not root, changes nothing. What a killed run had lent to its guest is given
-/// back first.
+/// Replaces root's rights by those of the owner of `dir`, whose links could lead anywhere; no effect for a directory
+/// of root's own or in a process that is not root. Whatever a killed run had lent to its guest is first given back.
 ///
 /// # Errors
 /// If the directory cannot be looked at, or the rights cannot be changed.

@@ -47,7 +47,7 @@ scale: { rate: 1/2000, time: 100 }
 /// Switch, flow, reason and chosen DC of a decision.
 type Decision = (String, Option<u32>, String, Option<String>);
 
-/// Returns every decision, and how often it was made.
+/// Returns every decision with its count.
 fn decisions(run: &RunDir) -> BTreeMap<Decision, usize> {
     let mut decisions = BTreeMap::new();
     for row in run.table::<DecisionRow>().unwrap().rows {
@@ -120,11 +120,11 @@ fn in_both_engines(results: &Path, text: &str, lab: &str) -> [RunDir; 2] {
     [&["up"][..], &["sim", "--scaled"]].map(|verb| run(&results.join(verb[0]), verb, scenario, lab))
 }
 
-/// A flow of 200 packets sends 129, its window, then 66 and 5 as ACKs come, a round trip of 400 ms apart. Twenty
-/// such, 4 ms apart, send from 0, 400 and 800 ms on, and their ACKs pass dc4 from 200, 600 and 1,000 ms on. Tables for
-/// 16 flows are sampled each 100 ms: at 100, 500 and 900 ms (dc1), 300, 700 and 1,100 ms (dc4), 20 flows are in them,
-/// of which the first four were seen least recently. So these four alone are evicted, three times, and decided three
-/// times each way; dc2 and dc3, with one next hop, decide nothing.
+/// A flow of 200 packets sends its window of 129, then 66 and 5 as ACKs come, a round trip of 400 ms apart. Twenty
+/// such flows, 4 ms apart, send from 0, 400 and 800 ms on, and their ACKs pass dc4 from 200, 600 and 1,000 ms on.
+/// Tables for 16 flows are sampled every 100 ms. At 100, 500 and 900 ms (dc1) and at 300, 700 and 1,100 ms (dc4), a
+/// table has 20 flows, and the first four were seen least recently. So only these four are evicted, three times, and
+/// decided three times in each direction; dc2 and dc3, with one next hop, decide nothing.
 #[test]
 fn kernel_and_simulator_evict_the_same_flows() {
     if skips_without_a_lab("kernel_and_simulator_evict_the_same_flows") {
@@ -164,8 +164,8 @@ fn kernel_and_simulator_evict_the_same_flows() {
     }
 }
 
-/// 16,383 flow labels: later flows between two hosts find entries of earlier ones, unless they are sent from
-/// another address.
+/// There are 16,383 flow labels: later flows between two hosts would find the table entries of earlier ones, unless
+/// they are sent from another address.
 #[test]
 fn more_flows_between_two_hosts_than_ports_are_decided_in_both_engines() {
     if skips_without_a_lab("more_flows_between_two_hosts_than_ports_are_decided_in_both_engines") {

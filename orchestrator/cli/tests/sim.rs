@@ -99,8 +99,8 @@ impl Run {
     }
 }
 
-/// Two hosts of 100 Gbit/s send to one; the link between the datacenters, 200 Gbit/s and 5 ms, has 250 MB under way in
-/// a round trip, which a buffer of 1 MB does not hold: the port that they arrive at drops instead of sending a pause.
+/// Two hosts of 100 Gbit/s send to one. The link between the datacenters, 200 Gbit/s and 5 ms, has 250 MB under way in
+/// a round trip, which a buffer of 1 MB does not hold: the ingress port drops packets instead of sending a pause.
 #[test]
 fn drops_in_spite_of_pfc_are_a_reason_to_doubt_the_run() {
     let bench = Bench::new();

@@ -110,8 +110,8 @@ impl Machine {
     fn serial_ports(&self, line: &mut Line) {
         for (index, (port, interrupt)) in self.ports.iter().zip(PORT_INTERRUPTS).enumerate() {
             let backend = match port {
-                // The file itself: to open a pipe of another user takes rights that QEMU lacks. Without
-                // `append`, QEMU would cut the file to no length, which a pipe refuses.
+                // QEMU gets the open file: it lacks the right to open another user's pipe. Without `append`, QEMU
+                // would truncate the file, which a pipe refuses.
                 Port::Output(fd) => {
                     line.option("-add-fd", format!("fd={fd},set={fd}"));
                     format!("file,id=port{index},path=/dev/fdset/{fd},append=on")
@@ -188,8 +188,8 @@ fn escaped(path: &Path) -> OsString {
     OsString::from_vec(parts.join(b",,".as_slice()))
 }
 
-/// System calls that QEMU gives up: those to start programs, to change its user or rights, to set priorities and
-/// CPUs, and those that no program needs any more.
+/// System calls denied to QEMU: calls that start programs, change its user or rights, or set priorities and CPUs, and
+/// calls that no program needs any more.
 const SANDBOX: &str = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
 /// CPU of an emulated guest: QEMU's default, and the instructions of `crc32_pclmul`. Without them a fifth of

@@ -105,7 +105,7 @@ fn prepare_child(
         if let Some(rights) = &rights {
             rights.take()?;
         }
-        // The kernel forgets the signal at a change of rights.
+        // A change of rights clears the death signal, so it is set afterwards.
         prctl::set_pdeathsig(Signal::SIGKILL)?;
         // The parent may have died before the death signal was set.
         if getppid() == parent {

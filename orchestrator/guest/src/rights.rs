@@ -1,8 +1,8 @@
 //! Rights of QEMU, and the directories that it may write to.
 //!
-//! QEMU takes part in whatever a guest does, so root does not run it as root: it has a user of its own, who may
-//! read as root does, since the guest has this machine's root file system, and write nothing but the
-//! directories that are lent to it. Started by another user, QEMU has that user's rights.
+//! QEMU takes part in whatever a guest does, so root runs it under a user of its own. That user may read as root does,
+//! since the guest has this machine's root file system, and may write only to the directories that are lent to it.
+//! Started by another user, QEMU has that user's rights.
 
 use std::{
     fs::{self, File, Metadata, TryLockError},
@@ -20,25 +20,25 @@ use rustix::{
     },
 };
 
-/// User and group of QEMU if root starts it. No account has the number: of the reserved ones of Debian Policy
-/// 9.2.2, 65000 to 65533, it is one with the digits of `RoCEv2`'s port.
+/// User and group of QEMU if root starts it. No account has this number: it is one of the reserved numbers of Debian
+/// Policy 9.2.2, 65000 to 65533, with the digits of `RoCEv2`'s port.
 pub const GUEST_USER: u32 = 65_479;
 
-/// Rights that QEMU has, apart from those of its user.
+/// Rights of QEMU besides those of its user.
 #[derive(Clone, Debug)]
 pub(crate) struct GuestRights {
     groups: Vec<Gid>,
 }
 
 impl GuestRights {
-    /// Returns the rights of a QEMU that this process starts; none if they are this process's own.
+    /// Returns the rights of a QEMU that this process starts; `None` if QEMU gets this process's own rights.
     pub(crate) fn of_qemu() -> Option<Self> {
         nix::unistd::geteuid().is_root().then(|| Self {
             groups: kvm_group().into_iter().collect(),
         })
     }
 
-    /// Takes these rights for the calling process, between fork and exec: system calls only, and no allocation.
+    /// Gives the calling process these rights, between fork and exec: system calls only, and no allocation.
     pub(crate) fn take(&self) -> io::Result<()> {
         let (uid, gid) = (Uid::from_raw(GUEST_USER), Gid::from_raw(GUEST_USER));
         set_keep_capabilities(true)?;
@@ -64,7 +64,7 @@ fn kvm_group() -> Option<Gid> {
     (may_use && kvm.gid() != 0).then(|| Gid::from_raw(kvm.gid()))
 }
 
-/// Directories that are QEMU's to write to; they are given back when this value is dropped.
+/// Directories lent to QEMU for writing; they are given back when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Lent(Vec<LentDirectory>);
 
@@ -73,12 +73,12 @@ struct LentDirectory {
     path: PathBuf,
     uid: u32,
     gid: u32,
-    /// The directory, locked: it is in use.
+    /// Locked directory; the lock shows that it is in use.
     _lock: File,
 }
 
 impl Lent {
-    /// Lends directories, without what is in them already.
+    /// Lends directories, without their existing contents.
     pub(crate) fn new(directories: &[PathBuf]) -> io::Result<Self> {
         let mut lent = Self(Vec::new());
         if nix::unistd::geteuid().is_root() {
@@ -100,7 +100,7 @@ impl Lent {
     }
 }
 
-/// Names a directory that cannot change hands.
+/// Returns an error that names a directory whose owner cannot be changed.
 fn without(path: &Path, error: io::Error) -> io::Error {
     let text = format!(
         "`{}` cannot be given to the guest's user, {GUEST_USER}: {error} (hint: a directory on a file system with \
@@ -120,8 +120,8 @@ impl Drop for Lent {
     }
 }
 
-/// Gives a directory that a killed process had lent to a guest to the owner of the directory that it is in. Any
-/// other directory, and one that is still lent, stays as it is.
+/// Gives a directory that a killed process had lent to a guest to the owner of the parent directory. Any other
+/// directory, and one that is still lent, stays unchanged.
 ///
 /// # Errors
 /// The directory cannot be looked at or changed.
@@ -139,10 +139,10 @@ pub fn recover(directory: &Path) -> io::Result<()> {
     take_back(directory, (owner.uid(), owner.gid()))
 }
 
-/// Gives a directory and what is the guest user's in it to an owner. What is neither file nor directory is
+/// Gives a directory, and the guest user's entries in it, to an owner. Entries that are neither file nor directory are
 /// removed, and programs lose the rights of their owner: whoever reads the directory next trusts it.
 ///
-/// The directory is first, so that from then on the guest changes nothing that is looked at.
+/// The directory itself comes first, so that from then on the guest cannot change the entries under inspection.
 fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
     lchown(path, Some(uid), Some(gid))?;
     for entry in fs::read_dir(path)? {
@@ -155,7 +155,7 @@ fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
             take_back(&path, (uid, gid))?;
         } else if found.is_file() {
             lchown(&path, Some(uid), Some(gid))?;
-            // A change of the owner takes these bits away only from programs.
+            // A change of the owner clears these bits only on programs.
             let mode = found.permissions().mode() & 0o777;
             fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
         } else {
@@ -227,7 +227,7 @@ mod tests {
         assert!(fs::symlink_metadata(&link).is_err());
         assert!(fs::metadata("/etc/passwd").unwrap().uid() == 0);
 
-        // As a process that was killed leaves it.
+        // State that a killed process leaves.
         chown(&lent, Some(GUEST_USER), Some(GUEST_USER)).unwrap();
         recover(&lent).unwrap();
         assert_eq!(owner(&lent), before);

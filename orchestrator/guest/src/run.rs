@@ -78,7 +78,7 @@ pub struct Sinks<'a> {
 /// Fails if the guest ends before the command; QEMU has ended then too. The exit code of a failed
 /// command is no error.
 pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
-    // Given back after QEMU's end.
+    // Given back after QEMU has ended.
     let _lent = lend(request)?;
     let mut session = begin(request, false, sinks)?;
     let code = session.follow(sinks)?;

@@ -53,8 +53,8 @@ pub(crate) struct InnerRequest {
     pub token: Token,
 }
 
-/// Secret of a guest's init, which the host knows its control lines by: whatever else writes to the port says
-/// nothing to the host.
+/// Secret of a guest's init, by which the host recognises the init's control lines: the host ignores whatever else is
+/// written to the port.
 #[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Token(String);
@@ -66,7 +66,7 @@ impl Token {
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         let mut token = String::new();
         for byte in bytes {
-            // Writing to a text does not fail.
+            // Writing to a string does not fail.
             let _ = write!(token, "{byte:02x}");
         }
         Ok(Self(token))
@@ -74,12 +74,12 @@ impl Token {
 
     /// Returns the control line of a message, with its ends.
     ///
-    /// A heartbeat, which says no more than that the guest runs, lacks the token: a line costs flows the time
-    /// in which a serial port sends it.
+    /// A heartbeat, which only shows that the guest runs, lacks the token: a line costs flows the time in which a
+    /// serial port sends it.
     pub(crate) fn seal(&self, message: &ToHost) -> serde_json::Result<Vec<u8>> {
         let mut line = Vec::new();
         if *message != ToHost::Alive {
-            // What somebody else wrote before is a line of its own.
+            // Text that another program wrote before becomes a line of its own.
             line.push(b'\n');
             line.extend_from_slice(self.0.as_bytes());
         }
@@ -88,7 +88,7 @@ impl Token {
         Ok(line)
     }
 
-    /// Returns the message of a line without its ends; none if the guest's init did not write it.
+    /// Returns the message of a line without its ends; `None` if the guest's init did not write the line.
     pub(crate) fn open(&self, line: &[u8]) -> Option<ToHost> {
         let sealed = line.strip_prefix(self.0.as_bytes());
         let message = serde_json::from_slice(sealed.unwrap_or(line)).ok();
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(written(&token, &ToHost::Alive), [ToHost::Alive]);
         assert_eq!(written(&other, &exit), []);
         assert_eq!(open(br#"{"exit":{"code":0}}"#), None);
-        // Somebody else's words on the same line do no harm.
+        // Another program's text on the same line does no harm.
         let mut line = b"no end of line".to_vec();
         line.extend(token.seal(&exit).unwrap());
         let mut lines = line.split(|&byte| byte == b'\n').filter_map(open);

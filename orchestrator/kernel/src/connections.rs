@@ -6,7 +6,7 @@ use lab_plan::model::Plan;
 
 use crate::lab::LabErrorKind;
 
-/// Tracked connections, and their limit, at which the kernel drops packets of further ones.
+/// Number of tracked connections, and their limit; at the limit, the kernel drops packets of further connections.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/netfilter/nf_conntrack_core.c>, `__nf_conntrack_alloc`
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -16,15 +16,15 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Reads the connections of the calling thread's namespace, after a host's datagram passed it. Returns
-    /// `None` if none is tracked, as without a rule that asks for it: the datagram would be one.
+    /// Reads the connections of the calling thread's namespace after a host's datagram has passed through it. Returns
+    /// `None` if no connection is tracked, as without a rule that asks for tracking: the datagram would be one.
     pub fn read() -> Option<Self> {
         let number = |name: &str| -> Option<u64> {
             let text = fs::read_to_string(format!("/proc/sys/net/netfilter/{name}")).ok()?;
             text.trim().parse().ok()
         };
         let (count, max) = (number("nf_conntrack_count")?, number("nf_conntrack_max")?);
-        // No limit is listed as 0.
+        // The kernel lists 0 if there is no limit.
         (count > 0 && max > 0).then_some(Self { count, max })
     }
 
@@ -33,7 +33,7 @@ impl Connections {
         self.max.saturating_sub(self.count) / PER_FLOW
     }
 
-    /// Returns an error if there is no room for `flows` more.
+    /// Returns an error if there is no room for `flows` more flows.
     pub fn check(&self, flows: u64) -> Result<(), LabErrorKind> {
         let room = self.free_flows();
         if room >= flows {
@@ -43,7 +43,7 @@ impl Connections {
         Err(LabErrorKind::Connections { flows, room, fix })
     }
 
-    /// Returns the command that makes room for `flows` more.
+    /// Returns the command that makes room for `flows` more flows.
     pub fn fix(&self, flows: u64) -> String {
         let max = self.count.saturating_add(flows.saturating_mul(PER_FLOW));
         format!("sysctl -w net.netfilter.nf_conntrack_max={max}")
@@ -57,8 +57,8 @@ pub(crate) fn flows(plan: &Plan) -> u64 {
     flows.div_ceil(u64::from(plan.repetitions.max(1)))
 }
 
-/// Connections of a flow. Acknowledgements go to RoCE's port as data does, so that they are no replies to it;
-/// both hosts are in one namespace.
+/// Connections of a flow. Acknowledgements go to RoCE's port as data does, so they are no replies to the data; both
+/// hosts are in one namespace.
 const PER_FLOW: u64 = 2;
 
 #[cfg(test)]

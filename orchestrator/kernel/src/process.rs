@@ -47,7 +47,7 @@ impl ProcessId {
             Err(error) if is_gone(&error) => return Ok(()),
             process => process?,
         };
-        // Whatever has the ID from here on, the open file is that of the process whose start is compared.
+        // Whatever process gets the ID from here on, the open file belongs to the process whose start is compared.
         if !self.is_alive() {
             return Ok(());
         }
@@ -75,13 +75,14 @@ pub(crate) fn all() -> io::Result<Vec<i32>> {
     Ok(processes.flatten().map(|process| process.pid()).collect())
 }
 
-/// Returns the control groups of a process, as `/proc/PID/cgroup` lists them; empty on a kernel without.
+/// Returns the control groups of a process, as `/proc/PID/cgroup` lists them; empty on a kernel without control
+/// groups.
 pub(crate) fn cgroup(pid: i32) -> io::Result<String> {
     Ok(if_found(fs::read_to_string(format!("/proc/{pid}/cgroup")))?.unwrap_or_default())
 }
 
-/// A network namespace, distinguished from later ones with the same inode: the kernel gives the inode of a
-/// namespace that has ended to one of the next.
+/// Network namespace, distinguished from later ones with the same inode: the kernel gives the inode of an ended
+/// namespace to a later one.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub(crate) struct NetnsId {
     /// Number of the inode.

@@ -19,8 +19,8 @@ pub const MAX_DELAY_SHIFT: u8 = 40;
 /// Maximum number of rows of a flow table: the paper's deployment, 1.2 MB of 24-byte entries.
 pub const MAX_FLOW_TABLE_ENTRIES: u32 = 50_000;
 
-/// Rows of a switch's map of flows beyond the flow table's entries: for the flows that come until the least recently
-/// seen are next evicted. The largest table has 2^16 rows.
+/// Rows of a switch's map of flows beyond the flow table's entries, for the flows that arrive until the next eviction
+/// of the least recently seen. The largest table has 2^16 rows.
 pub const FLOW_TABLE_HEADROOM: u32 = (1 << 16) - MAX_FLOW_TABLE_ENTRIES;
 
 /// Right shifts of a weighted sum; larger ones would always give 0.

@@ -30,10 +30,10 @@ pub const MAX_DCS: u32 = 255;
 /// Inter-DC links a lab can address.
 pub const MAX_INTER_DC_LINKS: u32 = NUMBERS / 2;
 
-/// Hosts a datacenter can address, with their further addresses.
+/// Number of host addresses in a datacenter, the hosts' further addresses included.
 pub const MAX_HOSTS: u32 = FIRST_LOOPBACK - 1;
 
-/// Addresses of a host: an rxe device finds each by the index of a GID, which has eight bits.
+/// Number of addresses of a host: an rxe device finds each by the index of a GID, which has eight bits.
 pub const MAX_HOST_ADDRS: u8 = 64;
 
 /// Spines, and leaves, a datacenter can address.
@@ -177,9 +177,9 @@ pub enum HostRule {
     From,
 }
 
-/// The priority of a slot's rules of one kind: after the `local` table's 0, and before rules of programs
-/// that would take a lab's packets, of which VRFs (1000) and VPNs (Tailscale's 5210 to 5270, wg-quick's
-/// just below the `main` table's 32766) are the first.
+/// Priority of a slot's rules of one kind: after the `local` table's 0, and before the rules of programs that would
+/// take a lab's packets; the first of these are VRFs (1000) and VPNs (Tailscale's 5210 to 5270, wg-quick's just below
+/// the `main` table's 32766).
 #[must_use]
 pub const fn rule_priority(slot: u8, rule: HostRule) -> u32 {
     let kind = match rule {
@@ -203,9 +203,9 @@ const NUMBERS: u32 = 1 << 12;
 const FIRST_LOOPBACK: u32 = 1_536;
 const FIRST_FABRIC_END: u32 = 1_792;
 
-/// Lowest priority of a rule. The kernel gives a rule without a priority the place before the second rule of
-/// all, which a lab's may be: room for 31 of them, in their own order. At 0 or 1 they would all get 0, in the
-/// order of their making, which is not that of wg-quick's two.
+/// Lowest priority of a rule. The kernel puts a rule without a priority before the second of all rules, which may be a
+/// lab's: there is room for 31 such rules, in their own order. If a lab's rules began at 0 or 1, all would get 0, in
+/// the order of their making, which is the wrong order for wg-quick's two rules.
 const FIRST_RULE: u32 = 32;
 
 /// Number of a host's rules.

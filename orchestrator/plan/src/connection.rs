@@ -1,8 +1,8 @@
-//! Five-tuples of RoCEv2 connections, which switches hash and key their flow tables by.
+//! Five-tuples of RoCEv2 connections, which switches hash and use as keys of their flow tables.
 //!
 //! The UDP source port is derived as Linux derives it:
 //! <https://github.com/torvalds/linux/blob/v6.1/include/rdma/ib_verbs.h>, `rdma_get_udp_sport`. It has 14 bits, so
-//! more flows between two hosts than that need another address: no two flows of a repetition have one five-tuple.
+//! two hosts with more flows than ports need another address: no two flows of a repetition share a five-tuple.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +53,8 @@ pub fn connections(tool: Tool, flows: &[&Flow]) -> Vec<Connection> {
     flows.iter().zip(labels).map(connection).collect()
 }
 
-/// Returns the flow label of each flow. The verbs flows between two hosts take all labels in turn; perftest's
-/// queue pairs have none, which is 0.
+/// Returns the flow label of each flow. The verbs flows between two hosts take all labels in turn; perftest's queue
+/// pairs have no label, which is 0.
 fn flow_labels(tool: Tool, flows: &[&Flow]) -> Vec<u32> {
     let mut used: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
     let label = |flow: &&Flow| {
@@ -90,7 +90,7 @@ fn port_of_label(label: u64) -> u16 {
     0xc000 | u16::try_from(folded).unwrap_or(0)
 }
 
-/// Bits of a label that are a port's as they are; as a number, the labels that verbs flows take.
+/// Low bits of a label, which the port takes unchanged; as a number, also the number of labels of verbs flows.
 const LOW_BITS: u32 = 0x3fff;
 
 #[cfg(test)]
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// Returns the number of flows whose data or ACKs have a tuple that another flow's data or ACKs have.
+    /// Returns the number of flows whose data or ACKs share a tuple with another flow's data or ACKs.
     fn repeated(tool: Tool, flows: &[Flow]) -> usize {
         let flows: Vec<&Flow> = flows.iter().collect();
         let mut tuples = BTreeSet::new();
@@ -142,8 +142,8 @@ mod tests {
         assert!(port_of_qps(0xff_ffff, 0xff_fffe) >= 0xc000);
     }
 
-    /// 100,000 flows are six times the 16,383 labels and 1,702 more, so that the last is sent from the seventh
-    /// address; the first 16,383 are sent from the hosts' own.
+    /// 100,000 flows are six times the 16,383 labels and 1,702 more, so the last flow is sent from the seventh
+    /// address; the first 16,383 flows are sent from the hosts' own addresses.
     #[test]
     fn no_two_of_a_hundred_thousand_flows_between_two_hosts_have_one_five_tuple() {
         let both_ways: Vec<Flow> = (0..100_000)
@@ -159,8 +159,8 @@ mod tests {
         assert_eq!(connections[0].source_port, 0xc001);
     }
 
-    /// The ports of perftest's queue pairs are as good as random: of 2,000 pairs of two hosts about
-    /// 2,000² / 2 / 16,384 = 122 meet another's.
+    /// The ports of perftest's queue pairs are as good as random: of 2,000 pairs of two hosts about 2,000² / 2 /
+    /// 16,384 = 122 share a port with another pair.
     #[test]
     fn perftest_flows_whose_ports_meet_have_different_addresses() {
         let flows: Vec<Flow> = (0..2_000).map(|_| flow(1, 2)).collect();

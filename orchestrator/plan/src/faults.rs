@@ -12,10 +12,10 @@ use crate::{
     path_costs::PathCosts,
 };
 
-/// A link change, and the link after it.
+/// Link change, with the link after it.
 pub(crate) struct Change {
     fault: FaultPlan,
-    /// New rate, delay and loss in paper units; none for a cut and a repair.
+    /// New rate, delay and loss in paper units; `None` for a cut or a repair.
     paper: Option<Wire>,
 }
 
@@ -78,7 +78,7 @@ impl Change {
         self.fault.at_ns
     }
 
-    /// Gives the link of `network` its new rate and delay; false if the change leaves both.
+    /// Gives the link of `network` its new rate and delay; false if the change sets neither.
     pub fn apply(&self, network: &mut Network) -> bool {
         let (Some(paper), FaultChange::Wire(emu)) = (self.paper, self.fault.change) else {
             return false;

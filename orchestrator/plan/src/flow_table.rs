@@ -5,8 +5,8 @@ use lab_units::Nanos;
 
 use crate::model::{Plan, PolicyPlan};
 
-/// Capacity of a flow table, and the moments at which flows leave it, emulated. Moments are multiples of their
-/// interval since the run's start.
+/// Capacity of a flow table, and the emulated times at which flows leave it: multiples of their interval since the
+/// run's start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FlowTablePlan {
     /// Flows that the table keeps.
@@ -20,9 +20,9 @@ pub struct FlowTablePlan {
 }
 
 impl Plan {
-    /// Returns the flow table under `policy`: LCMP's parameters. A policy without them has LCMP's default capacity,
-    /// so that policies differ in their decisions alone, and keeps a flow until its deadline, after which no packet
-    /// of it can come.
+    /// Returns the flow table under `policy`, from LCMP's parameters. A policy without these parameters has LCMP's
+    /// default capacity, so that policies differ only in their decisions, and keeps a flow until its deadline, after
+    /// which none of its packets can come.
     #[must_use]
     pub fn flow_table(&self, policy: &PolicyPlan) -> FlowTablePlan {
         let deadline = self.rdma.flow_deadline_ns;

@@ -11,15 +11,15 @@ use crate::{
     paths::{self, Paths},
 };
 
-/// All rates and delays that a run's links have, one after the other.
+/// All rates and delays that a run's links have, in order of time.
 pub(crate) struct Networks {
-    /// Networks by the time, emulated, from which they are in force; the first one from 0.
+    /// Networks by the emulated time from which they are in force; the first one from 0.
     epochs: Vec<(Nanos, Network)>,
-    /// Paths, by the first and last epoch that they combine, and by the hosts at their ends.
+    /// Paths, by the first and last epoch that they combine, and by their end hosts.
     best: BTreeMap<(usize, usize), Combined>,
 }
 
-/// Each link at its best in several epochs.
+/// Best rate and delay of each link in several epochs.
 struct Combined {
     network: Network,
     paths: Paths,
@@ -54,9 +54,9 @@ impl Networks {
     /// Returns the ideal FCT of a flow between two hosts that starts at `start`; `alone` is its FCT on a path
     /// without faults.
     ///
-    /// A flow that ends before the next fault has the network at its start. One that ends later took at least
-    /// until the fault, and no less than on links that have the best rate and delay of both sides. So
-    /// the ideal FCT, the least of all, is under every FCT, whatever changes under way.
+    /// A flow that ends before the next fault has the network at its start. A flow that ends later takes at least
+    /// until the fault, and at least as long as on links with the best rate and delay of both sides. So the ideal FCT,
+    /// the least of all, is below every FCT, whatever changes while the flow runs.
     pub fn ideal(
         &mut self,
         (src, dst): (NodeId, NodeId),

@@ -18,11 +18,11 @@ pub const FRAME: u64 = 64;
 /// Traffic classes of a port.
 pub const CLASSES: u64 = 8;
 
-/// Returns the bytes that a port must hold beyond its share, `in_flight` being the bytes of a round trip: the
-/// packet that does not fit the share, upon which the pause is due, and what the peer sends until it obeys (IEEE
-/// 802.1Q, annex N): while a packet that the switch has begun holds the pause up, while the pause is sent and
-/// travels, what is on the link by then, and the packet that the peer has begun. A switch decides and a peer
-/// obeys at once here. SoftRoCE's pacer may have let another packet go, by a timer that was late for the one
+/// Returns the bytes that a port must hold beyond its share; `in_flight` are the bytes of a round trip. They are the
+/// packet that does not fit the share, which triggers the pause, and the bytes that the peer sends until it stops
+/// (IEEE 802.1Q, annex N): while a packet that the switch has begun delays the pause, while the pause is sent and
+/// travels, the bytes that are on the link by then, and the packet that the peer has begun. Here a switch decides and
+/// a peer stops at once. SoftRoCE's pacer may have released one more packet, if its timer was late for the packet
 /// before.
 #[must_use]
 pub const fn headroom(in_flight: u64, largest_packet: u32, profile: HostProfile) -> u64 {
@@ -79,8 +79,8 @@ pub struct SharedBuffer {
     pub headrooms: Vec<u64>,
 }
 
-/// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. A port's headroom holds
-/// the most that its link carries under any fault, as no switch resizes it while flows run. If reserves and
+/// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. A port's headroom suffices
+/// for the most that its link carries under any fault, as no switch resizes it while flows run. If reserves and
 /// headrooms leave nothing to share, the largest headrooms are given up one after the other.
 #[must_use]
 pub fn shared_buffer(

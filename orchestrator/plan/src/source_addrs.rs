@@ -1,4 +1,4 @@
-//! Further addresses of hosts between which more flows run than one pair of addresses has five-tuples.
+//! Further addresses of hosts that have more flows between them than one pair of addresses has five-tuples.
 
 use lab_units::{DcId, NodeId, Tool};
 
@@ -10,8 +10,8 @@ use crate::{
     network::Network,
 };
 
-/// Gives the sources of `flows`, all repetitions, the addresses that their [`connections`] need, and the nodes of
-/// their datacenters routes to them.
+/// Gives the sources of `flows`, in all repetitions, the addresses that their [`connections`] need, and gives the
+/// nodes of their datacenters routes to these addresses.
 pub(crate) fn add(
     network: &mut Network,
     slot: u8,
@@ -38,7 +38,7 @@ fn further_addrs(nodes: usize, tool: Tool, flows: &[Flow]) -> Vec<usize> {
     further
 }
 
-/// Numbers the further addresses of a datacenter's hosts behind its hosts' own.
+/// Numbers the further addresses of a datacenter's hosts after the hosts' own addresses.
 fn add_in_dc(
     network: &mut Network,
     slot: u8,
@@ -83,7 +83,7 @@ fn add_in_dc(
     Ok(())
 }
 
-/// Adds an address to a host, and to every node the routes to it that the node has to the host's own.
+/// Adds an address to a host; every node gets the routes to it that the node has to the host's own address.
 fn add_addr(network: &mut Network, host: NodeId, addr: std::net::Ipv4Addr) {
     let own = address::single(network.node(host).addr);
     for node in &mut network.nodes {

@@ -4,9 +4,10 @@ use lab_units::{BitsPerSec, Nanos};
 
 use crate::RunInfo;
 
-/// Rate of each direction of a link over a repetition: the scenario's, and a fault's from the fault's time on.
+/// Rate of each direction of a link over a repetition: the scenario's rate, and a fault's rate from the fault's time
+/// on.
 ///
-/// A cut link keeps its rate: its share of use falls, as it does on a link without packets.
+/// A cut link keeps its rate: its utilisation falls, as on a link without packets.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LinkRates {
     /// Start and rate of each span, in order of time; the last span has no end.
@@ -25,7 +26,7 @@ impl LinkRates {
         Some(Self { spans })
     }
 
-    /// Returns what the link can carry until `until`, in bits times 10^9: the sum of rate times nanoseconds.
+    /// Returns the bits that the link can carry until `until`, times 10^9: the sum of rate times nanoseconds.
     #[must_use]
     pub fn capacity_until(&self, until: Nanos) -> u128 {
         let ends = self.spans.iter().skip(1).map(|(start, _)| *start);

@@ -1,7 +1,7 @@
-//! Dice of a port: named streams of random numbers for the losses of its wire and the marks of its queue.
+//! Dice of a port: named streams of random numbers, for the losses of its wire and for the marks of its queue.
 //!
-//! Each port of each repetition has a stream for each purpose: another port, repetition or mark changes no
-//! loss. The policies of a repetition meet the same streams, as they meet the same flows.
+//! Each port of each repetition has one stream per purpose: another port, repetition or mark changes no loss. All
+//! policies of a repetition get the same streams, as they get the same flows.
 
 use lab_plan::{Plan, generator};
 use lab_units::PortId;
@@ -55,8 +55,8 @@ mod tests {
 
     use super::*;
 
-    /// First numbers of both streams of every port of two seeds and three repetitions. Seed 1 with ports
-    /// numbered in its upper half once was 12,884,901,889 with other ports.
+    /// First numbers of both streams of every port of two seeds and three repetitions. Seed 1 with ports numbered in
+    /// its upper half once coincided with seed 12,884,901,889 with other ports.
     #[test]
     fn no_two_ports_repetitions_purposes_or_seeds_share_numbers() {
         let mut seen = BTreeSet::new();

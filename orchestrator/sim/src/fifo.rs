@@ -6,7 +6,7 @@
 
 use crate::{network::count, packet::Packet, time::SimTime};
 
-/// A packet on a wire: 32 bytes. In an egress queue it is a [`Packet`] alone.
+/// Packet on a wire, 32 bytes. An egress queue holds the [`Packet`] alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WirePacket {
     at: SimTime,

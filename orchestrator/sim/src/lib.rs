@@ -5,7 +5,7 @@
 //!
 //! Model:
 //! - [`time`][]: virtual time
-//! - [`packet`][], [`fifo`][], [`wire`][]: packets, their queues, and those on a link
+//! - [`packet`][], [`fifo`][], [`wire`][]: packets, their queues, and the packets on a link
 //! - [`network`][], [`world`][]: the plan in the simulator's numbering
 //! - [`port`][], [`mmu`][]: queues, ECN marks, shared buffers, PFC
 //! - [`dice`][]: random numbers of losses and marks

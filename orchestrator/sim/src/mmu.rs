@@ -1,9 +1,9 @@
 //! Shared buffer of a switch, and its PFC thresholds.
 //!
-//! The rules are those of HPCC's NS-3 switch, which the paper's simulations run on. Bytes are counted at
-//! their ingress port: first in the class's reserve, then in a share of the free buffer, then in the port's
-//! headroom. The first packet there is the one that the share does not hold; it brings about a pause, and what is
-//! under way until the peer obeys follows it. A packet that fits into neither headroom nor share is dropped.
+//! The rules are those of HPCC's NS-3 switch, which the paper's simulations run on. Bytes are counted at their ingress
+//! port: first in the class's reserve, then in a share of the free buffer, then in the port's headroom. The first
+//! packet in the headroom is the one that the share does not hold; it triggers a pause, and the packets under way
+//! until the peer stops follow it. A packet that fits into neither headroom nor share is dropped.
 
 use std::marker::PhantomData;
 
@@ -36,8 +36,8 @@ struct Ingress {
 /// Buffer parameters of a port.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct IngressFacts {
-    /// Bytes reserved for the packet that brings about a pause and those that follow it; 0 for a port that drops
-    /// instead.
+    /// Bytes reserved for the packet that triggers a pause and for the packets that follow it; 0 for a port that drops
+    /// packets instead.
     pub headroom: u64,
     /// The port's share of the free bytes is 2^-`threshold_shift`.
     pub threshold_shift: u32,

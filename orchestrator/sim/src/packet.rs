@@ -39,7 +39,7 @@ impl Kind {
     }
 }
 
-/// A packet of 24 bytes, since millions are under way at once.
+/// Packet of 24 bytes, since millions are under way at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
     /// Time in nanoseconds at which the data packet was sent; with telemetry, the slot of its telemetry in
@@ -112,8 +112,7 @@ impl Packet {
         self.bits & CLASS
     }
 
-    /// Returns true if switches count the packet in their buffers, mark and pause it: all but those of strict
-    /// priority.
+    /// Returns true for a packet outside strict priority: switches count it in their buffers, mark it and pause it.
     #[inline]
     #[must_use]
     pub const fn is_counted(&self) -> bool {

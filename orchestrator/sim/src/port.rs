@@ -77,10 +77,9 @@ pub struct Counts {
     pub tx_packets: u64,
     /// Packets marked.
     pub marks: u64,
-    /// Packets dropped: no room, link down, random loss, cut from the wire.
+    /// Packets dropped: no room, link down, random loss, or cut from the wire.
     pub drops: u64,
-    /// Those of them that a cut took from the wire to this port; the records count them where they were
-    /// sent.
+    /// Dropped packets that a cut took from the wire to this port; the records count them at the port that sent them.
     pub lost_on_wire: u64,
     /// Maximum bytes queued.
     pub peak_bytes: u64,
@@ -192,7 +191,7 @@ impl Port {
         self.ready |= 1 << class;
     }
 
-    /// Returns the class to serve next: one of strict priority, else round-robin over those not paused.
+    /// Returns the class to serve next: a strict-priority class, else round-robin over the classes not paused.
     #[inline]
     #[must_use]
     pub fn next_class(&self) -> Option<u8> {
@@ -210,8 +209,8 @@ impl Port {
         u8::try_from(among.trailing_zeros()).ok()
     }
 
-    /// Returns the class to serve next in the queue of a NIC. What a pause holds of SoftRoCE is in its pacer, before
-    /// this queue, and the answers in it go on.
+    /// Returns the class to serve next in the queue of a NIC. A pause holds SoftRoCE's packets in their pacer, before
+    /// this queue; the answers in the queue go on.
     #[inline]
     #[must_use]
     pub fn next_answer<S: SemanticsRules>(&self) -> Option<u8> {
@@ -325,7 +324,8 @@ mod tests {
         assert_eq!(port.next_class(), None);
     }
 
-    /// Marking from 3 to 4 GB leaves a queue of 2.73 GB alone, and marks half of the packets of 3.5 GB.
+    /// With marking from 3 to 4 GB, a queue of 2.73 GB marks no packet, and a queue of 3.5 GB marks half of its
+    /// packets.
     #[test]
     fn thresholds_are_those_of_the_plan() {
         let mut port = port();

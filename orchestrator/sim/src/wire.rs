@@ -1,9 +1,9 @@
 //! Wire that ends at a port: packets by arrival, at most one at a time.
 //!
-//! Packets of one delay arrive as they were sent, apart by their serialisation. After a fault shortens the delay,
-//! later packets overtake those that were sent before: the link takes another, shorter way, and what is on the
-//! old one still arrives. Both ways end at one receiver of the link's rate, so arrivals stay a
-//! serialisation apart: a packet waits for those that arrive before it.
+//! Packets of the same delay arrive in sending order, a serialisation apart. After a fault shortens the delay, later
+//! packets overtake earlier ones: the link takes another, shorter path, and the packets on the old path still arrive.
+//! Both paths end at one receiver of the link's rate, so arrivals stay a serialisation apart: a packet waits for the
+//! packets that arrive before it.
 
 use crate::{
     fifo::{Fifo, Pool, WirePacket},
@@ -17,7 +17,7 @@ pub struct Wire {
     newest: Fifo,
     /// Arrival of the last packet of `newest`.
     last: SimTime,
-    /// Packets that those of `newest` may overtake, from before each shortening of the delay.
+    /// Packets from before each shortening of the delay, which the packets of `newest` may overtake.
     older: Vec<Fifo>,
     /// Time of the last packet received.
     received: SimTime,
@@ -61,8 +61,8 @@ impl Wire {
         }
     }
 
-    /// Returns the lane of `older` whose first packet arrives before all others; of two at one time the one
-    /// that was sent first.
+    /// Returns the lane of `older` whose first packet arrives before all others; of two that arrive at one time, the
+    /// packet that was sent first decides.
     #[inline]
     fn first_older(&self, pool: &mut Pool<WirePacket>) -> Option<usize> {
         if self.older.is_empty() {
@@ -74,7 +74,7 @@ impl Wire {
         (lane < self.older.len()).then_some(lane)
     }
 
-    /// Notes that a packet was received at `now`. A packet that a cut took from the wire is not.
+    /// Records that a packet was received at `now`. A packet that a cut took from the wire is not received.
     #[inline]
     pub const fn receive(&mut self, now: SimTime) {
         self.received = now;

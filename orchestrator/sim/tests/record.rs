@@ -176,8 +176,8 @@ fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
     assert_eq!(undecided(), [0, 2], "the third starts at dc4");
 }
 
-/// There are 16,383 flow labels: two more flows between two hosts would have the tuples of the first two, and
-/// find their entries. Each has a decision of its own instead.
+/// There are 16,383 flow labels: two more flows between two hosts would have the tuples of the first two flows, and
+/// find their entries. Each flow has a decision of its own instead.
 #[test]
 fn more_flows_between_two_hosts_than_ports_are_each_decided() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -202,10 +202,10 @@ fn more_flows_between_two_hosts_than_ports_are_each_decided() {
     );
 }
 
-/// A flow of 200 packets of SoftRoCE sends 129 of them, its window, 66 more at its first ACK and 5 at its second,
-/// 400 ms apart: twenty flows, 4 ms apart, are all in dc1's table at 100, 500 and 900 ms. The table is for 16 and
-/// sampled each 100 ms, and the first four flows were seen least recently: they are evicted each time and, after the
-/// first two, decided again.
+/// A flow of 200 packets of SoftRoCE sends 129 of them, its window, 66 more at its first ACK and 5 at its second, 400
+/// ms apart. Twenty flows, 4 ms apart, are all in dc1's table at 100, 500 and 900 ms. The table is for 16 flows and
+/// sampled every 100 ms, and the first four flows were seen least recently: they are evicted each time and, after the
+/// first two times, decided again.
 #[test]
 fn a_full_table_evicts_the_least_recently_seen_flows_at_a_sample() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -441,7 +441,7 @@ transport: { retransmit_timeout: 50 ms }
     }
 }
 
-/// The delay falls from 100 ms to 1 ms at 10 ms. A flow of 1,000 B then takes 2.004 ms, as its ideal FCT has it.
+/// The delay falls from 100 ms to 1 ms at 10 ms. A flow of 1,000 B then takes 2.004 ms, as its ideal FCT does.
 #[test]
 fn a_shortened_delay_makes_no_flow_faster_than_its_ideal() {
     let text = "
@@ -469,8 +469,9 @@ faults: [{ at: 10 ms, link: [dc1, dc2], delay: 1 ms }]
     assert_eq!(late.ideal_fct_ns, Nanos::new(2_004_268));
 }
 
-/// 2 MB are 489 packets, which reach dc2 from 5.0 to 5.17 ms. The far half of the only path is cut at 5.1 ms: some are on
-/// its wire, one is half sent, the others find no next hop at dc2. All count as sent from dc2 to dc3.
+/// 2 MB are 489 packets, which reach dc2 from 5.0 to 5.17 ms. The far half of the only path is cut at 5.1 ms: some
+/// packets are on its wire, one is half sent, and the others find no next hop at dc2. All count as sent from dc2 to
+/// dc3.
 #[test]
 fn the_links_table_has_the_drops_of_a_cut_where_they_were_sent() {
     let text = "
@@ -504,7 +505,7 @@ faults:
     );
 }
 
-/// SoftRoCE's retry count has no limit: the lab gives the flow up at its deadline, and says so alike.
+/// SoftRoCE's retry count has no limit: the lab gives the flow up at its deadline, and the simulator reports the same.
 #[test]
 fn a_flow_that_the_lab_would_give_up_has_the_labs_reason() {
     let text = format!("{DIAMOND}scale: {{ rate: 1/100, time: 10 }}\nfaults:\n");

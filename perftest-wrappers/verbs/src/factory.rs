@@ -79,9 +79,9 @@ impl Factory {
     }
 }
 
-/// What the flows of a device need of it.
+/// Requirements of a device's flows.
 struct Need<'a> {
-    /// An end of one of the flows.
+    /// Endpoint of one of the flows.
     end: &'a Endpoint,
     completions: usize,
     gid_indices: BTreeSet<u8>,

@@ -207,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    /// Rates of a link of `gbit` Gbit/s, which times and rates of faults change.
+    /// Rates of a link of `gbit` Gbit/s, which faults change at given times to given rates.
     fn rates(gbit: u64, faults: Vec<(u64, u64)>) -> LinkRates {
         let link = sample::link("dc1", "dc2", gbit, 1);
         let fault = |(nanos, gbit)| FaultInfo {
@@ -224,7 +224,7 @@ mod tests {
         LinkRates::of(&info, &link.name).expect("the link")
     }
 
-    /// A link of 100 Gbit/s has 10 from 100 µs on and is full: 12.5 bytes a nanosecond, then 1.25.
+    /// A link of 100 Gbit/s has 10 Gbit/s from 100 µs on and is full: 12.5 bytes per nanosecond, then 1.25.
     #[test]
     fn a_full_link_is_full_before_and_after_a_fault_of_its_rate() {
         let grid = TimeGrid::new(vec![240_000], None);

@@ -164,7 +164,7 @@ pub struct SharedBufferConfig {
     pub bytes: Bytes,
     /// Bytes that the ports share: without their reserves and headrooms.
     pub shared_bytes: Bytes,
-    /// Lowest rate that a port towards another datacenter has, or gets by a change of its link.
+    /// Lowest rate of a port towards another datacenter, changes of its link included.
     pub lowest_rate_bps: BitsPerSec,
 }
 

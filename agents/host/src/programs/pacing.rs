@@ -1,4 +1,4 @@
-//! Single packets at the two ends of the pacer, and at the NIC before it (`BPF_PROG_TEST_RUN`).
+//! Tests with single packets at both ends of the pacer, and at the NIC before it (`BPF_PROG_TEST_RUN`).
 
 use std::net::Ipv4Addr;
 
@@ -8,10 +8,10 @@ use nix::time::{ClockId, clock_gettime};
 
 use super::*;
 
-/// Interface of the packets of a test.
+/// Interface of the test packets.
 const LOOPBACK: u32 = 1;
 
-/// Bytes of a packet.
+/// Length of a packet, bytes.
 const BYTES: u64 = 1_500;
 
 /// Rate of the QPs and of the NIC, bit/s.
@@ -34,16 +34,16 @@ struct Host {
     ebpf: Ebpf,
 }
 
-/// Packet after a program.
+/// Packet after a program's run.
 struct After {
-    /// What the program returned.
+    /// Return value of the program.
     verdict: u32,
-    /// Time until which it is parked.
+    /// Time until which the packet is parked.
     parked_until: u64,
 }
 
 impl Host {
-    /// Loads the programs; says that `test` is skipped if they may not be loaded.
+    /// Loads the programs; reports `test` as skipped if the kernel forbids loading them.
     fn load(test: &str) -> Option<Self> {
         let setup = Setup {
             params: HostParams {
@@ -113,7 +113,7 @@ impl Host {
         (after, qp)
     }
 
-    /// Makes the NIC idle, with a clock that is behind by `stopped` ns of pauses.
+    /// Makes the NIC idle, with a clock that is behind by `stopped` ns because of pauses.
     fn stop_clock(&mut self, stopped: u64) {
         let nic = NicRow {
             line_bps: RATE,
@@ -175,8 +175,8 @@ fn qp(due: u64, ticket: u64) -> PacedQp {
     }
 }
 
-/// SENDs and WRITEs are 0x00 to 0x0b, answers to READs 0x0d to 0x10, SENDs with invalidate 0x16 and 0x17 (InfiniBand
-/// specification, table 38); the rest are requests for READs and atomics, and acknowledgements.
+/// SENDs and WRITEs have opcodes 0x00 to 0x0b, READ responses 0x0d to 0x10, SENDs with invalidate 0x16 and 0x17
+/// (InfiniBand specification, table 38); the rest are READ and atomic requests, and acknowledgements.
 #[test]
 fn packets_with_data_of_a_reliable_connection_are_paced() {
     let Some(mut host) = Host::load("opcodes") else {
@@ -191,8 +191,8 @@ fn packets_with_data_of_a_reliable_connection_are_paced() {
     assert_eq!(paced, data.collect::<Vec<u8>>());
 }
 
-/// The NIC's clock has stood still for 0.8 s since the packet was due and got its ticket, less than the 1.2 s that the
-/// packet takes. The next one is due 1.2 s after the turn; if it were after the due time, it would make up for the
+/// The NIC's clock has stood still for 0.8 s since the packet was due and got its ticket, less than the packet's own
+/// time of 1.2 s. The next packet is due 1.2 s after the turn; counted from the due time, it would make up for the
 /// pause.
 #[test]
 fn the_wait_for_a_turn_is_no_late_timer() {
@@ -227,8 +227,8 @@ fn a_timer_that_is_late_by_less_than_a_packet_costs_no_rate() {
     assert_eq!((early.packets, early.rounds), (0, 1));
 }
 
-/// A CNP has made the packet due a second later than when it got its ticket. If it waited, the NIC would stand still
-/// for all QPs: tickets after it move with it.
+/// A CNP has delayed the packet's due time by a second since the packet got its ticket. If the packet waited for that,
+/// the NIC would stand still for all QPs, because later tickets move with it.
 #[test]
 fn a_packet_with_a_ticket_leaves_in_its_turn_whatever_its_rate_is_by_then() {
     let Some(mut host) = Host::load("tickets") else {
@@ -242,13 +242,13 @@ fn a_packet_with_a_ticket_leaves_in_its_turn_whatever_its_rate_is_by_then() {
     let held = qp(turn + SECOND, turn);
     let (after, _) = host.pass(HostProgram::PacerEgress, held, FIRST);
     assert_eq!(after.parked_until, turn);
-    // The next one waits for the rate: a packet's time after the first one is due.
+    // The next packet waits for the rate: one packet time after the first packet's due time.
     let held = PacedQp { next_in: 2, ..held };
     let (after, _) = host.pass(HostProgram::PacerEgress, held, FIRST | 1);
     assert_eq!(after.parked_until, turn + SECOND + PACKET);
 }
 
-/// fq takes packets of equal hashes for one flow, and holds the second one until the time of the first.
+/// fq takes packets of equal hashes for one flow, and holds the second packet until the first one's time.
 #[test]
 fn packets_to_two_hosts_have_two_hashes_though_their_qps_have_one_number() {
     let Some(mut host) = Host::load("hashes") else {

@@ -61,7 +61,7 @@ impl PortState {
         }
     }
 
-    /// Returns the state of a port that holds `queue` when it is first observed at `now`: nothing is known of growth.
+    /// Returns the state of a port that holds `queue` when it is first observed at `now`, with no growth observed yet.
     #[must_use]
     pub fn holding(now: Nanos, queue: Bytes) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl PortState {
 
     /// Samples the port's queue: observes it, then computes the levels.
     ///
-    /// `paper` samples every interval, and at a decision if the latest sample is older.
+    /// In `paper`, a port is sampled every interval, and at a decision if its latest sample is older.
     pub fn sample(
         &mut self,
         now: Nanos,
@@ -93,8 +93,8 @@ impl PortState {
     ///
     /// t += (Δq · i / max(τ, i) >> K) − (t · min(τ, i) / i >> K),
     ///
-    /// which is Eq. 3 for τ = i. Divisions round down. Growth by g bytes an interval has the trend g, at
-    /// regular samples less up to 2^K − 1 bytes: what `>>` drops of Δq.
+    /// which is Eq. 3 for τ = i. Divisions round down. Growth by g bytes per interval gives the trend g; at regular
+    /// samples the trend is up to 2^K − 1 bytes lower, because `>>` drops bits of Δq.
     ///
     /// In `artifact`, τ is i at every sample, and every candidate of a decision observes every port: with m
     /// candidates the trend decays m−1 times more than in the paper.
@@ -327,9 +327,9 @@ mod tests {
     }
 
     proptest! {
-        /// A level is 100,000 B of a millisecond at 8 Gb/s. Growth in the middle of a level is 50,000 B from
-        /// the next. Rounding takes at most 8 B from a step's growth and 1 B from its decay, which counts
-        /// for at most 20 times as much when samples come at a twentieth of the interval.
+        /// At 8 Gb/s a level spans 100,000 B per millisecond, so growth in the middle of a level is 50,000 B from the
+        /// next level. Rounding takes at most 8 B from a step's growth and 1 B from its decay, and counts for at most
+        /// 20 times as much when samples come at a twentieth of the interval.
         #[test]
         fn samples_that_come_early_or_late_do_not_change_the_level_of_steady_growth(
             tenths in 1..10u64,

@@ -59,7 +59,7 @@ impl PortThresholds {
     /// interval, is compared with that rate times the interval: `sample_interval`, in `artifact` 1 ms. The
     /// product scales like bytes, so a scaled lab has the same levels.
     ///
-    /// `config` has times of the clock that observes the port.
+    /// Times in `config` are times of the clock that observes the port.
     #[must_use]
     pub fn new(port: &PortProvision, config: &LcmpConfig) -> Self {
         let tenth = |buffer: u64, index: u64| {
@@ -112,7 +112,7 @@ impl PortThresholds {
         highest(|index| grown >= begins(index))
     }
 
-    /// Returns the interval that trends are related to.
+    /// Returns the interval to which trends refer.
     #[must_use]
     pub const fn interval(&self) -> Nanos {
         self.interval

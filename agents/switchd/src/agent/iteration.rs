@@ -164,8 +164,8 @@ impl Agent {
         }
     }
 
-    /// Empties the queues of the ports whose links are down: the kernel has purged them, and where it runs no
-    /// program as it does, nobody else would.
+    /// Empties the program's queues of ports whose links are down. The kernel has purged its own queues, and if no
+    /// program ran at that moment, nothing else would empty the program's.
     fn empty_queues(&self) {
         for slot in self.ports.cut() {
             self.program.table.empty_queue(slot);
@@ -284,7 +284,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Reports flows that left the table, and stores their numbers for the next agent.
+    /// Reports the flows that left the table, and stores their numbers for the next agent.
     fn report_gone(&mut self, gone: Vec<(FlowKey, FlowEntry)>, controller: &mut Controller) {
         let FlowCounts {
             expired, evicted, ..

@@ -82,6 +82,6 @@ struct Timers {
     stats: Periodic,
     demands: Option<Periodic>,
     flow_gc: Periodic,
-    /// Moments from which the flow table has no more flows than it may.
+    /// Times at which the flow table is cut back to its capacity.
     eviction: Periodic,
 }

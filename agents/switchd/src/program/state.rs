@@ -1,4 +1,4 @@
-//! States of the program's maps that are written by hand: queues that end, buffers, draws.
+//! Tests with map states written by hand: queues that end, buffers, draws.
 
 use std::{net::Ipv4Addr, process::Command};
 
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{frame::roce_frame, install::UNMARKED};
 
-/// Interface of the packets of a test.
+/// Interface of the test packets.
 const LOOPBACK: u32 = 1;
 
 const REDIRECTED: u32 = 7;
 
-/// Runs the program on a packet of 1,000 B with a mark; returns what it has become.
+/// Runs the program on a packet of 1,000 B with a mark; returns the resulting packet.
 fn run(program: &mut Program, mark: u32) -> Vec<u8> {
     let packet = roce_frame(flow(7), 1, 64, 946).bytes;
     let (mut context, mut output) = ([0; 192], vec![0; packet.len()]);
@@ -42,8 +42,8 @@ fn set_buffer(program: &mut Program, buffer: SharedBuffer) {
     buffers.set(0, Row(buffer), 0).expect("written");
 }
 
-/// The kernel purges a port's queue as the carrier goes, and so the next packet meets nothing; the other port's queue
-/// stays.
+/// The kernel purges a port's queue when its carrier goes down, so the next packet finds it empty; the other port's
+/// queue stays.
 #[test]
 fn a_cut_empties_the_queue_of_its_port() {
     let Some((mut program, mut table)) = with_one_port("a cut") else {
@@ -109,7 +109,8 @@ fn an_agent_empties_one_queue() {
     assert_eq!(after.queues[..3], [full, empty, full]);
 }
 
-/// Another rate keeps a queue's bytes: 3 s at 8 Mbit/s are 3 MB, which take 30 s at 0.8 Mbit/s, and 1.5 s at 16.
+/// A change of rate keeps a queue's bytes: 3 s at 8 Mbit/s are 3 MB, which take 30 s at 0.8 Mbit/s, and 1.5 s at 16
+/// Mbit/s.
 #[test]
 fn a_queue_keeps_its_bytes_at_another_rate() {
     let Some((mut program, mut table)) = with_one_port("rates") else {
@@ -150,10 +151,11 @@ fn a_queue_keeps_its_bytes_at_another_rate() {
     }
 }
 
-/// The packet makes 6,000 B that its port has beyond the reserve of 4,096: more than half of the 11,000 that are free
-/// of 40,000, as the other port has 24,000; so it goes to the headroom, and leaves in the third slot. The sender may
-/// continue when 5,000 + 3,072 are at most half of the free bytes, so when the other port has 5,144 fewer. It loses
-/// 2,000 in each slot, the 20,000 of its headroom first: in the tenth slot and three more.
+/// With the packet, its port has 6,000 B beyond the reserve of 4,096 B. That is more than half of the 11,000 B that
+/// are free of 40,000 B, as the other port has 24,000 B; so the packet goes to the headroom, and leaves in the third
+/// slot. The sender may continue when 5,000 + 3,072 B are at most half of the free bytes, so when the other port has
+/// 5,144 B fewer. The other port loses 2,000 B in each slot, the 20,000 B of its headroom first: in the tenth slot and
+/// three more.
 #[test]
 fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
     let Some((mut program, mut table)) = with_one_port("headrooms") else {
@@ -216,8 +218,8 @@ fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
     );
 }
 
-/// A frame of MAC control has its own port's address as its source (IEEE 802.3, annex 31B), whatever the packet that
-/// caused it has become.
+/// A MAC control frame has its own port's address as its source (IEEE 802.3, annex 31B), whatever has become of the
+/// packet that caused it.
 #[test]
 fn a_pause_comes_from_the_port_that_sends_it() {
     let Some((mut program, mut table)) = with_one_port("a pause") else {
@@ -244,8 +246,8 @@ fn a_pause_comes_from_the_port_that_sends_it() {
     assert_eq!(frame[..60], expected);
 }
 
-/// With a queue at one next hop alone the choice is the first draw, or the second if that hop is the first: so equal
-/// choices wherever the queue is are equal draws.
+/// If only one next hop has a queue, the choice is the first draw, or the second draw if the first is that hop. So
+/// equal choices for every place of the queue mean equal draws.
 #[test]
 fn two_choice_draws_as_the_policy_of_the_same_name() {
     let Some((_, mut table)) = with_one_port("two-choice") else {

@@ -33,7 +33,7 @@ pub struct SelftestReport {
     pub aged: u64,
     /// Flows moved off a dead port.
     pub failovers: u64,
-    /// Packets forwarded to an only candidate.
+    /// Packets forwarded to a destination's only candidate.
     pub not_pinned: u64,
     /// Packets dropped because no candidate was alive.
     pub unreachable: u64,

@@ -309,7 +309,7 @@ impl Selftest {
         Ok(())
     }
 
-    /// Expects a packet to be sent to the port in `slot` if that is alive, without a decision or an entry.
+    /// Expects a packet to be sent to the port in `slot` if that port is alive, without a decision or an entry.
     fn expect_not_pinned(
         &mut self,
         frame: &Frame,

@@ -96,7 +96,7 @@ impl Switch {
     }
 
     /// Returns the port of the only candidate for `flow`, which is neither decided nor pinned; `None` if there are
-    /// others, or none.
+    /// several candidates or none.
     pub(super) fn only_candidate(&self, flow: FlowKey) -> Option<u32> {
         let row = self.lookup(flow.destination())?;
         (row.count == 1).then_some(row.candidates[0].port)

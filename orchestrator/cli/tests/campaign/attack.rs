@@ -37,8 +37,8 @@ pub enum Victim {
     Machine,
     /// `down` of a lab whose owner was killed.
     Down,
-    /// The owner; then somebody takes a name of the lab's, so that a `down` is incomplete, and the inodes that it
-    /// frees.
+    /// The owner; then a stranger takes one of the lab's names, so that a `down` is incomplete, and the inodes that
+    /// the `down` frees.
     Names,
 }
 

@@ -68,21 +68,21 @@ impl Drop for Decoy {
     }
 }
 
-/// Processes of somebody else in namespaces with a name or inodes of a dead lab's; they end with this value.
+/// Foreign processes in namespaces with a name or inodes of a dead lab; they end with this value.
 #[derive(Default)]
 pub struct Strangers {
     processes: Vec<Child>,
-    /// Namespace that has a name of the lab's.
+    /// Namespace under one of the lab's names.
     netns: Option<String>,
 }
 
 impl Strangers {
-    /// Takes a name of the lab's for a namespace with a process.
+    /// Takes one of the lab's names for a namespace with a process.
     pub fn take_name(&mut self, lab: &str) {
         let Some(name) = made(lab).into_iter().find(|name| is_netns(name)) else {
             return;
         };
-        // A process keeps the inode, so the new namespace has another.
+        // A process keeps the inode in use, so the new namespace has another inode.
         self.enter(&name);
         ip(&format!("netns del {name}"));
         ip(&format!("netns add {name}"));
@@ -90,7 +90,7 @@ impl Strangers {
         self.netns = Some(name);
     }
 
-    /// Makes as many namespaces as the lab had, which get the inodes that are free, each with a process.
+    /// Makes as many namespaces as the lab had, each with a process; they get the inodes that are free.
     pub fn take_inodes(&mut self, lab: &str) {
         for _ in made(lab) {
             let mut stranger = Command::new("unshare");

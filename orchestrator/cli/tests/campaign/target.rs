@@ -174,7 +174,7 @@ impl Target {
                 run.wait().unwrap();
                 let mut strangers = Strangers::default();
                 strangers.take_name(self.lab());
-                // The second is the retry of an incomplete one.
+                // The second `down` is the retry of an incomplete one.
                 for _ in 0..2 {
                     let _ = self.down(results).status();
                     strangers.assert_untouched();

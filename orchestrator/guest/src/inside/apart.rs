@@ -1,9 +1,9 @@
-//! The init's rights against those of the programs that it starts.
+//! Separation of the init's rights from the rights of the programs that it starts.
 //!
-//! Programs in a guest are root and need nearly all rights of root: they make namespaces, links and eBPF
-//! programs. They do without those by which one reads the memory of a process with more rights, makes device
-//! files, drives devices past the kernel or ends the machine. So the ports to the host, which are open already,
-//! and the init's secret stay the init's.
+//! Programs in a guest are root and need nearly all rights of root: they make namespaces, links and eBPF programs.
+//! They lack the rights to read the memory of a process with more rights, to make device files, to drive devices past
+//! the kernel and to end the machine. So the ports to the host, which are open already, and the init's secret stay the
+//! init's.
 
 use std::{fs, path::Path};
 
@@ -18,7 +18,7 @@ pub(super) fn set_apart() -> Result<(), InsideError> {
         fs::remove_file(Path::new(port)).map_err(InsideError::port(port))?;
     }
     for right in WITHHELD {
-        // The init has them on: this set bounds what a program gets as it starts.
+        // The init keeps these rights: the set bounds the rights that a program gets as it starts.
         let removed = remove_capability_from_bounding_set(right);
         removed.map_err(InsideError::kernel("rights of programs"))?;
     }

@@ -2,7 +2,7 @@
 //!
 //! - `setup`: file systems, modules, limits, priorities
 //! - `ports`: serial ports to the host
-//! - `apart`: what keeps the init and its ports apart from the programs that it starts
+//! - `apart`: separation of the init and its ports from the programs that it starts
 //! - `supervise`, `command`: the command, its output and its signals
 //! - `sessions`: exec sessions
 //! - `preload`: copies files into the guest's memory
@@ -117,7 +117,7 @@ fn send_last(ports: &mut Ports, message: &ToHost) -> Result<(), InsideError> {
     ports.drain()
 }
 
-/// Reads the request and removes its file, which has the init's secret.
+/// Reads the request and removes its file, which contains the init's secret.
 fn take_request() -> Result<InnerRequest, InsideError> {
     let path = Path::new(GUEST_DIR).join(REQUEST_FILE);
     std::fs::read(&path)

@@ -53,7 +53,7 @@ fn a_command_runs_as_if_it_ran_here() {
     });
 }
 
-/// All ways of root in the guest to write to the host's control port: its file, a new file for the device, the
+/// All ways for root in the guest to write to the host's control port: its file, a new file for the device, the
 /// host's file for it, the init's open file, and its secret, in the request or in the init's memory.
 #[test]
 fn a_program_cannot_speak_for_the_guests_init() {
@@ -118,7 +118,7 @@ fn what_a_guest_writes_is_its_callers_and_holds_no_link_or_right() {
     });
 }
 
-/// By `/proc`: the user, rights and system calls of the process.
+/// Checks the user, rights and system calls of the process by `/proc`.
 #[test]
 fn qemu_has_no_rights_but_to_read() {
     Guest::test(|guest| {

@@ -1,10 +1,10 @@
-//! Datagrams of hosts to one another by their own sockets: rules, routes and packet filters of the machine
-//! treat them as they treat SoftRoCE's packets, and never see a frame of a packet socket.
+//! Datagrams that hosts send to one another by their own sockets: rules, routes and packet filters of the machine
+//! treat them as they treat SoftRoCE's packets, whereas they never see a frame of a packet socket.
 //!
-//! A host's socket is bound to its NIC and address, which is the route lookup of SoftRoCE, and sends to RoCE's
-//! UDP port. SoftRoCE drops a datagram that is shorter than its header unread. Datagrams are counted at the
-//! switch that the sender is on, at the receiver's NIC, and by a raw socket at the receiver, which the kernel
-//! gives each packet that it gives to UDP, after the packet filter.
+//! A host's socket is bound to its NIC and address, which is the route lookup of SoftRoCE, and sends to RoCE's UDP
+//! port. SoftRoCE drops a datagram that is shorter than its header unread. Datagrams are counted at the sender's
+//! switch, at the receiver's NIC, and by a raw socket at the receiver; the kernel gives a raw socket each packet that
+//! it gives to UDP, after the packet filter.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_net.c>, `rxe_find_route4`;
 //! <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_recv.c>, `rxe_rcv`;
@@ -39,7 +39,7 @@ use crate::{
 pub(crate) struct Delivery {
     /// Names of the hosts that send and receive.
     pub names: [String; 2],
-    /// Their ports.
+    /// Ports of the two hosts.
     pub ports: [PortId; 2],
     /// Datagrams that the kernel took or refused.
     pub offered: usize,
@@ -82,7 +82,7 @@ pub(crate) fn deliveries(
     Ok(deliveries)
 }
 
-/// Sends the datagrams of all tracks, one of each at a time.
+/// Sends the datagrams of all tracks, one per track at a time.
 fn send(tracks: &mut [Track], cancel: &CancellationToken) -> Result<(), LabErrorKind> {
     for number in 0..DATAGRAMS {
         tracks.iter_mut().for_each(|track| track.send(number));
@@ -143,8 +143,8 @@ fn pairs(layout: &Layout<'_>) -> Vec<Pair> {
     pairs.collect()
 }
 
-/// Returns the longest path from one node to another; `known` are the paths of nodes that were asked for
-/// before, and of nodes on the way here none.
+/// Returns the longest path from one node to another. `known` has the paths of nodes looked up before, and `None` for
+/// nodes on the way to this one.
 fn path(
     layout: &Layout<'_>,
     [from, to]: [NodeId; 2],
@@ -177,7 +177,7 @@ fn path(
     longest
 }
 
-/// Sockets along the way of a pair's datagrams, and the numbers of those that each saw.
+/// Sockets along the path of a pair's datagrams, and the numbers of the datagrams that each socket saw.
 struct Track {
     addresses: [Ipv4Addr; 2],
     sender: Sender,
@@ -224,7 +224,7 @@ impl Track {
 
     fn receive(&mut self) -> io::Result<()> {
         let hosts = self.addresses;
-        // From the last to the first: what one has seen has passed those before it.
+        // From the last socket to the first: a datagram that one socket saw has passed the sockets before it.
         for (observer, seen) in self.observers.iter().zip(&mut self.seen).rev() {
             observer.receive(|datagram: Datagram| {
                 if [datagram.from, datagram.to] == hosts {
@@ -278,12 +278,12 @@ fn pause(time: Duration, cancel: &CancellationToken) -> Result<(), LabErrorKind>
     Ok(())
 }
 
-/// Datagrams of each host: a link that loses half of them, three times on a path, loses all with a
-/// probability of 0.07 (7/8 to the power of 20).
+/// Number of datagrams per host. A link that loses half of them, three times on a path, loses all with a probability
+/// of 0.07 (7/8 to the power of 20).
 const DATAGRAMS: u16 = 20;
 
-/// Hosts that send at once, each with four sockets: with the namespaces of a lab, fewer files than the lab may
-/// open.
+/// Number of hosts that send at once, each with four sockets: with the namespaces of a lab, these are fewer files than
+/// the lab may open.
 const AT_ONCE: usize = 64;
 
 /// Time between two datagrams of a host, and between two readings of the arrivals.

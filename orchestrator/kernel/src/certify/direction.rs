@@ -26,7 +26,7 @@ pub(super) struct Direction<'a> {
 /// Egress queue of a direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Queue {
-    /// Queue of bytes, of which the shaper lets `burst` through at once.
+    /// Queue in bytes; the shaper lets `burst` of them through at once.
     Bytes { burst: Bytes, buffer: Bytes },
     /// Queue and delay line in one, counted in packets.
     Packets { limit: u64 },
@@ -38,7 +38,7 @@ impl Direction<'_> {
         &self.link.emu
     }
 
-    /// Returns the number of frames of the largest size that the queue holds beside the one that leaves.
+    /// Returns the number of frames of the largest size that the queue holds besides the frame that is leaving.
     pub fn queue_frames(&self) -> u64 {
         match self.queue {
             Queue::Bytes { buffer, .. } => buffer.get() / self.frame.get(),
@@ -69,7 +69,7 @@ fn direction<'a>(layout: &Layout<'a>, link: &'a Link, from: PortId, to: PortId) 
     let (netns, dev) = (layout.port_netns(from), &layout.port(from).interface);
     let root = egress(layout, &netns, dev, link, node(from)).next();
     let queue = match root.map(|at| at.qdisc) {
-        // What the queue has to hold is the plan's, whatever the shaper is given for it.
+        // The queue must hold the plan's bytes, whatever limit the shaper is given for them.
         Some(Qdisc::Tbf(tbf)) => Queue::Bytes {
             burst: tbf.burst,
             buffer: buffer(layout, link, node(from)),

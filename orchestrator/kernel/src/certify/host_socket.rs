@@ -31,7 +31,7 @@ pub(super) struct Observer(OwnedFd);
 pub(super) struct Datagram {
     pub from: Ipv4Addr,
     pub to: Ipv4Addr,
-    /// Number of the datagram among those of its sender.
+    /// Number of the datagram at its sender.
     pub number: u16,
 }
 
@@ -39,9 +39,9 @@ impl Sender {
     /// Opens a socket in the calling thread's namespace.
     pub fn open(dev: &str, addr: Ipv4Addr) -> io::Result<Self> {
         let descriptor = open_at(dev, SockType::Datagram, None)?;
-        // A host's address in the root namespace is a local one only by the host's rules.
+        // In the root namespace, a host's address is local only by the host's rules.
         setsockopt(&descriptor, sockopt::IpFreebind, &true)?;
-        // Another program may have a port of SoftRoCE's.
+        // Another program may use one of SoftRoCE's ports.
         for port in MIN_SOURCE_PORT..=u16::MAX {
             let address = SockaddrIn::from(SocketAddrV4::new(addr, port));
             match bind(descriptor.as_raw_fd(), &address) {

@@ -116,11 +116,11 @@ fn spread(delays: &[Nanos]) -> Option<Nanos> {
     Some(largest.saturating_sub(*least))
 }
 
-/// Returns the rate at which the train's frames after the burst arrived, by the time between neighbours, or between
-/// all of them if no two are neighbours; none if fewer than two arrived.
+/// Returns the arrival rate of the train's frames after the burst, by the time between neighbours, or between all
+/// frames if no two are neighbours; `None` if fewer than two arrived.
 ///
-/// `netem` drops a frame before it takes time on the wire, so that the one after it arrives early as long as
-/// frames wait that the shaper let through early. Two neighbours are apart by the time of one frame, always.
+/// `netem` drops a frame before it takes time on the wire, so the next frame arrives early as long as frames wait that
+/// the shaper let through early. Two neighbours are always one frame's time apart.
 fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<BitsPerSec> {
     let first = sent.probes.len() + usize::try_from(direction.burst_frames()).ok()?;
     let train = (0u64..).zip(arrivals.at.get(first..)?);
@@ -298,10 +298,10 @@ mod tests {
         assert!(rate.abs_diff(row.emu_rate_bps.get()) < 100, "{rate}");
     }
 
-    /// Four frames of T leave the shaper at once, then one every T, so that frame n leaves at (n − 3) T. Frames
-    /// 10, 20 and 30 are dropped before the fiber. There, 0 to 9 take until 10 T; 11 follows at once and ends
-    /// at 11 T, and so on: each loss takes one of the three that waited, and 39 ends at 37 T. From the
-    /// first after the burst to the last, 35 frames in 32 T would be 109 % of the rate.
+    /// Four frames of T leave the shaper at once, then one every T, so that frame n leaves at (n − 3) T. Frames 10, 20
+    /// and 30 are dropped before the fiber. On the fiber, frames 0 to 9 take until 10 T; frame 11 follows at once and
+    /// ends at 11 T, and so on: each loss uses up one of the three waiting frames, and frame 39 ends at 37 T. From the
+    /// first frame after the burst to the last, 35 frames in 32 T would be 109 % of the rate.
     #[test]
     fn losses_do_not_make_a_link_faster() {
         let row = ideal(|_, arrivals| {
@@ -356,7 +356,7 @@ mod tests {
         }
     }
 
-    /// 30 ms of 100 Mbit/s are 90 frames of 4,190 B, 91 with the one that leaves: 10 kB hold 2.
+    /// 30 ms of 100 Mbit/s are 90 frames of 4,190 B, 91 with the frame that is leaving; 10 kB hold 2.
     #[test]
     fn a_buffer_below_what_a_shaper_lets_through_is_a_problem() {
         let mut plan = testing::pair(0);
@@ -397,7 +397,7 @@ mod tests {
             })
         };
         let asked = ideal(|_, _| {}).queue_packets;
-        // 620 kB hold 147 frames of 4,190 B, and one leaves. The shaper does not make it more.
+        // 620 kB hold 147 frames of 4,190 B, and one is leaving. The shaper does not raise the number.
         assert_eq!(asked, 147);
         let exact = 1 + 147;
         for (taken, is_within) in [

@@ -25,7 +25,7 @@ pub(crate) struct Loss {
     cause: Cause,
 }
 
-/// First place that datagrams did not reach.
+/// First place that the datagrams did not reach.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place {
     /// The sender's route lookup or its packet filter: the kernel refused to send, with an error.
@@ -96,14 +96,14 @@ fn first_loss(delivery: &Delivery) -> Option<(Place, usize)> {
 }
 
 impl Machine {
-    /// Reads what may lose datagrams before a place.
+    /// Reads the facts that may explain a loss before a place.
     fn read(lab: &Lab, place: Place) -> Result<Self, LabErrorKind> {
         let direction = match place {
             Place::Sender(_) | Place::Switch => Direction::Out,
             Place::Receiver => Direction::In,
             Place::Nic => return Ok(Self::default()),
         };
-        // A namespace of a lab has no rules and filters but the lab's.
+        // A lab's namespace has only the lab's rules and filters.
         if lab.options().hosts == HostPlacement::OwnNamespace {
             return Ok(Self::default());
         }
@@ -174,7 +174,7 @@ impl Loss {
         }
     }
 
-    /// Returns what was lost, and the likely cause.
+    /// Returns the loss as text, with its likely cause.
     pub fn text(&self) -> String {
         format!("{} (likely cause: {})", self.what, self.cause.text)
     }
@@ -195,14 +195,14 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Flows for which a full table of connections is enlarged.
+/// Number of flows for which a full connection table is enlarged.
 const MANY_FLOWS: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// 20 datagrams, of which these left, came and were delivered.
+    /// Delivery of 20 datagrams with the given numbers that the kernel refused, that left, came and were delivered.
     fn delivery([refused, left, came, delivered]: [usize; 4], is_lossy: bool) -> Delivery {
         Delivery {
             names: ["dc1/h1".into(), "dc2/h1".into()],
@@ -267,7 +267,7 @@ mod tests {
                     ..none()
                 },
                 "the limit of 50 tracked connections",
-                // 50 there are, and two for each of 100,000 flows.
+                // 50 connections exist, and each of 100,000 flows takes two.
                 Some("sysctl -w net.netfilter.nf_conntrack_max=200050"),
             ),
             (
@@ -279,7 +279,7 @@ mod tests {
                 "unknown, a packet filter may be: `nft` cannot list",
                 None,
             ),
-            // A filter's error is EPERM alone.
+            // A packet filter's only error is EPERM.
             (
                 blackhole,
                 Machine {

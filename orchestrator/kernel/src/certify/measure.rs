@@ -30,7 +30,7 @@ use crate::{
     lower::{HostPlacement, Layout},
 };
 
-/// Sends datagrams of every host of `lab`, measures both directions of every link, and holds them to `bounds`.
+/// Sends datagrams of every host of `lab`, measures both directions of every link, and compares them with `bounds`.
 ///
 /// # Errors
 /// A socket that cannot be opened, too few connections that packet filters can track, or a cancellation.
@@ -48,7 +48,7 @@ pub(crate) fn measure(
     let clocks = Clocks::read()?;
     let deliveries = datagram::deliveries(lab, cancel)?;
     let losses = loss::losses(lab, &deliveries)?;
-    // The hosts have just sent datagrams, which are among the tracked connections if there are any.
+    // The hosts have just sent datagrams, so tracked connections, if any, include these.
     if options.hosts == HostPlacement::RootNamespace
         && let Some(tracked) = Connections::read()
     {

@@ -1,5 +1,5 @@
-//! Certificate of a lab: every direction of its links is measured in the lab's own clock before the first flow,
-//! and held to the bounds of the lab's place, and every host sends to another as its flows will.
+//! Certificate of a lab: before the first flow, every direction of its links is measured in the lab's own clock and
+//! compared with the bounds of the lab's place, and every host sends to another host as its flows will.
 //!
 //! Frames of their own ethertype leave a port by its queueing disciplines and are read at the port at the
 //! other end, so that they cross what a flow's packets cross; switch programs leave them to the kernel, which
@@ -7,8 +7,8 @@
 //! train of frames of the largest size gives the rate above the shaper's burst, loss and order, and, where
 //! the queue is short enough to be filled, its limit. `README.md` has the method's own error.
 //!
-//! No packet filter, rule and route of the machine sees a frame of a packet socket. So hosts first send
-//! datagrams to RoCE's port, each to another, and all must come to the receiver's sockets.
+//! No packet filter, rule or route of the machine sees the frames of a packet socket. So hosts first send datagrams to
+//! RoCE's port, each to another host, and all must reach the receiver's sockets.
 //!
 //! - `direction`: the directions of a plan's links, with their queues
 //! - `queue`: an ideal queue, for the frames that a filled one should have taken
@@ -39,8 +39,8 @@ pub(crate) use self::{
     measure::measure,
 };
 
-/// Wait for packets beyond their time on the virtual clock, on which none is late.
+/// Extra wait for packets on the virtual clock, on which no packet is late.
 const STRAGGLERS: Duration = Duration::from_millis(100);
 
-/// Wait for packets beyond their time, on a busy machine.
+/// Extra wait for packets on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,7 +1,7 @@
-//! Ideal egress queue: the frames that it takes before it refuses one, given when they come.
+//! Ideal egress queue: the frames that it accepts before it refuses one, given their arrival times.
 //!
-//! Between datacenters it is that of the plan: its buffer, and the frame that leaves. A shaper lets more frames
-//! through at once, which wait at the fiber; its queue has to be shorter by as many.
+//! Between datacenters the queue is the plan's: its buffer, and the frame that is leaving. A shaper lets more frames
+//! through at once, which wait at the fiber, so its queue must be shorter by as many.
 
 use std::collections::VecDeque;
 
@@ -30,8 +30,8 @@ fn before_refusal(mut queue: impl FnMut(u64) -> bool, sent: &[u64]) -> Option<u6
     refused.and_then(|index| u64::try_from(index).ok())
 }
 
-/// Returns a token bucket of `burst` bytes over a queue of `limit` bytes: given a frame's time, tells if it is
-/// taken. With a bucket of one frame, it is a store-and-forward link.
+/// Returns a token bucket of `burst` bytes over a queue of `limit` bytes: a function that, given a frame's time,
+/// returns true if the frame is accepted. With a bucket of one frame, it is a store-and-forward link.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_tbf.c>, `tbf_dequeue`.
 fn bucket(
@@ -122,14 +122,14 @@ mod tests {
             buffer: Bytes::new(40_000),
         };
         assert_eq!(taken(queue, 0), Some(1 + 10));
-        // A frame leaves with every fourth that comes: of 14, 3 after the first.
+        // One frame leaves for every fourth that comes: of 14, 3 after the first.
         assert_eq!(taken(queue, 80_000), Some(1 + 10 + 3));
         // As fast as they leave, the first 50; then all at once.
         assert_eq!(taken(queue, 320_000), Some(50 + 10));
     }
 
-    /// 620 kB hold 147 frames of 4,190 B, and one leaves. Before the fiber, 4 frames pass at once in 1 ms of late
-    /// timers, 91 in 30 ms, and the queue holds the rest: 144, or 57.
+    /// 620 kB hold 147 frames of 4,190 B, and one is leaving. Before the fiber, 4 frames pass at once in 1 ms of late
+    /// timers, or 91 in 30 ms, and the queue holds the rest: 144 or 57.
     #[test]
     fn a_shaper_and_its_queue_take_as_many_frames_as_the_plan_asks_for() {
         let plan = testing::pair(0);

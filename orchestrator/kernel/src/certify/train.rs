@@ -29,9 +29,8 @@ pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
     directions.iter().map(train).collect()
 }
 
-/// Returns the number of frames over which the rate is measured: 10 ms of them, so that 50 µs are half of
-/// the bound, at least [`MIN_WINDOW`]. On a link that loses packets, it is as many more as leave that many
-/// neighbours.
+/// Returns the number of frames over which the rate is measured: 10 ms of them, so that 50 µs are half of the bound,
+/// at least [`MIN_WINDOW`]. On a link that loses packets, the number is raised until as many neighbours remain.
 fn window(direction: &Direction<'_>) -> u64 {
     let wire = direction.wire();
     let frames = wire.rate_bps.bytes_in(WINDOW).get() / direction.frame.get();
@@ -111,7 +110,7 @@ mod tests {
         }
     }
 
-    /// Of 32 frames, and the 4 of the burst, half arrive, and a quarter of the neighbours.
+    /// Of 32 frames and the burst's 4, half arrive, and of their neighbours a quarter.
     #[test]
     fn a_train_on_a_lossy_link_is_longer() {
         let mut plan = testing::pair(0);

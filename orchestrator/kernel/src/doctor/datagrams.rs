@@ -1,8 +1,8 @@
-//! Datagrams between hosts in the root namespace, tried, and the connections that packet filters track of them.
+//! Trial of datagrams between hosts in the root namespace, and the connections that packet filters track of them.
 //!
-//! Packet filters and rules are not judged by what they say: a lab of two hosts is made in the root namespace
-//! itself, without delay lines and RDMA devices, and its hosts send what `certify` has them send. Only when
-//! datagrams are lost are rules and chains read, to name the one that takes them.
+//! Packet filters and rules are judged by a trial, not by their text: a lab of two hosts is made in the root namespace
+//! itself, without delay lines and RDMA devices, and its hosts send the datagrams of `certify`. Rules and chains are
+//! read only if datagrams are lost, to name the one that drops them.
 
 use lab_plan::Plan;
 use tokio_util::sync::CancellationToken;

@@ -1,7 +1,7 @@
 //! Requirements of a lab on this machine, and the commands that fix what is missing.
 //!
-//! Nothing is inferred from versions or module names: the steps of a two-host lab are applied once,
-//! on a thread with namespaces of its own, and datagrams are sent between two hosts of a lab in the machine's.
+//! Nothing is inferred from versions or module names: the steps of a two-host lab are applied once, on a thread with
+//! namespaces of its own, and two hosts of a lab in the machine's namespace send each other datagrams.
 //!
 //! - `finding`: result of one check
 //! - `feature`: kernel features of a lab, tried one by one with `bpf` and `sandbox`
@@ -55,8 +55,8 @@ pub fn everywhere(results: &Path) -> Vec<Finding> {
 
 /// Checks the requirements of a lab on this kernel. If this kernel fails, a guest's may do.
 ///
-/// Takes some seconds on a kernel with SoftRoCE, where a flow is tried, and datagrams in the root namespace if
-/// labs have their hosts there. Everything created is removed; loaded modules stay, and a finding names them.
+/// Takes some seconds on a kernel with SoftRoCE: it tries a flow and, if labs have their hosts in the root namespace,
+/// datagrams there. Everything created is removed; loaded modules stay, and a finding names them.
 #[must_use]
 pub fn here() -> Vec<Finding> {
     let before = LoadedModules::now();

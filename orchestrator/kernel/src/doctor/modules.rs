@@ -1,7 +1,7 @@
-//! Kernel modules that a lab or a trial of it loads, most of them by way of the kernel itself.
+//! Kernel modules that a lab or a trial of a lab loads, most of them by way of the kernel itself.
 //!
-//! They stay loaded: to unload `veth` or `rdma_rxe` deletes all devices of the kind, whoever made them, and the
-//! kernel does not count these devices as uses of the module.
+//! They stay loaded: unloading `veth` or `rdma_rxe` deletes all devices of the kind, whoever made them, and the kernel
+//! does not count these devices as uses of the module.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -13,18 +13,18 @@ use super::{feature::kernel_modules, finding::Finding};
 pub(crate) struct LoadedModules(String);
 
 impl LoadedModules {
-    /// Reads the modules that are loaded now; none of a kernel without modules.
+    /// Reads the modules that are loaded now; empty on a kernel without modules.
     pub fn now() -> Self {
         Self(fs::read_to_string(Path::new("/proc/modules")).unwrap_or_default())
     }
 
-    /// Returns what is loaded now and was not: modules of labs, and modules that these use.
+    /// Returns the modules loaded since: modules of labs, and modules that these use.
     pub fn since(&self) -> Vec<String> {
         loaded(&self.0, &Self::now().0)
     }
 }
 
-/// Runs `work`, and says which modules were loaded meanwhile.
+/// Runs `work`, and warns of modules that were loaded meanwhile.
 pub(crate) fn telling<T>(work: impl FnOnce() -> T) -> T {
     let before = LoadedModules::now();
     let result = work();
@@ -63,7 +63,7 @@ fn loaded(before: &str, now: &str) -> Vec<String> {
     let before: BTreeSet<&str> = before.lines().filter_map(name).collect();
     let mut ours: BTreeSet<&str> = kernel_modules().collect();
     let mut found = Vec::new();
-    // The kernel lists the latest first, which uses those after it.
+    // The kernel lists the latest module first; a module uses only modules listed after it.
     for line in now.lines() {
         let mut words = line.split_whitespace();
         let (Some(name), Some(users)) = (words.next(), words.nth(2)) else {

@@ -11,7 +11,7 @@ use crate::{
     step::{Rule, Step, Undo, Veth},
 };
 
-/// Objects that a journal names and no undo has done with: created, or about to be when the owner ended.
+/// Objects that a journal names and no undo has finished with: created, or about to be created when the owner ended.
 #[derive(Default)]
 pub(super) struct Inventory<'a> {
     pub processes: Vec<&'a Process>,

@@ -123,8 +123,8 @@ pub(crate) fn remove_directory() -> io::Result<()> {
     fs::remove_dir(directory())
 }
 
-/// Creates a namespace and runs `work` in it on a new thread. Its file keeps the namespace alive; `record`
-/// gets its identity before there is a file.
+/// Creates a namespace and runs `work` in it on a new thread. Its file keeps the namespace alive; `record` gets the
+/// namespace's identity before the file exists.
 pub(crate) fn create<T: Send>(
     name: &NetnsName,
     record: impl FnOnce(NetnsId) -> io::Result<()> + Send,
@@ -133,7 +133,8 @@ pub(crate) fn create<T: Send>(
     let path = path(name);
     on_thread(|| {
         unshare(CloneFlags::CLONE_NEWNET)?;
-        // Open until the namespace is mounted: a file that nobody has open is made again at the next look.
+        // Kept open until the namespace is mounted: the kernel makes a file that nobody has open anew at the next
+        // lookup.
         let own = File::open(OWN)?;
         record(NetnsId::of_file(&own.metadata()?))?;
         File::create_new(&path)?;
@@ -205,7 +206,7 @@ pub(crate) enum Name {
     Netns(NetnsId),
 }
 
-/// Returns what has the name of a namespace now.
+/// Returns the present state of a namespace's name.
 pub(crate) fn state(name: &NetnsName) -> Name {
     let path = path(name);
     let is_netns = statfs(&path).is_ok_and(|found| found.filesystem_type() == NSFS_MAGIC);

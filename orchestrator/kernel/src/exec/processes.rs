@@ -1,7 +1,7 @@
 //! End of the processes of a lab.
 //!
-//! A process is the lab's if the journal names it, or if it is in a namespace of the journal that has its name now:
-//! the kernel gives the inode of a namespace that has ended to one of the next.
+//! A process is the lab's if the journal names it, or if it is in a namespace of the journal that still has its name:
+//! the kernel gives the inode of an ended namespace to a later one.
 
 use std::{
     collections::BTreeSet,
@@ -14,7 +14,7 @@ use nix::sys::signal::Signal;
 use super::{inventory::Inventory, netns, undo::UndoError};
 use crate::process::{self, NetnsId, ProcessId};
 
-/// Processes of a lab after their end was asked for.
+/// Processes of a lab after they were asked to end.
 #[derive(Default)]
 pub(super) struct Ended {
     /// Processes that are gone, or are not the lab's.
@@ -66,7 +66,7 @@ pub(super) fn end(inventory: &Inventory<'_>) -> Ended {
     }
 }
 
-/// Returns the namespaces that have their names.
+/// Returns the namespaces that still have their names.
 fn mounted(inventory: &Inventory<'_>) -> BTreeSet<NetnsId> {
     let namespaces = inventory.namespaces.iter();
     let mounted = namespaces.filter(|(name, id)| netns::state(name) == netns::Name::Netns(**id));
@@ -80,7 +80,7 @@ fn inside(namespaces: &BTreeSet<NetnsId>) -> Vec<ProcessId> {
     }
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let all = process::all().unwrap_or_default().into_iter();
-    // Identified first: a later process of the same ID is not alive as this one.
+    // The process is identified first: a later process with the same ID does not count as this one.
     let all = all.filter(|pid| *pid != own).filter_map(ProcessId::of);
     let is_inside = |process: &ProcessId| {
         NetnsId::of_process(process.pid).is_some_and(|id| namespaces.contains(&id))

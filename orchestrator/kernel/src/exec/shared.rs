@@ -1,8 +1,8 @@
 //! State that labs share: sysctls of the whole machine, and the directory of namespaces.
 //!
-//! The record is `/run/lcmp-lab/shared`, changed under the machine's lock. A lab is in the record
-//! before it changes anything, and the last lab to leave restores the machine. The journals of the labs say
-//! the same once more: a record that cannot be read is set aside and made again from them.
+//! The record is `/run/lcmp-lab/shared`, changed under the machine's lock. A lab is in the record before it changes
+//! anything, and the last lab to leave restores the machine. The labs' journals hold the same facts: a record that
+//! cannot be read is set aside and rebuilt from them.
 
 use std::{
     collections::BTreeMap,
@@ -144,7 +144,7 @@ impl Record {
             .or_else(|damage| Self::recover(&damage))
     }
 
-    /// Sets a damaged record aside and makes it again from the labs' journals.
+    /// Sets a damaged record aside and rebuilds it from the labs' journals.
     fn recover(damage: &io::Error) -> io::Result<Self> {
         let mut record = Self::default();
         for lab in journal::labs()? {
@@ -152,7 +152,7 @@ impl Record {
                 Ok(contents) => record.add(&lab, &contents)?,
                 Err(error) => tracing::warn!(
                     %lab, %error,
-                    "its journal cannot be read: what it changed for the whole machine stays"
+                    "the lab's journal cannot be read: its changes to the whole machine stay"
                 ),
             }
         }
@@ -170,7 +170,7 @@ impl Record {
         Ok(record)
     }
 
-    /// Adds what a journal says that its lab shares.
+    /// Adds the state that a journal lists as shared by its lab.
     fn add(&mut self, lab: &LabName, contents: &Contents) -> io::Result<()> {
         let boot_id = process::boot_id()?;
         if contents.head().is_none_or(|head| head.boot_id != boot_id) {
@@ -197,7 +197,7 @@ impl Record {
         Ok(())
     }
 
-    /// Forgets what a lab has given back.
+    /// Removes the state that a lab has given back.
     fn forget(&mut self, lab: &LabName, undone: &Undone) {
         match undone {
             Undone::Sysctl(key) => {
@@ -223,7 +223,7 @@ impl Record {
     }
 }
 
-/// Names the file in an error.
+/// Returns a function that names the file in an error.
 fn at(path: &Path) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }

@@ -58,8 +58,8 @@ impl UndoError {
     }
 }
 
-/// Removes every object that the journal names, and writes down what it has done with. The caller holds the
-/// machine's lock.
+/// Removes every object that the journal names, and records each object that it has finished with. The caller holds
+/// the machine's lock.
 pub(crate) fn undo(lab: &LabName, contents: &Contents, journal: &mut Journal) -> Vec<UndoError> {
     let inventory = Inventory::of(contents);
     let mut undoing = Undoing {
@@ -90,15 +90,15 @@ pub(crate) fn undo(lab: &LabName, contents: &Contents, journal: &mut Journal) ->
     undoing.errors
 }
 
-/// Undo that is under way.
+/// Undo in progress.
 struct Undoing<'a> {
     journal: &'a mut Journal,
     errors: Vec<UndoError>,
 }
 
 impl Undoing<'_> {
-    /// Records the end of an object's undo: whatever has its name from now on is not the lab's, unless the undo
-    /// failed.
+    /// Records the end of an object's undo: from now on, whatever has the object's name is not the lab's, unless the
+    /// undo failed.
     fn done(&mut self, object: Undone, error: Option<UndoError>) {
         if error.as_ref().is_none_or(UndoError::is_left) {
             self.write(Entry::Undone(vec![object]));

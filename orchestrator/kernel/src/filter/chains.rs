@@ -1,11 +1,11 @@
-//! Chains of a packet filter, and those that drop what no rule accepts.
+//! Chains of a packet filter, and the chains that drop packets that no rule accepts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
 
-/// Direction in which a host's datagram meets chains.
+/// Direction in which a host's datagram passes chains.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Direction {
     /// From the host's socket to its NIC.
@@ -23,7 +23,7 @@ pub(super) struct Chains(pub BTreeMap<String, Chain>);
 pub(super) struct Chain {
     /// Hook of a base chain, in lower case; other chains have none.
     pub hook: Option<String>,
-    /// True if a base chain drops what no rule decides.
+    /// True if a base chain drops packets that no rule decides.
     pub drops_rest: bool,
     pub rules: Vec<Rule>,
     /// Command that lets the datagrams of a lab's hosts pass.
@@ -43,9 +43,9 @@ pub(super) struct Rule {
 pub(super) enum Verdict {
     Drop,
     Reject,
-    /// Goes on in another chain, by its name.
+    /// Continues in the named chain.
     Jump(String),
-    /// Accepts, or goes on at the next rule.
+    /// Accepts, or continues at the next rule.
     Other,
 }
 
@@ -87,8 +87,8 @@ impl Chains {
         found
     }
 
-    /// Adds the dropping rules of a chain and of those that it leads to, each chain once; `is_certain` is true
-    /// if every packet that nothing accepts comes to the chain.
+    /// Adds the dropping rules of a chain and of the chains that it leads to, each chain once; `is_certain` is true if
+    /// every packet that no rule accepts reaches the chain.
     fn follow<'a>(
         &'a self,
         (name, is_certain): (&'a str, bool),
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(fix, "firewall-cmd --add-port=4791/udp");
     }
 
-    /// The same by `iptables-nft` 1.8.9, whose targets nft does not know, and a policy.
+    /// The same listing by `iptables-nft` 1.8.9, whose targets nft cannot parse, and a chain's policy.
     #[test]
     fn rules_of_iptables_are_read_as_nft_lists_them() {
         let listing = r#"{"nftables": [

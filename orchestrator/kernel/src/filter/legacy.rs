@@ -8,7 +8,7 @@ use super::chains::{Chain, Chains, Rule, Verdict};
 
 /// Lists the chains of the calling thread's namespace.
 pub(super) fn chains() -> Result<Chains, String> {
-    // The file is missing without these tables, and has those that were ever used here.
+    // The file is missing without these tables; it lists the tables that were ever used here.
     let tables = fs::read_to_string("/proc/thread-self/net/ip_tables_names").unwrap_or_default();
     if tables.trim().is_empty() {
         return Ok(Chains::default());
@@ -27,7 +27,7 @@ pub(super) fn parse(listing: &str) -> Chains {
             let mut words = head.split(' ');
             let (name, policy) = (words.next().unwrap_or_default(), words.next());
             let chain = Chain {
-                // Chains of a hook alone have a policy.
+                // Only chains of a hook have a policy.
                 hook: (policy != Some("-")).then(|| name.to_ascii_lowercase()),
                 drops_rest: policy == Some("DROP"),
                 rules: Vec::new(),

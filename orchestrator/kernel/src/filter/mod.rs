@@ -1,10 +1,10 @@
-//! Packet filters of the root namespace, read to name what drops the datagrams of a lab's hosts.
+//! Packet filters of the root namespace, read to name the chain that drops the datagrams of a lab's hosts.
 //!
-//! Nothing is concluded from them before datagrams are lost: a filter accepts by sets, marks and programs that
-//! only the kernel evaluates.
+//! Nothing is concluded from the filters before datagrams are lost: filters accept by sets, marks and programs, which
+//! only the kernel can evaluate.
 //!
-//! - `chains`: chains of both kinds of tables, and those that drop what no rule accepts; pure
-//! - `nft`: chains of nf_tables, by `nft`; those of `iptables-nft` and firewalld are among them
+//! - `chains`: chains of both kinds of tables, and the chains that drop packets; pure
+//! - `nft`: chains of nf_tables, by `nft`, including chains of `iptables-nft` and firewalld
 //! - `legacy`: chains of the older tables, by `iptables-legacy-save`
 
 mod chains;
@@ -29,7 +29,7 @@ pub(crate) fn droppers(direction: Direction) -> (Vec<Dropper>, Vec<String>) {
     (found, unknown)
 }
 
-/// Returns what a program prints, or why it prints nothing.
+/// Returns the output of a program, or the reason why there is none.
 fn output(program: &str, arguments: &[&str]) -> Result<Vec<u8>, String> {
     let output = Command::new(program)
         .args(arguments)

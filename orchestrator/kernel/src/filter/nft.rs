@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::chains::{Chain, Chains, Rule, Verdict};
 use crate::doctor::modules_directory;
 
-/// Lists the chains of the calling thread's namespace; none without nf_tables.
+/// Lists the chains of the calling thread's namespace; empty without nf_tables.
 pub(super) fn chains() -> Result<Chains, String> {
     if is_unloaded_module() {
         return Ok(Chains::default());
@@ -17,8 +17,8 @@ pub(super) fn chains() -> Result<Chains, String> {
     parse(&super::output("nft", &["--json", "list", "ruleset"])?)
 }
 
-/// Returns true if nf_tables is a module that is not loaded: to list its rules, of which there are none, would
-/// load it. A kernel that has it built in names it nowhere.
+/// Returns true if nf_tables is a module that is not loaded: it has no rules then, and listing them would load it. A
+/// kernel with nf_tables built in names it nowhere.
 fn is_unloaded_module() -> bool {
     let modules = fs::read_to_string(modules_directory().join("modules.dep"));
     let is_module = modules.is_ok_and(|modules| modules.contains("/nf_tables.ko"));
@@ -39,7 +39,7 @@ pub(super) fn parse(listing: &[u8]) -> Result<Chains, String> {
                 drops_rest: listed.policy.as_deref() == Some("drop"),
                 rules: Vec::new(),
                 fix: match listed.table.as_str() {
-                    // It makes its rules again and again.
+                    // firewalld recreates its rules repeatedly.
                     "firewalld" => format!("firewall-cmd --add-port={ROCE_PORT}/udp"),
                     _ => format!("nft insert rule {at} udp dport {ROCE_PORT} accept"),
                 },

@@ -21,7 +21,7 @@ pub(crate) enum Entry {
     Nodes(Vec<NodeEntry>),
     /// Steps that are about to be applied.
     Do(Vec<Step>),
-    /// A new namespace that is about to get its name: another one with the name is somebody else's.
+    /// A new namespace that is about to get its name; another namespace with that name is somebody else's.
     MadeNetns {
         name: NetnsName,
         id: NetnsId,
@@ -42,7 +42,7 @@ pub(crate) enum Entry {
     Pins(PathBuf),
     /// The lab remains when its owner ends.
     Kept,
-    /// Objects that an undo has done with, so that a later one leaves alone what has their names by then.
+    /// Objects that an undo has finished with, so that a later undo leaves alone whatever has their names by then.
     Undone(Vec<Undone>),
 }
 

@@ -95,7 +95,7 @@ impl Contents {
     }
 }
 
-/// Returns a journal without a last line that lacks its end.
+/// Returns a journal without its last line if that line lacks its end.
 fn whole_lines(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|&b| b == b'\n');
     &text[..end.map_or(0, |at| at + 1)]

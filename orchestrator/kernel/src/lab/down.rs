@@ -106,8 +106,8 @@ pub fn status() -> io::Result<Vec<Status>> {
     Ok(found)
 }
 
-/// Removes a lab's objects, then its files. After an error the journal stays, for another attempt at what is
-/// left. The caller holds the machine's lock.
+/// Removes a lab's objects, then its files. After an error the journal stays, so that another attempt can remove the
+/// rest. The caller holds the machine's lock.
 pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoError>> {
     let errors = match contents.head() {
         Some(head) if head.format != FORMAT => {
@@ -135,7 +135,7 @@ pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoEr
     Ok(errors)
 }
 
-/// Asks the owner of a live lab to stop, waits as long as it works, and kills it if it does not end.
+/// Asks the owner of a live lab to stop, waits as long as the owner works, and kills the owner if it does not end.
 fn stop_owner(lab: &LabName) -> io::Result<()> {
     let owner = match journal::read(lab)? {
         Some((contents, LabState::Live)) => contents.head().map(|head| head.owner.process),
@@ -175,6 +175,6 @@ fn remove(path: &std::path::Path) -> io::Result<()> {
     }
 }
 
-/// Wait that needs no word.
+/// Longest wait without a message.
 const SILENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(50);

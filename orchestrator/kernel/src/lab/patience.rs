@@ -1,4 +1,4 @@
-//! Patience with a process that was asked to end: as long as it works.
+//! Wait for a process that was asked to end, for as long as the process works.
 
 use std::time::{Duration, Instant};
 
@@ -34,8 +34,8 @@ impl Patience {
     }
 }
 
-/// Returns the CPU time that a process and its children, also those that have ended, have used so far: a guest is a
-/// child of its lab's owner.
+/// Returns the CPU time used so far by a process and its children, ended children included: a guest is a child of its
+/// lab's owner.
 pub(super) fn worked(pid: i32) -> Duration {
     let stats = all_processes().into_iter().flatten().flatten();
     let stats = stats.filter_map(|process| process.stat().ok());
@@ -51,11 +51,11 @@ pub(super) fn worked(pid: i32) -> Duration {
 /// An owner that does nothing ends its processes and takes its lab down within a few seconds.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// CPU time within [`IDLE`] that is work: a report is drawn, or a guest ends its flows. A process that only waits,
-/// and looks around meanwhile, uses less.
+/// CPU time within [`IDLE`] that counts as work, such as a report being drawn, or a guest that ends its flows. A
+/// process that only waits and polls uses less.
 const WORK: Duration = Duration::from_millis(500);
 
-/// No report takes as long.
+/// Longer than any report takes.
 const LONGEST: Duration = Duration::from_secs(600);
 
 #[cfg(test)]

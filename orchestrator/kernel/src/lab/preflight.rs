@@ -13,8 +13,8 @@ use crate::{
     step::{DeviceChange, Namespace, Step},
 };
 
-/// Checks that the plan and options are the reservation's, that the names of the lab are free, and that no
-/// rule of the machine takes its packets.
+/// Checks that the plan and options match the reservation, that the lab's names are free, and that no rule of the
+/// machine takes the lab's packets.
 pub(super) fn check(
     reservation: &Reservation,
     plan: &Plan,

@@ -106,7 +106,7 @@ impl Reservation {
         }
         let slot = free_slot()?;
         let directory = journal::directory(lab);
-        // All that others may know of a lab is its name.
+        // Other users may see only a lab's name.
         DirBuilder::new().mode(OWNER_ENTERS).create(&directory)?;
         let mut journal = Journal::create(&directory)?;
         journal.write(&Entry::Lab(head(location, lab, scenario, slot)?))?;
@@ -151,7 +151,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Mode of a lab's directory: its journal, sockets and pinned programs are its owner's.
+/// Mode of a lab's directory: its journal, sockets and pinned programs are for its owner only.
 const OWNER_ENTERS: u32 = 0o700;
 
 /// Returns the number of labs that can still be reserved.

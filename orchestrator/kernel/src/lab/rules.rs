@@ -1,8 +1,8 @@
 //! Rules of the root namespace that come before a lab's and take its packets.
 //!
-//! A lab's rules are early, but a rule without a priority that is made while a lab is up comes before them,
-//! and so do a few programs' own. Most do no harm: they select by a mark, a user or an interface that no
-//! packet of a lab has, or look up a table without a route to its hosts.
+//! A lab's rules are early, but a rule without a priority that is made while a lab is up comes before them, and so do
+//! some rules of a few programs. Most of these rules do no harm: they select by a mark, a user or an interface that no
+//! packet of a lab has, or look up a table without a route to the lab's hosts.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/net/core/fib_rules.c>, `fib_rules_lookup`;
 //! <https://github.com/torvalds/linux/blob/v6.1/net/ipv4/fib_rules.c>, `fib4_rule_match`, `fib4_rule_suppress`
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// Rule of the machine that takes packets of a lab's hosts. It prints as `ip rule` prints it.
+/// Rule of the machine that takes packets of a lab's hosts. It prints in the format of `ip rule`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TakingRule {
     pub(crate) priority: u32,
@@ -33,7 +33,7 @@ pub struct TakingRule {
 }
 
 impl TakingRule {
-    /// Returns what its owner can do.
+    /// Returns the command by which the rule's owner can fix the conflict.
     pub(crate) fn remedy(&self) -> String {
         let (priority, last) = (
             self.priority,
@@ -49,7 +49,7 @@ impl fmt::Display for TakingRule {
     }
 }
 
-/// Returns an error if a rule takes the packets of the lab's hosts, which names it.
+/// Returns an error that names the rule if a rule takes the packets of the lab's hosts.
 pub(super) fn check(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     match taking(plan, options)? {
         Some(rule) => Err(LabErrorKind::Rule {
@@ -100,11 +100,11 @@ struct HostPackets<'a> {
 /// Lookup of a packet's route.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Lookup {
-    /// Of a packet that a host sends, by its NIC: no route by another interface counts.
+    /// Packet that a host sends, by its NIC: no route by another interface counts.
     Send,
-    /// Of a packet that a host receives.
+    /// Packet that a host receives.
     Receive,
-    /// Of the sender of a packet that a host receives (`rp_filter`).
+    /// Sender of a packet that a host receives (`rp_filter`).
     Source,
 }
 
@@ -133,7 +133,7 @@ impl<'a> HostPackets<'a> {
         }
     }
 
-    /// Returns true if the lab's rules do not see some packet because of `rule`.
+    /// Returns true if some packet does not reach the lab's rules because of `rule`.
     fn are_taken_by(&self, rule: &Rule) -> bool {
         let slot = self.plan.slot;
         let own = address::routing_table(slot, NodeId(0));
@@ -168,8 +168,8 @@ impl<'a> HostPackets<'a> {
         }
     }
 
-    /// Returns true if a lookup of `addr` in a table finds a route, or one that refuses: no interface. Routes
-    /// of at most `suppressed` bits do not count.
+    /// Returns true if a lookup of `addr` in a table finds a route, or a route that refuses, which has no interface.
+    /// Routes of at most `suppressed` bits do not count.
     fn has_route(
         &self,
         (table, suppressed): (u32, Option<u8>),
@@ -187,8 +187,8 @@ impl<'a> HostPackets<'a> {
         })
     }
 
-    /// Returns the share of a lookup's packets that a selector matches. They are UDP to RoCE's port, without a
-    /// mark, of the superuser; SoftRoCE looks routes up without naming ports.
+    /// Returns the share of a lookup's packets that a selector matches. The packets are UDP to RoCE's port, without a
+    /// mark, of the superuser; SoftRoCE's route lookups name no ports.
     fn share(&self, selector: &Match, lookup: Lookup) -> Share {
         let some_if = |is_some| if is_some { Share::Some } else { Share::None };
         let all_if = |is_all| if is_all { Share::All } else { Share::None };
@@ -196,7 +196,7 @@ impl<'a> HostPackets<'a> {
         match selector {
             Match::From(prefix) | Match::To(prefix) => self.share_in(*prefix),
             Match::Iif(dev) if is_received => some_if(self.nics.contains(&dev.as_str())),
-            // What a host sends comes from the loopback interface, for a rule.
+            // For a rule, a packet that a host sends comes from the loopback interface.
             Match::Iif(dev) => all_if(dev == "lo"),
             Match::Oif(dev) => some_if(lookup == Lookup::Send && self.nics.contains(&dev.as_str())),
             Match::Mark { value, mask } => all_if(value & mask == 0),
@@ -227,8 +227,8 @@ impl<'a> HostPackets<'a> {
     }
 }
 
-/// Returns true if the kernel looks up the senders of packets on all interfaces; a lab asks it not to on its
-/// own, and the stricter of both counts.
+/// Returns true if the kernel looks up the senders of packets on all interfaces; a lab turns this off on its own
+/// interfaces, and the stricter of the two settings counts.
 fn filters_by_source() -> bool {
     let all = std::fs::read_to_string("/proc/sys/net/ipv4/conf/all/rp_filter");
     all.is_ok_and(|all| all.trim() == "1")
@@ -239,8 +239,9 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// Routes of a machine: table 7 has a default route, 8 one to 10.0.0.0/8, 9 the same but throws, 10 one to
-    /// the machine's own network, and 11 is 7 but refuses what it does not know.
+    /// Routes of a machine. Table 7 has a default route; 8 has a route to 10.0.0.0/8; 9 has a default route and a
+    /// throw route for 10.0.0.0/8; 10 has a route to the machine's own network; 11 has a default route that refuses
+    /// and a route to 10.0.0.0/8.
     fn routes() -> Vec<Route> {
         let route = |table, addr: &str, len, (throws, is_unicast): (bool, bool)| Route {
             table,
@@ -303,7 +304,7 @@ mod tests {
             (lookup(9), false),
             (lookup(10), false),
             (lookup(12), false),
-            // wg-quick's `lookup main suppress_prefixlength 0`: of the default route, and of another.
+            // wg-quick's `lookup main suppress_prefixlength 0`, with the default route and with another route.
             (suppressed(7), false),
             (suppressed(8), true),
             (Action::Goto(34), true),
@@ -316,8 +317,8 @@ mod tests {
         }
     }
 
-    /// A socket or device names the NIC, and a route by another interface does not count then; a route that
-    /// refuses has none.
+    /// If a socket or device names the NIC, a route by another interface does not count; a route that refuses has no
+    /// interface.
     #[test]
     fn what_a_host_sends_is_taken_only_by_what_refuses_it() {
         for (action, expected) in [

@@ -44,7 +44,7 @@ fn nic(layout: &Layout<'_>, host: &Node, id: PortId, steps: &mut Vec<Step>) {
         optional,
     };
     steps.extend(NIC_SETTINGS.iter().map(setting));
-    // Rules precede the addresses, so that their packets never match other rules.
+    // Rules come before the addresses, so that packets of these addresses never match other rules.
     let from = host
         .addrs()
         .map(|addr| (HostRule::From, Selector::From(addr)));

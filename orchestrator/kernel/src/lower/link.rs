@@ -146,11 +146,11 @@ pub(crate) fn egress(
     [Some(first), marking].into_iter().flatten()
 }
 
-/// Returns the queue of a legacy switch's shaper, which marks. As its limit, its thresholds are less by what waits
-/// at the fiber.
+/// Returns the queue of a legacy switch's shaper, which marks packets. The bytes that wait at the fiber are subtracted
+/// from its thresholds, as from its limit.
 ///
-/// With a probability of p, `red` marks once in 1 to 1/p packets, all equally likely: 2p/(1 + p) of them, where the
-/// plan asks for p. Half of it makes p/(1 + p/2).
+/// With a probability of p, `red` marks after 1 to 1/p packets, all equally likely: a share of 2p/(1 + p), where the
+/// plan asks for p. Half of p gives p/(1 + p/2).
 /// <https://github.com/torvalds/linux/blob/v6.1/include/net/red.h>, `red_mark_probability`.
 fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnPlan) -> Red {
     let half = Ratio::new(1, 2);
@@ -185,14 +185,14 @@ fn at(netns: &Namespace, dev: &str, parent: Parent, handle: Handle, qdisc: Qdisc
     }
 }
 
-/// Returns rate and queue of a switch's egress, which holds `buffer` bytes beside the packet that it sends.
+/// Returns the rate and queue of a switch's egress, which holds `buffer` bytes besides the packet that it sends.
 ///
 /// A bucket of one frame would suffice if timers were never late: tokens that arrive while a full
 /// bucket waits for its timer are lost, and rate with them. The bucket therefore holds the frames of
-/// the greatest timer delay, too. They may leave the queue early; they wait in the delay line's
-/// `netem`, which sends at exactly the same rate. Both places together hold the buffer, so the queue is
-/// shorter by what waits in the other. Whole frames leave early, so that the rest leaves when it would
-/// leave a link without a bucket. A buffer of fewer frames cannot be emulated, and the certificate says so.
+/// the greatest timer delay, too. These frames may leave the queue early; they wait in the delay line's `netem`, which
+/// sends at exactly the same rate. Queue and `netem` together hold the buffer, so the queue is shorter by the frames
+/// in `netem`. Only whole frames leave early, so that the rest leaves when it would leave a link without a bucket. A
+/// buffer of fewer frames cannot be emulated, and the certificate reports it.
 fn shaper(layout: &Layout<'_>, wire: &WirePlan, buffer: Bytes) -> Tbf {
     let late = match layout.options.clock {
         Clock::Virtual => LATEST_VIRTUAL_TIMER,

@@ -57,7 +57,7 @@ pub(crate) struct Route {
     pub table: u32,
     pub to: Prefix,
     pub local: bool,
-    /// True if a packet that finds this route goes on at the next rule.
+    /// True if a packet that finds this route continues at the next rule.
     pub throws: bool,
     pub src: Option<Ipv4Addr>,
     /// Interface index and gateway of each next hop, in the kernel's order.

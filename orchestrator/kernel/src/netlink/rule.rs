@@ -32,7 +32,7 @@ pub(crate) enum Match {
         value: u32,
         mask: u32,
     },
-    /// First and last user.
+    /// First and last user ID.
     Users(u32, u32),
     Protocol(u8),
     /// First and last port.
@@ -52,11 +52,11 @@ pub(crate) enum Match {
 pub(crate) enum Action {
     /// Looks a table up; a route of at most `suppressed` bits does not count.
     Lookup { table: u32, suppressed: Option<u8> },
-    /// Goes on at a rule of a later priority.
+    /// Continues at a rule of a later priority.
     Goto(u32),
-    /// Goes on at the next rule.
+    /// Continues at the next rule.
     Nothing,
-    /// Drops the packet, as this word says.
+    /// Drops the packet, in the manner that the word names.
     Drop(&'static str),
 }
 
@@ -101,7 +101,7 @@ impl Rule {
         }
     }
 
-    /// Returns the rule's selector if it is one of a lab's rules, and the only one.
+    /// Returns the rule's selector if it is of a kind that labs use, and the only one.
     pub fn selector(&self) -> Option<Selector> {
         match self.matches.as_slice() {
             _ if self.is_inverted => None,
@@ -121,7 +121,7 @@ impl Rule {
     }
 }
 
-/// Returns the selector of an attribute that is one.
+/// Parses an attribute into a selector; `None` if it is no selector.
 fn selector(attribute: &RuleAttribute, src_len: u8, dst_len: u8) -> Option<Match> {
     let prefix = |addr: &IpAddr, len| match addr {
         IpAddr::V4(addr) => Some(Prefix { addr: *addr, len }),

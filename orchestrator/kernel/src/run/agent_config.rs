@@ -117,8 +117,8 @@ fn shared_buffer(plan: &Plan, switch: &Switch) -> Option<SharedBuffer> {
     pfc::shared_buffer(node, plan.wires(), &plan.transport)
 }
 
-/// Returns the lowest rate that a switch's ports towards other datacenters have, before or after a fault; none if it
-/// has no such ports.
+/// Returns the lowest rate of a switch's ports towards other datacenters, before or after a fault; `None` if the
+/// switch has no such ports.
 fn lowest_rate(plan: &Plan, switch: &Switch) -> Option<BitsPerSec> {
     let ports = plan.nodes[switch.node.index()].ports.iter();
     let links = ports
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(config.validate(), Ok(()));
     }
 
-    /// Faults of the switch's own links to other datacenters count: 0 and 1 of four, and 4 is its host's.
+    /// Only faults of the switch's own links to other datacenters count: links 0 and 1 of four; link 4 is its host's.
     #[test]
     fn the_lowest_rate_is_that_of_a_fault_on_a_link_to_another_datacenter() {
         let mut plan = testing::routed(0);

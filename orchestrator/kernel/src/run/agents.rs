@@ -254,7 +254,7 @@ impl Drop for Process {
 }
 
 /// Returns the directory of a datacenter's maps among all `pins` of a lab. As with its socket, no datacenter's name
-/// leads to what the lab keeps beside it, such as the maps of its hosts.
+/// leads to other files that the lab keeps there, such as the maps of its hosts.
 fn pins_of(pins: &Path, dc: &str) -> PathBuf {
     pins.join(format!("switch-{dc}"))
 }
@@ -264,7 +264,7 @@ fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> 
     loop {
         let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
         match poll(&mut ready, PollTimeout::from(CONNECT_CHECK_MS)) {
-            // A signal that this process handles, such as of Ctrl-C, is no error of the agent's.
+            // A signal that this process handles, such as Ctrl-C's, is no error of the agent.
             Ok(0) | Err(Errno::EINTR) => {}
             Ok(_) => return listener.accept().map(|(stream, _)| stream),
             Err(errno) => return Err(errno.into()),
@@ -330,7 +330,7 @@ mod tests {
 
     extern "C" fn ignore(_: libc::c_int) {}
 
-    /// A handler without `SA_RESTART`, or any at all for `poll`, ends a wait with `EINTR`: signal(7).
+    /// A signal handler without `SA_RESTART`, or for `poll` any handler, ends a wait with `EINTR`: signal(7).
     #[test]
     #[expect(unsafe_code, reason = "std sets no handlers")]
     fn a_signal_does_not_end_the_wait_for_an_agent() {

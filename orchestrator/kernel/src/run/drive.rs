@@ -77,7 +77,7 @@ impl<'a> RunningRepetition<'a> {
         self.agents.iter_mut().find(|agent| agent.dc() == dc)
     }
 
-    /// Returns the error of the first agent that has not ended, after it had `patience`.
+    /// Returns the error of the first agent that has not ended after `patience`.
     fn silent(&self, patience: Duration) -> Result<(), AgentError> {
         let mut agents = self.agents.iter();
         let silent = agents.find(|agent| !self.repetition.is_closed(agent.dc()));
@@ -331,7 +331,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Stops the agents and handles their last messages, until all have ended, or none has said anything for
+    /// Stops the agents and handles their last messages until all have ended, or none has sent anything for
     /// `patience`, which a cancellation shortens.
     pub(super) async fn drain(
         &mut self,
@@ -434,8 +434,8 @@ impl Runner<'_> {
         Ok(tuned)
     }
 
-    /// Starts a killed agent again, unless the run was cancelled: what ends the run may have ended the agent, too.
-    /// Packets of its switch are forwarded meanwhile, by the tables that the agent left.
+    /// Restarts a killed agent, unless the run was cancelled: the cancellation may have ended the agent, too.
+    /// Meanwhile the tables that the agent left forward its switch's packets.
     fn restart(
         &mut self,
         dc: DcId,
@@ -531,7 +531,8 @@ async fn until(time: Option<MonotonicTime>) {
 
 /// Restarts of one agent in a run, after which the run fails: the cause will not go away.
 const MAX_RESTARTS: u32 = 10;
-/// Longest silence of agents that were asked to end: twice as long as one waits for its last messages to be read.
+/// Longest silence of agents that were asked to end: twice the time that an agent waits for its last messages to be
+/// read.
 const AGENT_PATIENCE: Duration = Duration::from_secs(20);
 /// Longest silence of such agents in a run that was cancelled.
 const CANCELLED_PATIENCE: Duration = Duration::from_secs(2);

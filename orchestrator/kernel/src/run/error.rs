@@ -113,7 +113,7 @@ pub enum AgentError {
     Silent {
         /// The datacenter.
         dc: String,
-        /// Time that the agent had.
+        /// Time that the agent was given.
         seconds: u64,
     },
     /// The switch's tables in the kernel are not those of the plan.

@@ -119,7 +119,7 @@ impl<'a> PinnedPaths<'a> {
     }
 }
 
-/// Returns the IPv4 address that a QP sends from. A GID that stands for none is no packet's of a lab.
+/// Returns the IPv4 address that a QP sends from. A GID that stands for no IPv4 address occurs in no packet of a lab.
 fn address(qp: QpAddress) -> Ipv4Addr {
     qp.gid.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED)
 }

@@ -127,7 +127,7 @@ impl<'a> Repetition<'a> {
         self.closed_agents.len() >= self.agents
     }
 
-    /// Notes that an agent has ended and is not started again.
+    /// Records that an agent has ended and is not started again.
     pub(super) fn close(&mut self, dc: DcId) {
         self.closed_agents.insert(dc);
     }

@@ -407,8 +407,8 @@ mod tests {
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
     }
 
-    /// At a rate of 1/2,000, the 10 Mbit/s of a fault are 20 Gbit/s of the paper, in both directions and after a
-    /// cut and its repair, which change no rate. The plan's 100 Mbit/s are what it says of the paper, too.
+    /// At a rate of 1/2,000, the 10 Mbit/s of a fault are 20 Gbit/s of the paper, in both directions and after a cut
+    /// and its repair, which change no rate. The paper rate of the plan's 100 Mbit/s is the plan's own.
     #[test]
     fn a_links_rate_is_the_one_in_force() {
         let mut plan = plan();

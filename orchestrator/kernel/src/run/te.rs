@@ -81,8 +81,8 @@ impl<'a> TeController<'a> {
         self.start = start;
     }
 
-    /// Changes the capacity of the link of `fault` for all windows that end from here on; a cut link keeps
-    /// its own, see [`Controller`].
+    /// Changes the capacity of the link of `fault` for all windows that end from here on; a cut link keeps its
+    /// capacity, see [`Controller`].
     pub(super) fn apply_fault(&mut self, fault: &FaultPlan) {
         let FaultChange::Wire(wire) = fault.change else {
             return;
@@ -269,8 +269,8 @@ mod tests {
         assert_eq!(report(&mut te, &ALL, 2, 0), [], "nothing was measured");
     }
 
-    /// Two next hops of the same rate share alike, a cut one, too: only its own switch knows of the cut. At
-    /// a quarter of its rate a link gets 1 : 4, which is 20 of 100 buckets.
+    /// Two next hops of the same rate get equal shares, even if one is cut: only its own switch detects the cut. At a
+    /// quarter of its rate a link gets 1 : 4, which is 20 of 100 buckets.
     #[test]
     fn a_cut_link_keeps_its_share_and_a_slower_link_gets_less() {
         let (plan, run) = (testing::routed(0), run());

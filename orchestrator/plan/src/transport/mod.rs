@@ -51,7 +51,7 @@ impl TransportPlan {
         self.is_lossless() && self.cc.in_lab().is_some()
     }
 
-    /// Returns true if switches are to drop nothing: under PFC, except in the artifact, whose thresholds wrap.
+    /// Returns true if switches must drop nothing: under PFC, except in the artifact, whose thresholds wrap.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.pfc && self.semantics == Semantics::Paper

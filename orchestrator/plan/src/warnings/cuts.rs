@@ -1,8 +1,8 @@
-//! Cuts that no first switch sees.
+//! Cuts that the first switch of a path does not see.
 //!
-//! A DCI switch knows the carriers of its own ports and nothing else, under every policy: nothing in the lab
-//! converges anew. A candidate whose own link is up is therefore chosen though a way behind it ends at a cut, and
-//! packets that take this way are lost until a link is repaired.
+//! A DCI switch sees only the carriers of its own ports, under every policy; nothing in the lab reconverges. It
+//! therefore chooses a candidate whose own link is up even if a path behind it ends at a cut, and packets on that path
+//! are lost until a link is repaired.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use lab_units::{DcId, LinkId, Nanos};
 use super::{Inspection, warning};
 use crate::model::{Candidate, FaultChange, Warning};
 
-/// A candidate from one datacenter to another: the ends, and the next one.
+/// Candidate from one datacenter to another: both ends, and the next datacenter.
 type Unseen = (DcId, DcId, DcId);
 
 /// Returns a warning for each span of time in which the first switch of some pair with flows has live candidates
@@ -19,7 +19,7 @@ type Unseen = (DcId, DcId, DcId);
 pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     let pairs = pairs(inspection);
     let mut down: BTreeSet<LinkId> = BTreeSet::new();
-    // Since when a candidate has led to a cut, and to which links.
+    // For each candidate, the time since which it has led to a cut, and the cut links.
     let mut open: BTreeMap<Unseen, (Nanos, BTreeSet<LinkId>)> = BTreeMap::new();
     let mut spans: BTreeMap<Span, Vec<Unseen>> = BTreeMap::new();
     for faults in inspection
@@ -78,8 +78,8 @@ fn candidates<'a>(inspection: &Inspection<'a>, from: DcId, to: DcId) -> &'a [Can
     row.map_or(&[], |row| &row.candidates)
 }
 
-/// Returns the cut links at which packets to `to` that take `candidate` are lost; none for a candidate whose own
-/// link is cut, which its switch sees.
+/// Returns the cut links at which packets to `to` are lost if they take `candidate`; empty for a candidate whose own
+/// link is cut, since its switch sees that cut.
 fn dead_ends(
     inspection: &Inspection<'_>,
     candidate: &Candidate,

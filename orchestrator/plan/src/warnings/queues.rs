@@ -70,7 +70,7 @@ pub(super) fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Queues that mark earlier than asked, as a switch program counts waits only up to a bound.
+/// Queues that mark earlier than asked, because a switch program counts waits only up to a bound.
 pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
     let max = Nanos::new(MAX_THRESHOLD << WAIT_UNIT_BITS);
     let is_capped = |link: &&Link| {

@@ -93,7 +93,7 @@ pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Switches whose telemetry HPCC's packets have no room for.
+/// Switches whose telemetry does not fit in HPCC's packets.
 pub(super) fn blind_hpcc(inspection: &Inspection<'_>) -> Option<Warning> {
     let CcPlan::Hpcc(hpcc) = &inspection.transport.cc else {
         return None;
@@ -109,7 +109,7 @@ pub(super) fn blind_hpcc(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// NICs faster than the law of DCQCN counts.
+/// NICs faster than the highest rate that DCQCN's law counts.
 pub(super) fn capped_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection.transport.cc.in_lab()?;
     let network = inspection.network;

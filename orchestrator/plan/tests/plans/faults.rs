@@ -158,15 +158,15 @@ faults: [{faults}]
         .collect()
 }
 
-/// Serialisation and the hosts' links of a flow of 1,000 B over two links between datacenters, in nanoseconds: on
-/// four links 1,058 B at 100 Gbit/s take 84.64 ns each and an ACK 4.96 ns, and two of them take 1 µs each
-/// way. 4 · 89.6 ns + 4 µs, cut.
+/// Serialisation and host links of a flow of 1,000 B over two links between datacenters, in nanoseconds: on four links
+/// 1,058 B at 100 Gbit/s take 84.64 ns each and an ACK 4.96 ns, and two of the links take 1 µs each way. 4 · 89.6 ns +
+/// 4 µs, rounded down.
 const REST: u64 = 4_358;
 
 const MS: u64 = 1_000_000;
 
-/// A flow has the delays of its start. One that a shortening at 500 ms finds under way took at least until then,
-/// 50 ms, and could not take less than 4 ms of the new delays.
+/// A flow has the delays at its start. A flow that is under way when a delay shortens at 500 ms took at least until
+/// then, 50 ms, and no less than 4 ms of the new delays.
 #[test]
 fn ideal_fcts_follow_the_delays_in_force() {
     let links = "{ between: [dc1, dc2], rate: 100 Gbit, delay: 99 ms }, \
@@ -187,8 +187,8 @@ fn ideal_fcts_follow_the_delays_in_force() {
     assert_eq!(found, expected);
 }
 
-/// One link shortens while the other lengthens at 1 ms: a packet that is between them then takes 1 ms on each, so
-/// the ideal FCT has both at their best, 2 · 2 ms, though before and after a round trip takes 202 ms.
+/// One link shortens while the other lengthens at 1 ms: a packet between them then takes 1 ms on each, so the ideal
+/// FCT has both at their best, 2 · 2 ms, though a round trip takes 202 ms before and after.
 #[test]
 fn ideal_fcts_are_under_those_of_flows_that_meet_each_link_at_its_best() {
     let links = "{ between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms }, \
@@ -197,7 +197,7 @@ fn ideal_fcts_are_under_those_of_flows_that_meet_each_link_at_its_best() {
     assert_eq!(ideals(links, &["0 ms"], swap), [4 * MS + REST]);
 }
 
-/// Cuts are no other network: a flow's slowdown shows what they cost.
+/// Cuts start no new network: a flow's slowdown shows their cost.
 #[test]
 fn ideal_fcts_do_not_follow_cuts() {
     let links = "{ between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms }, \

@@ -296,7 +296,7 @@ fn pfc_without_room_for_headroom_is_warned_of() {
     }
 }
 
-/// Each port that drops is named, with its headroom: `dc2` has both links of 12.5 GB, `dc1` and `dc3` one.
+/// Each port that drops is named, with its headroom: `dc2` has both links of 12.5 GB, `dc1` and `dc3` one each.
 #[test]
 fn the_ports_without_room_are_named_with_their_headrooms() {
     let long = text("pfc: true").replace("delay: 5 ms", "delay: 500 ms");

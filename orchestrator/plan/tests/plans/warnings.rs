@@ -67,7 +67,8 @@ fn a_cut_beyond_the_first_switch() {
     insta::assert_snapshot!(found[0].1, @"from 20 ms to 40 ms no first switch sees the cut of `dc2-dc4`: under every policy flows, new ones too, are sent on from `dc1` to `dc4` via `dc2`, and what meets the cut is lost until then (hint: a switch knows its own links alone; cut the first link, too, to have flows fail over)");
 }
 
-/// While both halves are cut, each end sees its own; dc1 is repaired 10 ms before dc4, or never goes down.
+/// While both halves are cut, each end sees its own cut; dc1's link is repaired 10 ms before dc4's, or never goes
+/// down.
 #[test]
 fn cuts_that_the_ends_see_and_repairs_that_they_do_not() {
     let both =

@@ -6,7 +6,7 @@ use lab_plan::{Semantics, model::Plan};
 use lab_records::FlowRow;
 use lab_units::{DcId, FlowId};
 
-/// Flows of one policy that no decision of their source's switch was seen for.
+/// Flows of one policy for which no decision of their source's switch was seen.
 #[derive(Default)]
 pub(super) struct Undecided {
     /// Finished flows, by repetition and id.
@@ -14,14 +14,14 @@ pub(super) struct Undecided {
 }
 
 impl Undecided {
-    /// Adds a flow that finished and that its source's switch decides for.
+    /// Adds a finished flow that its source's switch decides for.
     pub fn add(&mut self, plan: &Plan, row: &FlowRow) {
         if row.status.is_finished() && is_decided_at_source(plan, row.flow_id) {
             self.flows.insert((row.repetition, row.flow_id.0));
         }
     }
 
-    /// Takes a decision of the switch at `dc` for a flow's data.
+    /// Handles a decision of the switch at `dc` for a flow's data.
     pub fn decide(&mut self, plan: &Plan, dc: DcId, repetition: u32, flow: u32) {
         let flow_of_plan = &plan.flows[FlowId(flow).index()];
         if plan.nodes[flow_of_plan.src.index()].dc == dc {
@@ -35,8 +35,8 @@ impl Undecided {
     }
 }
 
-/// True if the source's switch has an agent and several next hops towards the destination. The artifact's flow
-/// table takes several flows for one, which then have one decision.
+/// True if the source's switch has an agent and several next hops towards the destination. The artifact's flow table
+/// takes several flows for one, which then share one decision.
 fn is_decided_at_source(plan: &Plan, id: FlowId) -> bool {
     let Some(flow) = plan.flows.get(id.index()) else {
         return false;

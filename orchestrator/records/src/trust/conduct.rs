@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::bounds::LINK_FACTOR;
 use crate::CertifiedRow;
 
-/// Figures of the lab and its machine, over all repetitions; the simulator has those of its switches, and losses in
-/// spite of PFC.
+/// Figures of the lab and its machine, over all repetitions; the simulator has only figures of its switches, and
+/// losses despite PFC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
     /// Certificate of the links; none if they were not measured.
@@ -21,8 +21,8 @@ pub struct Conduct {
     pub dropped_outside: u64,
     /// Counts by which a switch did otherwise than its policy, or recorded less than it did: sentences.
     pub switches: Vec<String>,
-    /// SoftRoCE's recovery from loss, or in the simulator that of hosts under PFC, and what explains it; none if it
-    /// was not counted.
+    /// Recovery from loss, of SoftRoCE or in the simulator of hosts under PFC, and the facts that explain it; `None`
+    /// if not counted.
     pub recovery: Option<Recovery>,
 }
 

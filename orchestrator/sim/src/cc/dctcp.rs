@@ -17,12 +17,12 @@
 //!
 //! There is no window form: the plan's window is proportional to `R` anyway.
 //!
-//! With the published parameters, a missing packet halves the rate, and a time-out sets it to the minimum
-//! (sections 3.4 and 3.5, and RFC 5681, section 3.1); in the artifact neither changes the rate. After a time-out
-//! the QP sends all again from the first unacknowledged byte on, so windows and cuts count from there. Half of
-//! the rate before becomes the threshold of slow start, which a second time-out in a row keeps: until the rate
-//! reaches it, each ACK adds one payload, or what it acknowledges if that is less, in a round trip, so that the
-//! rate doubles in a round trip. A mark or a missing packet ends slow start. A QP starts at line rate, without it.
+//! With the published parameters, a missing packet halves the rate, and a time-out sets it to the minimum (sections
+//! 3.4 and 3.5, and RFC 5681, section 3.1); in the artifact neither changes the rate. After a time-out the QP sends
+//! all again from the first unacknowledged byte on, so windows and cuts count from there. The threshold of slow start
+//! becomes half of the rate before the time-out, and a second time-out in a row keeps it. Until the rate reaches the
+//! threshold, each ACK adds one payload per round trip, or the acknowledged bytes if they are fewer, so that the rate
+//! doubles in a round trip. A mark or a missing packet ends slow start. A QP starts at line rate, without slow start.
 //!
 //! The packets of a window are counted as in the artifact: bytes under way divided by the payload, plus one.
 //!
@@ -71,8 +71,8 @@ pub struct Dctcp {
     has_timed_out: bool,
     /// Rate at which slow start ends; `None` outside of slow start.
     slow_start_until: Option<BitsPerSec>,
-    /// The window ends with an acknowledgement above this. Before the first window, and after a time-out, that
-    /// is all that was acknowledged.
+    /// Acknowledged bytes above which the window ends. Before the first window, and after a time-out, this is all that
+    /// was acknowledged.
     window_end: u64,
     /// Number of packets in the window; 0 before the first window and after a time-out.
     packets: u64,
@@ -289,8 +289,8 @@ mod tests {
         assert_eq!(control.rate, mbit(100));
     }
 
-    /// 8,000 bit in 80 µs are 100 Mbit/s: each ACK of slow start adds them, up to half of the rate before the
-    /// time-out, 350 of 700 Mbit/s. After that, each window adds them.
+    /// 8,000 bit in 80 µs are 100 Mbit/s. Each ACK of slow start adds this rate, up to half of the rate before the
+    /// time-out, 350 of 700 Mbit/s; after that, each window adds it.
     #[test]
     fn slow_start_follows_a_time_out_up_to_half_of_the_rate() {
         let parameters = published();
@@ -313,8 +313,8 @@ mod tests {
         assert_eq!(rates, [200, 300, 350, 450, 450]);
     }
 
-    /// A time-out forgets what was sent before it: the first mark of what is sent again cuts, and the window of
-    /// that has no packets of before.
+    /// A time-out discards the state of the packets sent before it: the first mark of a packet sent again cuts the
+    /// rate, and the window of these packets counts no earlier ones.
     #[test]
     fn a_time_out_moves_windows_and_cuts_back() {
         let parameters = published();

@@ -30,14 +30,14 @@
 //! artifact the window is the plan's in proportion to the rate, `T` is the same for all QPs, its
 //! bandwidth-delay product wraps, and the telemetry's fields wrap: see `int`.
 //!
-//! The paper's network has one `T`, and paths of which one is a hundred times as long as another have not. So `T`
-//! is that of the path which the ACK's telemetry is of: the delays of its links there and back and the time to
-//! send a packet and its ACK. No host knows its path before its first ACK; until then `T` is that of the longest
-//! candidate, so that a QP starts at line rate, as published, for the round trip until it knows.
+//! The paper's network has one `T`; paths of which one is a hundred times as long as another do not. So `T` is that of
+//! the path that the ACK's telemetry describes: the delays of its links there and back and the time to send a packet
+//! and its ACK. Before its first ACK a host cannot know its path; until then `T` is the longest candidate's, so that a
+//! QP starts at line rate, as published, for a round trip.
 //!
-//! Telemetry of another path, which its identifier tells, replaces what is known of the one before, and `U` starts
-//! again (section 4.1 of the paper: the sender throws away the records and builds new ones). The artifact's header
-//! has no such identifier: there only another number of hops is another path.
+//! Telemetry with the identifier of another path replaces the telemetry of the path before, and `U` starts again
+//! (section 4.1 of the paper: the sender throws away the records and builds new ones). The artifact's header has no
+//! such identifier: there only another number of hops means another path.
 //!
 //! A hop whose clock has not moved is ignored. The artifact divides by zero when two ACKs meet a hop
 //! exactly 2^24 ns apart, and the QP's `U` is not a number from then on.
@@ -95,7 +95,7 @@ pub struct Hpcc {
     utilisation: f64,
     /// Bandwidth-delay product in bytes: `B · T` of the NIC.
     full_window: u64,
-    /// T.
+    /// Base round-trip time, `T`.
     base_rtt: SimTime,
     /// Path of the last telemetry; `None` before the first.
     path: Option<u32>,
@@ -187,7 +187,7 @@ impl CongestionControl for Hpcc {
 }
 
 impl Hpcc {
-    /// Sets `T` to that of the path taken; true if that path is another than the last one, or the first.
+    /// Sets `T` to that of the path taken; true if that path is the first one or differs from the last one.
     fn is_path_new(&mut self, path: &PathFacts) -> bool {
         if path.base_rtt != self.base_rtt {
             self.base_rtt = path.base_rtt;
@@ -444,10 +444,9 @@ mod tests {
         assert_eq!((control.hops.len(), control.utilisation), (3, 1.0));
     }
 
-    /// The port of the new path has sent 10 GB before. Their difference to the old port's counter would be a
-    /// utilisation of 80,000. Right: the first ACK only stores the counter, and the second finds a fifth of what
-    /// the link carries in a tenth of T, as in
-    /// [`a_measurement_counts_for_its_share_of_the_round_trip`].
+    /// The port of the new path has sent 10 GB before. The difference from the old port's counter would be a
+    /// utilisation of 80,000. Correct: the first ACK only stores the counter, and the second finds a fifth of the
+    /// bytes that the link carries in a tenth of T, as in [`a_measurement_counts_for_its_share_of_the_round_trip`].
     #[test]
     fn counters_of_another_path_of_as_many_hops_are_not_subtracted() {
         let parameters = published();
@@ -472,8 +471,8 @@ mod tests {
         assert!((control.utilisation - (0.9 + 0.1 * 0.2)).abs() < 1e-12);
     }
 
-    /// At 100 Gbit/s 10 µs are 125,000 B: the longest candidate's window of 3.125 GB is that of the path taken from
-    /// the first ACK on, and a queue of 12,500 B a tenth of it.
+    /// At 100 Gbit/s 10 µs are 125,000 B. From the first ACK on, the longest candidate's window of 3.125 GB becomes
+    /// the window of the path taken, and a queue of 12,500 B is a tenth of it.
     #[test]
     fn the_base_rtt_is_that_of_the_path_taken() {
         let parameters = published();

@@ -39,8 +39,8 @@ use crate::time::SimTime;
 pub struct QpFacts {
     /// Rate of the host's NIC, which is a QP's first rate.
     pub line_rate: BitsPerSec,
-    /// Round-trip time of an empty network: the longest of the flow's paths, since no host knows which of
-    /// them its first packet takes, or the plan's longest (`semantics: artifact`).
+    /// Round-trip time of an empty network: on the longest of the flow's paths, since no host knows its path before
+    /// the first packet returns, or on the plan's longest path (`semantics: artifact`).
     pub base_rtt: SimTime,
     /// Bandwidth-delay product in bytes of `base_rtt` and `line_rate`, or the plan's largest
     /// (`semantics: artifact`).
@@ -65,7 +65,7 @@ pub struct IntHop {
 /// Path that a data packet and its answer took, as telemetry tells it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PathFacts {
-    /// Identifier of the data packet's path: paths that differ in a switch port have different ones. The
+    /// Identifier of the data packet's path: paths that differ in a switch port have different identifiers. The
     /// paper's header has the XOR of the switches' numbers, of 12 bits.
     pub id: u32,
     /// Round-trip time of an empty network: delays of all links, there and back, and the time to send the

@@ -148,8 +148,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         chosen
     }
 
-    /// Returns the port where `packet`, which has no next hop, counts as dropped: the dead one that its flow is
-    /// pinned to, else the first candidate's. A packet that is lost inside its own datacenter counts at
+    /// Returns the port where `packet`, which has no next hop, counts as dropped: the dead port that its flow is
+    /// pinned to, else the first candidate's port. A packet that is lost inside its own datacenter counts at
     /// `ingress`.
     #[cold]
     pub(super) fn dead_end(&mut self, ingress: u32, packet: &Packet) -> u32 {

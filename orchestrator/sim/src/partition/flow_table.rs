@@ -10,12 +10,12 @@ use rustc_hash::FxHashMap;
 
 use crate::time::SimTime;
 
-/// Pinned flows. At an eviction the least recently seen beyond the capacity leave; between evictions there is
-/// room for [`FLOW_TABLE_HEADROOM`] more, as in the lab.
+/// Pinned flows. An eviction removes the least recently seen flows beyond the capacity; between evictions there is
+/// room for [`FLOW_TABLE_HEADROOM`] more flows, as in the lab.
 pub(super) struct FlowTable {
     pub(super) entries: FxHashMap<u64, Entry>,
     capacity: usize,
-    /// Flows by a time at or before they were last seen; empty until the first eviction.
+    /// Flows by a time no later than their last packet; empty until the first eviction.
     by_age: BinaryHeap<Reverse<(SimTime, u64)>>,
     /// True from the first flow beyond the capacity until the next eviction.
     is_eviction_due: bool,
@@ -75,7 +75,7 @@ impl FlowTable {
         true
     }
 
-    /// True if the table has become larger than its capacity since this was last asked or flows were evicted.
+    /// Returns true if the table exceeds its capacity for the first time since the last eviction.
     pub fn wants_eviction(&mut self) -> bool {
         let is_full = self.entries.len() > self.capacity;
         is_full && !std::mem::replace(&mut self.is_eviction_due, true)
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// 20 flows come to a table for 16, and flows 0 and 1 send again: 2 to 5 leave.
+    /// A table for 16 flows gets 20 flows, and flows 0 and 1 send again: flows 2 to 5 leave.
     #[test]
     fn the_least_recently_seen_leave_at_the_eviction() {
         let at = SimTime::from_picos;

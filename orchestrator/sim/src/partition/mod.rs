@@ -114,7 +114,7 @@ pub struct Work {
     pub packet_hops: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Those of them for which a switch's shared buffer had no room, in spite of PFC.
+    /// Dropped packets for which a switch's shared buffer had no room despite PFC.
     pub buffer_drops: u64,
     /// Decisions that moved a pinned flow to another port.
     pub reroutes: u64,
@@ -137,11 +137,11 @@ pub struct Telemetry {
     path: PathFacts,
 }
 
-/// Factor of FNV-1a in 32 bits, by which the ports of a path become its identifier.
+/// Factor of FNV-1a in 32 bits, which turns the ports of a path into its identifier.
 const PATH_PRIME: u32 = 16_777_619;
 
 impl Telemetry {
-    /// Adds what the switch port `port` writes, if the packet has room for the telemetry of `room` switches.
+    /// Adds the telemetry of the switch port `port`, if the packet has room for the telemetry of `room` switches.
     fn push(&mut self, port: u32, hop: IntHop, room: usize) {
         self.path.id = (self.path.id ^ port).wrapping_mul(PATH_PRIME);
         if self.hops.len() < room {

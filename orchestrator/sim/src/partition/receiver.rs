@@ -93,7 +93,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
         if is_cnp_due {
             let bytes = u16::try_from(S::CNP_BYTES).unwrap_or(u16::MAX);
-            // The lab has one queue for all.
+            // The lab has one queue for all packets.
             let class = if S::IS_RXE { DATA_CLASS } else { STRICT };
             let cnp = Packet::new(Kind::Cnp, class, packet.flow, 0, bytes, 0);
             self.enqueue(port, cnp.to_host(sender));

@@ -229,8 +229,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         Some(qp.flow)
     }
 
-    /// Breaks a QP; its flow never finishes, and answers to packets that are still on their way come too
-    /// late.
+    /// Breaks a QP: its flow never finishes, and answers to packets that are still on their way come too late.
     pub(super) fn give_up(&mut self, slot: u32) {
         let Some(flow) = self.close_qp(slot) else {
             return;

@@ -164,7 +164,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Tells the peer of `port` to pause or to resume `class`.
+    /// Signals the peer of `port` to pause or to resume `class`.
     fn send_pfc(&mut self, port: u32, class: u8, kind: Kind) {
         if self.revokes_pfc(port, class) {
             return;
@@ -175,8 +175,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.kick(port);
     }
 
-    /// Removes the frame for `class` that waits for the packet that `port` is sending, if there is one: a pause
-    /// and its end cancel out, and the peer is as it is to be. Many such pairs would hold the last pause up.
+    /// Removes the frame for `class` that waits behind the packet that `port` is sending, if there is one: a pause and
+    /// its end cancel out and leave the peer in the right state. Many such pairs would delay the last pause.
     fn revokes_pfc(&mut self, port: u32, class: u8) -> bool {
         let egress = &self.ports[(port - self.first_port) as usize];
         let waiting = egress.queues[usize::from(CONTROL)].front(&mut self.queued);

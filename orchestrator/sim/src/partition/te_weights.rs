@@ -100,8 +100,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_te_tick();
     }
 
-    /// Returns the ports of the DCI switch and their rates, whether their links are up or down: no switch
-    /// knows if a link beyond its own is cut, and the TE controller knows no more.
+    /// Returns the ports of the DCI switch and their rates, whether their links are up or down: no switch detects a
+    /// cut beyond its own links, and neither does the TE controller.
     fn link_rates(&self) -> Vec<(u32, BitsPerSec)> {
         let node = self.world.switches[self.dc as usize].node;
         let ports = self.world.network.nodes[node as usize].ports.clone();

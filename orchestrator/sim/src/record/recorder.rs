@@ -31,7 +31,7 @@ pub struct Recorder<'w> {
     /// True for each flow whose row is written.
     has_ended: Vec<bool>,
     stories: Stories,
-    /// Counters of ports in the current window, whose rows need those of the ports' peers.
+    /// Counters of ports in the current window; a port's row needs the counters of its peer.
     links: Vec<PortSample>,
     totals: Vec<PortSample>,
     /// Rows of the current window.

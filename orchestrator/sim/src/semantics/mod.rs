@@ -71,7 +71,7 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     /// largest bandwidth-delay product.
     fn window(largest: u64, rate: BitsPerSec, line_rate: BitsPerSec) -> u64;
 
-    /// Returns the headroom in bytes, for the packet that brings about a pause and those that follow it.
+    /// Returns the headroom in bytes, for the packet that triggers a pause and the packets that follow it.
     fn headroom(rate: BitsPerSec, delay: SimTime, largest_packet: u32) -> u64;
 
     /// Returns the shared bytes of a switch: the buffer less headrooms and reserves; `None` if nothing is

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use lab_plan::{Flow, Plan, WirePlan, frame};
 use lab_units::{Bytes, DcId, LinkId, Nanos};
 
-/// Time by which the longest round trip between two datacenters exceeds that of the path of the least
-/// delay at the start, which [`Flow::base_rtt_ns`] is.
+/// Time by which the longest round trip between two datacenters exceeds the round trip on the path of least delay at
+/// the start, [`Flow::base_rtt_ns`].
 pub(crate) struct Detours<'p> {
     plan: &'p Plan,
     /// Longest time of a full packet and its ACK on each link.
@@ -20,7 +20,7 @@ impl<'p> Detours<'p> {
         Self::new(plan, |link| link_trip(plan, &plan.links[link.index()].emu))
     }
 
-    /// Computes the detours by links as long as any fault makes them.
+    /// Computes the detours with each link as long as any fault makes it.
     pub fn under_faults(plan: &'p Plan) -> Self {
         let trips = |link| plan.wires().of(link).map(move |wire| link_trip(plan, wire));
         Self::new(plan, |link| trips(link).max().unwrap_or(Nanos::ZERO))

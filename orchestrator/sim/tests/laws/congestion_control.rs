@@ -171,8 +171,9 @@ fn timelys_round_trip_is_the_paths() {
     assert!(changes("t_low: 8 ms, t_high: 9 ms") > 0);
 }
 
-/// A round trip of 5.000005 s is above a threshold of 4 s: each segment's rate is 1 − 0.8 · (1 − 4 / 5) = 0.84 of
-/// the one before, from the line rate on. In 32 bits of nanoseconds it would be 0.705 s, below the lower threshold.
+/// A round trip of 5.000005 s is above a threshold of 4 s. From the line rate on, each segment's rate is 1 − 0.8 · (1
+/// − 4 / 5) = 0.84 of the rate before. In 32 bits of nanoseconds the round trip would be 0.705 s, below the lower
+/// threshold.
 #[test]
 fn timelys_round_trip_may_take_seconds() {
     let transport = "transport: { cc: { timely: { t_low: 1 s, t_high: 4 s, min_rtt: 5 s } } }";
@@ -186,8 +187,8 @@ fn timelys_round_trip_may_take_seconds() {
     assert!(first.abs_diff(84_000_000_000) < 1_000_000, "{first} bit/s");
 }
 
-/// One flow of 100 MB from a host of 100 Gbit/s over a path of 50 Gbit/s and 1 ms, beside which there is a path of
-/// 250 ms if `has_other`. The policy takes the path of the least delay.
+/// One flow of 100 MB from a host of 100 Gbit/s over a path of 50 Gbit/s and 1 ms; if `has_other`, there is a second
+/// path of 250 ms. The policy takes the path of the least delay.
 fn beside_a_long_path(has_other: bool) -> Run {
     let (dc3, links) = match has_other {
         false => ("", ""),
@@ -214,9 +215,9 @@ transport: {{ cc: hpcc, window: none }}
     ))
 }
 
-/// The host sends at line rate for a round trip of 2.006 ms, 25.1 MB, and then has at most the path's window of
-/// 25.1 MB of payload under way, 25.8 MB with headers and telemetry. 12.5 MB of it are on the path, which leaves
-/// 13.3 MB for the queue; with a base RTT of 500 ms all 100 MB would leave at line rate, and half of them wait.
+/// The host sends at line rate for a round trip of 2.006 ms, 25.1 MB, and then has at most the path's window of 25.1
+/// MB of payload under way, 25.8 MB with headers and telemetry. 12.5 MB of these bytes are on the path, which leaves
+/// 13.3 MB for the queue. With a base RTT of 500 ms all 100 MB would leave at line rate, and half of them would wait.
 #[test]
 fn a_path_that_no_flow_takes_does_not_change_hpcc() {
     let [alone, beside] = [false, true].map(|has_other| {
@@ -228,10 +229,10 @@ fn a_path_that_no_flow_takes_does_not_change_hpcc() {
     assert!(alone.1 <= Some(13_300_000), "{alone:?}");
 }
 
-/// The flow from h1 takes the path over dc2, is cut off there at 90 ms and moves to the path over dc3, of as many
-/// switches and idle, whose ports sent 400 MB for h2 before, while dc2 was cut off. The difference of the counters
-/// of dc2's path and dc3's is no traffic: HPCC aims at 95 % of the link, and its rate stays near that after the
-/// round trip of 8 ms in which it hears of the new path.
+/// The flow from h1 takes the path over dc2, is cut off there at 90 ms and moves to the path over dc3. That path has
+/// as many switches and is idle, and its ports sent 400 MB for h2 before, while dc2 was cut off. The difference
+/// between the counters of dc2's path and dc3's path is no traffic: HPCC aims at 95 % of the link, and its rate stays
+/// near that after the round trip of 8 ms in which the first telemetry of the new path arrives.
 #[test]
 fn hpcc_keeps_its_rate_on_an_idle_path_whose_ports_sent_much_before() {
     let flap = |at: u32, is_down: bool| {
@@ -323,11 +324,11 @@ transport: {{ cc: {cc} }}
 
 /// A link of 1 ms is cut from 5 to 20 ms, and nothing comes back after 5 ms: DCTCP's time-out of 50 ms is at 55 ms.
 ///
-/// At least 340 of 400 MB are unacknowledged by then, as no ACK comes for what left after 3 ms, and at most 367.
-/// Slow start adds a packet's payload, 4,096 of 4,154 B, in a round trip of 2.1 ms at most for each packet, which leads
-/// from 100 Mbit/s to half of the line rate, 500 times as much, in ten of them after one without ACKs. At 50 Gbit/s
-/// 340 to 367 MB take 55.2 to 59.6 ms, and the last ACK comes back after 2 ms. Additive raises add a packet in a
-/// round trip, under 1 Gbit/s in all.
+/// At least 340 and at most 367 of 400 MB are unacknowledged by then, as no ACK comes for packets that left after 3
+/// ms. Slow start adds for each packet its payload, 4,096 of 4,154 B, per round trip of at most 2.1 ms. This leads
+/// from 100 Mbit/s to half of the line rate, 500 times as much, in ten round trips after one without ACKs. At 50
+/// Gbit/s 340 to 367 MB take 55.2 to 59.6 ms, and the last ACK comes back after 2 ms. Additive raises would add a
+/// packet per round trip, under 1 Gbit/s in all.
 #[test]
 fn dctcp_starts_slowly_after_a_time_out_and_is_at_half_of_the_rate_soon() {
     let run = simulate_text(

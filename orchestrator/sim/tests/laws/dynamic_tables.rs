@@ -65,7 +65,7 @@ fn a_switch_without_an_agent_has_no_te_weights() {
     assert_eq!(run.decisions().filter(|event| event.dc == 0).count(), 0);
 }
 
-/// A cut of the idle link from dc3 to dc4 changes no weights, which go on to avoid dc2's busy link: the flows
+/// A cut of the idle link from dc3 to dc4 changes no weights, and the weights still avoid dc2's busy link: the flows
 /// of 25 and 35 ms are sent into the cut, and finish when the link is up again.
 #[test]
 fn traffic_engineering_knows_of_no_remote_cut() {

@@ -64,15 +64,15 @@ fn a_flow_after_a_shortening_does_not_wait_for_packets_on_the_old_way() {
     let alone = 3 * (84_640 + ACK) + 2 * (MILLI + 2 * HOST_DELAY);
     assert_eq!(alone, 2_004_268_800);
     assert_eq!(run.end_of(1), Some(20 * MILLI + alone));
-    // The old way is as long as it was; the ACKs return on the new one.
+    // The old path is as long as it was; the ACKs return on the new one.
     let early = 1_002 * PACKET + 3 * ACK + 4 * HOST_DELAY + 101 * MILLI;
     assert_eq!(run.end_of(0), Some(early));
     assert_eq!(run.outcome.work.drops, 0);
 }
 
-/// 30,000 packets that leave in 9.97 ms from time 0 on and take 20 ms arrive together with as many that leave
-/// from 19 ms on and take 1 ms. Both share the receiver's rate, the early ones first: the last of the
-/// late ones is the 60,000th. The port to the host, as fast as the link, never has a queue.
+/// 30,000 packets that leave in 9.97 ms from time 0 on and take 20 ms arrive together with as many packets that leave
+/// from 19 ms on and take 1 ms. Both groups share the receiver's rate, the early packets first: the last of the late
+/// packets is the 60,000th. The port to the host, as fast as the link, never has a queue.
 #[test]
 fn packets_of_both_ways_arrive_no_faster_than_the_link() {
     const PACKETS: u64 = 30_000;
@@ -91,7 +91,8 @@ fn packets_of_both_ways_arrive_no_faster_than_the_link() {
     assert_eq!(run.outcome.work.go_backs, 0);
 }
 
-/// The same, and a cut at 9.999 ms loses the early packets on the wire: the late ones have it for themselves.
+/// The same run with a cut at 9.999 ms, which loses the early packets on the wire: the late packets have the wire for
+/// themselves.
 #[test]
 fn packets_that_a_cut_lost_hold_no_others_back() {
     let cut = ", { at: 9999 us, link: [dc1, dc2], down: true }, \
@@ -101,8 +102,8 @@ fn packets_that_a_cut_lost_hold_no_others_back() {
     assert_eq!(run.end_of(1), Some(19 * MILLI + alone));
 }
 
-/// At 1 Mbit/s a packet of 4,154 B takes 33.232 ms. The cut at 10 ms ends the transmission of the first, so
-/// that the second, which starts when the link is up again, does not wait for it.
+/// At 1 Mbit/s a packet of 4,154 B takes 33.232 ms. The cut at 10 ms ends the transmission of the first packet, so the
+/// second packet, which starts when the link is up again, does not wait for the first.
 #[test]
 fn a_half_sent_packet_does_not_occupy_the_link_after_a_cut() {
     let run = simulate_text(
@@ -259,8 +260,8 @@ fn a_repaired_link_serves_new_flows() {
     }
 }
 
-/// Only the far half of a path is cut: no policy knows, since a DCI switch sees the carriers of its own ports
-/// alone. dc1 decides for flows that start meanwhile as if all were well; the first 20 ms have two intervals of
+/// Only the far half of a path is cut. No policy detects the cut, since a DCI switch sees only the carriers of its own
+/// ports: dc1 decides for flows that start meanwhile as if all were well. The first 20 ms have two intervals of
 /// traffic engineering.
 #[test]
 fn no_policy_sees_a_cut_beyond_the_first_switch() {
@@ -422,9 +423,9 @@ fn a_changed_link_changes_path_costs_from_then_on() {
 }
 
 /// The link's delay rises from 5 to 25 ms after 2 ms, while a flow of 48,828 full packets and one of 512 B, 570 B on
-/// the wire, is sent. A window of a round trip at the start, 10 ms, would stop it until its first ACK comes, 2 + 5 +
-/// 25 ms after its start. A window for the delay after the fault never stops it: all packets leave one after the
-/// other, and the last one takes 25 ms, as does its ACK.
+/// the wire, is sent. A window of a round trip at the start, 10 ms, would stop the flow until its first ACK comes, 2 +
+/// 5 + 25 ms after its start. A window for the delay after the fault never stops the flow: all packets leave one after
+/// the other, and the last packet takes 25 ms, as does its ACK.
 #[test]
 fn a_window_holds_the_longest_round_trip_that_a_fault_makes() {
     let more = "faults: [{ at: 2 ms, link: [dc1, dc2], delay: 25 ms }]\n\

@@ -90,8 +90,8 @@ fn a_flow_without_a_live_path_is_given_up() {
     assert_eq!(run.go_backs(), (7, 7));
 }
 
-/// Cut of 50 ns that loses packets 0 to 50: packet k, from 0, leaves the switch from 1 µs + (k + 1) packets'
-/// time on, 50 at 17,948.32 ns, so that it is being sent, and 51 at 18,280.64 ns.
+/// Cut of 50 ns that loses packets 0 to 50. Packet k, from 0, leaves the switch from 1 µs + (k + 1) packets' time on:
+/// packet 50 at 17,948.32 ns, so that it is being sent, and packet 51 at 18,280.64 ns.
 const FIRST_51: &str = "{ at: 17950 ns, link: [dc1, dc2], down: true }, \
                         { at: 18000 ns, link: [dc1, dc2], up: true }";
 
@@ -116,10 +116,10 @@ fn a_gap_causes_one_nack_and_go_back_n() {
     assert_eq!(run.go_backs(), (1, 0));
 }
 
-/// Packets 0 to 14 of 2 GB are lost on a link of 50 ms. Packet 15 brings about the NACK, which takes a round trip
-/// from then on as an ACK would; meanwhile the sender goes on, and the receiver ignores 300,929 packets more. The
-/// sender ends the packet that it is sending and begins again: the FCT is the ideal one, 262.3 ms, and a round trip
-/// of 100 ms.
+/// Packets 0 to 14 of 2 GB are lost on a link of 50 ms. Packet 15 triggers the NACK, which takes a round trip from
+/// then on as an ACK would; meanwhile the sender goes on, and the receiver ignores 300,929 packets more. The sender
+/// ends the packet that it is sending and begins again: the FCT is the ideal FCT, 262.3 ms, plus a round trip of 100
+/// ms.
 #[test]
 fn a_gap_causes_one_nack_however_long_the_round_trip() {
     // Packet 14 leaves the switch from 5,984.8 ns on, 15 from 6,317.12 ns.
@@ -142,9 +142,8 @@ fn a_gap_causes_one_nack_however_long_the_round_trip() {
     assert_eq!(run.outcome.work.data_packets, sent_before + packets);
 }
 
-/// Packets 0 to 50 are lost, and packet 0 again when it is sent at the NACK's arrival: the responder has sent its
-/// NACK for this gap and ignores what follows, so that the sender goes back at its time-out, which counts from
-/// the NACK.
+/// Packets 0 to 50 are lost, and packet 0 again when it is sent at the NACK's arrival. The responder has sent its NACK
+/// for this gap and ignores later packets, so the sender goes back at its time-out, which counts from the NACK.
 #[test]
 fn a_retransmission_that_is_lost_again_waits_for_the_time_out() {
     // Packet 51 leaves its host at 52 packets' time.
@@ -195,8 +194,8 @@ transport: {{ {transport} }}
 
 /// Four repetitions of a flow of 10 MB over a link that loses 1 % and marks every other packet of a queue.
 ///
-/// A repetition loses each of at least 2,442 packets with its own chance: that two lose the same ones has a
-/// probability under 0.99^(2 · 2,442) = 10^-21, so each repetition has its own FCT and its own marks.
+/// Each repetition loses each of at least 2,442 packets with its own chance. Two repetitions lose the same packets
+/// with a probability under 0.99^(2 · 2,442) = 10^-21, so each has its own FCT and its own marks.
 #[test]
 fn each_repetition_draws_its_own_losses_and_marks() {
     let plan = plan(

@@ -14,15 +14,15 @@ struct Drawn {
     /// Hosts of each leaf.
     leaves: Vec<usize>,
     spines: usize,
-    /// Gbit/s and nanoseconds of the hosts' links.
+    /// Rates and delays of the hosts' links, Gbit/s and nanoseconds.
     host_link: (u32, u32),
-    /// Gbit/s and nanoseconds of the links between leaves and spines, used in turns.
+    /// Rates and delays of the links between leaves and spines, used in turns, Gbit/s and nanoseconds.
     links: Vec<(u32, u32)>,
     payload: u32,
     transport: String,
-    /// Bytes that a switch shares beside headrooms and reserves.
+    /// Bytes that a switch shares besides headrooms and reserves.
     shared: u32,
-    /// From, to and host picks, bytes, start in nanoseconds.
+    /// Flows: from, to and host picks, bytes, start in nanoseconds.
     flows: Vec<(usize, usize, usize, u32, u32)>,
 }
 

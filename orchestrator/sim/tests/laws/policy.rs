@@ -76,8 +76,8 @@ fn a_legacy_switch_forwards_without_decisions() {
     );
 }
 
-/// Entries of idle flows are collected, and at each sample a full table evicts the flows seen longest ago: it
-/// has no more than its capacity then, and all flows finish.
+/// Entries of idle flows are collected, and at each sample a full table evicts the flows seen longest ago: the table
+/// is then within its capacity, and all flows finish.
 #[test]
 fn a_flow_table_is_bounded() {
     let plan = plan(&busy_path(

@@ -256,11 +256,11 @@ transport: { cc: dcqcn }
     assert!(apart >= Some(50_000), "{apart:?}");
 }
 
-/// A flow each way of 60 packets of 332.32 us, from hosts of 1 Gbit/s. Packet 23 is the first to meet more than 20
-/// others, and its CNP comes to dc2's switch at 9 ms. There the other flow's packets, the first of which came after
-/// 33.23 + 1 us, leave until 19,973.4 us. The ACK of packet 11 leaves before the CNP, 62 and 74 B, and the CNP has
-/// another 1,001 us and 0.6 us to go. It meets enough to be marked, and is not capable of it: at most the ACKs of
-/// packets 11, 23 and 35 in each direction are.
+/// Two flows, one each way, of 60 packets of 332.32 us, from hosts of 1 Gbit/s. Packet 23 is the first to meet more
+/// than 20 others, and its CNP comes to dc2's switch at 9 ms. There the other flow's packets, the first of which came
+/// after 33.23 + 1 us, leave until 19,973.4 us. The ACK of packet 11, 62 B, leaves before the CNP, 74 B, and the CNP
+/// has another 1,001 us and 0.6 us to go. The CNP meets enough packets to be marked, but is not capable of a mark: at
+/// most the ACKs of packets 11, 23 and 35 in each direction are marked.
 #[test]
 fn cnps_wait_behind_data_and_are_not_marked() {
     let text = slow(

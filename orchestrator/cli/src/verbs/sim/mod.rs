@@ -165,7 +165,7 @@ struct Done {
     virtual_time: Nanos,
     wall: Duration,
     retransmissions: BTreeMap<String, Retransmissions>,
-    /// Losses in spite of PFC, and counts by which switches did otherwise than their policy.
+    /// Losses despite PFC, and counts of switch decisions that deviated from the policy.
     conduct: Conduct,
     /// Names of the jobs that were not started, if the simulation was interrupted.
     interrupted: Option<Vec<String>>,
@@ -291,7 +291,7 @@ impl Done {
         });
     }
 
-    /// Adds the losses of a job under PFC, where switches are to drop nothing, as reasons to doubt the run.
+    /// Adds the losses of a job under PFC, where switches must drop nothing, as reasons to doubt the run.
     fn add_losses(&mut self, name: &str, outcome: &SimOutcome) {
         let work = outcome.work;
         if work.buffer_drops > 0 {

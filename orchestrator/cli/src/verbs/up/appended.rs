@@ -105,8 +105,7 @@ fn append(
     written
 }
 
-/// Opens a table for appends. A link is not followed and a pipe is not waited for: the run directory is the
-/// guest's.
+/// Opens a table for appends, without following a link or waiting for a pipe: the run directory is the guest's.
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .append(true)

@@ -22,11 +22,11 @@ struct Filter {
     program: &'static str,
     /// Commands of a shell.
     make: &'static str,
-    /// Where datagrams are lost, and the chain that drops them.
+    /// Place where datagrams are lost, and the chain that drops them.
     expected: [&'static str; 2],
 }
 
-/// Each filter drops every datagram of the lab, by what netfilter(7) says of its hook: `output` and
+/// Each filter drops every datagram of the lab, at the place that netfilter(7) gives for its hook: `output` and
 /// `postrouting` refuse the sender with EPERM, `prerouting` and `input` drop after the NIC.
 const FILTERS: [Filter; 7] = [
     Filter {
@@ -226,10 +226,10 @@ fn a_rule_that_takes_datagrams_is_the_cause_of_their_loss() {
     isolated(|| {
         create_foreign_objects();
         for (rule, place) in [
-            // Its default route is not by the sender's NIC.
+            // The table's default route is not by the sender's NIC.
             ("pref 5 lookup 77", "came to its NIC and not to its sockets"),
-            // A destination without a route is on the link, to a socket that is bound to an interface, and
-            // nobody there has its address (`ip_route_output_key_hash_rcu`).
+            // For a socket that is bound to an interface, a destination without a route is on the link, and nobody
+            // there has its address (`ip_route_output_key_hash_rcu`).
             (
                 "pref 5 blackhole",
                 "did not come to the switch that it is on",

@@ -53,9 +53,9 @@ fn two_labs_run_side_by_side() {
     });
 }
 
-/// The kernel tries rules in the order of their priorities, and the first lookup that finds a route decides.
-/// The rules here are those of a VRF, of Tailscale with an exit node, and of wg-quick, and an early lookup of
-/// `main`: each table has a default route, and none leads to the lab.
+/// The kernel tries rules in the order of their priorities, and the first lookup that finds a route decides. The
+/// machine has the rules of a VRF, of Tailscale with an exit node and of wg-quick, and an early lookup of `main`: each
+/// table has a default route, and no table leads to the lab.
 #[test]
 fn a_lab_beside_vpns_gets_its_packets() {
     isolated(|| {
@@ -80,7 +80,7 @@ fn a_rule_that_takes_a_labs_packets_is_named() {
         sh("ip rule add pref 11 iif user0 lookup 77");
         let lab = up("t", HostPlacement::RootNamespace, testing::pair);
         lab.check_rules().unwrap();
-        // The kernel puts it before the second rule of all, at 9.
+        // The kernel puts this rule before the second of all rules, at 9.
         sh("ip rule add not fwmark 0xca6c lookup 77");
         let expected =
             "rule `9: not from all fwmark 0xca6c lookup 77` of this machine takes the packets";
@@ -92,7 +92,7 @@ fn a_rule_that_takes_a_labs_packets_is_named() {
         let error = |reservation, hosts| bring_up(reservation, &plan, &options("t", hosts));
         let refused = error(reservation, HostPlacement::RootNamespace).unwrap_err();
         assert!(refused.to_string().starts_with(expected), "{refused}");
-        // Hosts in namespaces of their own do not see it.
+        // Hosts in namespaces of their own do not see the rule.
         error(reserve("t").unwrap(), HostPlacement::OwnNamespace).unwrap();
     });
 }

@@ -47,7 +47,7 @@ fn others_know_a_labs_name_and_cannot_touch_what_it_keeps() {
         }
         fs::set_permissions(&run, fs::Permissions::from_mode(0o700)).unwrap();
         assert!(pins.exists() && !bpf.join("dc3").exists());
-        // The rights of a thread are its own.
+        // Each thread has its own rights.
         let states = std::thread::scope(|scope| scope.spawn(states_for_others).join().unwrap());
         assert_eq!(states, [("t".to_owned(), LabState::Private)]);
         assert_eq!(left(lab.down()), Vec::<String>::new());

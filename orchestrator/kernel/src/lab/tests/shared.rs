@@ -1,11 +1,11 @@
-//! Damage of the record of what labs share.
+//! Damage to the record of the state that labs share.
 
 use std::fs;
 
 use super::{left, up, without_a_trace};
 use crate::{journal, lower::HostPlacement, step::Step, testing};
 
-/// The record holds the sysctls of the machine from before the first lab; so do the labs' journals.
+/// The record holds the machine's sysctls from before the first lab, and so do the labs' journals.
 #[test]
 fn a_damaged_record_is_made_again_and_restores_the_machine() {
     for damage in ["", "{", "{\"sysctls\":{}}", "[]"] {
@@ -15,7 +15,7 @@ fn a_damaged_record_is_made_again_and_restores_the_machine() {
             first.apply(&[raise(RAISED)]).unwrap();
             let whole = fs::read(&path).unwrap();
             fs::write(&path, damage).unwrap();
-            // A lab that comes later does not take the raised value for the machine's.
+            // A later lab does not take the raised value for the machine's.
             let mut second = up("b", HostPlacement::OwnNamespace, testing::pair);
             second.apply(&[raise(RAISED)]).unwrap();
             fs::write(&path, damage).unwrap();
@@ -23,7 +23,7 @@ fn a_damaged_record_is_made_again_and_restores_the_machine() {
             assert_eq!(fs::read(&path).unwrap(), whole, "{damage}");
             fs::write(&path, damage).unwrap();
             assert_eq!(left(first.down()), Vec::<String>::new());
-            // What was damaged is kept.
+            // The damaged file is kept.
             let aside = fs::read_dir(journal::base())
                 .unwrap()
                 .map(|entry| entry.unwrap().path());
@@ -46,7 +46,7 @@ fn raise(at_least: u64) -> Step {
     }
 }
 
-/// A sysctl that the isolated machine has of its own.
+/// Sysctl that the isolated machine has of its own.
 const KEY: &str = "net.core.somaxconn";
 /// More than the kernel's 4,096.
 const RAISED: u64 = 100_000;

@@ -1,5 +1,5 @@
-//! Processes of somebody else, which look like a dead lab's: in namespaces with its namespaces' inodes, or with
-//! its processes' IDs.
+//! Foreign processes that look like a dead lab's: in namespaces with the inodes of its namespaces, or with the IDs of
+//! its processes.
 
 use std::{
     process::{Child, Command},
@@ -20,8 +20,8 @@ use crate::{
     testing::isolated,
 };
 
-/// The kernel gives the inode of a namespace that has ended to a later one. The lab's namespaces have ended, so
-/// nothing is the lab's: no process may end.
+/// The kernel gives the inode of an ended namespace to a later one. The lab's namespaces have ended, so nothing is the
+/// lab's: no process may end.
 #[test]
 fn processes_in_namespaces_with_reused_inodes_are_left_alone() {
     isolated(|| {
@@ -48,14 +48,14 @@ fn the_next_up_of_a_dead_lab_leaves_them_alone_too() {
     });
 }
 
-/// The first `down` meets one namespace that is not the lab's: it says so and removes the rest, whose inodes
-/// strangers then have. The second has nothing left to do.
+/// The first `down` finds one namespace that is not the lab's: it reports that and removes the other namespaces, whose
+/// inodes strangers then have. The second `down` has nothing left to do.
 #[test]
 fn a_retry_after_an_incomplete_down_ends_nothing_more() {
     isolated(|| {
         let lab = dead_lab();
         let replaced = lab.names[0].as_str();
-        // Its process keeps the inode, so the new namespace has another.
+        // The process keeps the inode in use, so the new namespace has another inode.
         let mut holder = Strangers(vec![inside(replaced)]);
         ip(&["netns", "del", replaced]);
         ip(&["netns", "add", replaced]);
@@ -82,7 +82,7 @@ fn a_retry_after_an_incomplete_down_ends_nothing_more() {
     });
 }
 
-/// After `ip netns del NAME; ip netns add NAME`, the name has the inode again, on an otherwise quiet machine.
+/// After `ip netns del NAME; ip netns add NAME`, the name leads to the same inode, on an otherwise quiet machine.
 #[test]
 fn a_namespace_with_the_name_and_the_inode_of_one_of_the_labs_is_left_alone() {
     isolated(|| {
@@ -104,7 +104,8 @@ fn a_namespace_with_the_name_and_the_inode_of_one_of_the_labs_is_left_alone() {
     });
 }
 
-/// A step that is about to be applied when its owner ends has made nothing, so what has the name is somebody's.
+/// A step that is about to be applied when its owner ends has made nothing, so any object with its name is a
+/// stranger's.
 #[test]
 fn a_namespace_that_was_never_made_is_not_the_labs() {
     isolated(|| {
@@ -180,12 +181,12 @@ fn remove(name: &NetnsName) {
     netns::remove(&netns::path(name)).unwrap();
 }
 
-/// Processes of somebody else; they end with this value.
+/// Foreign processes; they end with this value.
 struct Strangers(Vec<Child>);
 
 impl Strangers {
-    /// Makes a namespace with a process for each of the lab's, and has the journal name their inodes: which inodes
-    /// the kernel gives again depends on all other namespaces of the machine.
+    /// Makes a namespace with a process for each of the lab's namespaces, and rewrites the journal to name their
+    /// inodes: which inodes the kernel gives again depends on all other namespaces of the machine.
     fn reuse(lab: &DeadLab) -> Self {
         let mut strangers = Self(Vec::new());
         for id in &lab.ids {
@@ -237,7 +238,7 @@ fn inside(name: &str) -> Child {
     child
 }
 
-/// Has the journal name another inode for a namespace of the lab's.
+/// Rewrites the journal to name another inode for one of the lab's namespaces.
 fn name_in_journal(id: NetnsId, inode: u64) {
     let text = |id: NetnsId| format!("\"id\":{}", serde_json::to_string(&id).unwrap());
     let (old, new) = (text(id), text(NetnsId { inode, ..id }));
@@ -246,7 +247,7 @@ fn name_in_journal(id: NetnsId, inode: u64) {
     std::fs::write(journal_file(), journal.replace(&old, &new)).unwrap();
 }
 
-/// Waits until a process is in a namespace of its own, and returns the namespace.
+/// Waits until a process is in a namespace of its own; returns that namespace.
 fn wait_for_netns(child: &Child) -> NetnsId {
     let netns = |pid: u32| NetnsId::of_process(i32::try_from(pid).unwrap()).unwrap();
     let (here, deadline) = (netns(std::process::id()), Instant::now() + PATIENCE);
