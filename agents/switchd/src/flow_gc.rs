@@ -63,11 +63,7 @@ pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdE
 
 /// True if the error means a missing row: where the loader removes a row, it returns the system call's error.
 fn is_missing(error: &MapError) -> bool {
-    match error {
-        MapError::KeyNotFound => true,
-        MapError::SyscallError(call) => call.io_error.kind() == ErrorKind::NotFound,
-        _ => false,
-    }
+    matches!(error, MapError::SyscallError(call) if call.io_error.kind() == ErrorKind::NotFound)
 }
 
 /// Evictor of the least recently seen flows, exact to the nanosecond.

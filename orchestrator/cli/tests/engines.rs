@@ -64,19 +64,8 @@ fn kernel_and_simulator_reroute_the_same_aged_flows() {
         return;
     }
     let results = tempfile::tempdir().unwrap();
-    let scenario = results.path().join("ageing.yaml");
-    fs::write(&scenario, AGEING).unwrap();
-    let scenario = scenario.to_str().unwrap();
-    let run = |engine: &str, verb: &[&str]| {
-        decisions(&run(
-            &results.path().join(engine),
-            verb,
-            scenario,
-            "engines-ageing",
-        ))
-    };
-    let kernel = run("kernel", &["up"]);
-    let simulator = run("simulator", &["sim", "--scaled"]);
+    let runs = in_both_engines(results.path(), AGEING, "engines-ageing");
+    let [kernel, simulator] = runs.map(|run| decisions(&run));
     assert_eq!(kernel, simulator);
     let is_rerouted = |switch: &str, flow| {
         let aged = ("age".to_owned(), Some("dc3".to_owned()));
@@ -117,7 +106,7 @@ fn in_both_engines(results: &Path, text: &str, lab: &str) -> [RunDir; 2] {
     let scenario = results.join("scenario.yaml");
     fs::write(&scenario, text).unwrap();
     let scenario = scenario.to_str().unwrap();
-    [&["up"][..], &["sim", "--scaled"]].map(|verb| run(&results.join(verb[0]), verb, scenario, lab))
+    ENGINES.map(|verb| run(&results.join(verb[0]), verb, scenario, lab))
 }
 
 /// A flow of 200 packets sends its window of 129, then 66 and 5 as ACKs come, a round trip of 400 ms apart. Twenty

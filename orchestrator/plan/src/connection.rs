@@ -87,8 +87,11 @@ fn port_of_qps(local: u64, remote: u64) -> u16 {
 /// Returns the port of a label of 20 bits, folded to 14: `rdma_flow_label_to_udp_sport`.
 fn port_of_label(label: u64) -> u16 {
     let folded = (label & u64::from(LOW_BITS)) ^ (label >> 14);
-    0xc000 | u16::try_from(folded).unwrap_or(0)
+    MIN_SOURCE_PORT | u16::try_from(folded).unwrap_or(0)
 }
+
+/// Lowest UDP source port of RoCE v2 (`ib_verbs.h`, `IB_ROCE_UDP_ENCAP_VALID_PORT_MIN`).
+pub const MIN_SOURCE_PORT: u16 = 0xc000;
 
 /// Low bits of a label, which the port takes unchanged; as a number, also the number of labels of verbs flows.
 const LOW_BITS: u32 = 0x3fff;

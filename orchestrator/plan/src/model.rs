@@ -303,6 +303,14 @@ pub struct Switch {
     pub destinations: Vec<Destination>,
 }
 
+impl Switch {
+    /// Returns the paths to a datacenter; `None` for one without hosts, and for the switch's own.
+    #[must_use]
+    pub fn towards(&self, dc: DcId) -> Option<&Destination> {
+        self.destinations.iter().find(|row| row.dc == dc)
+    }
+}
+
 /// Paths from one DCI switch to one DC.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Destination {

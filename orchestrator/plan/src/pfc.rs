@@ -77,6 +77,8 @@ pub struct SharedBuffer {
     pub needed: Bytes,
     /// Headroom of each port, 0 for one that drops instead of sending a pause.
     pub headrooms: Vec<u64>,
+    /// Ports without headroom, which drop instead of sending a pause.
+    pub lossy_ports: Vec<LossyPort>,
 }
 
 /// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. A port's headroom suffices
@@ -95,14 +97,19 @@ pub fn shared_buffer(
     };
     let mut headrooms = headrooms(switch, wires, transport);
     let needed = Bytes::new(total(&headrooms));
-    for port in given_up(bytes, &headrooms) {
-        headrooms[port] = 0;
-    }
+    let lossy_ports = given_up(bytes, &headrooms)
+        .into_iter()
+        .map(|index| LossyPort {
+            index,
+            headroom: Bytes::new(std::mem::take(&mut headrooms[index])),
+        })
+        .collect();
     Some(SharedBuffer {
         bytes,
         shared: Bytes::new(bytes.get().saturating_sub(total(&headrooms))),
         needed,
         headrooms,
+        lossy_ports,
     })
 }
 
@@ -152,20 +159,11 @@ pub fn overcommitted(
     }
     let of_switch = |(id, node): (u32, &Node)| {
         let buffer = shared_buffer(node, wires, transport)?;
-        let wanted = headrooms(node, wires, transport);
-        let ports = (0..).zip(buffer.headrooms.iter().zip(wanted));
-        let lossy = ports.filter(|(_, (held, _))| **held == 0);
-        let lossy_ports: Vec<LossyPort> = lossy
-            .map(|(index, (_, wanted))| LossyPort {
-                index,
-                headroom: Bytes::new(wanted),
-            })
-            .collect();
-        (!lossy_ports.is_empty()).then_some(Overcommitted {
+        (!buffer.lossy_ports.is_empty()).then_some(Overcommitted {
             switch: NodeId(id),
             buffer: buffer.bytes,
             needed: buffer.needed,
-            lossy_ports,
+            lossy_ports: buffer.lossy_ports,
         })
     };
     (0u32..).zip(nodes).filter_map(of_switch).collect()

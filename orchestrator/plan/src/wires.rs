@@ -23,4 +23,21 @@ impl<'a> Wires<'a> {
         });
         std::iter::once(&self.links[link.index()].emu).chain(wires)
     }
+
+    /// Returns the emulated parameters of `link` after the first faults, as long as `is_earlier` holds for them.
+    pub fn after(self, link: LinkId, is_earlier: impl Fn(&FaultPlan) -> bool) -> &'a WirePlan {
+        let count = self
+            .faults
+            .iter()
+            .take_while(|fault| is_earlier(fault))
+            .count();
+        let earlier = Self {
+            faults: &self.faults[..count],
+            ..self
+        };
+        earlier
+            .of(link)
+            .last()
+            .unwrap_or(&self.links[link.index()].emu)
+    }
 }

@@ -121,19 +121,14 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
 }
 
 fn fault_info(plan: &Plan, fault: &FaultPlan) -> FaultInfo {
+    let link = &plan.links[fault.link.index()];
+    let paper = PaperUnits::new(&plan.scale);
     FaultInfo {
         time_ns: fault.paper_at_ns,
-        link: plan.links[fault.link.index()].name.clone(),
+        link: link.name.clone(),
         change: fault.change.kind(),
         rate_bps: match &fault.change {
-            FaultChange::Wire(wire) => {
-                let link = &plan.links[fault.link.index()];
-                Some(paper_rate(
-                    &PaperUnits::new(&plan.scale),
-                    wire.rate_bps,
-                    link,
-                ))
-            }
+            FaultChange::Wire(wire) => Some(paper_rate(&paper, wire.rate_bps, link)),
             FaultChange::Down | FaultChange::Up => None,
         },
     }

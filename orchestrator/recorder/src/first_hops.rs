@@ -61,8 +61,8 @@ pub fn next_dc(plan: &Plan, port: PortId) -> DcId {
 }
 
 fn only_hop(plan: &Plan, at: DcId, to: DcId) -> Option<DcId> {
-    let mut destinations = plan.switches.get(at.index())?.destinations.iter();
-    match destinations.find(|row| row.dc == to)?.candidates.as_slice() {
+    let row = plan.switches.get(at.index())?.towards(to)?;
+    match row.candidates.as_slice() {
         [only] => Some(next_dc(plan, only.port)),
         _ => None,
     }

@@ -11,6 +11,13 @@ pub const STRICT: u8 = 0;
 /// Class of PFC frames, which the MAC sends before all packets (IEEE 802.1Q, annex N; 802.3, annex 31D).
 pub const CONTROL: u8 = 7;
 
+/// Returns true for a class that is served before all others, and that PFC never pauses.
+#[inline]
+#[must_use]
+pub const fn is_strict(class: u8) -> bool {
+    matches!(class, STRICT | CONTROL)
+}
+
 /// Class of RDMA data, the artifact's priority group.
 pub const DATA_CLASS: u8 = 3;
 
@@ -116,7 +123,7 @@ impl Packet {
     #[inline]
     #[must_use]
     pub const fn is_counted(&self) -> bool {
-        !matches!(self.class(), STRICT | CONTROL)
+        !is_strict(self.class())
     }
 
     /// Returns true if a queue marked the packet.

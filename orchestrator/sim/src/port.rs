@@ -8,7 +8,7 @@ use crate::{
     dice::Dice,
     fifo::{Fifo, Pool, WirePacket},
     network::{PortFacts, WireClock},
-    packet::{CLASSES, CONTROL, Packet, STRICT},
+    packet::{CLASSES, CONTROL, Packet, STRICT, is_strict},
     semantics::SemanticsRules,
     time::SimTime,
     wire::Wire,
@@ -224,14 +224,14 @@ impl Port {
     #[inline]
     #[must_use]
     pub fn is_free(&self, class: u8, now: SimTime) -> bool {
-        let is_paused = class != STRICT && self.paused & (1 << class) != 0;
+        let is_paused = !is_strict(class) && self.paused & (1 << class) != 0;
         self.ready == 0 && self.busy_until <= now && !is_paused
     }
 
     /// Sets the class served last.
     #[inline]
     pub const fn set_last_class(&mut self, class: u8) {
-        if !matches!(class, STRICT | CONTROL) {
+        if !is_strict(class) {
             self.last_class = class;
         }
     }

@@ -11,7 +11,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos};
 use nix::sched::{CloneFlags, unshare};
 
 use super::{
-    tests::{flow, with_one_port},
+    tests::{buffer, flow, with_one_port},
     *,
 };
 use crate::{frame::roce_frame, install::UNMARKED};
@@ -172,7 +172,7 @@ fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
     };
     program.set_table(&table).expect("written");
     let quantum_ns = 1_000_000;
-    let mut buffer = SharedBuffer {
+    let mut before = SharedBuffer {
         shared: 40_000,
         used: 29_000,
         slot: from,
@@ -180,7 +180,7 @@ fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
         count: 2,
         ..SharedBuffer::default()
     };
-    buffer.ports[0] = IngressPort {
+    before.ports[0] = IngressPort {
         ifindex: LOOPBACK,
         headroom: 10_000,
         bytes: 4_096 + 5_000,
@@ -188,14 +188,14 @@ fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
         quantum_ns,
         ..IngressPort::default()
     };
-    buffer.ports[1] = IngressPort {
+    before.ports[1] = IngressPort {
         ifindex: 1_000_000,
         headroom: 20_000,
         bytes: 4_096 + 24_000,
         headroom_bytes: 20_000,
-        ..buffer.ports[0]
+        ..before.ports[0]
     };
-    set_buffer(&mut program, buffer);
+    set_buffer(&mut program, before);
     let calendar = program.ebpf.map_mut("calendar").expect("the map");
     let mut calendar: Array<_, Row<CalendarSlot>> = calendar.try_into().expect("an array");
     for slot in from + 1..=from + 24 {
@@ -208,10 +208,8 @@ fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
         calendar.set(place, Row(leaving), 0).expect("written");
     }
     run(&mut program, 0);
-    let buffers = program.buffers.as_ref().expect("the map");
-    let Row(buffer) = buffers.get(&0, 0).expect("readable");
     let until = (from + 14) << slot_bits;
-    let late = buffer.ports[0].paused_until_ns.checked_sub(until);
+    let late = buffer(&program).ports[0].paused_until_ns.checked_sub(until);
     assert!(
         late.is_some_and(|late| late <= quantum_ns),
         "{late:?}, of {until}"

@@ -121,12 +121,9 @@ fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<Fl
 /// Returns true if data from `src` to `to` can pass the switch of `via`.
 fn passes(plan: &Plan, src: DcId, via: DcId, to: DcId) -> bool {
     let next_dcs = |at: DcId| {
-        let mut rows = plan.switches[at.index()].destinations.iter();
-        let candidates = rows.find(|row| row.dc == to).map(|row| &row.candidates);
-        candidates
-            .into_iter()
-            .flatten()
-            .map(|candidate| candidate.next_dc)
+        let row = plan.switches[at.index()].towards(to);
+        let candidates = row.into_iter().flat_map(|row| &row.candidates);
+        candidates.map(|candidate| candidate.next_dc)
     };
     let mut reached = BTreeSet::from([src]);
     let mut queue = Vec::from([src]);

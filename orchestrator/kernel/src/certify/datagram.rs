@@ -20,13 +20,13 @@ use std::{
 };
 
 use lab_plan::model::Plan;
-use lab_units::{Clock, Nanos, NodeId, PortId};
+use lab_units::{Nanos, NodeId, PortId};
 use nix::errno::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    PATIENCE, STRAGGLERS,
     host_socket::{Datagram, Observer, Sender},
+    lateness,
 };
 use crate::{
     exec::netns,
@@ -71,11 +71,8 @@ pub(crate) fn deliveries(
         let mut tracks = tracks.collect::<Result<Vec<Track>, LabErrorKind>>()?;
         send(&mut tracks, cancel)?;
         let delays = pairs.iter().map(|pair| pair.path.delay.to_duration());
-        let late = match options.clock {
-            Clock::Virtual => STRAGGLERS,
-            Clock::Real => PATIENCE,
-        };
-        receive(&mut tracks, delays.max().unwrap_or_default() + late, cancel)?;
+        let wait = delays.max().unwrap_or_default() + lateness(options.clock);
+        receive(&mut tracks, wait, cancel)?;
         let both = pairs.iter().zip(&tracks);
         deliveries.extend(both.map(|(pair, track)| track.delivery(&plan, pair)));
     }
@@ -144,7 +141,7 @@ fn pairs(layout: &Layout<'_>) -> Vec<Pair> {
 }
 
 /// Returns the longest path from one node to another. `known` has the paths of nodes looked up before, and `None` for
-/// nodes on the way to this one.
+/// nodes on the path to this one.
 fn path(
     layout: &Layout<'_>,
     [from, to]: [NodeId; 2],

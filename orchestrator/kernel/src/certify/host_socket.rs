@@ -7,6 +7,7 @@ use std::{
 };
 
 use lab_abi::rows::ROCE_PORT;
+use lab_plan::MIN_SOURCE_PORT;
 use nix::{
     errno::Errno,
     sys::socket::{
@@ -16,7 +17,6 @@ use nix::{
 };
 
 use super::socket::bind as bind_packets;
-use crate::lower::MIN_SOURCE_PORT;
 
 /// Socket that sends datagrams from a host's address by its NIC.
 #[derive(Debug)]

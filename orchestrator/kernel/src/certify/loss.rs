@@ -1,6 +1,9 @@
 //! Loss of hosts' datagrams: where they were lost, and the likely cause.
 
-use std::{fmt, io};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    fmt, io,
+};
 
 use lab_abi::rows::ROCE_PORT;
 use lab_units::PortId;
@@ -64,10 +67,15 @@ struct Machine {
 /// The machine's rules cannot be listed.
 pub(crate) fn losses(lab: &Lab, deliveries: &[Delivery]) -> Result<Vec<Loss>, LabErrorKind> {
     let mut losses = Vec::new();
+    // One reading serves all losses in a direction: it runs programs and lists all rules.
+    let mut machines = BTreeMap::new();
     for delivery in deliveries {
         if let Some((place, lost)) = first_loss(delivery) {
-            let machine = Machine::read(lab, place)?;
-            losses.push(Loss::of(delivery, (place, lost), &machine));
+            let machine = match machines.entry(place.direction()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(free) => free.insert(Machine::read(lab, place.direction())?),
+            };
+            losses.push(Loss::of(delivery, (place, lost), machine));
         }
     }
     Ok(losses)
@@ -95,18 +103,25 @@ fn first_loss(delivery: &Delivery) -> Option<(Place, usize)> {
     }
 }
 
-impl Machine {
-    /// Reads the facts that may explain a loss before a place.
-    fn read(lab: &Lab, place: Place) -> Result<Self, LabErrorKind> {
-        let direction = match place {
-            Place::Sender(_) | Place::Switch => Direction::Out,
-            Place::Receiver => Direction::In,
-            Place::Nic => return Ok(Self::default()),
-        };
-        // A lab's namespace has only the lab's rules and filters.
-        if lab.options().hosts == HostPlacement::OwnNamespace {
-            return Ok(Self::default());
+impl Place {
+    /// Returns the direction in which this machine may have dropped the datagrams; `None` on the network between.
+    const fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Sender(_) | Self::Switch => Some(Direction::Out),
+            Self::Receiver => Some(Direction::In),
+            Self::Nic => None,
         }
+    }
+}
+
+impl Machine {
+    /// Reads the facts that may explain a loss in a direction.
+    fn read(lab: &Lab, direction: Option<Direction>) -> Result<Self, LabErrorKind> {
+        // A lab's namespace has only the lab's rules and filters.
+        let is_own = lab.options().hosts == HostPlacement::OwnNamespace;
+        let Some(direction) = direction.filter(|_| !is_own) else {
+            return Ok(Self::default());
+        };
         let (droppers, unknown) = filter::droppers(direction);
         Ok(Self {
             rule: lab.taking_rule()?,
@@ -119,9 +134,6 @@ impl Machine {
     fn cause(&self, place: Place) -> Cause {
         let without_fix = |text: String| Cause { text, fix: None };
         let is_filtered = !matches!(place, Place::Sender(errno) if errno != Errno::EPERM);
-        if place == Place::Nic {
-            return without_fix("a link on the way, or a switch's route".to_owned());
-        }
         if let Some(rule) = &self.rule {
             return Cause {
                 text: format!("rule `{rule}` of this machine, which comes before the lab's"),
@@ -146,7 +158,8 @@ impl Machine {
         }
         without_fix(match place {
             Place::Receiver => "unknown: no rule and no chain is known to drop them".to_owned(),
-            Place::Sender(_) | Place::Switch | Place::Nic => {
+            Place::Nic => "a link on the way, or a switch's route".to_owned(),
+            Place::Sender(_) | Place::Switch => {
                 "a route of this machine: `ip route get` tells which".to_owned()
             }
         })

@@ -13,11 +13,12 @@ use rtnetlink::packet_route::link::Stats64;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    PATIENCE, STRAGGLERS,
+    PATIENCE,
     cause::{self, Machine},
     datagram,
     direction::{Direction, directions},
     judge::{self, Sent},
+    lateness,
     loss::{self, Loss},
     socket::{Arrival, ProbeSocket, now},
     train::{self, Train},
@@ -205,12 +206,7 @@ impl Bench<'_> {
     ) -> Result<Vec<Vec<Arrival>>, LabErrorKind> {
         let delays = directions.iter().map(|it| it.wire().delay_ns.to_duration());
         let last = Instant::now() + delays.max().unwrap_or_default();
-        let give_up = last
-            + if clock == Clock::Virtual {
-                STRAGGLERS
-            } else {
-                PATIENCE
-            };
+        let give_up = last + lateness(clock);
         let mut arrivals = vec![Vec::new(); directions.len()];
         let mut next = last;
         loop {

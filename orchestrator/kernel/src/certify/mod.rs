@@ -33,11 +33,21 @@ mod train;
 
 use std::time::Duration;
 
+use lab_units::Clock;
+
 pub(crate) use self::{
     datagram::deliveries,
     loss::{Loss, losses},
     measure::measure,
 };
+
+/// Returns the extra wait for packets that are late.
+const fn lateness(clock: Clock) -> Duration {
+    match clock {
+        Clock::Virtual => STRAGGLERS,
+        Clock::Real => PATIENCE,
+    }
+}
 
 /// Extra wait for packets on the virtual clock, on which no packet is late.
 const STRAGGLERS: Duration = Duration::from_millis(100);

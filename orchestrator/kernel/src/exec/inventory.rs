@@ -23,8 +23,17 @@ pub(super) struct Inventory<'a> {
     pub links: Vec<(&'a str, Mac)>,
     /// Groups of the interfaces in the root namespace.
     pub groups: Vec<u32>,
-    pub sysctls: Vec<&'a str>,
+    /// Sysctls of the whole machine by their keys.
+    pub sysctls: BTreeMap<&'a str, Sysctl<'a>>,
     pub netns_directory: bool,
+}
+
+/// Values of a sysctl that a lab raised last.
+pub(super) struct Sysctl<'a> {
+    /// Value before the first lab.
+    pub before: &'a str,
+    /// Value that the lab wrote.
+    pub ours: &'a str,
 }
 
 impl<'a> Inventory<'a> {
@@ -37,7 +46,9 @@ impl<'a> Inventory<'a> {
                     found.namespaces.insert(name, *id);
                 }
                 Entry::NetnsDirectory => found.netns_directory = true,
-                Entry::Raised { key, .. } => found.sysctls.push(key),
+                Entry::Raised { key, before, ours } => {
+                    found.sysctls.insert(key, Sysctl { before, ours });
+                }
                 Entry::Process(process) => found.processes.push(process),
                 Entry::Pins(path) => found.pins.push(path),
                 Entry::Undone(undone) => undone.iter().for_each(|it| found.forget(it)),
@@ -76,7 +87,9 @@ impl<'a> Inventory<'a> {
             Undone::Netns(name) => {
                 self.namespaces.remove(name);
             }
-            Undone::Sysctl(key) => self.sysctls.retain(|sysctl| *sysctl != key),
+            Undone::Sysctl(key) => {
+                self.sysctls.remove(key.as_str());
+            }
             Undone::NetnsDirectory => self.netns_directory = false,
         }
     }

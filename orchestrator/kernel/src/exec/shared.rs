@@ -14,10 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     backend::{read_sysctl, write_sysctl},
+    inventory::{Inventory, Sysctl},
     netns,
 };
 use crate::{
-    journal::{self, Contents, Entry, Journal, Undone, if_found},
+    journal::{self, Contents, Entry, Journal, if_found},
     name::LabName,
     process,
 };
@@ -170,45 +171,31 @@ impl Record {
         Ok(record)
     }
 
-    /// Adds the state that a journal lists as shared by its lab.
+    /// Adds the shared state that a lab holds by its journal.
     fn add(&mut self, lab: &LabName, contents: &Contents) -> io::Result<()> {
         let boot_id = process::boot_id()?;
         if contents.head().is_none_or(|head| head.boot_id != boot_id) {
             return Ok(());
         }
-        for entry in &contents.entries {
-            match entry {
-                Entry::Raised { key, before, ours } => {
-                    let raised = self.sysctls.entry(key.clone()).or_insert_with(|| Raised {
-                        before: before.clone(),
-                        ours: ours.clone(),
-                        labs: Vec::new(),
-                    });
-                    if number(ours) > number(&raised.ours) {
-                        raised.ours.clone_from(ours);
-                    }
-                    join(&mut raised.labs, lab);
-                }
-                Entry::NetnsDirectory => join(&mut self.netns_directory, lab),
-                Entry::Undone(undone) => undone.iter().for_each(|it| self.forget(lab, it)),
-                _ => {}
+        let held = Inventory::of(contents);
+        for (key, Sysctl { before, ours }) in held.sysctls {
+            let raised = self
+                .sysctls
+                .entry(key.to_owned())
+                .or_insert_with(|| Raised {
+                    before: before.to_owned(),
+                    ours: ours.to_owned(),
+                    labs: Vec::new(),
+                });
+            if number(ours) > number(&raised.ours) {
+                ours.clone_into(&mut raised.ours);
             }
+            join(&mut raised.labs, lab);
+        }
+        if held.netns_directory {
+            join(&mut self.netns_directory, lab);
         }
         Ok(())
-    }
-
-    /// Removes the state that a lab has given back.
-    fn forget(&mut self, lab: &LabName, undone: &Undone) {
-        match undone {
-            Undone::Sysctl(key) => {
-                if let Some(raised) = self.sysctls.get_mut(key) {
-                    raised.labs.retain(|other| other != lab);
-                }
-                self.sysctls.retain(|_, raised| !raised.labs.is_empty());
-            }
-            Undone::NetnsDirectory => self.netns_directory.retain(|other| other != lab),
-            _ => {}
-        }
     }
 
     /// Replaces the record atomically.

@@ -77,7 +77,7 @@ pub(crate) fn undo(lab: &LabName, contents: &Contents, journal: &mut Journal) ->
     for (name, id) in inventory.namespaces.iter().rev() {
         undoing.done(Undone::Netns((*name).clone()), remove_netns(name, *id));
     }
-    for &key in &inventory.sysctls {
+    for &key in inventory.sysctls.keys() {
         let released = shared::release(lab, key).err();
         let error = released.map(|error| file(key, error));
         undoing.done(Undone::Sysctl(key.to_owned()), error);

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Direction in which a host's datagram passes chains.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Direction {
     /// From the host's socket to its NIC.
     Out,

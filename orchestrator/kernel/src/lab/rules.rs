@@ -10,6 +10,7 @@
 use std::{fmt, net::Ipv4Addr};
 
 use lab_plan::{
+    MIN_SOURCE_PORT,
     address::{self, HostRule, SLOTS},
     model::{Plan, Prefix, Role},
 };
@@ -17,7 +18,7 @@ use lab_units::NodeId;
 
 use super::{Lab, LabErrorKind, slot};
 use crate::{
-    lower::{HostPlacement, LowerOptions, MIN_SOURCE_PORT},
+    lower::{HostPlacement, LowerOptions},
     netlink::{
         Socket,
         dump::{self, Route},

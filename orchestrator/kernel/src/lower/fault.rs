@@ -41,7 +41,10 @@ pub fn lower_fault(
     Ok(match fault.change {
         FaultChange::Down => cables(DeviceChange::Down),
         FaultChange::Up => cables(DeviceChange::Up),
-        FaultChange::Wire(wire) => changed_qdiscs(&layout, fault.link, &before(plan, fault), &wire),
+        FaultChange::Wire(wire) => {
+            let before = plan.wires().after(fault.link, |other| other != fault);
+            changed_qdiscs(&layout, fault.link, before, &wire)
+        }
     })
 }
 
@@ -57,7 +60,7 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
         if link.kind != LinkKind::InterDc {
             continue;
         }
-        if plan.faults.iter().any(|fault| wire_of(fault, id).is_some()) {
+        if plan.wires().of(id).count() > 1 {
             let qdiscs = qdiscs(&layout, id, &link.emu);
             steps.extend(qdiscs.into_iter().map(Step::QdiscChange));
         }
@@ -65,29 +68,6 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
         steps.extend([id.port_a(), id.port_b()].map(up));
     }
     steps
-}
-
-/// Returns the parameters of a fault's link before the fault.
-fn before(plan: &Plan, fault: &FaultPlan) -> WirePlan {
-    let earlier = plan.faults.iter().take_while(|other| *other != fault);
-    wire_after(plan, fault.link, earlier)
-}
-
-/// Returns the parameters of a link after `faults`: the latest that one of them set, or the planned ones.
-pub(crate) fn wire_after<'a>(
-    plan: &Plan,
-    link: LinkId,
-    faults: impl Iterator<Item = &'a FaultPlan>,
-) -> WirePlan {
-    let wires = faults.filter_map(|fault| wire_of(fault, link));
-    wires.last().unwrap_or(plan.links[link.index()].emu)
-}
-
-fn wire_of(fault: &FaultPlan, link: LinkId) -> Option<WirePlan> {
-    match fault.change {
-        FaultChange::Wire(wire) if fault.link == link => Some(wire),
-        FaultChange::Wire(_) | FaultChange::Down | FaultChange::Up => None,
-    }
 }
 
 /// Returns changes of those disciplines alone whose parameters differ: a change empties the

@@ -95,9 +95,6 @@ pub(crate) fn rdma_device(layout: &Layout<'_>, host: NodeId) -> Option<String> {
     Some(address::rxe_device(&layout.port(port).interface))
 }
 
-/// Lowest UDP source port of RoCE v2 (`ib_verbs.h`, `IB_ROCE_UDP_ENCAP_VALID_PORT_MIN`).
-pub(crate) const MIN_SOURCE_PORT: u16 = 0xc000;
-
 /// Sysctls of a NIC as (family, name, value, optional): packets may come from addresses that are
 /// also this machine's, and ARP requests for another interface's address are not answered.
 const NIC_SETTINGS: &[(&str, &str, &str, bool)] = &[

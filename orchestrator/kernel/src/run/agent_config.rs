@@ -5,9 +5,7 @@ use lab_abi::wire::{
     LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig, SizeThreshold,
 };
 use lab_plan::{
-    model::{
-        Candidate, FaultChange, Link, LinkKind, Plan, PolicyPlan, PolicyRun, Switch, WirePlan,
-    },
+    model::{Candidate, Link, LinkKind, Plan, PolicyPlan, PolicyRun, Switch, WirePlan},
     pfc::{self, SharedBuffer},
     size_thresholds,
 };
@@ -124,15 +122,8 @@ fn lowest_rate(plan: &Plan, switch: &Switch) -> Option<BitsPerSec> {
     let links = ports
         .map(|id| id.link())
         .filter(|link| plan.links[link.index()].kind == LinkKind::InterDc);
-    let rates = links.flat_map(|id| {
-        let changes = plan.faults.iter().filter(move |fault| fault.link == id);
-        let wires = changes.filter_map(|fault| match fault.change {
-            FaultChange::Wire(wire) => Some(wire.rate_bps),
-            FaultChange::Down | FaultChange::Up => None,
-        });
-        wires.chain([plan.links[id.index()].emu.rate_bps])
-    });
-    rates.min()
+    let wires = links.flat_map(|link| plan.wires().of(link));
+    wires.map(|wire| wire.rate_bps).min()
 }
 
 fn ports(plan: &Plan, switch: &Switch, buffer: Option<&SharedBuffer>) -> Vec<PortConfig> {
@@ -190,7 +181,7 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
 
 #[cfg(test)]
 mod tests {
-    use lab_plan::model::FaultPlan;
+    use lab_plan::model::{FaultChange, FaultPlan};
     use lab_units::LinkId;
 
     use super::*;

@@ -23,7 +23,6 @@ use lab_records::{
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, PortId};
 
 use super::paths::{FlowPaths, PinnedPaths};
-use crate::lower::wire_after;
 
 /// Maker of the rows of one repetition's reports.
 #[derive(Debug)]
@@ -338,9 +337,10 @@ impl<'a> ReportRows<'a> {
     /// Returns the emulated rate at `time` of the link that leaves by `port`. Agents do not report rates; faults
     /// change them.
     fn rate_at(&self, port: PortId, time: Nanos) -> BitsPerSec {
-        let plan = self.rows.plan;
-        let begun = plan.faults.iter().take_while(|fault| fault.at_ns <= time);
-        wire_after(plan, port.link(), begun).rate_bps
+        let wires = self.rows.plan.wires();
+        wires
+            .after(port.link(), |fault| fault.at_ns <= time)
+            .rate_bps
     }
 
     /// Returns an instant of the monotonic clock as time since the repetition's start.

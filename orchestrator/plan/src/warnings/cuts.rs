@@ -73,8 +73,7 @@ fn pairs(inspection: &Inspection<'_>) -> BTreeSet<(DcId, DcId)> {
 }
 
 fn candidates<'a>(inspection: &Inspection<'a>, from: DcId, to: DcId) -> &'a [Candidate] {
-    let rows = &inspection.switches[from.index()].destinations;
-    let row = rows.iter().find(|row| row.dc == to);
+    let row = inspection.switches[from.index()].towards(to);
     row.map_or(&[], |row| &row.candidates)
 }
 

@@ -66,8 +66,7 @@ fn largest_by_pair<'a>(inspection: &Inspection<'a>) -> Vec<&'a Flow> {
 fn faster_path(inspection: &Inspection<'_>, flow: &Flow) -> Option<(String, Nanos)> {
     let network = inspection.network;
     let (from, to) = (network.node(flow.src).dc, network.node(flow.dst).dc);
-    let rows = &inspection.switches[from.index()].destinations;
-    let candidates = &rows.iter().find(|row| row.dc == to)?.candidates;
+    let candidates = &inspection.switches[from.index()].towards(to)?.candidates;
     let transfer = Transfer {
         tool: inspection.rdma.tool,
         path_mtu: inspection.rdma.path_mtu,

@@ -4,6 +4,7 @@ use std::{fs, path::PathBuf};
 
 use lab_plan::{Plan, PlanError, PlanOptions, resolve};
 use lab_scenario::{Files, Scenario};
+use lab_units::Engine;
 
 /// Directory of the lab's scenarios.
 pub fn scenarios() -> PathBuf {
@@ -33,6 +34,15 @@ pub fn read(text: &str) -> (Scenario, Files) {
 pub fn try_plan(text: &str, options: &PlanOptions) -> Result<Plan, PlanError> {
     let (scenario, files) = read(text);
     resolve(&scenario, text, &files, options)
+}
+
+/// Plans `text` for the simulator, unscaled.
+pub fn simulated(text: &str) -> Plan {
+    let options = PlanOptions {
+        engine: Engine::Sim,
+        ..PlanOptions::default()
+    };
+    try_plan(text, &options).unwrap()
 }
 
 /// Plans `text` as it is.

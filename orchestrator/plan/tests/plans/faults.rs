@@ -1,7 +1,7 @@
 //! Link changes.
 
-use lab_plan::{FaultChange, FaultPlan, PathCostUpdate, Plan, PlanOptions, ScoredCandidate};
-use lab_units::{Engine, Nanos};
+use lab_plan::{FaultChange, FaultPlan, PathCostUpdate, Plan, ScoredCandidate};
+use lab_units::Nanos;
 
 use crate::common;
 
@@ -147,11 +147,7 @@ traffic:
 faults: [{faults}]
 "
     );
-    let options = PlanOptions {
-        engine: Engine::Sim,
-        ..PlanOptions::default()
-    };
-    let plan = common::try_plan(&text, &options).unwrap();
+    let plan = common::simulated(&text);
     plan.flows
         .iter()
         .map(|flow| flow.ideal_fct_ns.get())

@@ -21,11 +21,7 @@ fn plan(transport: &str) -> Plan {
 
 /// Returns an unscaled plan for the simulator.
 fn simulated(transport: &str) -> Plan {
-    let options = PlanOptions {
-        engine: Engine::Sim,
-        ..PlanOptions::default()
-    };
-    common::try_plan(&text(transport), &options).unwrap()
+    common::simulated(&text(transport))
 }
 
 fn codes(plan: &Plan) -> Vec<&str> {
@@ -263,16 +259,9 @@ fn congestion_control_by_marks_needs_marks() {
     ] {
         let text = format!("cc: {cc}");
         assert_eq!(is_said(&simulated(&text)), needs_marks, "{cc}");
-        let options = PlanOptions {
-            engine: Engine::Sim,
-            ..PlanOptions::default()
-        };
         let marked = self::text(&text).replace("delay: 5 ms", marks);
         assert!(marked.contains("ecn:"), "the scenario has such a link");
-        assert!(
-            !is_said(&common::try_plan(&marked, &options).unwrap()),
-            "{cc}"
-        );
+        assert!(!is_said(&common::simulated(&marked)), "{cc}");
     }
 }
 
@@ -300,11 +289,7 @@ fn pfc_without_room_for_headroom_is_warned_of() {
 #[test]
 fn the_ports_without_room_are_named_with_their_headrooms() {
     let long = text("pfc: true").replace("delay: 5 ms", "delay: 500 ms");
-    let options = PlanOptions {
-        engine: Engine::Sim,
-        ..PlanOptions::default()
-    };
-    let plan = common::try_plan(&long, &options).unwrap();
+    let plan = common::simulated(&long);
     let mut warnings = plan.warnings.iter();
     let warning = warnings.find(|found| found.code == "pfc-lossy").unwrap();
     for words in [

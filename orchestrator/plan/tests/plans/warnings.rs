@@ -1,8 +1,5 @@
 //! Warnings of a plan.
 
-use lab_plan::PlanOptions;
-use lab_units::Engine;
-
 use crate::common;
 
 /// A scenario of two datacenters and two paths of different delay between them.
@@ -176,11 +173,7 @@ fn nics_faster_than_dcqcn_counts() {
             "topology:\n",
             &format!("topology:\n  defaults: {{ host_link: {{ rate: {rate} }} }}\n"),
         );
-        let options = PlanOptions {
-            engine: Engine::Sim,
-            ..PlanOptions::default()
-        };
-        let plan = common::try_plan(&text, &options).unwrap();
+        let plan = common::simulated(&text);
         let mut found = plan.warnings.into_iter();
         found.find(|warning| warning.code == "dcqcn-capped")
     };
@@ -352,13 +345,7 @@ fn the_authors_preset_in_a_real_switch() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].0, "artifact-in-kernel");
     insta::assert_snapshot!(found[0].1);
-    let options = PlanOptions {
-        engine: Engine::Sim,
-        ..PlanOptions::default()
-    };
-    let simulated = common::try_plan(&text, &options)
-        .expect("it plans")
-        .warnings;
+    let simulated = common::simulated(&text).warnings;
     assert!(
         simulated.iter().all(|warning| warning.code != found[0].0),
         "{simulated:?}"

@@ -43,11 +43,10 @@ fn is_decided_at_source(plan: &Plan, id: FlowId) -> bool {
     };
     let dc = |node: lab_units::NodeId| plan.nodes[node.index()].dc;
     let (from, to) = (dc(flow.src), dc(flow.dst));
-    let mut switches = plan.switches.iter();
-    let switch = switches.find(|switch| dc(switch.node) == from);
-    let has_choice = switch.is_some_and(|switch| {
-        let mut rows = switch.destinations.iter();
-        rows.any(|row| row.dc == to && row.candidates.len() > 1)
-    });
+    let row = plan
+        .switches
+        .get(from.index())
+        .and_then(|it| it.towards(to));
+    let has_choice = row.is_some_and(|row| row.candidates.len() > 1);
     has_choice && !plan.dcs[from.index()].legacy && plan.transport.semantics == Semantics::Paper
 }

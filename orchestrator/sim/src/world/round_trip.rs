@@ -59,8 +59,7 @@ impl<'p> Detours<'p> {
     }
 
     fn row(&self, from: DcId, to: DcId) -> Option<&'p lab_plan::Destination> {
-        let rows = &self.plan.switches[from.index()].destinations;
-        rows.iter().find(|row| row.dc == to)
+        self.plan.switches[from.index()].towards(to)
     }
 
     /// Returns the round trips from `from` to `to`, given those of the datacenters nearer to `to`.
