@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab_plan::{CcPlan, Flow, HostProfile, Plan, frame};
-use lab_units::{Bytes, NodeId};
+use lab_units::{Bytes, DcId, NodeId};
 
 use crate::{error::SimError, network::Network, semantics::rxe::MAX_NOT_ACKED, time::SimTime};
 
@@ -71,8 +71,7 @@ fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u6
     while at != to && links <= plan.nodes.len() as u64 {
         let decided = || {
             let switch = plan.switches.get(network.nodes[at as usize].dc as usize)?;
-            let to_dc = network.nodes[to as usize].dc;
-            let row = switch.destinations.iter().find(|row| row.dc.0 == to_dc)?;
+            let row = switch.towards(DcId(network.nodes[to as usize].dc))?;
             Some(network.port(row.candidates.first()?.port))
         };
         let port = network.next_hops(at, to).first().copied().or_else(decided);

@@ -6,10 +6,7 @@ use lab_units::show::about_rate;
 use lab_units::{DcId, NodeId, PortId};
 
 use super::{Inspection, warning};
-use crate::{
-    demand::Demand,
-    model::{Candidate, Warning},
-};
+use crate::{demand::Demand, model::Warning};
 
 /// Hosts whose demands exceed their NICs.
 pub(super) fn nics(inspection: &Inspection<'_>) -> Option<Warning> {
@@ -78,14 +75,9 @@ fn egress_loads<'a>(inspection: &Inspection<'a>, from: DcId, demands: &[&Demand]
 }
 
 fn ports_towards(inspection: &Inspection<'_>, from: DcId, to: DcId) -> Vec<PortId> {
-    let rows = &inspection.switches[from.index()].destinations;
-    let rows = rows.iter().filter(|row| row.dc == to);
-    rows.flat_map(|row| {
-        row.candidates
-            .iter()
-            .map(|candidate: &Candidate| candidate.port)
-    })
-    .collect()
+    let row = inspection.switches[from.index()].towards(to);
+    let candidates = row.into_iter().flat_map(|row| &row.candidates);
+    candidates.map(|candidate| candidate.port).collect()
 }
 
 /// Mean offered rate and capacity.

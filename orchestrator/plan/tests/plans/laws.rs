@@ -290,7 +290,7 @@ proptest! {
             let (src, dst) = (&plan.nodes[flow.src.index()], &plan.nodes[flow.dst.index()]);
             prop_assert!(src.role == Role::Host && dst.role == Role::Host && src.dc != dst.dc);
             prop_assert_eq!(flow.size_bytes.get(), u64::from(flow.messages) * flow.message_bytes.get());
-            let row = plan.switches[src.dc.index()].destinations.iter().find(|row| row.dc == dst.dc);
+            let row = plan.switches[src.dc.index()].towards(dst.dc);
             let nearest = plan.scale.time.scale_nearest(row.unwrap().candidates[0].paper_delay_ns.get());
             prop_assert!(flow.base_rtt_ns.get() > 2 * nearest);
             prop_assert!(flow.ideal_fct_ns.get() > 2 * nearest);

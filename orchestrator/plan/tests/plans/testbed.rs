@@ -115,8 +115,7 @@ fn the_13_datacenters_have_the_artifacts_choices() {
 fn the_best_path_through_a_next_hop_is_the_fattest_of_the_nearest() {
     // DC1 has one next hop to DC13, and behind it 3-2-8-12 (40G) and 3-6-10-12 (100G), both 5 ms.
     let plan = crate::common::plan(include_str!("data/13dc.yaml"));
-    let rows = &switch(&plan, 1).destinations;
-    let row = rows.iter().find(|row| row.dc == DcId(12)).unwrap();
+    let row = switch(&plan, 1).towards(DcId(12)).unwrap();
     let candidate = &row.candidates[0];
     assert_eq!(candidate.paper_delay_ns, Nanos::from_millis(5));
     assert_eq!(candidate.paper_bottleneck_bps.to_string(), "100 Gbit");

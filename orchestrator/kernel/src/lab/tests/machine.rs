@@ -1,19 +1,15 @@
 //! Labs and their machine: what they leave, and what they leave alone.
 
-use std::{
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::process::Command;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{ANSWERED, bring_up, host, left, options, ping, reserve, up, without_a_trace};
+use super::{ANSWERED, bring_up, host, inside, left, options, ping, reserve, up, without_a_trace};
 use crate::{
     exec::netns,
     journal::LabState,
     lab::{Lab, LabErrorKind, Phase, Progress, ReservationError, bench_up_down, status},
     lower::{HostPlacement, LowerOptions},
-    process::NetnsId,
     testing::{self, Machine, isolated, skipped},
 };
 
@@ -210,16 +206,7 @@ fn processes_of_a_lab_end_with_it() {
         let mut recorded = sleeping.arg("1000").spawn().unwrap();
         lab.record_process(recorded.id()).unwrap();
         // Started by someone else in a namespace of the lab.
-        let mut foreign = Command::new("ip")
-            .args(["netns", "exec", "lcmp-t-dc1", "sleep", "1000"])
-            .spawn()
-            .unwrap();
-        let netns = NetnsId::at(&netns::path(&lab.name().netns("dc1")));
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let pid = i32::try_from(foreign.id()).unwrap();
-        while NetnsId::of_process(pid) != netns {
-            assert!(Instant::now() < deadline);
-        }
+        let mut foreign = inside(&lab.name().netns("dc1"));
         let mut bystander = sleeping.spawn().unwrap();
         assert_eq!(left(lab.down()), Vec::<String>::new());
         assert!(!recorded.wait().unwrap().success());

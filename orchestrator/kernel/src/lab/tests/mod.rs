@@ -11,8 +11,9 @@ mod strangers;
 mod traffic;
 
 use std::{
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     thread,
+    time::{Duration, Instant},
 };
 
 use lab_plan::model::{FaultChange, FaultPlan, Plan};
@@ -21,7 +22,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Lab, LabError, Reservation, ReservationError};
 use crate::{
+    exec::netns,
     lower::{Clock, HostPlacement, LowerOptions, lower_fault},
+    name::NetnsName,
+    process::NetnsId,
     testing::{Machine, isolated},
 };
 
@@ -32,6 +36,20 @@ fn without_a_trace(body: impl FnOnce(&Machine)) {
         body(&before);
         before.assert_unchanged();
     });
+}
+
+/// Starts a process in a namespace, and waits until it is there.
+fn inside(name: &NetnsName) -> Child {
+    let mut command = Command::new("ip");
+    let child = command.args(["netns", "exec", name.as_str(), "sleep", "1000"]);
+    let child = child.spawn().unwrap();
+    let pid = i32::try_from(child.id()).unwrap();
+    let named = NetnsId::at(&netns::path(name)).expect("the namespace has its name");
+    let deadline = Instant::now() + PATIENCE;
+    while NetnsId::of_process(pid) != Some(named) {
+        assert!(Instant::now() < deadline);
+    }
+    child
 }
 
 fn reserve(name: &str) -> Result<Reservation, ReservationError> {
@@ -103,3 +121,6 @@ fn left(errors: Vec<crate::exec::UndoError>) -> Vec<String> {
 
 /// Seconds in which an echo is answered on any machine, however loaded.
 const ANSWERED: u32 = 60;
+
+/// Time in which a process starts on any machine, however loaded.
+const PATIENCE: Duration = Duration::from_secs(60);

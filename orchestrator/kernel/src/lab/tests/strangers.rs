@@ -3,11 +3,11 @@
 
 use std::{
     process::{Child, Command},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use super::{
-    left,
+    PATIENCE, inside, left,
     owners::{OWNED, Owner, owned},
     reserve,
 };
@@ -54,11 +54,11 @@ fn the_next_up_of_a_dead_lab_leaves_them_alone_too() {
 fn a_retry_after_an_incomplete_down_ends_nothing_more() {
     isolated(|| {
         let lab = dead_lab();
-        let replaced = lab.names[0].as_str();
+        let replaced = &lab.names[0];
         // The process keeps the inode in use, so the new namespace has another inode.
         let mut holder = Strangers(vec![inside(replaced)]);
-        ip(&["netns", "del", replaced]);
-        ip(&["netns", "add", replaced]);
+        ip(&["netns", "del", replaced.as_str()]);
+        ip(&["netns", "add", replaced.as_str()]);
         let mut guest = Strangers(vec![inside(replaced)]);
         let errors = left(down(&owned(), Live::Refuse).unwrap());
         let path = netns::path(&lab.names[0]).display().to_string();
@@ -87,11 +87,11 @@ fn a_retry_after_an_incomplete_down_ends_nothing_more() {
 fn a_namespace_with_the_name_and_the_inode_of_one_of_the_labs_is_left_alone() {
     isolated(|| {
         let lab = dead_lab();
-        let name = lab.names[0].as_str();
-        ip(&["netns", "del", name]);
-        ip(&["netns", "add", name]);
+        let name = &lab.names[0];
+        ip(&["netns", "del", name.as_str()]);
+        ip(&["netns", "add", name.as_str()]);
         let mut guest = Strangers(vec![inside(name)]);
-        let path = netns::path(&lab.names[0]);
+        let path = netns::path(name);
         name_in_journal(lab.ids[0], NetnsId::at(&path).unwrap().inode);
         let errors = left(down(&owned(), Live::Refuse).unwrap());
         let not_ours = format!(
@@ -111,8 +111,8 @@ fn a_namespace_that_was_never_made_is_not_the_labs() {
     isolated(|| {
         let lab = dead_lab();
         let text = std::fs::read_to_string(journal_file()).unwrap();
-        let name = lab.names[0].as_str();
-        let is_other = |line: &&str| !(line.contains("made-netns") && line.contains(name));
+        let name = &lab.names[0];
+        let is_other = |line: &&str| !(line.contains("made-netns") && line.contains(name.as_str()));
         let others: Vec<&str> = text.lines().filter(is_other).collect();
         assert_eq!(others.len() + 1, text.lines().count());
         std::fs::write(journal_file(), others.join("\n") + "\n").unwrap();
@@ -227,17 +227,6 @@ impl Drop for Strangers {
     }
 }
 
-/// Starts a process in a namespace that has a name, and waits until it is there.
-fn inside(name: &str) -> Child {
-    let mut command = Command::new("ip");
-    let child = command
-        .args(["netns", "exec", name, "sleep", "1000"])
-        .spawn();
-    let child = child.unwrap();
-    wait_for_netns(&child);
-    child
-}
-
 /// Rewrites the journal to name another inode for one of the lab's namespaces.
 fn name_in_journal(id: NetnsId, inode: u64) {
     let text = |id: NetnsId| format!("\"id\":{}", serde_json::to_string(&id).unwrap());
@@ -270,5 +259,3 @@ fn ip(words: &[&str]) {
     let status = Command::new("ip").args(words).status().unwrap();
     assert!(status.success(), "ip {words:?}");
 }
-
-const PATIENCE: Duration = Duration::from_secs(60);
