@@ -8,7 +8,7 @@ use std::{
 
 use lab_plan::{Capacity, Engine, Plan, PlanOptions};
 use lab_records::RunDir;
-use lab_scenario::{Files, PolicySpec, Scenario, limits};
+use lab_scenario::{Files, PolicySpec, Repetitions, Scenario, limits};
 use lab_switchd::{ObjectError, read_object};
 use lab_units::{Place, Ratio};
 
@@ -107,7 +107,9 @@ impl Loaded {
     }
 
     fn repeated(mut self, repetitions: Option<u32>) -> Self {
-        self.scenario.repetitions = repetitions.unwrap_or(self.scenario.repetitions);
+        if let Some(count) = repetitions {
+            self.scenario.repetitions = Repetitions::both(count);
+        }
         self
     }
 

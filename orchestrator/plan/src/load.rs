@@ -135,6 +135,7 @@ fn largest(spans: &[(Nanos, Nanos)]) -> u64 {
 /// Returns the load of `scenario`'s workloads as the flows of `drafted` offer it, without concurrency.
 pub(crate) fn of_drafts(
     scenario: &Scenario,
+    repetitions: u32,
     network: &Network,
     drafted: &Drafted,
 ) -> Result<LoadPlan, PlanError> {
@@ -159,7 +160,7 @@ pub(crate) fn of_drafts(
         }
     }
     let offered = offered(network, drafted);
-    let repetitions = u128::from(scenario.repetitions.max(1));
+    let repetitions = u128::from(repetitions.max(1));
     let time = u128::from(duration.get().max(1));
     let senders = asked.into_iter().map(|(dc, asked)| {
         let bytes = offered.get(&dc).copied().unwrap_or(Bytes::ZERO);

@@ -67,8 +67,12 @@ pub fn resolve(
     let seed = options.seed.unwrap_or(scenario.seed);
     let paper = topology::build(&scenario.topology, options.slot, &Scale::PAPER)?;
     let paths = Paths::find(&paper);
-    let drafted = schedule::draft(scenario, files, seed, &paper)?;
-    let load = load::of_drafts(scenario, &paper, &drafted)?;
+    let repetitions = match options.follows_rxe() {
+        true => scenario.repetitions.lab,
+        false => scenario.repetitions.sim,
+    };
+    let drafted = schedule::draft(scenario, files, seed, repetitions, &paper)?;
+    let load = load::of_drafts(scenario, repetitions, &paper, &drafted)?;
     let demands = demand::of_scenario(scenario, &paper)?;
     let pinned = match (options.scale, scenario.scale) {
         (Some(factors), _) => Some(factors),
@@ -81,6 +85,7 @@ pub fn resolve(
         (true, None) => {
             let (scale, reasons) = auto_scale::pick(&auto_scale::Inputs {
                 scenario,
+                repetitions,
                 paper: &paper,
                 paths: &paths,
                 drafts: &drafted.flows,
@@ -160,7 +165,7 @@ pub fn resolve(
         network: &network,
         paths: &paths,
         flows: &flows,
-        repetitions: scenario.repetitions,
+        repetitions,
         rdma: &rdma,
         policies: &policies,
         measure: &measure,
@@ -198,7 +203,7 @@ pub fn resolve(
         ports: network.ports,
         switches,
         policies,
-        repetitions: scenario.repetitions,
+        repetitions,
         flows,
         load,
         rdma,

@@ -32,6 +32,7 @@ pub(crate) fn draft(
     scenario: &Scenario,
     files: &Files,
     seed: u64,
+    repetitions: u32,
     network: &Network,
 ) -> Result<Drafted, PlanError> {
     let mut sources = Vec::new();
@@ -40,7 +41,7 @@ pub(crate) fn draft(
     }
     let mut all = Vec::new();
     let (mut arrivals, mut kept) = (0, 0);
-    for repetition in 0..scenario.repetitions {
+    for repetition in 0..repetitions {
         let mut drafts = Vec::new();
         for (traffic, source) in sources.iter().enumerate() {
             let path = format!("traffic[{traffic}]");

@@ -30,7 +30,7 @@ pub struct Scenario {
     pub policies: Vec<PolicySpec>,
     pub scale: ScaleSpec,
     pub seed: u64,
-    pub repetitions: u32,
+    pub repetitions: Repetitions,
     pub generator: Generator,
     pub measure: Measure,
     pub max_table_age: Nanos,
@@ -310,6 +310,26 @@ impl EbpfSpec {
     pub fn name(&self) -> &str {
         let file = self.object.rsplit('/').next().unwrap_or_default();
         file.split('.').next().unwrap_or_default()
+    }
+}
+
+/// Number of runs of each policy, in each engine.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct Repetitions {
+    /// Repetitions in the lab and in `sim --scaled`, its counterpart.
+    pub lab: u32,
+    /// Repetitions in `sim`.
+    pub sim: u32,
+}
+
+impl Repetitions {
+    /// Returns `count` repetitions in each engine.
+    #[must_use]
+    pub const fn both(count: u32) -> Self {
+        Self {
+            lab: count,
+            sim: count,
+        }
     }
 }
 

@@ -57,6 +57,19 @@ fn a_file_named_twice_is_listed_once() {
     assert_eq!(files(&scenario), ["workloads/websearch.csv"]);
 }
 
+#[test]
+fn repetitions_are_of_both_engines_or_of_each() {
+    let text = fs::read_to_string(folder().join("smoke.yaml")).unwrap();
+    let of = |line: &str| {
+        let scenario = read("smoke.yaml", format!("{text}\n{line}\n").as_bytes());
+        (scenario.repetitions.lab, scenario.repetitions.sim)
+    };
+    assert_eq!(of(""), (1, 1));
+    assert_eq!(of("repetitions: 4"), (4, 4));
+    assert_eq!(of("repetitions: { sim: 8 }"), (1, 8));
+    assert_eq!(of("repetitions: { lab: 2, sim: 8 }"), (2, 8));
+}
+
 /// Text of a scenario of two workloads, the first with `load`, the second with 0.1.
 fn two_workloads(load: &str) -> String {
     let workload = |from: &str, to: &str, load: &str| {

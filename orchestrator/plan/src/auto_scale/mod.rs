@@ -48,6 +48,8 @@ pub struct AutoScale {
 /// Inputs of the choice.
 pub(crate) struct Inputs<'a> {
     pub scenario: &'a Scenario,
+    /// Number of runs of each policy.
+    pub repetitions: u32,
     /// The unscaled network.
     pub paper: &'a Network,
     pub paths: &'a Paths,
@@ -231,7 +233,7 @@ impl Search<'_> {
     /// Wall-clock time of the flows of all policies and repetitions.
     fn wall(&self, scale: &Scale, offers: &[Offer]) -> Nanos {
         let policies = u64::try_from(self.inputs.scenario.policies.len()).unwrap_or(u64::MAX);
-        let runs = policies.saturating_mul(u64::from(self.inputs.scenario.repetitions));
+        let runs = policies.saturating_mul(u64::from(self.inputs.repetitions));
         let lab = Nanos::new(scale.time.scale_nearest(self.demand.end.get()));
         let Inputs {
             scenario, capacity, ..

@@ -46,6 +46,7 @@ fn the_flows_are_the_kernels() {
     let drawn = |plan: &Plan| -> Vec<_> {
         let flows = plan.flows.iter();
         flows
+            .take_while(|flow| flow.repetition == 0)
             .map(|flow| {
                 (
                     flow.src,
@@ -94,6 +95,21 @@ fn nothing_of_the_kernel_is_warned_of() {
             .iter()
             .all(|code| code == "overload")
     );
+}
+
+/// `sim --scaled` is the lab's counterpart: `fidelity` compares the two flow by flow.
+#[test]
+fn an_engine_repeats_as_often_as_the_scenario_gives_it() {
+    let text = common::scenario_text("smoke.yaml") + "\nrepetitions: { lab: 2, sim: 3 }\n";
+    let plans = [
+        common::plan(&text),
+        simulated(&text, true),
+        simulated(&text, false),
+    ];
+    for (plan, repetitions) in plans.iter().zip([2, 2, 3]) {
+        assert_eq!(plan.repetitions, repetitions);
+        assert_eq!(plan.flows.last().unwrap().repetition, repetitions - 1);
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub mod traffic;
 pub mod transport;
 
 use lab_units::{Nanos, Ratio};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 pub use parameters::Parameters;
@@ -59,10 +59,11 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(extend("default" = defaults::SEED))]
     pub seed: Maybe<Text<u64>>,
-    /// Number of runs of each policy, each with its own flow schedule.
+    /// Number of runs of each policy, each with its own flow schedule: one number, or one for each engine,
+    /// since a simulated run costs seconds and one in the lab minutes.
     #[serde(default)]
-    #[schemars(extend("default" = defaults::REPETITIONS, "minimum" = 1, "maximum" = limits::MAX_REPETITIONS))]
-    pub repetitions: Maybe<Text<u32>>,
+    #[schemars(schema_with = "repetitions")]
+    pub repetitions: Maybe<At<WordOr<RepetitionCount, Repetitions>>>,
     /// Traffic generator and QP settings: `perftest`, `verbs`, or its keys.
     #[serde(default)]
     pub generator: Maybe<At<WordOr<GeneratorWord, Generator>>>,
@@ -105,6 +106,35 @@ pub struct AutoScale;
 
 words! {
     AutoScale: "`auto`, or the factors `rate` and `time`" { "auto" => Self }
+}
+
+/// Number of repetitions in place of a number for each engine.
+#[derive(Clone, Copy, Debug)]
+pub struct RepetitionCount;
+
+words! {
+    RepetitionCount: "a number, or numbers for `lab` and `sim`" {}
+}
+
+/// Number of repetitions in each engine.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Repetitions {
+    /// Repetitions in the lab and in `sim --scaled`, its counterpart.
+    #[schemars(extend("default" = defaults::REPETITIONS, "minimum" = 1, "maximum" = limits::MAX_REPETITIONS))]
+    pub lab: Maybe<Text<u32>>,
+    /// Repetitions in `sim`.
+    #[schemars(extend("default" = defaults::REPETITIONS, "minimum" = 1, "maximum" = limits::MAX_REPETITIONS))]
+    pub sim: Maybe<Text<u32>>,
+}
+
+/// Returns the schema of the number of repetitions, or of those of each engine.
+fn repetitions(generator: &mut SchemaGenerator) -> Schema {
+    let mut count = <u32 as Scalar>::schema();
+    count.insert("minimum".to_owned(), 1.into());
+    count.insert("maximum".to_owned(), limits::MAX_REPETITIONS.into());
+    let each = generator.subschema_for::<Repetitions>();
+    json_schema!({ "anyOf": [count, each], "default": defaults::REPETITIONS })
 }
 
 /// Traffic generator with all its defaults.

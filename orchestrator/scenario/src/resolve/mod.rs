@@ -18,7 +18,7 @@ use crate::{
     error::{ProblemKind, ScenarioErrors, SourceText},
     expect::Expectation,
     limits,
-    model::{Generator, Measure, PolicySpec, ScaleSpec, Scenario, Topology},
+    model::{Generator, Measure, PolicySpec, Repetitions, ScaleSpec, Scenario, Topology},
     raw,
     suite::read_all,
     yaml::{At, WordOr},
@@ -41,11 +41,7 @@ pub(crate) fn resolve(
         policies,
         scale: scale(&mut context, raw.scale.as_ref()),
         seed: context.read_or(&raw.seed, defaults::SEED),
-        repetitions: context.within_or(
-            &raw.repetitions,
-            1..=limits::MAX_REPETITIONS,
-            defaults::REPETITIONS,
-        ),
+        repetitions: repetitions(&mut context, raw.repetitions.as_ref()),
         generator: generator(&mut context, raw.generator.0.as_ref()),
         measure: measure(&mut context, &raw.measure.0.clone().unwrap_or_default()),
         max_table_age: context.within_or(
@@ -113,6 +109,27 @@ fn description(context: &mut Context<'_>, raw: &raw::Scenario) -> String {
     let description = text.as_str().trim();
     context.no_control_characters(&text.range(), description);
     description.to_owned()
+}
+
+fn repetitions(
+    context: &mut Context<'_>,
+    raw: Option<&At<WordOr<raw::RepetitionCount, raw::Repetitions>>>,
+) -> Repetitions {
+    let bounds = 1..=limits::MAX_REPETITIONS;
+    let default = defaults::REPETITIONS;
+    let Some(raw) = raw else {
+        return Repetitions::both(default);
+    };
+    match &raw.value {
+        WordOr::Word(..) => {
+            let count = raw.scalar().and_then(|text| context.within(&text, bounds));
+            Repetitions::both(count.unwrap_or(default))
+        }
+        WordOr::Body(each) => Repetitions {
+            lab: context.within_or(&each.lab, bounds.clone(), default),
+            sim: context.within_or(&each.sim, bounds, default),
+        },
+    }
 }
 
 fn scale(

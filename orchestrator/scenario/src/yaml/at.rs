@@ -57,6 +57,22 @@ pub struct OneOrMany<T> {
     pub range: Range<usize>,
 }
 
+impl<W, T> At<WordOr<W, T>> {
+    /// Returns the scalar in place of the mapping or list, to be read as a `U`; `None` if there is a mapping
+    /// or list.
+    pub fn scalar<U>(&self) -> Option<Text<U>> {
+        let WordOr::Word(text, _) = &self.value else {
+            return None;
+        };
+        let at = At {
+            value: text.clone(),
+            range: self.range.clone(),
+        };
+        let meaning = PhantomData;
+        Some(Text { at, meaning })
+    }
+}
+
 impl<T> Text<T> {
     /// Returns the text.
     pub fn as_str(&self) -> &str {
@@ -123,17 +139,12 @@ impl<'de, W: Word, T: Deserialize<'de>> Deserialize<'de> for WordOr<W, T> {
 
 impl<'de, T> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let At { value, range } = At::<WordOr<Single, Vec<Text<T>>>>::deserialize(deserializer)?;
-        let is_list = matches!(value, WordOr::Body(_));
-        let values = match value {
-            WordOr::Word(value, _) => vec![Text {
-                at: At {
-                    value,
-                    range: range.clone(),
-                },
-                meaning: PhantomData,
-            }],
-            WordOr::Body(values) => values,
+        let raw = At::<WordOr<Single, Vec<Text<T>>>>::deserialize(deserializer)?;
+        let single = raw.scalar().map(|value| vec![value]);
+        let At { value, range } = raw;
+        let (values, is_list) = match value {
+            WordOr::Word(..) => (single.unwrap_or_default(), false),
+            WordOr::Body(values) => (values, true),
         };
         Ok(Self {
             values,
