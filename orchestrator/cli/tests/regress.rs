@@ -254,7 +254,7 @@ fn simulated_pool() -> PathBuf {
     fs::create_dir_all(&folder).unwrap();
     let scenarios = root().join("scenarios");
     let text = fs::read_to_string(scenarios.join("8dc.yaml")).unwrap();
-    let text = text.replace("seed: 1", "seed: 1\nrepetitions: 10").replace(
+    let text = text.replace("{ lab: 1, sim: 8 }", "10").replace(
         "workloads/",
         &format!("{}/", scenarios.join("workloads").display()),
     );
