@@ -14,6 +14,7 @@
 //! - `page`: the HTML page
 //! - [`fidelity`]: two runs of one plan, flow by flow
 //! - [`compare`]: runs with a stated difference, per policy and size
+//! - [`coverage`]: how often intervals hold the true value
 //! - `published`: published values beside those of runs
 //! - `text`: quantities as text
 //! - `parallel`: work on several threads
@@ -26,6 +27,7 @@
 mod at_work;
 mod closing;
 pub mod compare;
+pub mod coverage;
 mod error;
 pub mod fidelity;
 mod figure;
