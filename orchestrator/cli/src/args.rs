@@ -122,6 +122,13 @@ How much does another seed change?
 Runs whose plans differ otherwise are refused (2), with a list of the differences. A run that is not
 clean makes the comparison inconclusive (4).";
 
+const COVERAGE_EXAMPLE: &str = "\
+Are 8 repetitions enough for this scenario?
+  lcmp-lab sim scenarios/8dc.yaml --policies ecmp,lcmp --repetitions 100
+  lcmp-lab coverage results/latest --group 8
+
+Exit code 1 if fewer than `--min` of a row's intervals hold the true value.";
+
 const REGRESS_EXAMPLES: &str = "\
 Learn once how far percentiles move between runs of one build, then gate every night:
   lcmp-lab regress calibrate scenarios/suites/nightly.yaml
@@ -258,6 +265,9 @@ pub enum Verb {
     /// Compare runs that differ in a stated way: percentiles per policy and size, with intervals
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Check how often intervals hold the true value: groups of a run's repetitions against all of them
+    #[command(after_help = COVERAGE_EXAMPLE)]
+    Coverage(CoverageArgs),
     /// Compare two runs of one plan flow by flow: paths, FCTs and slowdowns, with figures
     #[command(after_help = FIDELITY_EXAMPLES)]
     Fidelity(FidelityArgs),
@@ -325,6 +335,7 @@ impl Verb {
             | Self::Flow(_)
             | Self::Runs(_)
             | Self::Compare(_)
+            | Self::Coverage(_)
             | Self::Fidelity(_)
             | Self::Regress(_)
             | Self::Bundle(_)
@@ -885,12 +896,32 @@ pub struct CompareArgs {
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub runs: Vec<PathBuf>,
     /// Aspects in which the plans may differ: scenario, network, faults, traffic, policies, seed,
-    /// repetitions, scale, engine, settings
+    /// repetitions, scale, until, engine, settings
     #[arg(long, value_name = "ASPECT,…", value_delimiter = ',')]
     pub differs: Vec<Aspect>,
     /// Directory for the page and the figure [default: `compare` in the first run]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `coverage`.
+#[derive(Args, Debug)]
+pub struct CoverageArgs {
+    /// The run directory, of many repetitions
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Repetitions of a group, the size of the run that is studied
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(value_parser = clap::value_parser!(u16).range(2..=500))]
+    pub group: u16,
+    /// Number of groups
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub groups: u16,
+    /// Smallest share of a row's intervals that must hold the true value, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 92)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub min: u8,
 }
 
 /// Arguments of `regress`.

@@ -113,6 +113,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Flow(arguments) => verbs::runs::flow(&arguments, global),
         Verb::Runs(arguments) => verbs::store::runs(&arguments, global),
         Verb::Compare(arguments) => verbs::compare::compare(&arguments, global),
+        Verb::Coverage(arguments) => verbs::coverage::coverage(&arguments, global),
         Verb::Regress(arguments) => verbs::regress::regress(&arguments, global),
         Verb::Reproduce(arguments) => verbs::reproduce::reproduce(&arguments, global),
         Verb::Fidelity(arguments) => verbs::fidelity::fidelity(&arguments, global),

@@ -15,7 +15,7 @@ use super::{
     theme::{MUTED, SMALL, Style, WIDTH, extra_widths},
 };
 use crate::{
-    stats::{nearest_rank, order::percentile},
+    stats::{self, Interval, Statistic, nearest_rank},
     text,
 };
 
@@ -35,13 +35,6 @@ pub struct Curve<'a> {
     pub sorted: &'a [f64],
     /// Sorted slowdowns of each repetition.
     pub repetitions: Vec<Vec<f64>>,
-}
-
-/// Lowest and highest slowdown of a share of flows, in percent.
-struct Bound {
-    percent: u32,
-    low: f64,
-    high: f64,
 }
 
 impl Curve<'_> {
@@ -65,34 +58,10 @@ impl Curve<'_> {
         corners
     }
 
-    /// Returns the band: the range of the repetitions' percentiles, or 95 % intervals by order
-    /// statistics of one repetition.
-    fn band(&self) -> Vec<Bound> {
-        let measured: Vec<&Vec<f64>> = self
-            .repetitions
-            .iter()
-            .filter(|it| !it.is_empty())
-            .collect();
-        let (Some(&first), Some(&last)) = (self.sorted.first(), self.sorted.last()) else {
-            return Vec::new();
-        };
-        let bound = |percent| {
-            if measured.len() > 1 {
-                let values = measured
-                    .iter()
-                    .filter_map(|sorted| nearest_rank(sorted, percent));
-                let low = values.clone().fold(f64::INFINITY, f64::min);
-                let high = values.fold(0.0, f64::max);
-                return Some(Bound { percent, low, high });
-            }
-            let at = percentile(self.sorted, percent)?;
-            Some(Bound {
-                percent,
-                low: at.low.unwrap_or(first),
-                high: at.high.unwrap_or(last),
-            })
-        };
-        (1..100).filter_map(bound).collect()
+    /// Returns the 95 % interval of a percentile over the repetitions.
+    fn interval(&self, percent: u32) -> Option<Interval> {
+        let statistic = Statistic::Percentile(percent);
+        stats::estimate(self.sorted, &self.repetitions, statistic)?.interval
     }
 }
 
@@ -146,10 +115,11 @@ impl Figure for Cdf<'_> {
             canvas.text(&format!("p{percent}"), (x + 6.0, y), lettering)?;
         }
         for curve in &self.curves {
-            let band = curve.band();
-            let low = band.iter().map(|at| point(at.low, f64::from(at.percent)));
-            let high = band.iter().rev();
-            let high = high.map(|at| point(at.high, f64::from(at.percent)));
+            let ends = (1..100).filter_map(|percent| Some((percent, curve.interval(percent)?)));
+            let ends: Vec<(u32, Interval)> = ends.collect();
+            let low = ends.iter().map(|(at, it)| point(it.low, f64::from(*at)));
+            let high = ends.iter().rev();
+            let high = high.map(|(at, it)| point(it.high, f64::from(*at)));
             let corners: Vec<Point> = low.chain(high).collect();
             if !corners.is_empty() {
                 canvas.area(&corners, curve.style.color, BAND)?;
@@ -167,12 +137,16 @@ impl Figure for Cdf<'_> {
     fn numbers(&self) -> String {
         let mut numbers = Numbers::new(["policy", "percent", "slowdown", "low", "high"]);
         for curve in &self.curves {
-            for Bound { percent, low, high } in curve.band() {
-                let value = nearest_rank(curve.sorted, percent).unwrap_or_default();
-                numbers.row([&curve.policy, &percent, &value, &low, &high]);
-            }
-            if let Some(last) = curve.sorted.last() {
-                numbers.row([&curve.policy, &100, last, &"", &""]);
+            for percent in 1..=100 {
+                let Some(value) = nearest_rank(curve.sorted, percent) else {
+                    continue;
+                };
+                match curve.interval(percent) {
+                    Some(Interval { low, high }) => {
+                        numbers.row([&curve.policy, &percent, &value, &low, &high]);
+                    }
+                    None => numbers.row([&curve.policy, &percent, &value, &"", &""]),
+                }
             }
         }
         numbers.into_text()

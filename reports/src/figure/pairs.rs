@@ -13,7 +13,10 @@ use super::{
     render::Figure,
     theme::{INK, MUTED, SMALL, Style, TEXT, WIDTH},
 };
-use crate::{stats::nearest_rank, text};
+use crate::{
+    stats::{self, Statistic},
+    text,
+};
 
 /// The figure `dc-pairs`: p50, p99 and number of flows of each pair, under each policy.
 #[derive(Clone)]
@@ -24,7 +27,7 @@ pub struct DcPairs {
     pub sinks: Vec<String>,
     /// One panel for each policy.
     pub panels: Vec<PairPanel>,
-    /// Largest p99 of all panels.
+    /// Largest p50 of all panels.
     pub max: f64,
 }
 
@@ -42,10 +45,12 @@ pub struct PairPanel {
 /// Slowdowns between two datacenters.
 #[derive(Clone, Copy)]
 pub struct PairCell {
-    /// Median.
-    pub p50: f64,
-    /// 99th percentile.
-    pub p99: f64,
+    /// Median; none of too few flows.
+    pub p50: Option<f64>,
+    /// 99th percentile; none of too few flows.
+    pub p99: Option<f64>,
+    /// Largest.
+    pub max: f64,
     /// Number of finished flows.
     pub flows: usize,
 }
@@ -54,8 +59,9 @@ impl PairCell {
     /// Returns the results of sorted slowdowns; none without any.
     pub fn of(sorted: &[f64]) -> Option<Self> {
         Some(Self {
-            p50: nearest_rank(sorted, 50)?,
-            p99: nearest_rank(sorted, 99)?,
+            p50: stats::shown(sorted, Statistic::P50),
+            p99: stats::shown(sorted, Statistic::P99),
+            max: *sorted.last()?,
             flows: sorted.len(),
         })
     }
@@ -101,7 +107,7 @@ impl DcPairs {
         Ok(())
     }
 
-    /// Draws a cell whose background is the fuller the larger its p99 is.
+    /// Draws a cell whose background is the fuller the larger its p50 is.
     fn draw_cell<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -109,14 +115,21 @@ impl DcPairs {
         cell: &PairCell,
         [(left, top), (right, bottom)]: [(f64, f64); 2],
     ) -> Drawn {
-        let depth = (cell.p99.max(1.0).ln() / self.max.max(1.1).ln()).clamp(0.0, 1.0);
+        let depth =
+            (cell.p50.unwrap_or(1.0).max(1.0).ln() / self.max.max(1.1).ln()).clamp(0.0, 1.0);
         let (left, top, right, bottom) = (left + 1.0, top + 1.0, right - 1.0, bottom - 1.0);
         let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
         canvas.area(&corners, panel.style.color, 0.04 + 0.4 * depth)?;
         let x = f64::midpoint(left, right);
         let ink = Lettering::new(SMALL, INK, HPos::Center, VPos::Center);
-        canvas.text(&text::slowdown(cell.p50), (x, top + 10.0), ink)?;
-        canvas.text(&text::slowdown(cell.p99), (x, top + 23.0), ink)?;
+        let p50 = cell.p50.map_or_else(|| "–".to_owned(), text::slowdown);
+        let max = || format!("max {}", text::slowdown(cell.max));
+        canvas.text(&p50, (x, top + 10.0), ink)?;
+        canvas.text(
+            &cell.p99.map_or_else(max, text::slowdown),
+            (x, top + 23.0),
+            ink,
+        )?;
         let muted = Lettering {
             color: MUTED,
             ..ink
@@ -147,10 +160,14 @@ impl Figure for DcPairs {
     }
 
     fn numbers(&self) -> String {
-        let mut numbers = Numbers::new(["policy", "from_dc", "to_dc", "flows", "p50", "p99"]);
+        let mut numbers =
+            Numbers::new(["policy", "from_dc", "to_dc", "flows", "p50", "p99", "max"]);
         for panel in &self.panels {
-            for ((source, sink), PairCell { p50, p99, flows }) in &panel.cells {
-                numbers.row([&panel.policy, source, sink, flows, p50, p99]);
+            for ((source, sink), cell) in &panel.cells {
+                let [p50, p99] =
+                    [cell.p50, cell.p99].map(|it| it.map_or_else(String::new, |it| it.to_string()));
+                let PairCell { flows, max, .. } = cell;
+                numbers.row([&panel.policy, source, sink, flows, &p50, &p99, max]);
             }
         }
         numbers.into_text()

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    thread,
+    iter, thread,
 };
 
 use lab_records::{FlowCounts, FlowFields, FlowRow, RecordsError, RunDir, WholeFlow};
@@ -13,8 +13,11 @@ use super::{
     interned::{Pairs, RouteNumbers},
     of_policy::{Flow, PolicyFlows, index},
     stories::FlowKey,
+    unfinished::Unfinished,
 };
-use crate::{error::ReportError, route::Routes, size_bins::SizeBins};
+use crate::{
+    error::ReportError, figures::PERCENTS, route::Routes, size_bins::SizeBins, stats::Statistic,
+};
 
 /// The flows of a run.
 pub struct Flows {
@@ -28,8 +31,8 @@ pub struct Flows {
     pub max_lateness: Option<Nanos>,
     /// Largest error bound of a measured FCT; none if it is not known.
     pub max_resolution: Option<Nanos>,
-    /// Bins of all flows' sizes with about equally many flows.
-    pub bins: SizeBins,
+    /// Bins of all flows' sizes with about equally many flows, for each of [`PERCENTS`].
+    pub bins: [SizeBins; 2],
     /// Bins of all flows' sizes between round sizes.
     pub log_bins: SizeBins,
     /// Routes, by their numbers.
@@ -51,15 +54,6 @@ pub struct RouteShare {
     pub bytes: u64,
 }
 
-/// Slowdowns of one flow under two policies.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
-    /// Slowdown under the baseline.
-    pub base: f64,
-    /// Slowdown under the other policy.
-    pub other: f64,
-}
-
 /// Time and route of one flow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Span {
@@ -78,6 +72,7 @@ struct Reader<'a> {
     pairs: Pairs,
     /// Flows that the page shows one by one, by policy.
     chosen: Vec<Chosen>,
+    unfinished: Unfinished,
     /// Policy of the last row: the next one is of the same, as a rule.
     policy: usize,
 }
@@ -97,7 +92,7 @@ impl Flows {
                 shown: Vec::new(),
                 max_lateness: None,
                 max_resolution: None,
-                bins: SizeBins::equal(&[], 1),
+                bins: PERCENTS.map(|_| SizeBins::equal(&[], 1, 1)),
                 log_bins: SizeBins::logarithmic(&[]),
                 route_names: Vec::new(),
                 pairs: Vec::new(),
@@ -105,6 +100,7 @@ impl Flows {
             routes: RouteNumbers::new(routes),
             pairs: Pairs::default(),
             chosen: (0..count).map(|_| chosen()).collect(),
+            unfinished: Unfinished::of(run),
             policy: 0,
         };
         let truncated = run.visit_flows(|flow, row| reader.add(flow, row))?;
@@ -154,29 +150,16 @@ impl Flows {
         of.groups(count, |flow| flow.repetition)
     }
 
+    /// Returns the least slowdown that each scheduled flow of a policy that did not finish can have.
+    pub fn unfinished(&self, policy: usize) -> &[f64] {
+        &self.of_policies[policy].unfinished
+    }
+
     /// Returns the sorted slowdowns of a policy's finished flows in each of `bins`.
     pub fn slowdowns_by_size(&self, policy: usize, bins: &SizeBins) -> Vec<Vec<f64>> {
         let count = bins.upper().len();
         let bin = |flow: &Flow| u32::try_from(bins.of(flow.size)).unwrap_or(u32::MAX);
         self.of_policies[policy].groups(count, bin)
-    }
-
-    /// Returns the flows that finished under both policies, by repetition and id.
-    pub fn pairs(&self, base: usize, other: usize) -> Vec<Pair> {
-        let mut others = self.of_policies[other].flows.iter().peekable();
-        let pair = |base: &Flow| {
-            while others.next_if(|other| other.key() < base.key()).is_some() {}
-            let other = others.next_if(|other| other.key() == base.key())?;
-            Some(Pair {
-                base: base.slowdown?,
-                other: other.slowdown?,
-            })
-        };
-        self.of_policies[base]
-            .flows
-            .iter()
-            .filter_map(pair)
-            .collect()
     }
 
     /// Returns the routes of a policy's flows, most bytes first.
@@ -241,7 +224,13 @@ impl Reader<'_> {
         flows.counts[self.policy].add(flow);
         flows.max_lateness = flows.max_lateness.max(flow.launch_lateness_ns);
         flows.max_resolution = flows.max_resolution.max(flow.emu_fct_resolution_ns);
-        flows.of_policies[self.policy].flows.push(Flow {
+        let of = &mut flows.of_policies[self.policy];
+        if flow.slowdown.is_none() {
+            let ideal = self.unfinished.paper_time(flow.emu_ideal_fct_ns);
+            of.unfinished
+                .push(self.unfinished.least_slowdown(flow.start_ns, ideal));
+        }
+        of.flows.push(Flow {
             repetition: flow.repetition,
             id: flow.flow_id.0,
             size: flow.size_bytes,
@@ -266,6 +255,10 @@ impl Reader<'_> {
             .flat_map(Chosen::into_rows)
             .collect();
         let of_policies = &mut flows.of_policies;
+        for of in &mut *of_policies {
+            let unrecorded = self.unfinished.unrecorded(of.flows.len());
+            of.unfinished.extend(iter::repeat_n(1.0, unrecorded));
+        }
         let mut sizes: Vec<Bytes> =
             Vec::with_capacity(of_policies.iter().map(|of| of.flows.len()).sum());
         sizes.extend(
@@ -281,7 +274,10 @@ impl Reader<'_> {
             }
             sizes.sort_unstable();
         });
-        flows.bins = SizeBins::equal(&sizes, flows.policies.len());
+        flows.bins = PERCENTS.map(|percent| {
+            let min_flows = Statistic::Percentile(percent).min_values();
+            SizeBins::equal(&sizes, flows.policies.len(), min_flows)
+        });
         flows.log_bins = SizeBins::logarithmic(&sizes);
         flows
     }
@@ -317,7 +313,7 @@ mod tests {
             [0, 1].map(|policy| flows.slowdowns(policy)),
             [&[][..], &[1.5, 3.0]]
         );
-        let by_bin = [0, 1].map(|policy| flows.slowdowns_by_size(policy, &flows.bins));
+        let by_bin = [0, 1].map(|policy| flows.slowdowns_by_size(policy, &flows.bins[0]));
         assert_eq!(by_bin, [[vec![]], [vec![1.5, 3.0]]]);
         assert_eq!((flows.counts[1].flows, flows.total().finished), (3, 2));
     }
@@ -337,24 +333,18 @@ mod tests {
     }
 
     #[test]
-    fn only_flows_that_finished_under_both_are_pairs() {
-        let mut rows = vec![
-            testing::flow("a", 0, Some(2.0)),
-            testing::flow("a", 1, Some(4.0)),
-            testing::flow("a", 2, None),
-            testing::flow("b", 2, Some(9.0)),
-            testing::flow("b", 1, Some(3.0)),
-            testing::flow("b", 0, Some(1.0)),
-        ];
-        // The same flow of another repetition is another flow.
-        rows.push(FlowRow {
-            repetition: 1,
-            ..testing::flow("b", 2, Some(7.0))
+    fn scheduled_flows_that_did_not_finish_count_recorded_or_not() {
+        let info = RunInfo {
+            scheduled_flows: 3,
+            ..testing::info()
+        };
+        let run = testing::run(&info, |writer| {
+            writer.append_flow(&testing::flow("a", 0, None))?;
+            writer.append_flow(&testing::flow("a", 1, Some(2.0)))
         });
-        let pair = |base: f64, other: f64| Pair { base, other };
-        let pairs = read(&rows).pairs(0, 1);
-        assert_eq!(pairs, [pair(2.0, 1.0), pair(4.0, 3.0)]);
-        assert_eq!(read(&rows[..3]).pairs(0, 1), []);
+        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap().0;
+        assert_eq!(flows.unfinished(0), [1.0; 2]);
+        assert_eq!(flows.unfinished(1), [1.0; 3]);
     }
 
     #[test]

@@ -1,0 +1,121 @@
+//! `lcmp-lab coverage`: how often a run's intervals hold the true value.
+
+use std::path::Path;
+
+use lab_reports::coverage::{self, Coverage, CoverageError, Row, Study};
+use lab_units::show::{self, sides};
+use serde::Serialize;
+
+use crate::{
+    args::{CoverageArgs, Global},
+    failure::{Exit, Failure, Outcome},
+    terminal::{note, print, print_json},
+};
+
+/// Result of a study, for `--json`.
+#[derive(Serialize)]
+struct Output<'a> {
+    #[serde(flatten)]
+    coverage: &'a Coverage,
+    /// Smallest share of intervals that hold the true value.
+    least_held: f64,
+    /// `pass`, or `fail` under `--min`.
+    verdict: Exit,
+    /// Exit code of the process.
+    exit: u8,
+    /// The run.
+    run: &'a Path,
+}
+
+/// Runs `lcmp-lab coverage`.
+pub fn coverage(arguments: &CoverageArgs, global: &Global) -> Outcome {
+    let study = Study {
+        repetitions: usize::from(arguments.group),
+        groups: usize::from(arguments.groups),
+    };
+    let coverage = coverage::coverage(&arguments.run, study).map_err(|error| failure(&error))?;
+    let least = coverage.least_held();
+    let min = f64::from(arguments.min) / 100.0;
+    let exit = match least >= min {
+        true => Exit::Pass,
+        false => Exit::Failed,
+    };
+    if global.json {
+        print_json(&Output {
+            coverage: &coverage,
+            least_held: least,
+            verdict: exit,
+            exit: exit.code(),
+            run: &arguments.run,
+        });
+    } else {
+        print(&text(&coverage));
+    }
+    if exit == Exit::Failed {
+        note(&format!(
+            "{} of the intervals of a row hold the true value, fewer than {} (hint: more \
+             repetitions)",
+            percent(least),
+            percent(min),
+        ));
+    }
+    Ok(exit)
+}
+
+fn failure(error: &CoverageError) -> Failure {
+    match error {
+        CoverageError::Report(report) => Failure::comparison(error, Some(report)),
+        _ => Failure::usage(error),
+    }
+}
+
+/// Returns the table of the study and what its columns count.
+fn text(coverage: &Coverage) -> String {
+    let first = coverage.rows.first().map_or("", |row| &row.policy);
+    let heads = [
+        "holds",
+        "",
+        "value",
+        "A/A",
+        "−10 %",
+        "−20 %",
+        "wrong",
+        &format!("against {first}"),
+        "wrong",
+    ];
+    let mut rows = vec![heads.map(str::to_owned)];
+    rows.extend(coverage.rows.iter().map(row));
+    let mut text = format!(
+        "{}: {} groups of {} of {} repetitions\n",
+        coverage.scenario, coverage.groups, coverage.repetitions, coverage.of
+    );
+    text += &show::table(0, sides(2), &rows);
+    text += &show::paragraph("", WORDS);
+    text
+}
+
+fn row(row: &Row) -> [String; 9] {
+    let (held, wrong) = row.change.map_or_else(
+        || ("–".to_owned(), String::new()),
+        |change| (percent(change.held), percent(change.wrong)),
+    );
+    [
+        row.policy.clone(),
+        row.statistic.to_owned(),
+        percent(row.held),
+        percent(row.same),
+        percent(row.less_10.better),
+        percent(row.less_20.better),
+        percent(row.less_10.worse.max(row.less_20.worse)),
+        held,
+        wrong,
+    ]
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+const WORDS: &str = "Shares of the groups whose 95 % interval holds the value of all repetitions (value), \
+     no change between two groups (A/A), and the change between two policies of all repetitions (against …); shares \
+     of pairs of groups in which a decrease by 10 or 20 % is called better, or is called worse (wrong).";

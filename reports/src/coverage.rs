@@ -1,0 +1,419 @@
+//! Coverage of intervals: how often they hold the true value.
+//!
+//! A run of many repetitions stands for all draws of arrivals: its values are the true ones. Groups of its
+//! repetitions, drawn without replacement, are the runs that a user makes. The study counts how many of their
+//! intervals hold the true values, between groups of one policy as well (A/A), and how often a group with slowdowns
+//! that are 10 or 20 % less is found to be better (A/B).
+
+use std::path::Path;
+
+use lab_records::{Grade, RunDir, Verdict};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use serde::Serialize;
+
+use crate::{
+    error::ReportError,
+    frames::Flows,
+    parallel,
+    route::Routes,
+    stats::{self, Change, Estimate, Meaning, Slowdowns},
+};
+
+/// Size of a study.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Study {
+    /// Number of repetitions in a group, at least 2.
+    pub repetitions: usize,
+    /// Number of groups, and of pairs of disjoint groups.
+    pub groups: usize,
+}
+
+/// Coverage of the intervals of a run's policies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Coverage {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Number of repetitions in a group.
+    pub repetitions: usize,
+    /// Number of groups, and of pairs of disjoint groups.
+    pub groups: usize,
+    /// Number of repetitions of the run.
+    pub of: usize,
+    /// Each policy's statistics, in the order of the run.
+    pub rows: Vec<Row>,
+}
+
+/// Coverage of the intervals of one statistic of a policy's slowdowns. Shares are of the groups, or pairs of groups.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Label of the policy.
+    pub policy: String,
+    /// `p50`, `p99` or `mean`.
+    pub statistic: &'static str,
+    /// Value of all repetitions.
+    pub value: f64,
+    /// Share of groups whose interval holds that value.
+    pub held: f64,
+    /// Share of pairs of groups whose change holds zero.
+    pub same: f64,
+    /// Pairs of groups with slowdowns 10 % less in the second.
+    pub less_10: Found,
+    /// Pairs of groups with slowdowns 20 % less in the second.
+    pub less_20: Found,
+    /// Change against the run's first policy, the same flows under both; none of the first.
+    pub change: Option<ChangeHeld>,
+}
+
+/// Meanings that the intervals of a decrease have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Found {
+    /// Share of pairs whose change is found to be better.
+    pub better: f64,
+    /// Share of pairs whose change is found to be worse.
+    pub worse: f64,
+}
+
+/// Coverage of a change between two policies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ChangeHeld {
+    /// Change over all repetitions.
+    pub value: f64,
+    /// Share of groups whose interval holds that change.
+    pub held: f64,
+    /// Share of groups whose interval lies on the other side of zero.
+    pub wrong: f64,
+}
+
+/// Error of a study.
+#[derive(Debug, thiserror::Error)]
+pub enum CoverageError {
+    /// The run cannot be read.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// A group has no spread.
+    #[error("a group of {0} has no interval, it must have 2 repetitions or more")]
+    SmallGroup(usize),
+    /// The run's repetitions make no two groups.
+    #[error(
+        "`{directory}` has {found} repetitions, two disjoint groups of {group} need {needed} (hint: \
+         `sim --repetitions 100`, or a smaller `--group`)"
+    )]
+    FewRepetitions {
+        /// Directory of the run.
+        directory: String,
+        /// Number of repetitions of the run.
+        found: usize,
+        /// Number of repetitions of a group.
+        group: usize,
+        /// Number of repetitions that are needed.
+        needed: usize,
+    },
+    /// The run's values are not those of the scenario.
+    #[error("`{directory}` is {grade}: its values are not taken for true ones")]
+    NotValid {
+        /// Directory of the run.
+        directory: String,
+        /// Verdict of the run.
+        grade: &'static str,
+    },
+}
+
+impl Coverage {
+    /// Returns the smallest share of intervals that hold the true value.
+    #[must_use]
+    pub fn least_held(&self) -> f64 {
+        let shares = self.rows.iter().flat_map(|row| {
+            let change = row.change.map_or(1.0, |change| change.held);
+            [row.held, row.same, change]
+        });
+        shares.fold(1.0, f64::min)
+    }
+}
+
+/// Studies the coverage of the intervals of the run directory at `path`.
+///
+/// The groups are drawn by a fixed seed, so that a run always has the same coverage.
+///
+/// # Errors
+/// If the run cannot be read, is not valid, or has too few repetitions for the groups.
+pub fn coverage(path: &Path, study: Study) -> Result<Coverage, CoverageError> {
+    let run = RunDir::open(path).map_err(ReportError::from)?;
+    let (flows, _) = Flows::read(&run, &Routes::new(run.info()))?;
+    let end = run.outcome().map(|outcome| outcome.end.clone());
+    let verdict = Verdict::of(run.info(), end.as_ref(), &flows.total());
+    if verdict.grade != Grade::Valid {
+        return Err(CoverageError::NotValid {
+            directory: path.display().to_string(),
+            grade: verdict.grade.name(),
+        });
+    }
+    if study.repetitions < 2 {
+        return Err(CoverageError::SmallGroup(study.repetitions));
+    }
+    let policies: Vec<Vec<Vec<f64>>> = (0..flows.policies.len())
+        .map(|policy| flows.slowdowns_by_repetition(policy))
+        .collect();
+    let of = policies.iter().map(Vec::len).min().unwrap_or(0);
+    let needed = 2 * study.repetitions;
+    if of < needed {
+        return Err(CoverageError::FewRepetitions {
+            directory: path.display().to_string(),
+            found: of,
+            group: study.repetitions,
+            needed,
+        });
+    }
+    let pairs = pairs_of_groups(of, study);
+    let rows = parallel::map(0..policies.len(), |at| {
+        let base = (at > 0).then(|| policies[0].as_slice());
+        rows(&flows.policies[at], &policies[at], base, &pairs)
+    });
+    Ok(Coverage {
+        scenario: run.info().scenario.clone(),
+        repetitions: study.repetitions,
+        groups: study.groups,
+        of,
+        rows: rows.concat(),
+    })
+}
+
+/// Two disjoint groups of repetitions.
+type Pair = [Vec<usize>; 2];
+
+/// Draws pairs of disjoint groups from `of` repetitions.
+fn pairs_of_groups(of: usize, study: Study) -> Vec<Pair> {
+    let mut random = Pcg64Mcg::seed_from_u64(SEED);
+    let mut order: Vec<usize> = (0..of).collect();
+    let mut pair = |_| {
+        // The first places of a Fisher–Yates shuffle.
+        for place in 0..2 * study.repetitions {
+            order.swap(place, place + below(random.next_u64(), of - place));
+        }
+        let group = |from: usize| order[from..from + study.repetitions].to_vec();
+        [group(0), group(study.repetitions)]
+    };
+    (0..study.groups).map(&mut pair).collect()
+}
+
+/// Returns `random` scaled to `0..len`. The bias, at most `len / 2^64`, is far below the estimated shares.
+fn below(random: u64, len: usize) -> usize {
+    let product = u128::from(random) * (len as u128);
+    usize::try_from(product >> 64).unwrap_or(0)
+}
+
+/// Returns the coverage of a policy's statistics over pairs of groups of its repetitions; `base` are those of the first
+/// policy.
+fn rows(
+    policy: &str,
+    repetitions: &[Vec<f64>],
+    base: Option<&[Vec<f64>]>,
+    pairs: &[Pair],
+) -> Vec<Row> {
+    let truth = stats::slowdowns(repetitions, &[]);
+    let change = base.map(|base| stats::change(base, repetitions));
+    let groups: Vec<Group> = pairs
+        .iter()
+        .map(|pair| Group::of(repetitions, base, pair))
+        .collect();
+    let row = |&(name, value_of, change_of): &Accessors| {
+        let value = truth.as_ref().and_then(value_of)?.value;
+        let changes = |of: fn(&Group) -> &Change| {
+            let changes = groups.iter().map(move |group| change_of(of(group)));
+            changes.collect::<Vec<_>>()
+        };
+        let found = |of: fn(&Group) -> &Change| {
+            let all = changes(of);
+            let meant = |meaning| share(&all, |it| it.meaning() == Some(meaning));
+            Found {
+                better: meant(Meaning::Better),
+                worse: meant(Meaning::Worse),
+            }
+        };
+        let values: Vec<_> = groups
+            .iter()
+            .map(|group| group.slowdowns.as_ref().and_then(value_of))
+            .collect();
+        let against_first = || {
+            let truth = change.as_ref().and_then(change_of)?.value;
+            let all: Vec<_> = groups
+                .iter()
+                .map(|group| group.against_first.as_ref().and_then(change_of))
+                .collect();
+            Some(ChangeHeld {
+                value: truth,
+                held: share(&all, |it| holds(it, truth)),
+                wrong: share(&all, |it| match it.meaning() {
+                    Some(Meaning::Better) => truth > 0.0,
+                    Some(Meaning::Worse) => truth < 0.0,
+                    _ => false,
+                }),
+            })
+        };
+        Some(Row {
+            policy: policy.to_owned(),
+            statistic: name,
+            value,
+            held: share(&values, |it| holds(it, value)),
+            same: share(&changes(|group| &group.same), |it| holds(it, 0.0)),
+            less_10: found(|group| &group.less_10),
+            less_20: found(|group| &group.less_20),
+            change: against_first(),
+        })
+    };
+    STATISTICS.iter().filter_map(row).collect()
+}
+
+/// What a user would see of a pair of groups.
+struct Group {
+    slowdowns: Option<Slowdowns>,
+    /// Change from the first group to the second.
+    same: Change,
+    /// The same with slowdowns of the second 10 % less.
+    less_10: Change,
+    /// The same with slowdowns of the second 20 % less.
+    less_20: Change,
+    /// Change from the first policy's slowdowns to these, in the first group.
+    against_first: Option<Change>,
+}
+
+impl Group {
+    fn of(repetitions: &[Vec<f64>], base: Option<&[Vec<f64>]>, pair: &Pair) -> Self {
+        let take = |from: &[Vec<f64>], group: &[usize], factor: f64| -> Vec<Vec<f64>> {
+            let scaled = |at: &usize| from[*at].iter().map(|it| it * factor).collect();
+            group.iter().map(scaled).collect()
+        };
+        let [first, second] = pair;
+        let own = take(repetitions, first, 1.0);
+        let to = |factor| stats::change_between(&own, &take(repetitions, second, factor));
+        Self {
+            same: to(1.0),
+            less_10: to(0.9),
+            less_20: to(0.8),
+            against_first: base.map(|base| stats::change(&take(base, first, 1.0), &own)),
+            slowdowns: stats::slowdowns(&own, &[]),
+        }
+    }
+}
+
+/// Returns the share of `estimates` that satisfy `is`; a missing one does not.
+fn share(estimates: &[Option<Estimate>], is: impl Fn(&Estimate) -> bool) -> f64 {
+    let count = estimates.iter().flatten().filter(|it| is(it)).count();
+    float(count) / float(estimates.len().max(1))
+}
+
+/// True if the interval of `estimate` holds `value`, to rounding.
+fn holds(estimate: &Estimate, value: f64) -> bool {
+    let slack = 1e-12 * value.abs().max(1.0);
+    estimate
+        .interval
+        .is_some_and(|it| it.low <= value + slack && it.high >= value - slack)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 groups")]
+fn float(count: usize) -> f64 {
+    count as f64
+}
+
+type Accessors = (
+    &'static str,
+    fn(&Slowdowns) -> Option<Estimate>,
+    fn(&Change) -> Option<Estimate>,
+);
+
+const STATISTICS: [Accessors; 3] = [
+    ("p50", |it| it.p50, |it| it.p50),
+    ("p99", |it| it.p99, |it| it.p99),
+    ("mean", |it| it.mean, |it| it.mean),
+];
+
+/// Seed of the groups.
+const SEED: u64 = 0x1c4b;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STUDY: Study = Study {
+        repetitions: 8,
+        groups: 200,
+    };
+
+    /// Standard normal values by Box and Muller.
+    fn normal(count: usize, seed: u64) -> Vec<f64> {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let mut uniform = || float(below(random.next_u64(), 1 << 40)) / float(1 << 40);
+        let value = |_| {
+            let (a, b) = (1.0 - uniform(), uniform());
+            (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+        };
+        (0..count).map(value).collect()
+    }
+
+    /// Repetitions whose flows share a random level, as flows that share queues do: slowdowns e^(level + spread).
+    fn repetitions(count: usize, spread: f64, seed: u64) -> Vec<Vec<f64>> {
+        let levels = normal(count, seed);
+        let repetition = |(at, level): (u64, f64)| {
+            let mut slowdowns: Vec<f64> = normal(1_100, seed + 1_000 + at)
+                .iter()
+                .map(|it| (spread * level + 0.3 * it).exp())
+                .collect();
+            slowdowns.sort_by(f64::total_cmp);
+            slowdowns
+        };
+        (0..).zip(levels).map(repetition).collect()
+    }
+
+    #[test]
+    fn intervals_of_normal_levels_hold_as_often_as_they_say() {
+        let all = repetitions(120, 0.05, 1);
+        let pairs = pairs_of_groups(all.len(), STUDY);
+        for row in rows("a", &all, None, &pairs) {
+            for share in [row.held, row.same] {
+                assert!((0.91..=0.99).contains(&share), "{row:?}");
+            }
+            // A standard deviation of 5 % over 8 repetitions each: 10 % less is 4 standard errors.
+            assert!(
+                row.less_10.better > 0.9 && row.less_20.better > 0.99,
+                "{row:?}"
+            );
+            assert_eq!((row.less_20.worse, row.change), (0.0, None));
+        }
+    }
+
+    /// A policy whose change differs by repetition, around −30 %, where the levels differ by a factor of e^0.5. The
+    /// slowest hundredth of all flows is of the few highest levels, which most groups do not have.
+    #[test]
+    fn a_study_tells_intervals_that_hold_from_those_that_are_too_narrow() {
+        let base = repetitions(120, 0.5, 2);
+        let factors = normal(120, 3);
+        let other: Vec<Vec<f64>> = (base.iter().zip(&factors))
+            .map(|(base, factor)| {
+                let factor = 0.7 * (0.02 * factor).exp();
+                base.iter().map(|it| it * factor).collect()
+            })
+            .collect();
+        let pairs = pairs_of_groups(base.len(), STUDY);
+        let rows = rows("b", &other, Some(&base), &pairs);
+        for row in &rows {
+            let change = row.change.unwrap();
+            assert!((change.value + 0.3).abs() < 0.03, "{row:?}");
+            assert_eq!(change.wrong, 0.0, "{row:?}");
+            // Between different flows, the levels hide a tenth.
+            assert!(row.less_10.better < 0.3, "{row:?}");
+        }
+        let held = |at: usize| (rows[at].held, rows[at].change.unwrap().held);
+        let (median, tail) = (held(0), held(1));
+        assert!(median.0 > 0.9 && median.1 > 0.9, "{rows:?}");
+        assert!(tail.0 < 0.85 && tail.1 < 0.85, "{rows:?}");
+    }
+
+    #[test]
+    fn groups_of_a_pair_have_no_repetition_in_common() {
+        for pair in pairs_of_groups(16, STUDY) {
+            let mut all = pair.concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..16).collect::<Vec<_>>());
+        }
+    }
+}
