@@ -33,6 +33,7 @@ mod figures;
 mod frames;
 mod page;
 mod parallel;
+mod population;
 mod published;
 mod report;
 mod route;

@@ -13,18 +13,18 @@ use super::{
     render::Figure,
     theme::{SMALL, Style, WIDTH, extra_widths},
 };
-use crate::{error::DrawError, stats::nearest_rank, text};
+use crate::{error::DrawError, population::Population, text};
 
 /// Slowdowns in bins of flow sizes.
-pub struct SizePanels {
+pub struct SizePanels<'a> {
     /// Name of the figure's files.
     pub name: &'static str,
     /// Label and style of each policy.
     pub policies: Vec<(String, Style)>,
     /// Largest size of each bin.
     pub upper: Vec<Bytes>,
-    /// Sorted slowdowns by policy and bin.
-    pub slowdowns: Vec<Vec<Vec<f64>>>,
+    /// Slowdowns by policy and bin.
+    pub slowdowns: Vec<Vec<Population<'a>>>,
     /// Minimum number of flows of a bin that has a dot.
     pub min_flows: usize,
 }
@@ -32,20 +32,21 @@ pub struct SizePanels {
 /// Position and value of a bin.
 type Dot = (f64, f64);
 
-impl Figure for SizePanels {
+impl Figure for SizePanels<'_> {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn missing(&self) -> Option<String> {
-        if self.slowdowns.iter().flatten().all(Vec::is_empty) {
+        let mut bins = self.slowdowns.iter().flatten();
+        if bins.all(|bin| bin.finished().is_empty()) {
             return Some("no flow finished".into());
         }
         let table = "the table of results has their percentiles";
         if self.upper.len() < 2 {
             return Some(format!("all flows have about one size: {table}"));
         }
-        let largest = self.slowdowns.iter().flatten().map(Vec::len).max()?;
+        let largest = self.slowdowns.iter().flatten().map(Population::len).max()?;
         (largest < self.min_flows)
             .then(|| format!("no bin holds {} flows of a policy: {table}", self.min_flows))
     }
@@ -65,22 +66,30 @@ impl Figure for SizePanels {
     }
 
     fn numbers(&self) -> String {
-        let heads = ["policy", "size_up_to_bytes", "flows", "p50", "p99"];
+        let heads = [
+            "policy",
+            "size_up_to_bytes",
+            "flows",
+            "finished",
+            "p50",
+            "p99",
+        ];
         let mut numbers = Numbers::new(heads);
         for ((policy, _), bins) in self.policies.iter().zip(&self.slowdowns) {
-            for (upper, sorted) in self.upper.iter().zip(bins) {
+            for (upper, bin) in self.upper.iter().zip(bins) {
                 let [p50, p99] = [50, 99].map(|percent| {
-                    let value = nearest_rank(sorted, percent);
+                    let value = bin.percentile(percent);
                     value.map_or_else(String::new, |value| value.to_string())
                 });
-                numbers.row([policy, &upper.get(), &sorted.len(), &p50, &p99]);
+                let finished = bin.finished().len();
+                numbers.row([policy, &upper.get(), &bin.len(), &finished, &p50, &p99]);
             }
         }
         numbers.into_text()
     }
 }
 
-impl SizePanels {
+impl SizePanels<'_> {
     fn panel<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -122,15 +131,20 @@ impl SizePanels {
         Ok(())
     }
 
+    /// True if a bin has flows that did not finish.
+    pub fn has_unfinished(&self) -> bool {
+        !self.slowdowns.iter().flatten().all(Population::is_finished)
+    }
+
     /// Returns the dots of a policy: beside those of other policies in the same bin, so that equal ones
     /// do not hide each other.
     fn dots(&self, policy: usize, percent: u32) -> Vec<Dot> {
         let policies = text::to_float(self.policies.len() as u64);
         let side = text::to_float(policy as u64) - (policies - 1.0) / 2.0;
         let side = side * SPREAD / policies;
-        let dot = |(bin, sorted): (f64, &Vec<f64>)| {
-            let value = nearest_rank(sorted, percent)?;
-            (sorted.len() >= self.min_flows).then_some((bin + side, value))
+        let dot = |(bin, flows): (f64, &Population<'_>)| {
+            let value = flows.percentile(percent)?;
+            (flows.len() >= self.min_flows).then_some((bin + side, value))
         };
         let bins = (0u32..).map(f64::from).zip(&self.slowdowns[policy]);
         bins.filter_map(dot).collect()
@@ -169,26 +183,44 @@ const SPREAD: f64 = 0.6;
 mod tests {
     use super::*;
 
-    fn panels(flows: usize, min_flows: usize) -> SizePanels {
+    /// A bin of one flow, and one of `flows` flows of which all but `unfinished` finished.
+    fn panels((flows, unfinished): (usize, usize), min_flows: usize) -> SizePanels<'static> {
         let policies = ["ecmp".to_owned()];
         let styles = crate::figure::theme::policy_styles(&policies);
         SizePanels {
             name: "by-size",
             policies: policies.into_iter().zip(styles).collect(),
             upper: vec![Bytes::new(10), Bytes::new(20)],
-            slowdowns: vec![vec![vec![1.0], vec![1.5; flows]]],
+            slowdowns: vec![vec![
+                Population::new(vec![1.0], 1),
+                Population::new(vec![1.5; flows - unfinished], flows),
+            ]],
             min_flows,
         }
     }
 
     #[test]
     fn panels_without_a_dot_are_left_out() {
-        assert_eq!(panels(10, 10).missing(), None);
-        let missing = panels(9, 10).missing().unwrap();
+        assert_eq!(panels((10, 0), 10).missing(), None);
+        let missing = panels((9, 0), 10).missing().unwrap();
         assert!(
             missing.starts_with("no bin holds 10 flows of a policy"),
             "{missing}"
         );
-        assert_eq!(panels(0, 1).missing(), None);
+        assert_eq!(panels((0, 0), 1).missing(), None);
+    }
+
+    /// Six of ten flows finished: half of all have a slowdown of 1.5 at most, 99 % have none that is known.
+    #[test]
+    fn a_bin_has_the_percentiles_of_all_its_flows() {
+        let panels = panels((10, 4), 10);
+        let dots =
+            |percent| -> Vec<f64> { panels.dots(0, percent).iter().map(|it| it.1).collect() };
+        assert_eq!((dots(50), dots(99)), (vec![1.5], vec![]));
+        assert!(
+            panels.numbers().ends_with("ecmp,20,10,6,1.5,\n"),
+            "{}",
+            panels.numbers()
+        );
     }
 }

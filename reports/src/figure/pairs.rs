@@ -13,7 +13,7 @@ use super::{
     render::Figure,
     theme::{INK, MUTED, SMALL, Style, TEXT, WIDTH},
 };
-use crate::{stats::nearest_rank, text};
+use crate::{population::Population, text};
 
 /// The figure `dc-pairs`: p50, p99 and number of flows of each pair, under each policy.
 #[derive(Clone)]
@@ -42,22 +42,34 @@ pub struct PairPanel {
 /// Slowdowns between two datacenters.
 #[derive(Clone, Copy)]
 pub struct PairCell {
-    /// Median.
-    pub p50: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// Number of finished flows.
+    /// Median; none if too few flows finished.
+    pub p50: Option<f64>,
+    /// 99th percentile; none if too few flows finished.
+    pub p99: Option<f64>,
+    /// Number of flows.
     pub flows: usize,
+    /// Number of flows that finished.
+    pub finished: usize,
 }
 
 impl PairCell {
-    /// Returns the results of sorted slowdowns; none without any.
-    pub fn of(sorted: &[f64]) -> Option<Self> {
-        Some(Self {
-            p50: nearest_rank(sorted, 50)?,
-            p99: nearest_rank(sorted, 99)?,
-            flows: sorted.len(),
-        })
+    /// Returns the results of the flows of a pair.
+    pub fn of(flows: &Population<'_>) -> Self {
+        Self {
+            p50: flows.percentile(50),
+            p99: flows.percentile(99),
+            flows: flows.len(),
+            finished: flows.finished().len(),
+        }
+    }
+
+    /// Returns the number of flows, `3 of 20` if some did not finish.
+    fn count(&self) -> String {
+        let flows = text::number(self.flows as u64);
+        match self.finished == self.flows {
+            true => flows,
+            false => format!("{} of {flows}", text::number(self.finished as u64)),
+        }
     }
 }
 
@@ -109,19 +121,22 @@ impl DcPairs {
         cell: &PairCell,
         [(left, top), (right, bottom)]: [(f64, f64); 2],
     ) -> Drawn {
-        let depth = (cell.p99.max(1.0).ln() / self.max.max(1.1).ln()).clamp(0.0, 1.0);
+        // A p99 beyond the flows that finished is larger than all that are known.
+        let p99 = cell.p99.unwrap_or(self.max);
+        let depth = (p99.max(1.0).ln() / self.max.max(1.1).ln()).clamp(0.0, 1.0);
         let (left, top, right, bottom) = (left + 1.0, top + 1.0, right - 1.0, bottom - 1.0);
         let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
         canvas.area(&corners, panel.style.color, 0.04 + 0.4 * depth)?;
         let x = f64::midpoint(left, right);
         let ink = Lettering::new(SMALL, INK, HPos::Center, VPos::Center);
-        canvas.text(&text::slowdown(cell.p50), (x, top + 10.0), ink)?;
-        canvas.text(&text::slowdown(cell.p99), (x, top + 23.0), ink)?;
+        let known = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), text::slowdown);
+        canvas.text(&known(cell.p50), (x, top + 10.0), ink)?;
+        canvas.text(&known(cell.p99), (x, top + 23.0), ink)?;
         let muted = Lettering {
             color: MUTED,
             ..ink
         };
-        canvas.text(&text::number(cell.flows as u64), (x, top + 36.0), muted)
+        canvas.text(&cell.count(), (x, top + 36.0), muted)
     }
 }
 
@@ -131,7 +146,8 @@ impl Figure for DcPairs {
     }
 
     fn missing(&self) -> Option<String> {
-        let none = self.panels.iter().all(|panel| panel.cells.is_empty());
+        let mut cells = self.panels.iter().flat_map(|panel| panel.cells.values());
+        let none = cells.all(|cell| cell.finished == 0);
         none.then(|| "no flow finished".into())
     }
 
@@ -147,10 +163,16 @@ impl Figure for DcPairs {
     }
 
     fn numbers(&self) -> String {
-        let mut numbers = Numbers::new(["policy", "from_dc", "to_dc", "flows", "p50", "p99"]);
+        let heads = [
+            "policy", "from_dc", "to_dc", "flows", "finished", "p50", "p99",
+        ];
+        let mut numbers = Numbers::new(heads);
         for panel in &self.panels {
-            for ((source, sink), PairCell { p50, p99, flows }) in &panel.cells {
-                numbers.row([&panel.policy, source, sink, flows, p50, p99]);
+            for ((source, sink), cell) in &panel.cells {
+                let [p50, p99] = [cell.p50, cell.p99]
+                    .map(|value| value.map_or_else(String::new, |value| value.to_string()));
+                let (flows, finished) = (&cell.flows, &cell.finished);
+                numbers.row([&panel.policy, source, sink, flows, finished, &p50, &p99]);
             }
         }
         numbers.into_text()

@@ -34,8 +34,6 @@ pub fn headline(run: &Run) -> String {
 pub fn brief(run: &Run, summary: &Summary) -> Markup {
     let info = &run.info;
     let counts = run.flows.total();
-    let last_start = text::time(run.last_start);
-    let end = text::time(Nanos::new(run.grid.edge(run.grid.len())));
     html! {
         dl.brief {
             (fact("policies", &info.policies.join(", ")))
@@ -46,7 +44,7 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
                 text::number(info.total_flows()),
             )))
             @if let Some(load) = at_work::load(&summary.evidence) { (fact("load", &load)) }
-            (fact("time", &format!("flows start until {last_start}, the last one ends at {end}")))
+            (fact("time", &times(run)))
             (fact("engine", match &info.engine {
                 EngineInfo::Kernel => "kernel (namespaces, tc, SoftRoCE, eBPF)",
                 EngineInfo::Sim(_) => "simulator",
@@ -59,10 +57,43 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
                 )))
             }
             @if !info.faults.is_empty() {
-                (fact("faults", &fault_marks(run).into_iter().map(|it| it.label).collect::<Vec<_>>().join("; ")))
+                (fact("faults", &faults(run)))
             }
         }
     }
+}
+
+/// Returns the time in which flows start and end; in a run whose flows did not all finish, the time that it covers.
+fn times(run: &Run) -> String {
+    let (flows, counts) = (&run.flows, run.flows.total());
+    let last_start = text::time(run.last_start);
+    if counts.unfinished == 0 {
+        let end = text::time(flows.last_completion());
+        return format!("flows start until {last_start}, the last one ends at {end}");
+    }
+    let started = flows.started_count();
+    let mut times = format!(
+        "flows start until {last_start}; the run ends at {} with {} of them under way",
+        text::time(flows.coverage.last_end()),
+        text::number(started - counts.finished),
+    );
+    let never = counts.flows - started;
+    if never > 0 {
+        times += &format!(", and {} never started", text::number(never));
+    }
+    times
+}
+
+fn faults(run: &Run) -> String {
+    let mut faults: Vec<String> = fault_marks(run).into_iter().map(|it| it.label).collect();
+    let later = run.info.faults.len() - run.faults().count();
+    if later > 0 {
+        faults.push(format!(
+            "{} after the run's end",
+            counted(later as u64, "change")
+        ));
+    }
+    faults.join("; ")
 }
 
 /// Returns the list of all facts of the run.
