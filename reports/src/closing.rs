@@ -8,8 +8,8 @@ use lab_units::show::{self, Side, commas};
 use crate::{
     at_work,
     report::{PolicySummary, Summary},
-    stats::{Change, Estimate, Meaning, Percentile, Range},
-    text::grouped,
+    stats::{Estimate, Interval, Meaning, Slowdowns},
+    text::{self, grouped},
 };
 
 /// Returns the FCT slowdowns of all policies, one line each, their changes against the first policy, the
@@ -35,46 +35,59 @@ pub fn closing_table(summary: &Summary, colored: bool) -> String {
 }
 
 fn slowdowns(summary: &Summary) -> String {
-    let heads = ["FCT slowdown", "flows", "p50", "[95 %]", "p99", "[95 %]"];
-    let mut rows = vec![heads.map(str::to_owned)];
+    let has_intervals = summary.policies.iter().any(|it| {
+        let percentiles = it.slowdown.into_iter().flat_map(|it| [it.p50, it.p99]);
+        percentiles.flatten().any(|it| it.interval.is_some())
+    });
+    // An interval follows its value: the values' ends would not stand one below the other.
+    let (side, interval) = match has_intervals {
+        true => (Side::Left, " [95 %]"),
+        false => (Side::Right, ""),
+    };
+    let heads = [
+        "FCT slowdown".to_owned(),
+        "flows".to_owned(),
+        format!("p50{interval}"),
+        format!("p99{interval}"),
+        "max".to_owned(),
+    ];
+    let mut rows = vec![heads];
     rows.extend(summary.policies.iter().map(slowdown_row));
-    let mut sides = [Side::Right; 6];
-    for left in [0, 3, 5] {
-        sides[left] = Side::Left;
-    }
+    let sides = [Side::Left, Side::Right, side, side, Side::Right];
     show::table(0, sides, &rows)
 }
 
-fn slowdown_row(policy: &PolicySummary) -> [String; 6] {
+fn slowdown_row(policy: &PolicySummary) -> [String; 5] {
     let name = policy.policy.clone();
     let flows = match policy.finished == policy.flows {
         true => commas(policy.flows),
         false => format!("{}/{}", commas(policy.finished), commas(policy.flows)),
     };
     let Some(slowdown) = &policy.slowdown else {
-        let [a, b, c] = ["-", "no flow finished", "-"].map(str::to_owned);
-        return [name, flows, a, b, c, String::new()];
+        let [a, b, c] = ["-"; 3].map(str::to_owned);
+        return [name, flows, a, b, c];
     };
-    let [a, b] = cells(&slowdown.p50);
-    let [c, d] = match has_p99(policy) {
-        true => cells(&slowdown.p99),
-        false => [
-            "max".to_owned(),
-            policy.max.map_or_else(String::new, rounded),
-        ],
-    };
-    [name, flows, a, b, c, d]
+    let least = if slowdown.at_least { "≥ " } else { "" };
+    let [p50, p99] = [slowdown.p50, slowdown.p99].map(|estimate| match estimate {
+        Some(estimate) => format!("{least}{}", cell(&estimate)),
+        None => "-".to_owned(),
+    });
+    [
+        name,
+        flows,
+        p50,
+        p99,
+        format!("{least}{}", rounded(slowdown.max)),
+    ]
 }
 
-/// Returns a percentile and its interval; the largest value is called so.
-fn cells(percentile: &Percentile) -> [String; 2] {
-    let value = rounded(percentile.value);
-    if percentile.is_largest() {
-        return ["max".to_owned(), value];
+/// Returns a value and its interval.
+fn cell(estimate: &Estimate) -> String {
+    let value = rounded(estimate.value);
+    match estimate.interval {
+        Some(Interval { low, high }) => format!("{value} [{}, {}]", rounded(low), rounded(high)),
+        None => value,
     }
-    let end = |end: Option<f64>, unknown: &str| end.map_or(unknown.to_owned(), rounded);
-    let (low, high) = (end(percentile.low, "0"), end(percentile.high, "∞"));
-    [value, format!("[{low}, {high}]")]
 }
 
 /// Returns the changes of p50 and p99 against the first policy with their meaning in words: in one line
@@ -93,9 +106,10 @@ fn changes(summary: &Summary) -> String {
     }
     let pair = |policy: &PolicySummary| {
         let change = policy.change?;
-        let p50 = change_of(change.p50, None);
-        let is_known = has_p99(first) && has_p99(policy);
-        let p99 = change_of(change.p99, (!is_known).then_some(&change));
+        let [p50, p99] = [(change.p50, "p50"), (change.p99, "p99")].map(|(it, name)| match it {
+            Some(it) => text::change_in_words(&it),
+            None => format!("- ({} have no {name})", text::count(change.flows, "flow")),
+        });
         Some([policy.policy.clone(), p50, p99])
     };
     let pairs: Vec<[String; 3]> = others.iter().filter_map(pair).collect();
@@ -114,31 +128,6 @@ fn changes(summary: &Summary) -> String {
     show::table(0, [Side::Left; 3], &rows)
 }
 
-/// Returns a change with its interval and its meaning; none that is known if it stands on too few flows.
-fn change_of(change: Estimate, too_few: Option<&Change>) -> String {
-    if let Some(change) = too_few {
-        return format!("- ({} flows have no p99)", commas(change.pairs as u64));
-    }
-    let percent = |value: f64| signed(value * 100.0);
-    let interval = format!("[{}, {}]", percent(change.low), percent(change.high));
-    format!(
-        "{} % {interval}: {}",
-        percent(change.value),
-        change.meaning().name()
-    )
-}
-
-/// Returns a number of percent with its sign: `−54`, `+0.1`, `+1,190`.
-fn signed(percent: f64) -> String {
-    let digits = usize::from(percent.abs() < 9.95);
-    let text = grouped(format!("{:.digits$}", percent.abs()));
-    match text.as_str() {
-        "0.0" => "0".to_owned(),
-        _ if percent < 0.0 => format!("−{text}"),
-        _ => format!("+{text}"),
-    }
-}
-
 /// Returns a slowdown with three significant digits, whole from 100 on.
 fn rounded(value: f64) -> String {
     let decimals = match value {
@@ -151,54 +140,22 @@ fn rounded(value: f64) -> String {
 
 /// Returns the notes that a reader of the tables needs.
 fn notes(summary: &Summary) -> Vec<String> {
-    let mut notes = Vec::new();
-    let finished = || summary.policies.iter().filter(|it| it.slowdown.is_some());
-    if finished().next().is_none() {
-        return notes;
+    let shown: Vec<Slowdowns> = summary
+        .policies
+        .iter()
+        .filter_map(|it| it.slowdown)
+        .collect();
+    if shown.is_empty() {
+        return Vec::new();
     }
-    let mut words = "Brackets are 95 % intervals".to_owned();
-    if summary.verdict == Grade::Valid && summary.policies.len() > 1 {
-        words += ", of changes by the bootstrap over windows of arrivals, of the flows that \
-                  finished under both";
+    let mut notes = vec![summary.intervals.note().to_owned()];
+    if shown.iter().any(|it| it.at_least) {
+        notes.push(text::AT_LEAST.to_owned());
     }
-    let fewest = finished()
-        .filter(|it| has_p99(it))
-        .min_by_key(|it| it.finished);
-    if let Some(policy) = fewest {
-        let beyond = policy.slowdown.map_or(0, |slowdown| slowdown.p99.beyond);
-        words += &format!(
-            "; a p99 stands on the {} slowest of {} flows",
-            commas(beyond + 1),
-            commas(policy.finished)
-        );
+    if shown.iter().any(|it| it.p50.is_none() || it.p99.is_none()) {
+        notes.push(text::too_few());
     }
-    notes.push(words + ".");
-    if finished().any(|policy| !has_p99(policy)) {
-        notes.push(format!(
-            "max: of fewer than {MIN_FOR_P99} flows the slowest is shown, and no p99."
-        ));
-    }
-    notes.extend(summary.policies.iter().filter_map(spread));
     notes
-}
-
-/// Returns the spread of a policy's percentiles between its repetitions.
-fn spread(policy: &PolicySummary) -> Option<String> {
-    let spread = policy.spread.as_ref()?;
-    let range = |range: Range| format!("{} to {}", rounded(range.min), rounded(range.max));
-    Some(format!(
-        "{}: between {} repetitions p50 {}, p95 {}, p99 {}",
-        policy.policy,
-        spread.repetitions,
-        range(spread.p50),
-        range(spread.p95),
-        range(spread.p99),
-    ))
-}
-
-/// True if a policy has flows enough for a 99th percentile.
-fn has_p99(policy: &PolicySummary) -> bool {
-    policy.finished >= MIN_FOR_P99
 }
 
 /// Returns the text with the meanings of changes and the warnings in colours.
@@ -226,15 +183,12 @@ fn width(table: &str) -> usize {
 /// Largest width of the text, in characters.
 pub const WIDTH: usize = 80;
 
-/// Number of flows from which a 99th percentile says something: two are beyond it.
-const MIN_FOR_P99: u64 = 200;
-
 #[cfg(test)]
 mod tests {
     use lab_records::Evidence;
 
     use super::*;
-    use crate::stats;
+    use crate::stats::{self, Intervals};
 
     /// Slowdowns of `len` flows from `low` to `high`.
     fn values(len: u32, low: f64, high: f64) -> Vec<f64> {
@@ -242,24 +196,20 @@ mod tests {
         (0..len).map(at).collect()
     }
 
-    fn policy(name: &str, base: &[f64], values: &[f64], repetitions: &[Vec<f64>]) -> PolicySummary {
-        let count = u64::try_from(values.len()).expect("a few");
-        let pair = |(&base, &other): (&f64, &f64)| crate::frames::Pair { base, other };
-        let pairs: Vec<_> = base.iter().zip(values).map(pair).collect();
+    fn policy(name: &str, base: &[Vec<f64>], repetitions: &[Vec<f64>]) -> PolicySummary {
+        let count = u64::try_from(repetitions.concat().len()).expect("a few");
         PolicySummary {
             policy: name.to_owned(),
             flows: count,
             finished: count,
             unfinished: 0,
             below_one: 0,
-            max: values.last().copied(),
-            slowdown: stats::slowdown(values),
-            spread: stats::spread(repetitions),
-            change: stats::change(&pairs),
+            slowdown: stats::slowdowns(repetitions, &[]),
+            change: (!base.is_empty()).then(|| stats::change(base, repetitions)),
         }
     }
 
-    fn table(policies: Vec<PolicySummary>) -> String {
+    fn table(repetitions: u32, policies: Vec<PolicySummary>) -> String {
         let clean = policies
             .iter()
             .all(|policy| policy.flows == policy.finished);
@@ -271,6 +221,7 @@ mod tests {
             },
             reasons: Vec::new(),
             unexercised: Vec::new(),
+            intervals: Intervals::of(repetitions),
             policies,
             evidence: Evidence::default(),
         };
@@ -283,32 +234,59 @@ mod tests {
         text
     }
 
-    #[test]
-    fn percentiles_of_two_thousand_flows() {
-        let base = values(2_000, 1.0, 60.0);
-        let near = values(2_000, 1.0, 58.0);
-        let far = values(2_000, 1.0, 1_200.0);
-        insta::assert_snapshot!(table(vec![
-            policy("ecmp", &[], &base, &[]),
-            policy("lcmp", &base, &values(2_000, 1.0, 20.0), &[]),
-            policy("ucmp-artifact", &base, &near, &[]),
-            policy("te-100ms", &base, &far, &[]),
-        ]));
+    /// True if the text calls a change better, worse or the same.
+    fn ranks(text: &str) -> bool {
+        Meaning::ALL.iter().any(|it| text.contains(it.name()))
     }
 
     #[test]
-    fn survivors_of_an_unclean_run_are_not_compared() {
-        let base = values(2_000, 1.0, 60.0);
-        let mut unfinished = policy("lcmp", &base, &values(2_000, 1.0, 20.0), &[]);
-        unfinished.flows += 3;
-        insta::assert_snapshot!(table(vec![policy("ecmp", &[], &base, &[]), unfinished]));
+    fn one_draw_of_two_thousand_flows_has_values_and_no_meaning() {
+        let base = [values(2_000, 1.0, 60.0)];
+        let text = table(
+            1,
+            vec![
+                policy("ecmp", &[], &base),
+                policy("lcmp", &base, &[values(2_000, 1.0, 20.0)]),
+                policy("te-100ms", &base, &[values(2_000, 1.0, 1_200.0)]),
+            ],
+        );
+        assert!(!ranks(&text), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn three_draws_have_intervals_and_meanings() {
+        let draws = |high: f64| [0.95, 1.0, 1.05].map(|it| values(2_000, 1.0, high * it));
+        let base = draws(60.0);
+        insta::assert_snapshot!(table(
+            3,
+            vec![
+                policy("ecmp", &[], &base),
+                policy("lcmp", &base, &draws(20.0)),
+                policy("ucmp-artifact", &base, &draws(60.1)),
+                policy("te-100ms", &base, &draws(1_200.0)),
+            ]
+        ));
+    }
+
+    #[test]
+    fn percentiles_of_an_unfinished_population_are_lower_bounds_and_not_compared() {
+        let base = [values(2_000, 1.0, 60.0)];
+        let finished = [values(1_200, 1.0, 20.0)];
+        let mut unfinished = policy("lcmp", &[], &finished);
+        unfinished.flows = 2_000;
+        unfinished.slowdown = stats::slowdowns(&finished, &[1.0; 800]);
+        let text = table(1, vec![policy("ecmp", &[], &base), unfinished]);
+        assert!(!ranks(&text), "{text}");
+        insta::assert_snapshot!(text);
     }
 
     #[test]
     fn colours_change_no_character() {
-        let base = values(2_000, 1.0, 60.0);
-        let lcmp = policy("lcmp", &base, &values(2_000, 1.0, 20.0), &[]);
-        let text = table(vec![policy("ecmp", &[], &base, &[]), lcmp]);
+        let draws = |high: f64| [0.95, 1.0, 1.05].map(|it| values(2_000, 1.0, high * it));
+        let base = draws(60.0);
+        let lcmp = policy("lcmp", &base, &draws(20.0));
+        let text = table(3, vec![policy("ecmp", &[], &base), lcmp]);
         let colored = painted(&text);
         assert!(colored.contains("\u{1b}[32m: better"), "{colored}");
         let mut plain = colored;
@@ -319,31 +297,28 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_of_few_flows() {
-        let base = values(44, 1.0, 50.0);
-        insta::assert_snapshot!(table(vec![
-            policy("ecmp", &[], &base, &[]),
-            policy("lcmp", &base, &values(44, 1.0, 5.0), &[]),
-            policy("wcmp", &base, &values(44, 1.5, 55.0), &[]),
-            policy("none", &base, &[], &[]),
-        ]));
+    fn few_flows_have_a_largest_slowdown_and_no_p99() {
+        let base = [values(44, 1.0, 50.0)];
+        insta::assert_snapshot!(table(
+            1,
+            vec![
+                policy("ecmp", &[], &base),
+                policy("lcmp", &base, &[values(44, 1.0, 5.0)]),
+                policy("none", &base, &[]),
+            ]
+        ));
     }
 
     #[test]
     fn long_labels_put_each_percentile_on_a_line_of_its_own() {
-        let base = values(99_999, 100.0, 6_000.0);
-        let other = values(99_999, 900.0, 60_000.0);
-        insta::assert_snapshot!(table(vec![
-            policy("a-label-of-16-ch", &[], &base, &[]),
-            policy("b-label-of-16-ch", &base, &other, &[]),
-        ]));
-    }
-
-    #[test]
-    fn several_repetitions_show_their_spread() {
-        let (one, other) = (values(300, 1.0, 9.0), values(300, 1.0, 12.0));
-        let mut all = [one.clone(), other.clone()].concat();
-        all.sort_by(f64::total_cmp);
-        insta::assert_snapshot!(table(vec![policy("ecmp", &[], &all, &[one, other])]));
+        let draws = |high: f64| [0.9, 1.1].map(|it| values(49_999, 100.0, high * it));
+        let base = draws(6_000.0);
+        insta::assert_snapshot!(table(
+            2,
+            vec![
+                policy("a-label-of-16-ch", &[], &base),
+                policy("b-label-of-16-ch", &base, &draws(9_000.0)),
+            ]
+        ));
     }
 }

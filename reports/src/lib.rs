@@ -7,7 +7,7 @@
 //!
 //! - `run`: facts, flows and query results; `route`, `size_bins`: groups of flows
 //! - `frames`: queries on the tables, by polars
-//! - `stats`: percentiles with intervals by order statistics, changes with block bootstrap ones
+//! - `stats`: percentiles, means and their changes, with intervals over repetitions
 //! - `closing`, `at_work`: the tables at the end of a run
 //! - `report`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
@@ -46,11 +46,11 @@ mod text;
 
 pub use closing::closing_table;
 pub use error::{DrawError, ReportError};
-pub use frames::Pair;
 pub use page::document;
 pub use published::{Series, draw_published};
 pub use report::{PolicySummary, Report, Summary, render};
 pub use stats::{
-    Change, Effect, Estimate, Joint, Meaning, Paired, PaperReductions, Percentile, Range,
-    SeedChange, Slowdown, Slowdowns, Spread, change, nearest_rank, paper_bins, reductions,
+    Change, Effect, Estimate, Interval, Intervals, Meaning, Pair, Paired, PaperReductions,
+    Slowdowns, Statistic, change, change_between, nearest_rank, paired, paper_bins, reductions,
+    replicates, slowdowns, student, welch,
 };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::stats::nearest_rank;
+use crate::stats::{self, Statistic, nearest_rank};
 
 /// Slowdowns of a group of scheduled flows, sorted; infinite for a flow that did not finish or never started.
 ///
@@ -45,6 +45,11 @@ impl<'a> Population<'a> {
     /// Returns the `percent`th percentile by the nearest-rank rule; `None` if too few flows finished.
     pub fn percentile(&self, percent: u32) -> Option<f64> {
         nearest_rank(&self.0, percent).filter(|value| value.is_finite())
+    }
+
+    /// Returns a statistic; `None` if it needs more flows, or if too few finished.
+    pub fn shown(&self, statistic: Statistic) -> Option<f64> {
+        stats::shown(&self.0, statistic).filter(|value| value.is_finite())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     page::{Page, page},
     parallel,
     run::Run,
-    stats::{self, Change, Slowdown, Spread},
+    stats::{self, Change, Intervals, Slowdowns},
 };
 
 /// A written report.
@@ -96,6 +96,8 @@ pub struct Summary {
     pub reasons: Vec<Reason>,
     /// Reasons why a ranking by the run says less than it seems to.
     pub unexercised: Vec<String>,
+    /// Estimator of the intervals.
+    pub intervals: Intervals,
     /// The policies, in the order of the scenario.
     pub policies: Vec<PolicySummary>,
     /// Evidence that the run exercised what it ranks.
@@ -115,13 +117,10 @@ pub struct PolicySummary {
     pub unfinished: u64,
     /// Finished flows with a slowdown under 1, which is an error.
     pub below_one: u64,
-    /// Largest slowdown; none if no flow finished.
-    pub max: Option<f64>,
-    /// FCT slowdown of the finished flows; none if no flow finished.
-    pub slowdown: Option<Slowdown>,
-    /// Spread of the percentiles between repetitions; none for fewer than two.
-    pub spread: Option<Spread>,
-    /// Change against the first policy, of the flows that finished under both; none for the first.
+    /// FCT slowdown of the scheduled flows; none if no flow finished.
+    pub slowdown: Option<Slowdowns>,
+    /// Change against the first policy; none for the first, and if the run is not valid: the flows that finished are not
+    /// the flows that were to be compared.
     pub change: Option<Change>,
 }
 
@@ -129,21 +128,21 @@ impl Summary {
     /// Returns the summary of `run`.
     pub(crate) fn new(run: &Run) -> Self {
         let flows = &run.flows;
+        let is_compared = run.verdict.is_valid();
+        let repetitions = parallel::map(0..flows.policies.len(), |index| {
+            flows.slowdowns_by_repetition(index)
+        });
         let policies = parallel::map(0..flows.policies.len(), |index| {
-            let (counts, slowdowns) = (flows.counts[index], flows.slowdowns(index));
+            let counts = flows.counts[index];
             PolicySummary {
                 policy: flows.policies[index].clone(),
                 flows: counts.flows,
                 finished: counts.finished,
                 unfinished: counts.unfinished,
                 below_one: counts.below_one,
-                max: slowdowns.last().copied(),
-                slowdown: stats::slowdown(slowdowns),
-                spread: stats::spread(&flows.slowdowns_by_repetition(index)),
-                change: match index {
-                    0 => None,
-                    _ => stats::change(&flows.pairs(0, index)),
-                },
+                slowdown: stats::slowdowns(&repetitions[index], flows.unfinished(index)),
+                change: (is_compared && index > 0)
+                    .then(|| stats::change(&repetitions[0], &repetitions[index])),
             }
         });
         Self {
@@ -151,6 +150,7 @@ impl Summary {
             verdict: run.verdict.grade,
             reasons: run.verdict.reasons.clone(),
             unexercised: run.verdict.unexercised.clone(),
+            intervals: Intervals::of(run.info.repetitions),
             policies,
             evidence: run
                 .end

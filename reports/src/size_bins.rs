@@ -12,12 +12,12 @@ pub struct SizeBins {
 }
 
 impl SizeBins {
-    /// Returns bins for the sorted sizes of all policies' flows: the paper's 20 if each gets [`MIN_FLOWS`]
+    /// Returns bins for the sorted sizes of all policies' flows: the paper's 20 if each gets `min_flows`
     /// flows of each policy, else fewer. Flows of one size are never split, so bins can be fewer and
     /// unequal where sizes repeat.
-    pub fn equal(sizes: &[Bytes], policies: usize) -> Self {
+    pub fn equal(sizes: &[Bytes], policies: usize, min_flows: usize) -> Self {
         let per_policy = sizes.len() / policies.max(1);
-        let count = (per_policy / MIN_FLOWS).clamp(1, PAPER_BINS);
+        let count = (per_policy / min_flows).clamp(1, PAPER_BINS);
         let last_of = |bin: usize| (sizes.len() * bin).div_ceil(count).checked_sub(1);
         let ends = (1..=count).filter_map(|bin| sizes.get(last_of(bin)?).copied());
         let mut upper: Vec<Bytes> = ends.collect();
@@ -68,16 +68,13 @@ impl SizeBins {
 /// Number of bins in the paper's figures.
 const PAPER_BINS: usize = 20;
 
-/// Minimum number of flows of each policy in a bin: percentiles of fewer say little.
-const MIN_FLOWS: usize = 10;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn bins(sizes: impl IntoIterator<Item = u64>) -> SizeBins {
         let sizes: Vec<Bytes> = sizes.into_iter().map(Bytes::new).collect();
-        SizeBins::equal(&sizes, 1)
+        SizeBins::equal(&sizes, 1, 10)
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use lab_units::{BitsPerSec, Bytes, Nanos, show::commas};
 
+use crate::stats::{Estimate, Interval, Statistic};
+
 /// Returns a rate: `200 Gbit/s`.
 pub fn rate(rate: BitsPerSec) -> String {
     let units = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"];
@@ -132,6 +134,45 @@ pub fn change(value: f64) -> String {
     };
     format!("{sign}{text} %")
 }
+
+/// Returns a change with its interval and its meaning, `−41 % [−45, −37]: better`, or within one draw of arrivals,
+/// `−41 % in this draw`.
+pub fn change_in_words(estimate: &Estimate) -> String {
+    let value = change(estimate.value);
+    let (Some(interval), Some(meaning)) = (estimate.interval, estimate.meaning()) else {
+        return format!("{value} in this draw");
+    };
+    format!("{value} {}: {}", change_interval(interval), meaning.name())
+}
+
+/// Returns the interval of a change: `[−45, −37]`.
+pub fn change_interval(Interval { low, high }: Interval) -> String {
+    let [low, high] = [low, high].map(change);
+    format!(
+        "[{}, {}]",
+        low.trim_end_matches(" %"),
+        high.trim_end_matches(" %")
+    )
+}
+
+/// Returns the note about statistics that are not shown.
+pub fn too_few() -> String {
+    let [p50, p95, p99, mean] = [
+        Statistic::P50,
+        Statistic::P95,
+        Statistic::P99,
+        Statistic::Mean,
+    ]
+    .map(|it| commas(it.min_values() as u64));
+    format!(
+        "A dash: too few flows. A p50 needs {p50} flows, a p95 {p95} and a p99 {p99}, so that ten are \
+         beyond it; a mean needs {mean}."
+    )
+}
+
+/// Note about lower bounds.
+pub const AT_LEAST: &str =
+    "≥: flows that did not finish count with the least slowdown that they can have.";
 
 /// Returns the difference of a measured time from the configured one: `+31.3 µs`.
 pub fn time_off(measured: Nanos, configured: Nanos) -> String {

@@ -1,12 +1,13 @@
 //! Assertions on a run, with the uncertainty of its percentiles.
 //!
-//! A comparison `L op R` is judged by the interval of L − R over a block bootstrap of the flows, in which
-//! all policies draw the same flows: it passes if the assertion holds at both ends of the interval, fails
-//! if it holds at neither, and is inconclusive otherwise. Counts of flows have no uncertainty.
+//! A comparison `L op R` is judged by Student's 95 % interval of L − R over the repetitions: it passes if
+//! the assertion holds at both ends of the interval, fails if it holds at neither, and is inconclusive
+//! otherwise. A run of one repetition is judged as it stands: it passes or fails in this draw of arrivals.
+//! Counts of flows, and the largest slowdown, have no uncertainty.
 
 use std::collections::BTreeMap;
 
-use lab_reports::Joint;
+use lab_reports::{Interval, Statistic, replicates, student};
 use lab_scenario::{
     Expectation,
     expect::{Claim, Expr, Metric, Operator, Relation},
@@ -61,23 +62,29 @@ fn compare(
         let none = "a policy of the assertion has no finished flow";
         return (Verdict::Inconclusive, none.to_owned());
     };
-    let sides = [left, right].map(|side| values.value(side, &values.joint.measured));
+    let sides = [left, right].map(|side| values.value(side, &Series::pooled));
     let [Some(a), Some(b)] = sides else {
         let none = "a value of the assertion is not defined";
         return (Verdict::Inconclusive, none.to_owned());
     };
-    let differences = values
-        .joint
-        .samples
-        .iter()
-        .filter_map(|sample| Some(values.value(left, sample)? - values.value(right, sample)?));
-    let mut differences: Vec<f64> = differences.collect();
-    differences.sort_by(f64::total_cmp);
-    let tail = differences.len() / 40;
-    let low = differences.get(tail).copied().unwrap_or(a - b).min(a - b);
-    let end = differences.len().checked_sub(tail + 1);
-    let high = end.and_then(|at| differences.get(at).copied());
-    let high = high.unwrap_or(a - b).max(a - b);
+    let sides = format!("left {}, right {}", short(a), short(b));
+    let draws = usize::try_from(samples.info.repetitions).unwrap_or(usize::MAX);
+    if draws < 2 {
+        let verdict = match relation_holds(relation, a - b) {
+            true => Verdict::Pass,
+            false => Verdict::Fail,
+        };
+        return (verdict, format!("{sides}, in this draw of arrivals"));
+    }
+    let differences = (0..draws).map(|draw| {
+        let of_draw = |series: &Series, statistic| series.of_draw(statistic, draw);
+        Some(values.value(left, &of_draw)? - values.value(right, &of_draw)?)
+    });
+    let differences: Option<Vec<f64>> = differences.collect();
+    let Some(Interval { low, high }) = differences.and_then(|it| student(a - b, &it)) else {
+        let none = format!("{sides}, and not defined in every repetition");
+        return (Verdict::Inconclusive, none);
+    };
     let holds = [low, high].map(|difference| relation_holds(relation, difference));
     let verdict = match holds {
         [true, true] => Verdict::Pass,
@@ -93,10 +100,7 @@ fn compare(
         ),
         false => String::new(),
     };
-    (
-        verdict,
-        format!("left {}, right {}{interval}", short(a), short(b)),
-    )
+    (verdict, sides + &interval)
 }
 
 fn relation_holds(relation: Relation, difference: f64) -> bool {
@@ -114,39 +118,66 @@ fn is_between(relation: Relation, low: f64, high: f64) -> bool {
     relation == Relation::Equal && low < 0.0 && high > 0.0
 }
 
+/// Slowdowns of a policy.
+struct Series {
+    /// Sorted slowdowns of each repetition.
+    repetitions: Vec<Vec<f64>>,
+    /// Sorted slowdowns of all repetitions.
+    all: Vec<f64>,
+}
+
+impl Series {
+    fn of(policy: &PolicySamples) -> Self {
+        let sorted = |mut slowdowns: Vec<f64>| {
+            slowdowns.sort_by(f64::total_cmp);
+            slowdowns
+        };
+        let repetitions: Vec<Vec<f64>> = policy.repetitions.values().cloned().collect();
+        Self {
+            all: sorted(repetitions.concat()),
+            repetitions: repetitions.into_iter().map(sorted).collect(),
+        }
+    }
+
+    fn pooled(&self, statistic: Statistic) -> Option<f64> {
+        statistic.of(&self.all)
+    }
+
+    fn of_draw(&self, statistic: Statistic, draw: usize) -> Option<f64> {
+        let draws = replicates(&self.repetitions, statistic);
+        draws.get(draw).copied()
+    }
+}
+
+/// Value of a statistic of a policy's slowdowns: of all repetitions, or of one.
+type Lookup<'a> = &'a dyn Fn(&Series, Statistic) -> Option<f64>;
+
 /// Values of the policies of an assertion.
 struct Values<'a> {
     samples: &'a Samples,
-    /// Position of each policy in the samples.
-    positions: BTreeMap<&'a str, usize>,
-    joint: Joint,
+    series: BTreeMap<&'a str, Series>,
 }
 
 impl<'a> Values<'a> {
     /// Returns the values of `policies`; none if one of them has no finished flow.
     fn of(policies: &[&'a str], samples: &'a Samples) -> Option<Self> {
-        let mut positions = BTreeMap::new();
-        let mut series = Vec::new();
-        for &label in policies {
-            if !positions.contains_key(label) {
-                positions.insert(label, series.len());
-                series.push(samples.policy(label)?.slowdowns());
-            }
-        }
+        let series = policies.iter().map(|&label| {
+            let series = Series::of(samples.policy(label)?);
+            (!series.all.is_empty()).then_some((label, series))
+        });
         Some(Self {
             samples,
-            positions,
-            joint: Joint::of(&series)?,
+            series: series.collect::<Option<_>>()?,
         })
     }
 
-    /// Returns the value of an expression with percentiles from `sample`; none if it is not defined.
-    fn value(&self, expr: &Expr, sample: &[[f64; 4]]) -> Option<f64> {
+    /// Returns the value of an expression with the statistics of `lookup`; none if it is not defined.
+    fn value(&self, expr: &Expr, lookup: Lookup<'_>) -> Option<f64> {
         let value = match expr {
             Expr::Number(number) => *number,
-            Expr::Minus(inner) => -self.value(inner, sample)?,
+            Expr::Minus(inner) => -self.value(inner, lookup)?,
             Expr::Pair(left, operator, right) => {
-                let (left, right) = (self.value(left, sample)?, self.value(right, sample)?);
+                let (left, right) = (self.value(left, lookup)?, self.value(right, lookup)?);
                 match operator {
                     Operator::Add => left + right,
                     Operator::Subtract => left - right,
@@ -158,15 +189,10 @@ impl<'a> Values<'a> {
                 policy: Some(label),
                 metric,
             } => {
-                let of_sample = |at: usize| {
-                    let position = *self.positions.get(label.as_str())?;
-                    Some(sample.get(position)?[at])
-                };
+                let of = |statistic| lookup(self.series.get(label.as_str())?, statistic);
                 match metric {
-                    Metric::Percentile(50) => of_sample(0)?,
-                    Metric::Percentile(95) => of_sample(1)?,
-                    Metric::Percentile(_) => of_sample(2)?,
-                    Metric::Mean => of_sample(3)?,
+                    Metric::Percentile(percent) => of(Statistic::Percentile(*percent))?,
+                    Metric::Mean => of(Statistic::Mean)?,
                     other => fixed(*other, std::slice::from_ref(self.samples.policy(label)?))?,
                 }
             }
@@ -256,21 +282,26 @@ mod tests {
 
     use super::*;
 
-    /// A run in which `lcmp` has half of the slowdowns of `ecmp`, and one flow of it did not finish.
-    fn samples() -> Samples {
+    /// A run in which `lcmp` has half of the slowdowns of `ecmp`, and one flow of it did not finish. In the repetition r,
+    /// all flows are slower by r %, and those of `lcmp` by another r ‰.
+    fn samples(repetitions: u32) -> Samples {
         let files = tempfile::tempdir().unwrap();
         let info = RunInfo {
             scheduled_flows: 400,
+            repetitions,
             ..sample::info()
         };
         let mut writer = RunWriter::create(files.path(), sample::now(), &info).unwrap();
         for id in 0..400u32 {
             // A hash of the number, so that neighbours do not depend on each other.
             let noise = f64::from(id.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
-            for (policy, factor) in [("ecmp", 2.0), ("lcmp", 1.0)] {
+            for (policy, factor, more) in [("ecmp", 2.0, 0.0), ("lcmp", 1.0, 0.001)] {
                 let mut row = sample::flow(policy);
+                row.repetition = id % repetitions;
+                let draw = f64::from(row.repetition);
                 row.flow_id = FlowId(id);
-                row.slowdown = Some(factor * (1.0 + 9.0 * noise));
+                row.slowdown =
+                    Some(factor * (1.0 + 9.0 * noise) * (1.0 + 0.01 * draw) * (1.0 + more * draw));
                 if policy == "lcmp" && id == 7 {
                     (row.slowdown, row.status) = (None, FlowStatus::TimedOut);
                 }
@@ -281,9 +312,17 @@ mod tests {
         Samples::read(&lab_records::RunDir::open(&dir).unwrap()).unwrap()
     }
 
+    #[track_caller]
+    fn assert_verdict(samples: &Samples, text: &str, expected: Verdict) -> String {
+        let expectation: Expectation = text.parse().unwrap();
+        let check = check(&expectation, samples);
+        assert_eq!(check.verdict, expected, "{text}: {}", check.detail);
+        check.detail
+    }
+
     #[test]
     fn assertions_pass_fail_or_are_inconclusive() {
-        let samples = samples();
+        let samples = samples(4);
         for (text, expected) in [
             ("lcmp.p99 <= 0.6 * ecmp.p99", Verdict::Pass),
             ("lcmp.p99 <= 0.4 * ecmp.p99", Verdict::Fail),
@@ -300,9 +339,21 @@ mod tests {
             ("path(dc1,dc8) uses dc4", Verdict::Fail),
             ("path(dc8,dc1) uses dc8", Verdict::Inconclusive),
         ] {
-            let expectation: Expectation = text.parse().unwrap();
-            let check = check(&expectation, &samples);
-            assert_eq!(check.verdict, expected, "{text}: {}", check.detail);
+            let detail = assert_verdict(&samples, text, expected);
+            assert!(!detail.contains("in this draw"), "{text}: {detail}");
+        }
+    }
+
+    #[test]
+    fn one_repetition_is_judged_as_it_stands_and_says_so() {
+        let samples = samples(1);
+        for (text, expected) in [
+            ("lcmp.mean <= 51% * ecmp.mean", Verdict::Pass),
+            ("lcmp.mean <= 49% * ecmp.mean", Verdict::Fail),
+            ("unfinished == 1", Verdict::Pass),
+        ] {
+            let detail = assert_verdict(&samples, text, expected);
+            assert!(detail.ends_with(", in this draw of arrivals"), "{detail}");
         }
     }
 }

@@ -98,10 +98,4 @@ impl PolicySamples {
         }
         self.paths.entry(flow.ends).or_default().push(flow.path);
     }
-
-    /// Returns the slowdowns of all repetitions, one after the other.
-    #[must_use]
-    pub fn slowdowns(&self) -> Vec<f64> {
-        self.repetitions.values().flatten().copied().collect()
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_artifact::average_utilisation;
 use lab_records::{FlowFields, LinkRow, RecordsError, RunDir};
-use lab_reports::{Change, Pair, PaperReductions, change, paper_bins, reductions};
+use lab_reports::{Change, Estimate, PaperReductions, change, paper_bins, reductions};
 use lab_units::{Bytes, FlowId, Nanos};
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub struct Values {
     /// Slowdowns.
     pub slowdowns: BTreeMap<String, Slowdowns>,
     /// 95 % intervals of the changes of p50 and p99 under LCMP against each other policy, of all flows by
-    /// the nearest rank; none of published values.
+    /// the nearest rank over repetitions; none of published values, and of a run of one repetition.
     pub intervals: BTreeMap<String, [[f64; 2]; 2]>,
     /// Reductions under LCMP against each other policy by the paper's methods.
     pub reductions: BTreeMap<String, PaperReductions>,
@@ -191,9 +191,10 @@ fn values(policies: &BTreeMap<String, Vec<Flow>>) -> Values {
         return values;
     };
     for (policy, rows) in policies.iter().filter(|(policy, _)| *policy != LCMP) {
-        if let Some(change) = paired(rows, lcmp) {
-            let ends = [change.p50, change.p99].map(|change| [change.low, change.high]);
-            values.intervals.insert(policy.clone(), ends);
+        let change = paired(rows, lcmp);
+        let interval = |change: Option<Estimate>| change?.interval.map(|it| [it.low, it.high]);
+        if let (Some(p50), Some(p99)) = (interval(change.p50), interval(change.p99)) {
+            values.intervals.insert(policy.clone(), [p50, p99]);
         }
         if let Some(reductions) = reductions(sized(rows), sized(lcmp))
             && reductions.bins == BINS
@@ -231,19 +232,29 @@ fn slowdowns(rows: &[Flow]) -> Option<Slowdowns> {
     })
 }
 
-/// Returns the changes from `base` to `other` of the flows that finished under both, by id.
-fn paired(base: &[Flow], other: &[Flow]) -> Option<Change> {
+/// Returns the changes from `base` to `other` of the flows that finished under both.
+fn paired(base: &[Flow], other: &[Flow]) -> Change {
     let finished = other
         .iter()
         .filter_map(|row| Some((row.key, row.slowdown?)));
     let finished: BTreeMap<_, _> = finished.collect();
-    let pairs = base.iter().filter_map(|row| {
-        Some(Pair {
-            base: row.slowdown?,
-            other: *finished.get(&row.key)?,
-        })
-    });
-    change(&pairs.collect::<Vec<_>>())
+    let mut repetitions: BTreeMap<u32, [Vec<f64>; 2]> = BTreeMap::new();
+    for row in base {
+        if let (Some(before), Some(&after)) = (row.slowdown, finished.get(&row.key)) {
+            let [base, other] = repetitions.entry(row.key.0).or_default();
+            base.push(before);
+            other.push(after);
+        }
+    }
+    let sorted = |at: usize| {
+        let sorted = repetitions.values().map(|runs| {
+            let mut slowdowns = runs[at].clone();
+            slowdowns.sort_by(f64::total_cmp);
+            slowdowns
+        });
+        sorted.collect::<Vec<_>>()
+    };
+    change(&sorted(0), &sorted(1))
 }
 
 /// Bytes of both directions of a link by time.

@@ -28,6 +28,8 @@ pub enum Aspect {
     Repetitions,
     /// Scale factors.
     Scale,
+    /// Time at which the simulation stopped.
+    Until,
     /// Engine, its semantics and congestion control.
     Engine,
     /// Transport, RDMA and recording settings.
@@ -63,6 +65,7 @@ impl Aspect {
             Self::Seed => "seed",
             Self::Repetitions => "repetitions",
             Self::Scale => "scale",
+            Self::Until => "until",
             Self::Engine => "engine",
             Self::Settings => "settings",
         }
@@ -83,6 +86,7 @@ impl Aspect {
                 "rates × {}, times × {}, sizes × {}",
                 info.scale.rate, info.scale.time, info.scale.size
             ),
+            Self::Until => until(info),
             Self::Engine => engine(info),
             Self::Settings => listed(&settings(run)),
         }
@@ -179,6 +183,13 @@ fn policies(info: &RunInfo) -> String {
     settings.iter().map(policy).collect::<Vec<_>>().join(", ")
 }
 
+/// Returns the time of `--until`; records of an earlier lcmp-lab do not have it.
+fn until(info: &RunInfo) -> String {
+    let asked = info.provenance.asked.as_ref();
+    let until = asked.and_then(|asked| asked.until_ns);
+    until.map_or_else(|| "the last flow's end".to_owned(), text::time_exact)
+}
+
 fn engine(info: &RunInfo) -> String {
     match &info.engine {
         EngineInfo::Kernel => "kernel".to_owned(),
@@ -234,7 +245,7 @@ struct PlanSettings {
     max_table_age_ns: Option<Value>,
 }
 
-const ASPECTS: [Aspect; 10] = [
+const ASPECTS: [Aspect; 11] = [
     Aspect::Scenario,
     Aspect::Network,
     Aspect::Faults,
@@ -243,6 +254,7 @@ const ASPECTS: [Aspect; 10] = [
     Aspect::Seed,
     Aspect::Repetitions,
     Aspect::Scale,
+    Aspect::Until,
     Aspect::Engine,
     Aspect::Settings,
 ];

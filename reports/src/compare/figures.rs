@@ -4,14 +4,14 @@ use std::path::Path;
 
 use lab_units::Bytes;
 
-use super::{BinChange, Comparison};
+use super::Comparison;
 use crate::{
     error::ReportError,
     figure::{
         Axis, Dot, DotPanel, DotStyle, Figure, Guide, Marker, Points, render,
         theme::{INK, policy_colors},
     },
-    figures::{Captioned, Section},
+    figures::{Captioned, PERCENTS, Section},
     text::{self, to_float},
 };
 
@@ -21,7 +21,7 @@ pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, Repor
     let caption = "Relative change of p50 and p99 of the slowdowns in each bin of flow sizes, at the \
                    bin's largest size: above zero the other run is slower. The axis is linear up to \
                    ±0.01 % and logarithmic beyond. Bins have about equally many flows; there are the \
-                   paper's 20, or as many as have ten flows of each run.";
+                   paper's 20, or as many as have the flows that the percentile needs in each run.";
     Ok(vec![Captioned {
         section: Section::Slowdown,
         title: "Changes by flow size".into(),
@@ -59,21 +59,25 @@ fn points(comparison: &Comparison) -> Points {
         marker: Marker::of(index),
         radius: 3.5,
     });
-    let change = |[base, other]: [f64; 2]| other / base - 1.0;
-    let panel = |title: &str, value: fn(&BinChange) -> [f64; 2]| DotPanel {
-        title: title.into(),
+    let panel = |percentile: u32| DotPanel {
+        title: format!("p{percentile}"),
         color: INK,
         dots: series()
             .enumerate()
             .flat_map(|(style, (_, policy))| {
-                policy.bins.iter().map(move |bin| Dot {
-                    at: (to_float(bin.upper_bytes.max(1)), change(value(bin))),
+                let bins = policy
+                    .bins
+                    .iter()
+                    .filter(move |bin| bin.percentile == percentile);
+                bins.map(move |bin| Dot {
+                    at: (to_float(bin.upper_bytes.max(1)), bin.change()),
                     style,
                 })
             })
             .collect(),
     };
-    let panels = vec![panel("p50", |bin| bin.p50), panel("p99", |bin| bin.p99)];
+    let panels = PERCENTS.map(panel).into_iter();
+    let panels: Vec<DotPanel> = panels.filter(|panel| !panel.dots.is_empty()).collect();
     let dots = || panels.iter().flat_map(|panel| &panel.dots);
     let max = dots().map(|dot| dot.at.1.abs()).fold(0.0, f64::max);
     Points {

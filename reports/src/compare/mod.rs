@@ -1,6 +1,7 @@
 //! Runs with a stated difference, per policy and size: another seed, parameter, build or network.
 //!
 //! - `differences`: the aspects in which the runs' plans differ
+//! - `schedule`: proof that two runs schedule the same flows
 //! - `policy`: the comparison of one policy in two runs
 //! - `figures`, `page`: the comparison drawn and written
 mod differences;
@@ -8,6 +9,7 @@ mod error;
 mod figures;
 mod page;
 mod policy;
+mod schedule;
 
 use std::path::{Path, PathBuf};
 
@@ -19,11 +21,14 @@ pub use self::{
     error::CompareError,
     policy::{BinChange, PolicyComparison},
 };
-pub use crate::text::{change as change_text, slowdown as slowdown_text};
+pub use crate::text::{change as change_text, change_in_words, slowdown as slowdown_text};
 use crate::{
     error::ReportError,
-    fidelity::{RunFacts, facts, flows::Flows, same_plan},
+    fidelity::{RunFacts, facts, flows::Flows},
+    frames::Unfinished,
     report::{write_failed, write_files},
+    stats::Intervals,
+    text,
 };
 
 /// A comparison of runs with the first of them.
@@ -44,8 +49,12 @@ pub struct Comparison {
 pub struct Against {
     /// Name of the run: `B`.
     pub run: String,
-    /// True if the runs have the same flows, so that each is compared with itself.
+    /// True if the runs schedule the same flows, so that each is compared with itself.
     pub is_paired: bool,
+    /// Runs that are not valid: unless there are none, there are no changes.
+    pub not_valid: Vec<String>,
+    /// Estimator of the changes' intervals.
+    pub intervals: Intervals,
     /// The policies of both runs, in the order of the first.
     pub policies: Vec<PolicyComparison>,
     /// Policies that one run alone has.
@@ -82,12 +91,16 @@ pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, Compare
             differences: not_meant,
         });
     }
-    let mut described = vec![facts(first, &name(0), 0)];
+    let mut described: Vec<RunFacts> = Vec::new();
     let mut against = Vec::new();
     for (index, other) in (1..).zip(others) {
         let flows = read(first, other)?;
+        if described.is_empty() {
+            described.push(facts(first, &name(0), flows.truncated[0]));
+        }
         described.push(facts(other, &name(index), flows.truncated[1]));
-        against.push(Against::of(first, other, name(index), &flows));
+        let facts = [&described[0], &described[index]];
+        against.push(Against::of([first, other], facts, &flows));
     }
     Ok(Comparison {
         scenario: first.info().scenario.clone(),
@@ -113,19 +126,57 @@ fn read(first: &RunDir, other: &RunDir) -> Result<Flows, CompareError> {
 }
 
 impl Against {
-    fn of(first: &RunDir, other: &RunDir, run: String, flows: &Flows) -> Self {
-        let infos = [first, other].map(RunDir::info);
-        let is_paired =
-            flows.pairs().next().is_some() && same_plan::check_flows(flows, infos).is_ok();
-        let compared = (0..flows.policies.len()).map(|it| policy::compare(flows, it, is_paired));
+    fn of(runs: [&RunDir; 2], facts: [&RunFacts; 2], flows: &Flows) -> Self {
+        let infos = runs.map(RunDir::info);
+        let unfinished = runs.map(Unfinished::of);
+        let is_paired = schedule::is_same(runs);
+        let not_valid = facts.into_iter().filter(|it| !it.problems.is_empty());
+        let not_valid: Vec<String> = not_valid.map(|it| it.name.clone()).collect();
+        let compared = (0..flows.policies.len())
+            .map(|at| policy::compare(flows, at, &unfinished, not_valid.is_empty(), is_paired))
+            .collect();
         let alone = infos.into_iter().flat_map(|info| &info.policies);
         let alone = alone.filter(|policy| !flows.policies.contains(policy));
         Self {
-            run,
+            run: facts[1].name.clone(),
             is_paired,
-            policies: compared.collect(),
+            intervals: Intervals::between(infos.map(|info| info.repetitions), is_paired),
+            policies: compared,
             in_one_run: alone.cloned().collect(),
+            not_valid,
         }
+    }
+
+    /// Returns what a reader of the comparison needs to know, a sentence or two each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.not_valid.is_empty() {
+            notes.push(format!(
+                "Not valid: {}. No change is computed, since the flows that finished are not the flows \
+                 that were to be compared.",
+                self.not_valid.join(", ")
+            ));
+        }
+        let flows = match self.is_paired {
+            true => "Both runs schedule the same flows.",
+            false => "The runs schedule different flows, so none is compared with itself.",
+        };
+        notes.push(format!("{flows} {}", self.intervals.note()));
+        let policies = self.policies.iter();
+        let shown = || {
+            policies
+                .clone()
+                .flat_map(|it| [it.base, it.other])
+                .flatten()
+        };
+        if shown().any(|it| it.at_least) {
+            notes.push(text::AT_LEAST.to_owned());
+        }
+        if shown().any(|it| it.p50.is_none() || it.p99.is_none()) {
+            notes.push(text::too_few());
+        }
+        notes
     }
 }
 

@@ -7,8 +7,8 @@ use super::{Against, BinChange, Comparison, PolicyComparison};
 use crate::{
     fidelity::RunFacts,
     figures::Captioned,
-    page::{NONE, captioned, document, swatched},
-    stats::{Estimate, SeedChange, Slowdowns},
+    page::{NONE, captioned, change_cell, document, level_cell, swatched},
+    stats::{Estimate, Interval, Slowdowns},
     text,
 };
 
@@ -37,7 +37,7 @@ pub fn page(comparison: &Comparison, figures: &[Captioned]) -> String {
                 section {
                     h2 { (against.run) " against " (first.name) }
                     div.wide { (changes(against)) }
-                    div.wide { (reductions(against)) }
+                    @if against.not_valid.is_empty() { div.wide { (reductions(against)) } }
                     (note(against))
                 }
             }
@@ -45,12 +45,12 @@ pub fn page(comparison: &Comparison, figures: &[Captioned]) -> String {
                 h2 { "Figures" }
                 @for figure in figures { (captioned(figure, "")) }
             }
-            @for against in &comparison.against {
+            @for against in comparison.against.iter().filter(|it| it.not_valid.is_empty()) {
                 section {
                     h2 { (against.run) " against " (first.name) " by size" }
                     @for policy in &against.policies {
                         h3 { (policy.policy) }
-                        div.wide { (bins(&policy.bins)) }
+                        div.wide { (bins(&policy.bins, &against.run)) }
                     }
                 }
             }
@@ -146,28 +146,17 @@ fn changes(against: &Against) -> Markup {
 }
 
 fn row(policy: &PolicyComparison) -> Markup {
-    let value = |slowdowns: &Option<Slowdowns>, of: fn(&Slowdowns) -> Estimate| {
-        let estimate = slowdowns.as_ref().map(of);
-        html! {
-            td.n {
-                @match estimate {
-                    Some(it) => {
-                        (text::slowdown(it.value))
-                        span.ci { "[" (text::slowdown(it.low)) "–" (text::slowdown(it.high)) "]" }
-                    }
-                    None => (NONE),
-                }
-            }
-        }
+    let cell = |slowdowns: Option<Slowdowns>, of: fn(&Slowdowns) -> Option<Estimate>| {
+        let at_least = slowdowns.is_some_and(|it| it.at_least);
+        level_cell(slowdowns.as_ref().and_then(of), at_least)
     };
-    let seeds = policy.by_seed.as_ref();
     html! {
-        (value(&policy.base, |it| it.p50))
-        (value(&policy.other, |it| it.p50))
-        (changed(policy.change.as_ref().map(|it| it.p50), seeds.map(|it| it[0])))
-        (value(&policy.base, |it| it.p99))
-        (value(&policy.other, |it| it.p99))
-        (changed(policy.change.as_ref().map(|it| it.p99), seeds.map(|it| it[1])))
+        (cell(policy.base, |it| it.p50))
+        (cell(policy.other, |it| it.p50))
+        (change_cell(policy.change.and_then(|it| it.p50)))
+        (cell(policy.base, |it| it.p99))
+        (cell(policy.other, |it| it.p99))
+        (change_cell(policy.change.and_then(|it| it.p99)))
     }
 }
 
@@ -214,10 +203,16 @@ fn paired(policy: &PolicyComparison) -> Markup {
         @match &policy.paired {
             Some(it) => {
                 td.n {
-                    "× " (text::significant(it.median_ratio.value, 4))
-                    span.ci {
-                        "[" (text::significant(it.median_ratio.low, 4)) "–"
-                        (text::significant(it.median_ratio.high, 4)) "]"
+                    @match it.median_ratio {
+                        Some(Estimate { value, interval }) => {
+                            "× " (text::significant(value, 4))
+                            @if let Some(Interval { low, high }) = interval {
+                                span.ci {
+                                    "[" (text::significant(low, 4)) ", " (text::significant(high, 4)) "]"
+                                }
+                            }
+                        }
+                        None => (NONE),
                     }
                 }
                 td.n {
@@ -234,57 +229,25 @@ fn paired(policy: &PolicyComparison) -> Markup {
     }
 }
 
-fn changed(change: Option<Estimate>, by_seed: Option<SeedChange>) -> Markup {
-    html! {
-        td.n {
-            @match change {
-                Some(it) => {
-                    (text::change(it.value))
-                    span.ci { "[" (text::change(it.low)) ", " (text::change(it.high)) "]" }
-                    span.ci { (it.meaning().name()) }
-                }
-                None => (NONE),
-            }
-            @if let Some(it) = by_seed {
-                span.ci {
-                    "by seed [" (text::change(it.change.low)) ", " (text::change(it.change.high)) "]"
-                }
-            }
-        }
-    }
-}
-
 fn note(against: &Against) -> Markup {
-    let blocks = against
-        .policies
-        .iter()
-        .filter_map(|it| Some(it.base?.block));
     html! {
         p.note {
-            "Brackets are 95 % intervals of a bootstrap that draws windows of consecutive arrivals, since \
-             flows that share queues are not independent: at most "
-            (text::count(blocks.max().unwrap_or(1), "flow")) " per window, by the rule of Politis and \
-             White. They show how much the choice of flows matters; another seed is another matter, which \
-             only the intervals by seed cover (Student's, over repetitions). "
-            @if against.is_paired {
-                "Both runs have the same flows, so a flow is drawn with its slowdowns in both. Faster and \
-                 slower: by more than 1 %. δ is Cliff's delta, in words by Romano and others. "
-            } @else {
-                "The runs have other flows, so none is compared with itself. "
+            @for note in against.notes() { (note) " " }
+            @if against.not_valid.is_empty() {
+                "Faster and slower: by more than 1 %. δ is Cliff's delta, in words by Romano and others. \
+                 As the paper reduces: median over 20 bins of sizes of the change of the bin's median, and \
+                 the largest change of a bin's P99, with the ranks and bins of its authors' scripts."
             }
-            "As the paper reduces: median over 20 bins of sizes of the change of the bin's median, and the \
-             largest change of a bin's P99, with the ranks and bins of its authors' scripts."
         }
     }
 }
 
-fn bins(bins: &[BinChange]) -> Markup {
-    let change = |[base, other]: [f64; 2]| text::change(other / base - 1.0);
+fn bins(bins: &[BinChange], run: &str) -> Markup {
     html! {
         table {
             thead {
                 tr {
-                    @for name in ["up to", "flows", "p50 A", "p50", "change", "p99 A", "p99", "change"] {
+                    @for name in ["percentile", "up to", "flows", "A", run, "change"] {
                         th.n { (name) }
                     }
                 }
@@ -292,13 +255,11 @@ fn bins(bins: &[BinChange]) -> Markup {
             tbody {
                 @for bin in bins {
                     tr {
+                        th.n { "p" (bin.percentile) }
                         th.n { (text::size(Bytes::new(bin.upper_bytes))) }
                         td.n { (bin.flows[0]) "/" (bin.flows[1]) }
-                        @for both in [bin.p50, bin.p99] {
-                            td.n { (text::slowdown(both[0])) }
-                            td.n { (text::slowdown(both[1])) }
-                            td.n { (change(both)) }
-                        }
+                        @for slowdown in bin.slowdown { td.n { (text::slowdown(slowdown)) } }
+                        td.n { (text::change(bin.change())) }
                     }
                 }
             }

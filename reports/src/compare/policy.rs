@@ -1,18 +1,17 @@
 //! One policy in two runs.
 
-use std::collections::BTreeMap;
-
-use lab_units::Bytes;
+use lab_units::{Bytes, Nanos};
 use serde::Serialize;
 
 use crate::{
     fidelity::flows::{Flows, Recorded},
-    frames::Pair,
+    figures::PERCENTS,
+    frames::Unfinished,
     size_bins::SizeBins,
-    stats::{self, Change, Paired, PaperReductions, SeedChange, Slowdowns, nearest_rank},
+    stats::{self, Change, Pair, Paired, PaperReductions, Slowdowns, Statistic},
 };
 
-/// Comparison of one policy in two runs. Slowdowns are those of finished flows.
+/// Comparison of one policy in two runs. There are no changes unless both runs are valid: every scheduled flow finished.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyComparison {
     /// Label of the policy.
@@ -23,11 +22,9 @@ pub struct PolicyComparison {
     pub base: Option<Slowdowns>,
     /// Slowdowns in the other run; none if no flow finished.
     pub other: Option<Slowdowns>,
-    /// Relative changes, of flows that finished in both runs if the runs have the same flows.
+    /// Changes of the statistics.
     pub change: Option<Change>,
-    /// Changes of p50 and p99 with the repetitions as the sample; none for fewer than two.
-    pub by_seed: Option<[SeedChange; 2]>,
-    /// Ratios of each flow with itself; none if the runs have other flows.
+    /// Ratios of each flow with itself; none if the runs schedule different flows, or too few.
     pub paired: Option<Paired>,
     /// Changes as the paper reduces its figures.
     pub paper: Option<PaperReductions>,
@@ -35,112 +32,152 @@ pub struct PolicyComparison {
     pub bins: Vec<BinChange>,
 }
 
-/// Slowdowns in a bin of sizes; bins have about equally many flows.
+/// A percentile of slowdowns in a bin of sizes; the bins of a percentile have about equally many flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BinChange {
+    /// The percentile: 50 or 99.
+    pub percentile: u32,
     /// Largest size of the bin.
     pub upper_bytes: u64,
     /// Flows of each run.
     pub flows: [usize; 2],
-    /// Median slowdown of each run.
-    pub p50: [f64; 2],
-    /// 99th percentile of the slowdown of each run.
-    pub p99: [f64; 2],
+    /// The percentile of each run.
+    pub slowdown: [f64; 2],
 }
 
-/// Compares the policy at `policy` of both runs; `is_paired` if they have the same flows.
-pub fn compare(flows: &Flows, policy: usize, is_paired: bool) -> PolicyComparison {
-    let is_of_policy = |flow: &&Recorded| flow.key.policy == policy;
-    // Sorted by key, flows are in the order of repetitions and their arrivals.
-    let runs = flows.runs.each_ref();
-    let runs = runs.map(|run| run.iter().filter(is_of_policy).collect::<Vec<&Recorded>>());
-    let finished = runs.each_ref().map(|run| {
-        let finished = run.iter().filter_map(|flow| Some((*flow, flow.slowdown?)));
-        finished.collect::<Vec<(&Recorded, f64)>>()
-    });
-    let slowdowns = finished
-        .each_ref()
-        .map(|run| run.iter().map(|it| it.1).collect::<Vec<f64>>());
-    let pairs = is_paired.then(|| pairs(flows, policy));
-    let sizes = |run: &[(&Recorded, f64)]| {
-        let sizes = run.iter().map(|(flow, slowdown)| (flow.size, *slowdown));
-        sizes.collect::<Vec<_>>()
-    };
-    PolicyComparison {
-        policy: flows.policies[policy].clone(),
-        unfinished: [0, 1].map(|at| (runs[at].len() - finished[at].len()) as u64),
-        base: stats::slowdowns(&slowdowns[0]),
-        other: stats::slowdowns(&slowdowns[1]),
-        change: match &pairs {
-            Some(pairs) => stats::change(pairs),
-            None => stats::change_between(&slowdowns[0], &slowdowns[1]),
-        },
-        by_seed: by_seed(&finished),
-        paired: pairs.as_deref().and_then(stats::paired),
-        paper: stats::reductions(sizes(&finished[0]), sizes(&finished[1])),
-        bins: bins(&finished),
+impl BinChange {
+    /// Returns the relative change.
+    pub fn change(&self) -> f64 {
+        self.slowdown[1] / self.slowdown[0] - 1.0
     }
 }
 
-/// Returns the flows of a policy that finished in both runs, in the order of their arrival.
-fn pairs(flows: &Flows, policy: usize) -> Vec<Pair> {
+/// Flows of a policy in one run.
+struct Played {
+    /// Sorted slowdowns of the flows that finished in each repetition.
+    repetitions: Vec<Vec<f64>>,
+    /// Size and slowdown of each flow that finished.
+    sizes: Vec<(u64, f64)>,
+    /// Least slowdown of each scheduled flow that did not finish.
+    unfinished: Vec<f64>,
+}
+
+impl Played {
+    /// Returns the flows of the policy at `policy`, of flows in the order of repetitions.
+    fn of(flows: &[Recorded], policy: usize, unfinished: &Unfinished) -> Self {
+        let of_policy: Vec<&Recorded> = flows.iter().filter(|it| it.key.policy == policy).collect();
+        let finished = |flows: &[&Recorded]| -> Vec<(u64, f64)> {
+            let finished = flows.iter().filter_map(|it| Some((it.size, it.slowdown?)));
+            finished.collect()
+        };
+        let repetition = |flows: &[&Recorded]| {
+            let mut sorted: Vec<f64> = finished(flows).into_iter().map(|it| it.1).collect();
+            sorted.sort_by(f64::total_cmp);
+            sorted
+        };
+        let repetitions = of_policy.chunk_by(|a, b| a.key.repetition == b.key.repetition);
+        let least = |flow: &&Recorded| {
+            let [start, ideal] = [flow.start, flow.ideal_fct].map(Nanos::new);
+            unfinished.least_slowdown(start, ideal)
+        };
+        let mut without: Vec<f64> = of_policy
+            .iter()
+            .filter(|flow| flow.slowdown.is_none())
+            .map(least)
+            .collect();
+        let all = without.len() + unfinished.unrecorded(of_policy.len());
+        without.resize(all, 1.0);
+        Self {
+            repetitions: repetitions.map(repetition).collect(),
+            sizes: finished(&of_policy),
+            unfinished: without,
+        }
+    }
+}
+
+/// Compares the policy at `policy` of both runs. `are_valid` if both are; `is_paired` if they schedule the same flows.
+pub fn compare(
+    flows: &Flows,
+    policy: usize,
+    unfinished: &[Unfinished; 2],
+    are_valid: bool,
+    is_paired: bool,
+) -> PolicyComparison {
+    let runs = [0, 1].map(|at| Played::of(&flows.runs[at], policy, &unfinished[at]));
+    let [base, other] = &runs;
+    let mut comparison = PolicyComparison {
+        policy: flows.policies[policy].clone(),
+        unfinished: runs.each_ref().map(|run| run.unfinished.len() as u64),
+        base: stats::slowdowns(&base.repetitions, &base.unfinished),
+        other: stats::slowdowns(&other.repetitions, &other.unfinished),
+        change: None,
+        paired: None,
+        paper: None,
+        bins: Vec::new(),
+    };
+    if are_valid {
+        comparison.change = Some(match is_paired {
+            true => stats::change(&base.repetitions, &other.repetitions),
+            false => stats::change_between(&base.repetitions, &other.repetitions),
+        });
+        comparison.paired = is_paired
+            .then(|| stats::paired(&pairs(flows, policy)))
+            .flatten();
+        comparison.bins = bins([&base.sizes, &other.sizes]);
+        let [base, other] = runs.map(|run| run.sizes);
+        comparison.paper = stats::reductions(base, other);
+    }
+    comparison
+}
+
+/// Returns the slowdowns of a policy's flows in both runs, by repetition.
+fn pairs(flows: &Flows, policy: usize) -> Vec<Vec<Pair>> {
     let pairs = flows.pairs().filter(|pair| pair[0].key.policy == policy);
-    let pairs = pairs.filter_map(|[base, other]| {
+    let pairs: Vec<[&Recorded; 2]> = pairs.collect();
+    let pair = |[base, other]: &[&Recorded; 2]| {
         Some(Pair {
             base: base.slowdown?,
             other: other.slowdown?,
         })
-    });
-    pairs.collect()
-}
-
-/// Returns the changes of p50 and p99 over the repetitions that both runs have flows of.
-fn by_seed(runs: &[Vec<(&Recorded, f64)>; 2]) -> Option<[SeedChange; 2]> {
-    let percentiles = runs.each_ref().map(|run| {
-        let mut repetitions: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for (flow, slowdown) in run {
-            let slowdowns = repetitions.entry(flow.key.repetition).or_default();
-            slowdowns.push(*slowdown);
-        }
-        repetitions
-            .values_mut()
-            .for_each(|it| it.sort_by(f64::total_cmp));
-        repetitions
-    });
-    let [base, other] = &percentiles;
-    let at = |percent: u32| {
-        let both = base.iter().filter_map(|(repetition, base)| {
-            let other = other.get(repetition)?;
-            Some([nearest_rank(base, percent)?, nearest_rank(other, percent)?])
-        });
-        stats::by_seed(&both.collect::<Vec<_>>())
     };
-    Some([at(50)?, at(99)?])
+    let repetitions = pairs.chunk_by(|a, b| a[0].key.repetition == b[0].key.repetition);
+    repetitions
+        .map(|pairs| pairs.iter().filter_map(pair).collect())
+        .collect()
 }
 
-fn bins(runs: &[Vec<(&Recorded, f64)>; 2]) -> Vec<BinChange> {
-    let size = |(flow, _): &(&Recorded, f64)| Bytes::new(flow.size);
-    let mut sizes: Vec<Bytes> = runs.iter().flatten().map(size).collect();
+/// Returns the percentiles of both runs in bins of sizes, given as size and slowdown, where both have the flows that they
+/// need.
+fn bins(runs: [&Vec<(u64, f64)>; 2]) -> Vec<BinChange> {
+    let mut sizes: Vec<Bytes> = runs
+        .into_iter()
+        .flatten()
+        .map(|flow| Bytes::new(flow.0))
+        .collect();
     sizes.sort_unstable();
-    let bins = SizeBins::equal(&sizes, runs.len());
-    let mut slowdowns = vec![[Vec::new(), Vec::new()]; bins.upper().len()];
-    for (at, run) in runs.iter().enumerate() {
-        for flow in run {
-            slowdowns[bins.of(size(flow))][at].push(flow.1);
+    let of_percentile = |percentile: u32| {
+        let statistic = Statistic::Percentile(percentile);
+        let bins = SizeBins::equal(&sizes, runs.len(), statistic.min_values());
+        let mut slowdowns = vec![[Vec::new(), Vec::new()]; bins.upper().len()];
+        for (at, run) in runs.into_iter().enumerate() {
+            for &(size, slowdown) in run {
+                slowdowns[bins.of(Bytes::new(size))][at].push(slowdown);
+            }
         }
-    }
-    let bin = |(upper, mut slowdowns): (&Bytes, [Vec<f64>; 2])| {
-        slowdowns
-            .iter_mut()
-            .for_each(|it| it.sort_by(f64::total_cmp));
-        let [base, other] = &slowdowns;
-        let both = |percent| Some([nearest_rank(base, percent)?, nearest_rank(other, percent)?]);
-        Some(BinChange {
-            upper_bytes: upper.get(),
-            flows: [base.len(), other.len()],
-            p50: both(50)?,
-            p99: both(99)?,
-        })
+        let bin = |(upper, mut slowdowns): (&Bytes, [Vec<f64>; 2])| {
+            slowdowns
+                .iter_mut()
+                .for_each(|it| it.sort_by(f64::total_cmp));
+            let [base, other] = slowdowns.each_ref().map(|it| stats::shown(it, statistic));
+            Some(BinChange {
+                percentile,
+                upper_bytes: upper.get(),
+                flows: slowdowns.each_ref().map(Vec::len),
+                slowdown: [base?, other?],
+            })
+        };
+        let found = bins.upper().iter().zip(slowdowns).filter_map(bin);
+        found.collect::<Vec<_>>()
     };
-    bins.upper().iter().zip(slowdowns).filter_map(bin).collect()
+    PERCENTS.into_iter().flat_map(of_percentile).collect()
 }

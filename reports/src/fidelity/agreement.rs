@@ -154,7 +154,7 @@ pub fn by_size(flows: &Flows) -> Vec<BinPoint> {
     let sizes = compared.clone().map(|pair| Bytes::new(pair[0].size));
     let mut sizes: Vec<Bytes> = sizes.collect();
     sizes.sort_unstable();
-    let bins = SizeBins::equal(&sizes, flows.policies.len());
+    let bins = SizeBins::equal(&sizes, flows.policies.len(), MIN_FLOWS);
     let none = [Vec::new(), Vec::new()];
     let mut slowdowns = vec![vec![none; bins.upper().len()]; flows.policies.len()];
     for pair in compared {
@@ -225,3 +225,7 @@ fn is_known_and_same([first, second]: [Option<u32>; 2]) -> bool {
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| to_float(part) / to_float(whole))
 }
+
+/// Minimum number of flows of each policy in a bin. The same flows of both runs are in a bin, so that its percentiles agree
+/// or not however few they are.
+const MIN_FLOWS: usize = 10;

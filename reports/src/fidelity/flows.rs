@@ -33,6 +33,8 @@ pub struct Recorded {
     pub lateness: Option<u64>,
     /// FCT, ns; none if the flow did not finish.
     pub fct: Option<u64>,
+    /// Ideal FCT, ns.
+    pub ideal_fct: u64,
     /// FCT ÷ ideal FCT.
     pub slowdown: Option<f64>,
     /// Path of the data; none if it is not known.
@@ -150,6 +152,7 @@ fn append(
     let integers = |column: &str| batch.integers(column);
     let [repetitions, ids, sizes] = ["repetition", "flow_id", "size_bytes"].map(integers);
     let [starts, fcts, lateness] = ["start_ns", "fct_ns", "launch_lateness_ns"].map(integers);
+    let ideal_fcts = integers("ideal_fct_ns");
     let slowdowns = batch.floats("slowdown");
     let labels = batch.texts("policy");
     let hosts = ["src_host", "dst_host"].map(|column| batch.texts(column));
@@ -171,6 +174,7 @@ fn append(
             start: starts[row].unwrap_or_default(),
             lateness: lateness[row].map(|late| time.scale_nearest(late)),
             fct: fcts[row],
+            ideal_fct: ideal_fcts[row].unwrap_or_default(),
             slowdown: slowdowns[row].filter(|slowdown| slowdown.is_finite()),
             path,
             ack_path,
@@ -194,7 +198,7 @@ fn pairs([first, second]: &[Vec<Recorded>; 2]) -> Vec<[usize; 2]> {
 }
 
 /// Columns of `flows.csv` that the comparison needs.
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 13] = [
     "repetition",
     "flow_id",
     "policy",
@@ -203,6 +207,7 @@ const COLUMNS: [&str; 12] = [
     "size_bytes",
     "start_ns",
     "fct_ns",
+    "ideal_fct_ns",
     "slowdown",
     "path",
     "ack_path",

@@ -13,42 +13,74 @@ use super::{
     render::Figure,
     theme::{SMALL, Style, WIDTH, extra_widths},
 };
-use crate::{error::DrawError, population::Population, text};
+use crate::{error::DrawError, population::Population, stats::Statistic, text};
 
 /// Slowdowns in bins of flow sizes.
-pub struct SizePanels<'a> {
+pub struct SizePanels {
     /// Name of the figure's files.
     pub name: &'static str,
     /// Label and style of each policy.
     pub policies: Vec<(String, Style)>,
+    /// The panels.
+    pub panels: Vec<SizePanel>,
+}
+
+/// A percentile in bins of flow sizes.
+pub struct SizePanel {
+    /// The percentile.
+    pub percent: u32,
     /// Largest size of each bin.
     pub upper: Vec<Bytes>,
-    /// Slowdowns by policy and bin.
-    pub slowdowns: Vec<Vec<Population<'a>>>,
-    /// Minimum number of flows of a bin that has a dot.
-    pub min_flows: usize,
+    /// The percentile by policy and bin.
+    pub bins: Vec<Vec<SizeBin>>,
+}
+
+/// A percentile of a policy's slowdowns in a bin.
+#[derive(Clone, Copy)]
+pub struct SizeBin {
+    /// Number of flows.
+    pub flows: usize,
+    /// Number of flows that finished.
+    pub finished: usize,
+    /// The percentile; none if it needs more flows, or is beyond those that finished.
+    pub value: Option<f64>,
+}
+
+impl SizeBin {
+    /// Returns the percentile of the flows of a bin.
+    pub fn of(flows: &Population<'_>, percent: u32) -> Self {
+        Self {
+            flows: flows.len(),
+            finished: flows.finished().len(),
+            value: flows.shown(Statistic::Percentile(percent)),
+        }
+    }
 }
 
 /// Position and value of a bin.
 type Dot = (f64, f64);
 
-impl Figure for SizePanels<'_> {
+impl Figure for SizePanels {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn missing(&self) -> Option<String> {
-        let mut bins = self.slowdowns.iter().flatten();
-        if bins.all(|bin| bin.finished().is_empty()) {
+        let bins = || self.panels.iter().flat_map(|it| it.bins.iter().flatten());
+        if bins().all(|bin| bin.finished == 0) {
             return Some("no flow finished".into());
         }
         let table = "the table of results has their percentiles";
-        if self.upper.len() < 2 {
+        if self.panels.iter().all(|it| it.upper.len() < 2) {
             return Some(format!("all flows have about one size: {table}"));
         }
-        let largest = self.slowdowns.iter().flatten().map(Population::len).max()?;
-        (largest < self.min_flows)
-            .then(|| format!("no bin holds {} flows of a policy: {table}", self.min_flows))
+        let fewest = self
+            .panels
+            .iter()
+            .map(|it| Statistic::Percentile(it.percent).min_values());
+        let fewest = fewest.min()?;
+        (bins().all(|bin| bin.value.is_none()))
+            .then(|| format!("no bin holds {fewest} flows of a policy: {table}"))
     }
 
     fn height(&self) -> f64 {
@@ -61,44 +93,48 @@ impl Figure for SizePanels<'_> {
         };
         let legend = Legend::new(self.policies.iter().map(entry).collect(), WIDTH)?;
         legend.draw(canvas, (0.0, 0.0))?;
-        self.panel(canvas, 50, 0.0, legend.height())?;
-        self.panel(canvas, 99, WIDTH / 2.0, legend.height())
+        let panels: Vec<&SizePanel> = self.panels.iter().filter(|it| it.has_dots()).collect();
+        let width = WIDTH / text::to_float(panels.len() as u64);
+        for (index, panel) in (0u32..).map(f64::from).zip(panels) {
+            self.panel(canvas, panel, (width * index, legend.height()), width - GAP)?;
+        }
+        Ok(())
     }
 
     fn numbers(&self) -> String {
         let heads = [
+            "percentile",
             "policy",
             "size_up_to_bytes",
             "flows",
             "finished",
-            "p50",
-            "p99",
+            "slowdown",
         ];
         let mut numbers = Numbers::new(heads);
-        for ((policy, _), bins) in self.policies.iter().zip(&self.slowdowns) {
-            for (upper, bin) in self.upper.iter().zip(bins) {
-                let [p50, p99] = [50, 99].map(|percent| {
-                    let value = bin.percentile(percent);
-                    value.map_or_else(String::new, |value| value.to_string())
-                });
-                let finished = bin.finished().len();
-                numbers.row([policy, &upper.get(), &bin.len(), &finished, &p50, &p99]);
+        for panel in &self.panels {
+            for ((policy, _), bins) in self.policies.iter().zip(&panel.bins) {
+                for (upper, bin) in panel.upper.iter().zip(bins) {
+                    let value = bin.value.map_or_else(String::new, |it| it.to_string());
+                    let (flows, finished) = (&bin.flows, &bin.finished);
+                    let upper = upper.get();
+                    numbers.row([&panel.percent, policy, &upper, flows, finished, &value]);
+                }
             }
         }
         numbers.into_text()
     }
 }
 
-impl SizePanels<'_> {
+impl SizePanels {
     fn panel<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
-        percent: u32,
-        left: f64,
-        top: f64,
+        panel: &SizePanel,
+        (left, top): (f64, f64),
+        width: f64,
     ) -> Drawn {
         let series: Vec<Vec<Dot>> = (0..self.policies.len())
-            .map(|policy| self.dots(policy, percent))
+            .map(|policy| panel.dots(policy))
             .collect();
         let y = Axis::of_ratios(series.iter().flatten().map(|dot| dot.1), 6);
         let logarithmic = if y.is_logarithmic() {
@@ -108,12 +144,12 @@ impl SizePanels<'_> {
         };
         let plot = Plot {
             at: (left, top),
-            size: (PANEL, HEIGHT - top),
-            x: self.size_axis()?,
+            size: (width, HEIGHT - top),
+            x: panel.size_axis(width)?,
             y,
             min_left: 0.0,
             x_title: "flow size, up to",
-            y_title: &format!("p{percent} FCT slowdown{logarithmic}"),
+            y_title: &format!("p{} FCT slowdown{logarithmic}", panel.percent),
         };
         let chart = plot.draw(canvas)?;
         let values = |dots: &Vec<Dot>| -> Vec<f64> { dots.iter().map(|dot| dot.1).collect() };
@@ -130,36 +166,42 @@ impl SizePanels<'_> {
         }
         Ok(())
     }
+}
 
+impl SizePanels {
     /// True if a bin has flows that did not finish.
     pub fn has_unfinished(&self) -> bool {
-        !self.slowdowns.iter().flatten().all(Population::is_finished)
+        let mut bins = self.panels.iter().flat_map(|it| it.bins.iter().flatten());
+        bins.any(|bin| bin.finished < bin.flows)
+    }
+}
+
+impl SizePanel {
+    fn has_dots(&self) -> bool {
+        self.bins.iter().flatten().any(|bin| bin.value.is_some())
     }
 
     /// Returns the dots of a policy: beside those of other policies in the same bin, so that equal ones
     /// do not hide each other.
-    fn dots(&self, policy: usize, percent: u32) -> Vec<Dot> {
-        let policies = text::to_float(self.policies.len() as u64);
+    fn dots(&self, policy: usize) -> Vec<Dot> {
+        let policies = text::to_float(self.bins.len() as u64);
         let side = text::to_float(policy as u64) - (policies - 1.0) / 2.0;
         let side = side * SPREAD / policies;
-        let dot = |(bin, flows): (f64, &Population<'_>)| {
-            let value = flows.percentile(percent)?;
-            (flows.len() >= self.min_flows).then_some((bin + side, value))
-        };
-        let bins = (0u32..).map(f64::from).zip(&self.slowdowns[policy]);
-        bins.filter_map(dot).collect()
+        let bins = (0u32..).map(f64::from).zip(&self.bins[policy]);
+        bins.filter_map(|(at, bin)| Some((at + side, bin.value?)))
+            .collect()
     }
 
     /// Returns an axis with a position for each bin, labelled by its largest size where there is
     /// room.
-    fn size_axis(&self) -> Result<Axis, DrawError> {
+    fn size_axis(&self, width: f64) -> Result<Axis, DrawError> {
         let labels: Vec<String> = self.upper.iter().map(|&size| text::size(size)).collect();
         let mut widest: f64 = 0.0;
         for label in &labels {
             widest = widest.max(font::width(label, SMALL)?);
         }
         let bins = text::to_float(labels.len() as u64);
-        let fitting = ((PANEL - 60.0) / (widest + 10.0)).floor().max(1.0);
+        let fitting = ((width - 60.0) / (widest + 10.0)).floor().max(1.0);
         let every = (bins / fitting).ceil().max(1.0);
         let position = (0u32..).map(f64::from);
         // The largest bin, at the end of the axis, always has its label.
@@ -173,8 +215,8 @@ impl SizePanels<'_> {
 /// Height of the figure.
 const HEIGHT: f64 = 390.0;
 
-/// Width of a panel, less a space to the next.
-const PANEL: f64 = WIDTH / 2.0 - 12.0;
+/// Space beside a panel.
+const GAP: f64 = 12.0;
 
 /// Share of a bin's width that the policies' dots spread over.
 const SPREAD: f64 = 0.6;
@@ -183,44 +225,55 @@ const SPREAD: f64 = 0.6;
 mod tests {
     use super::*;
 
-    /// A bin of one flow, and one of `flows` flows of which all but `unfinished` finished.
-    fn panels((flows, unfinished): (usize, usize), min_flows: usize) -> SizePanels<'static> {
+    /// An empty bin, and one of `flows` flows of which all but `unfinished` finished.
+    fn panels(flows: usize, unfinished: usize) -> SizePanels {
         let policies = ["ecmp".to_owned()];
         let styles = crate::figure::theme::policy_styles(&policies);
+        let panel = |percent| SizePanel {
+            percent,
+            upper: vec![Bytes::new(10), Bytes::new(20)],
+            bins: vec![vec![
+                SizeBin::of(&Population::new(Vec::new(), 0), percent),
+                SizeBin::of(
+                    &Population::new(vec![1.5; flows - unfinished], flows),
+                    percent,
+                ),
+            ]],
+        };
         SizePanels {
             name: "by-size",
             policies: policies.into_iter().zip(styles).collect(),
-            upper: vec![Bytes::new(10), Bytes::new(20)],
-            slowdowns: vec![vec![
-                Population::new(vec![1.0], 1),
-                Population::new(vec![1.5; flows - unfinished], flows),
-            ]],
-            min_flows,
+            panels: vec![panel(50), panel(99)],
         }
     }
 
     #[test]
     fn panels_without_a_dot_are_left_out() {
-        assert_eq!(panels((10, 0), 10).missing(), None);
-        let missing = panels((9, 0), 10).missing().unwrap();
+        assert_eq!(panels(20, 0).missing(), None);
+        let has_dots = |flows| {
+            panels(flows, 0)
+                .panels
+                .iter()
+                .map(SizePanel::has_dots)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(has_dots(999), [true, false]);
+        assert_eq!(has_dots(1_000), [true, true]);
+        let missing = panels(19, 0).missing().unwrap();
         assert!(
-            missing.starts_with("no bin holds 10 flows of a policy"),
+            missing.starts_with("no bin holds 20 flows of a policy"),
             "{missing}"
         );
-        assert_eq!(panels((0, 0), 1).missing(), None);
     }
 
-    /// Six of ten flows finished: half of all have a slowdown of 1.5 at most, 99 % have none that is known.
+    /// 600 of 1,000 flows finished: half of all have a slowdown of 1.5 at most, the p99 is unknown.
     #[test]
     fn a_bin_has_the_percentiles_of_all_its_flows() {
-        let panels = panels((10, 4), 10);
-        let dots =
-            |percent| -> Vec<f64> { panels.dots(0, percent).iter().map(|it| it.1).collect() };
-        assert_eq!((dots(50), dots(99)), (vec![1.5], vec![]));
-        assert!(
-            panels.numbers().ends_with("ecmp,20,10,6,1.5,\n"),
-            "{}",
-            panels.numbers()
-        );
+        let panels = panels(1_000, 400);
+        let values = panels.panels.iter().map(|panel| panel.bins[0][1].value);
+        assert_eq!(values.collect::<Vec<_>>(), [Some(1.5), None]);
+        assert!(panels.has_unfinished());
+        let numbers = panels.numbers();
+        assert!(numbers.contains("50,ecmp,20,1000,600,1.5\n"), "{numbers}");
     }
 }

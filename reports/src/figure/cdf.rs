@@ -14,9 +14,13 @@ use super::{
     render::Figure,
     theme::{MUTED, SMALL, Style, WIDTH, extra_widths},
 };
-use crate::{population::Population, stats::order::percentile, text};
+use crate::{
+    population::Population,
+    stats::{self, Interval, Statistic},
+    text,
+};
 
-/// The figure `fct-slowdown-cdf`: the share of all scheduled flows, so a curve ends at the share that finished.
+/// The figure `fct-slowdown-cdf`: the share of all scheduled flows, so that a curve ends at the share that finished.
 pub struct Cdf<'a> {
     /// One curve for each policy.
     pub curves: Vec<Curve<'a>>,
@@ -30,17 +34,8 @@ pub struct Curve<'a> {
     pub style: Style,
     /// Slowdowns of all repetitions.
     pub flows: Population<'a>,
-    /// Slowdowns of each repetition.
-    pub repetitions: Vec<Population<'a>>,
-}
-
-/// Percentile of the slowdowns, with its lowest and highest value; no highest one if it is among the flows that did
-/// not finish.
-struct Bound {
-    percent: u32,
-    value: f64,
-    low: f64,
-    high: Option<f64>,
+    /// Sorted slowdowns of each repetition, for intervals; none if flows did not finish.
+    pub repetitions: Vec<Vec<f64>>,
 }
 
 impl Curve<'_> {
@@ -65,49 +60,31 @@ impl Curve<'_> {
         corners
     }
 
-    /// Returns the band of the percentiles that are known: the range of the repetitions' percentiles, or 95 %
-    /// intervals by order statistics of one repetition.
-    fn band(&self) -> Vec<Bound> {
-        let measured = self.repetitions.iter().filter(|it| it.len() > 0);
-        let measured: Vec<&Population<'_>> = measured.collect();
-        let bound = |percent| {
-            let value = self.flows.percentile(percent)?;
-            let (low, high) = match measured.len() {
-                0 | 1 => self.interval(percent)?,
-                _ => range(&measured, percent),
-            };
-            Some(Bound {
-                percent,
-                value,
-                low,
-                high: high.is_finite().then_some(high),
-            })
-        };
-        (1..100).filter_map(bound).collect()
+    /// Returns the 95 % interval of a percentile over the repetitions.
+    fn interval(&self, percent: u32) -> Option<Interval> {
+        let statistic = Statistic::Percentile(percent);
+        stats::estimate(self.flows.all(), &self.repetitions, statistic)?.interval
     }
 
-    fn interval(&self, percent: u32) -> Option<(f64, f64)> {
-        let all = self.flows.all();
-        let at = percentile(all, percent)?;
-        Some((
-            at.low.unwrap_or(*all.first()?),
-            at.high.unwrap_or(*all.last()?),
-        ))
+    /// Returns the policy and the number of its flows: `ecmp (902 of 6,635 finished)`.
+    fn label(&self) -> String {
+        let all = self.flows.len();
+        let finished = text::number(self.flows.finished().len() as u64);
+        match self.flows.is_finished() {
+            true => format!("{} ({})", self.policy, text::count(all, "flow")),
+            false => format!(
+                "{} ({finished} of {} finished)",
+                self.policy,
+                text::number(all as u64)
+            ),
+        }
     }
 
     /// Returns the share of the flows that finished, in percent.
     fn finished_percent(&self) -> f64 {
         let count = |flows: usize| text::to_float(flows as u64);
-        100.0 * count(self.flows.finished().len()) / count(self.flows.len().max(1))
+        100.0 * count(self.flows.finished().len()) / count(self.flows.len())
     }
-}
-
-/// Returns the least and the largest percentile of the repetitions; infinite if it is not known of one.
-fn range(repetitions: &[&Population<'_>], percent: u32) -> (f64, f64) {
-    let values = repetitions.iter().map(|it| it.percentile(percent));
-    let values = values.map(|value| value.unwrap_or(f64::INFINITY));
-    let low = values.clone().fold(f64::INFINITY, f64::min);
-    (low, values.fold(0.0, f64::max))
 }
 
 impl Figure for Cdf<'_> {
@@ -128,18 +105,7 @@ impl Figure for Cdf<'_> {
     }
 
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-        let entry = |curve: &Curve<'_>| {
-            let all = curve.flows.len();
-            let flows = match curve.flows.is_finished() {
-                true => text::count(all, "flow"),
-                false => format!(
-                    "{} of {} finished",
-                    text::number(curve.flows.finished().len() as u64),
-                    text::number(all as u64)
-                ),
-            };
-            Entry::line(&curve.style, format!("{} ({flows})", curve.policy))
-        };
+        let entry = |curve: &Curve<'_>| Entry::line(&curve.style, curve.label());
         let legend = Legend::new(self.curves.iter().map(entry).collect(), WIDTH)?;
         legend.draw(canvas, (0.0, 0.0))?;
 
@@ -171,10 +137,11 @@ impl Figure for Cdf<'_> {
             canvas.text(&format!("p{percent}"), (x + 6.0, y), lettering)?;
         }
         for curve in &self.curves {
-            let band = curve.band();
-            let low = band.iter().map(|at| point(at.low, f64::from(at.percent)));
-            let high = band.iter().rev();
-            let high = high.map(|at| point(at.high.unwrap_or(end), f64::from(at.percent)));
+            let ends = (1..100).filter_map(|percent| Some((percent, curve.interval(percent)?)));
+            let ends: Vec<(u32, Interval)> = ends.collect();
+            let low = ends.iter().map(|(at, it)| point(it.low, f64::from(*at)));
+            let high = ends.iter().rev();
+            let high = high.map(|(at, it)| point(it.high, f64::from(*at)));
             let corners: Vec<Point> = low.chain(high).collect();
             if !corners.is_empty() {
                 canvas.area(&corners, curve.style.color, BAND)?;
@@ -193,11 +160,23 @@ impl Figure for Cdf<'_> {
     fn numbers(&self) -> String {
         let mut numbers = Numbers::new(["policy", "percent", "slowdown", "low", "high"]);
         for curve in &self.curves {
-            for at in curve.band() {
-                let high = at.high.map_or_else(String::new, |high| high.to_string());
-                numbers.row([&curve.policy, &at.percent, &at.value, &at.low, &high]);
+            for percent in 1..=100 {
+                let Some(value) = curve.flows.percentile(percent) else {
+                    continue;
+                };
+                match curve.interval(percent) {
+                    Some(Interval { low, high }) => {
+                        numbers.row([&curve.policy, &percent, &value, &low, &high]);
+                    }
+                    None => numbers.row([&curve.policy, &percent, &value, &"", &""]),
+                }
             }
-            if let Some(last) = curve.flows.finished().last() {
+            if let Some(last) = curve
+                .flows
+                .finished()
+                .last()
+                .filter(|_| !curve.flows.is_finished())
+            {
                 let share = curve.finished_percent();
                 numbers.row([&curve.policy, &share, last, &"", &""]);
             }
@@ -223,25 +202,24 @@ mod tests {
     use super::*;
     use crate::figure::theme::policy_styles;
 
-    /// Three of ten flows finished: the curve ends at 30 %, and so do its numbers.
+    /// Of eight flows three finished: the curve ends at 37.5 %, and so do its numbers.
     #[test]
     fn a_curve_ends_at_the_share_of_the_flows_that_finished() {
         let policies = ["ecmp".to_owned()];
         let curve = Curve {
             policy: "ecmp".to_owned(),
             style: policy_styles(&policies)[0],
-            flows: Population::new(vec![1.0, 2.0, 4.0], 10),
+            flows: Population::new(vec![1.0, 2.0, 4.0], 8),
             repetitions: Vec::new(),
         };
+        assert_eq!(curve.label(), "ecmp (3 of 8 finished)");
         let ends: Vec<(f64, f64)> = curve.corners().into_iter().skip(1).step_by(2).collect();
-        assert_eq!(ends, [(1.0, 10.0), (2.0, 20.0), (4.0, 30.0)]);
-        let numbers = Cdf {
-            curves: vec![curve],
-        }
-        .numbers();
+        assert_eq!(ends, [(1.0, 12.5), (2.0, 25.0), (4.0, 37.5)]);
+        let curves = vec![curve];
+        let numbers = Cdf { curves }.numbers();
         let rows: Vec<&str> = numbers.lines().collect();
-        assert_eq!(rows.len(), 1 + 30 + 1, "{numbers}");
-        assert!(rows[10].starts_with("ecmp,10,1,") && rows[11].starts_with("ecmp,11,2,"));
-        assert_eq!(rows[31], "ecmp,30,4,,");
+        assert_eq!(rows.len(), 1 + 37 + 1, "{numbers}");
+        assert_eq!((rows[12], rows[13]), ("ecmp,12,1,,", "ecmp,13,2,,"));
+        assert_eq!(rows[38], "ecmp,37.5,4,,");
     }
 }

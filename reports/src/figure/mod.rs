@@ -22,7 +22,7 @@ mod utilisation;
 
 pub use around::{AroundFaults, Sent};
 pub use axis::Axis;
-pub use by_size::SizePanels;
+pub use by_size::{SizeBin, SizePanel, SizePanels};
 pub use canvas::Marker;
 pub use cdf::{Cdf, Curve};
 pub use faults::FaultMark;

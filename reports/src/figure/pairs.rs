@@ -13,7 +13,7 @@ use super::{
     render::Figure,
     theme::{INK, MUTED, SMALL, Style, TEXT, WIDTH},
 };
-use crate::{population::Population, text};
+use crate::{population::Population, stats::Statistic, text};
 
 /// The figure `dc-pairs`: p50, p99 and number of flows of each pair, under each policy.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub struct DcPairs {
     pub sinks: Vec<String>,
     /// One panel for each policy.
     pub panels: Vec<PairPanel>,
-    /// Largest p99 of all panels.
+    /// Largest p50 of all panels.
     pub max: f64,
 }
 
@@ -42,10 +42,12 @@ pub struct PairPanel {
 /// Slowdowns between two datacenters.
 #[derive(Clone, Copy)]
 pub struct PairCell {
-    /// Median; none if too few flows finished.
+    /// Median; none of too few flows, or beyond those that finished.
     pub p50: Option<f64>,
-    /// 99th percentile; none if too few flows finished.
+    /// 99th percentile; likewise.
     pub p99: Option<f64>,
+    /// Largest; none if a flow did not finish.
+    pub max: Option<f64>,
     /// Number of flows.
     pub flows: usize,
     /// Number of flows that finished.
@@ -56,14 +58,15 @@ impl PairCell {
     /// Returns the results of the flows of a pair.
     pub fn of(flows: &Population<'_>) -> Self {
         Self {
-            p50: flows.percentile(50),
-            p99: flows.percentile(99),
+            p50: flows.shown(Statistic::P50),
+            p99: flows.shown(Statistic::P99),
+            max: flows.percentile(100),
             flows: flows.len(),
             finished: flows.finished().len(),
         }
     }
 
-    /// Returns the number of flows, `3 of 20` if some did not finish.
+    /// Returns the number of flows: `3 of 20` if some did not finish.
     fn count(&self) -> String {
         let flows = text::number(self.flows as u64);
         match self.finished == self.flows {
@@ -113,7 +116,7 @@ impl DcPairs {
         Ok(())
     }
 
-    /// Draws a cell whose background is the fuller the larger its p99 is.
+    /// Draws a cell whose background is the fuller the larger its p50 is.
     fn draw_cell<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -121,17 +124,22 @@ impl DcPairs {
         cell: &PairCell,
         [(left, top), (right, bottom)]: [(f64, f64); 2],
     ) -> Drawn {
-        // A p99 beyond the flows that finished is larger than all that are known.
-        let p99 = cell.p99.unwrap_or(self.max);
-        let depth = (p99.max(1.0).ln() / self.max.max(1.1).ln()).clamp(0.0, 1.0);
+        let depth =
+            (cell.p50.unwrap_or(1.0).max(1.0).ln() / self.max.max(1.1).ln()).clamp(0.0, 1.0);
         let (left, top, right, bottom) = (left + 1.0, top + 1.0, right - 1.0, bottom - 1.0);
         let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
         canvas.area(&corners, panel.style.color, 0.04 + 0.4 * depth)?;
         let x = f64::midpoint(left, right);
         let ink = Lettering::new(SMALL, INK, HPos::Center, VPos::Center);
-        let known = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), text::slowdown);
-        canvas.text(&known(cell.p50), (x, top + 10.0), ink)?;
-        canvas.text(&known(cell.p99), (x, top + 23.0), ink)?;
+        let unknown = || "–".to_owned();
+        let p50 = cell.p50.map_or_else(unknown, text::slowdown);
+        let max = || {
+            cell.max
+                .map_or_else(unknown, |max| format!("max {}", text::slowdown(max)))
+        };
+        let p99 = cell.p99.map_or_else(max, text::slowdown);
+        canvas.text(&p50, (x, top + 10.0), ink)?;
+        canvas.text(&p99, (x, top + 23.0), ink)?;
         let muted = Lettering {
             color: MUTED,
             ..ink
@@ -164,15 +172,15 @@ impl Figure for DcPairs {
 
     fn numbers(&self) -> String {
         let heads = [
-            "policy", "from_dc", "to_dc", "flows", "finished", "p50", "p99",
+            "policy", "from_dc", "to_dc", "flows", "finished", "p50", "p99", "max",
         ];
         let mut numbers = Numbers::new(heads);
         for panel in &self.panels {
             for ((source, sink), cell) in &panel.cells {
-                let [p50, p99] = [cell.p50, cell.p99]
-                    .map(|value| value.map_or_else(String::new, |value| value.to_string()));
-                let (flows, finished) = (&cell.flows, &cell.finished);
-                numbers.row([&panel.policy, source, sink, flows, finished, &p50, &p99]);
+                let [p50, p99, max] = [cell.p50, cell.p99, cell.max]
+                    .map(|it| it.map_or_else(String::new, |it| it.to_string()));
+                let (policy, flows, finished) = (&panel.policy, &cell.flows, &cell.finished);
+                numbers.row([policy, source, sink, flows, finished, &p50, &p99, &max]);
             }
         }
         numbers.into_text()

@@ -90,7 +90,7 @@ impl Figure for Points {
 
     fn missing(&self) -> Option<String> {
         let is_empty = self.panels.iter().all(|panel| panel.dots.is_empty());
-        is_empty.then(|| "no flow finished in both runs".into())
+        is_empty.then(|| "there are too few flows that finished in both runs".into())
     }
 
     fn height(&self) -> f64 {

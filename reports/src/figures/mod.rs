@@ -13,8 +13,8 @@ pub use self::routes::Groups;
 use crate::{
     error::ReportError,
     figure::{
-        Cdf, Curve, DcPairs, Figure, Image, LinkBars, PairCell, PairPanel, Panel, PathMap,
-        SizePanels, Utilisation, render,
+        Cdf, Curve, DcPairs, Figure, Image, LinkBars, PairCell, PairPanel, Panel, PathMap, SizeBin,
+        SizePanel, SizePanels, Utilisation, render,
         theme::{Style, policy_styles},
     },
     frames::RouteShare,
@@ -23,6 +23,7 @@ use crate::{
     route::Route,
     run::Run,
     size_bins::SizeBins,
+    stats::{Intervals, Statistic},
     text,
 };
 
@@ -134,21 +135,22 @@ impl Draw<'_> {
             policy: policy.clone(),
             style: *style,
             flows: flows.of_policy(index, self.run.info.scheduled_flows),
-            repetitions: flows.by_repetition(index),
+            // Flows that did not finish leave no interval.
+            repetitions: match flows.unfinished(index) {
+                [] => flows.slowdowns_by_repetition(index),
+                _ => Vec::new(),
+            },
         };
         let figure = Cdf {
             curves: self.policies.iter().enumerate().map(curve).collect(),
         };
-        let band = match self.run.info.repetitions {
-            0 | 1 => {
-                "Bands are 95 % intervals by order statistics of the flows, as if flows were \
-                 independent; those of another seed would be wider."
-            }
-            _ => "Bands are the range of the repetitions' percentiles.",
+        let band = match Intervals::of(self.run.info.repetitions) {
+            Intervals::OneDraw => "",
+            _ => " Bands are 95 % intervals, Student's t over the repetitions.",
         };
         let mut caption = format!(
             "Share of each policy's scheduled flows whose FCT slowdown is at most the value below. \
-             Further left is better; 1 is a flow alone on the path of least delay. {band}"
+             Further left is better; 1 is a flow alone on the path of least delay.{band}"
         );
         if figure.curves.iter().any(|curve| !curve.flows.is_finished()) {
             caption += " A curve ends at the share of the flows that finished: how slow the others \
@@ -158,28 +160,31 @@ impl Draw<'_> {
     }
 
     fn by_size(&self) -> Plotted {
-        let bins = &self.run.flows.bins;
+        let panels = self
+            .run
+            .flows
+            .bins
+            .iter()
+            .zip(PERCENTS)
+            .map(|(bins, percent)| {
+                let slowdowns = self.slowdowns_by_size(bins);
+                size_panel(&slowdowns, bins, percent)
+            });
         let figure = SizePanels {
             name: "fct-slowdown-by-size",
             policies: self.policies.clone(),
-            upper: bins.upper().to_vec(),
-            slowdowns: self.slowdowns_by_size(bins),
-            min_flows: 1,
+            panels: panels.collect(),
         };
-        let counts = figure.slowdowns.iter().flatten().map(Population::len);
-        let fewest = counts.filter(|&count| count > 0).min().unwrap_or(0);
+        let [p50, p99] = &self.run.flows.bins;
         let mut caption = format!(
-            "Nearest-rank percentiles in {} of flow sizes with about equally many flows; the \
-             smallest flow has {}. Markers of one bin stand side by side.",
-            text::count(bins.upper().len(), "bin"),
-            text::size(bins.min()),
+            "Nearest-rank percentiles in bins of flow sizes with about equally many flows: p50 in {}, \
+             p99 in {}, as many as have the flows that the percentile needs. The smallest flow has {}. \
+             Markers of one bin stand side by side. {}",
+            text::count(p50.upper().len(), "bin"),
+            text::count(p99.upper().len(), "bin"),
+            text::size(p50.min()),
+            least_flows(),
         );
-        if fewest < 100 {
-            caption += &format!(
-                " A bin holds as few as {} of a policy: under 100 its p99 is its slowest flow.",
-                text::count(fewest, "flow")
-            );
-        }
         caption += about_unfinished(&figure);
         let title = "FCT slowdown by flow size, bins of equal count";
         self.captioned(&figure, (Section::Slowdown, title), caption)
@@ -187,17 +192,17 @@ impl Draw<'_> {
 
     fn by_log_size(&self) -> Plotted {
         let bins = &self.run.flows.log_bins;
+        let slowdowns = self.slowdowns_by_size(bins);
+        let panels = PERCENTS.map(|percent| size_panel(&slowdowns, bins, percent));
         let figure = SizePanels {
             name: "fct-slowdown-by-size-log",
             policies: self.policies.clone(),
-            upper: bins.upper().to_vec(),
-            slowdowns: self.slowdowns_by_size(bins),
-            min_flows: MIN_FLOWS,
+            panels: panels.into(),
         };
         let mut caption = format!(
             "The same in bins between 1, 2 and 5 times powers of ten: how small and large flows \
-             fare, however many there are. Bins of fewer than {MIN_FLOWS} flows of a policy have no \
-             marker; a p99 of fewer than 100 is the slowest flow."
+             fare, however many there are. {}",
+            least_flows()
         );
         caption += about_unfinished(&figure);
         let title = "FCT slowdown by flow size, logarithmic bins";
@@ -240,16 +245,18 @@ impl Draw<'_> {
                 .filter(|dc| pairs.iter().any(|pair| pair.1 == **dc))
                 .cloned()
                 .collect(),
-            max: cells().filter_map(|(_, cell)| cell.p99).fold(1.0, f64::max),
+            max: cells().filter_map(|(_, cell)| cell.p50).fold(1.0, f64::max),
             panels,
         };
-        let mut caption = "From the datacenter of the row to that of the column: p50, p99 and number \
-                           of flows. The larger the p99, the fuller the colour; a p99 of fewer than \
-                           100 flows is the slowest one."
-            .to_owned();
+        let mut caption = format!(
+            "From the datacenter of the row to that of the column: p50, p99 and number of flows. The \
+             larger the p50, the fuller the colour. Fewer than {} flows have a largest slowdown, max, \
+             instead of a p99.",
+            text::number(Statistic::P99.min_values() as u64)
+        );
         if self.run.flows.total().unfinished > 0 {
             caption += " Where some flows did not finish, the last line has the number of those that \
-                        did; a percentile beyond them is unknown (–), and its colour full.";
+                        did, and a percentile beyond them is unknown (–).";
         }
         let title = "FCT slowdown between datacenters";
         self.captioned(&figure, (Section::Slowdown, title), caption)
@@ -345,7 +352,7 @@ impl Draw<'_> {
 }
 
 /// Sentence under percentiles of bins in which flows did not finish; empty if all did.
-fn about_unfinished(figure: &SizePanels<'_>) -> &'static str {
+fn about_unfinished(figure: &SizePanels) -> &'static str {
     match figure.has_unfinished() {
         true => {
             " Percentiles are of all scheduled flows of a bin; one beyond the flows that finished has no \
@@ -361,5 +368,28 @@ const FEW_PAIRS: usize = 2;
 /// Maximum number of a policy's flows that are drawn as bars: each has its row.
 const MAX_BARS: usize = 100;
 
-/// Minimum number of flows of a logarithmic bin that has a marker.
-const MIN_FLOWS: usize = 10;
+/// Returns a percentile of slowdowns by policy and bin.
+fn size_panel(slowdowns: &[Vec<Population<'_>>], bins: &SizeBins, percent: u32) -> SizePanel {
+    let of_policy = |policy: &Vec<Population<'_>>| {
+        let bins = policy.iter().map(|flows| SizeBin::of(flows, percent));
+        bins.collect()
+    };
+    SizePanel {
+        percent,
+        upper: bins.upper().to_vec(),
+        bins: slowdowns.iter().map(of_policy).collect(),
+    }
+}
+
+/// Returns the sentence about bins without a marker.
+fn least_flows() -> String {
+    let [p50, p99] = PERCENTS.map(|it| Statistic::Percentile(it).min_values() as u64);
+    format!(
+        "A p50 is shown of {} flows or more, a p99 of {}: ten are beyond it.",
+        text::number(p50),
+        text::number(p99)
+    )
+}
+
+/// Percentiles of the panels by size.
+pub const PERCENTS: [u32; 2] = [50, 99];

@@ -110,6 +110,17 @@ mod tests {
     }
 
     #[test]
+    fn an_unfinished_flow_is_the_worst_and_one_that_never_started_is_not() {
+        let of = |slowdown| testing::flow("a", 0, slowdown);
+        let never = FlowRow {
+            launch_lateness_ns: None,
+            ..of(None)
+        };
+        let found = [of(None), of(Some(3.0)), never].map(|row| badness(row.fields()));
+        assert_eq!(found, [f64::INFINITY, 3.0, 0.0]);
+    }
+
+    #[test]
     fn few_flows_are_all_chosen_and_of_many_the_worst_and_a_sample() {
         assert_eq!(chosen(8, 4), (0..8).collect::<Vec<_>>());
         let many = chosen(1_000, 10);

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    thread,
+    iter, thread,
 };
 
 use lab_records::{FlowCounts, FlowFields, FlowRow, RecordsError, RunDir, WholeFlow};
@@ -14,8 +14,12 @@ use super::{
     interned::{Pairs, RouteNumbers},
     of_policy::{Flow, PolicyFlows, index},
     stories::FlowKey,
+    unfinished::Unfinished,
 };
-use crate::{error::ReportError, population::Population, route::Routes, size_bins::SizeBins};
+use crate::{
+    error::ReportError, figures::PERCENTS, population::Population, route::Routes,
+    size_bins::SizeBins, stats::Statistic,
+};
 
 /// The flows of a run.
 pub struct Flows {
@@ -29,8 +33,8 @@ pub struct Flows {
     pub max_lateness: Option<Nanos>,
     /// Largest error bound of a measured FCT; none if it is not known.
     pub max_resolution: Option<Nanos>,
-    /// Bins of all flows' sizes with about equally many flows.
-    pub bins: SizeBins,
+    /// Bins of all flows' sizes with about equally many flows, for each of [`PERCENTS`].
+    pub bins: [SizeBins; 2],
     /// Bins of all flows' sizes between round sizes.
     pub log_bins: SizeBins,
     /// Routes, by their numbers.
@@ -54,15 +58,6 @@ pub struct RouteShare {
     pub bytes: u64,
 }
 
-/// Slowdowns of one flow under two policies.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
-    /// Slowdown under the baseline.
-    pub base: f64,
-    /// Slowdown under the other policy.
-    pub other: f64,
-}
-
 /// Time and route of a flow that started.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Span {
@@ -83,6 +78,7 @@ struct Reader<'a> {
     pairs: Pairs,
     /// Flows that the page shows one by one, by policy.
     chosen: Vec<Chosen>,
+    unfinished: Unfinished,
     /// Policy of the last row: the next one is of the same, as a rule.
     policy: usize,
 }
@@ -102,7 +98,7 @@ impl Flows {
                 shown: Vec::new(),
                 max_lateness: None,
                 max_resolution: None,
-                bins: SizeBins::equal(&[], 1),
+                bins: PERCENTS.map(|_| SizeBins::equal(&[], 1, 1)),
                 log_bins: SizeBins::logarithmic(&[]),
                 route_names: Vec::new(),
                 coverage: Coverage::new(count),
@@ -111,6 +107,7 @@ impl Flows {
             routes: RouteNumbers::new(routes),
             pairs: Pairs::default(),
             chosen: (0..count).map(|_| chosen()).collect(),
+            unfinished: Unfinished::of(run),
             policy: 0,
         };
         let truncated = run.visit_flows(|flow, row| reader.add(flow, row))?;
@@ -155,10 +152,17 @@ impl Flows {
 
     /// Returns the sorted slowdowns of a policy's finished flows in each repetition.
     pub fn slowdowns_by_repetition(&self, policy: usize) -> Vec<Vec<f64>> {
-        let repetitions = self.by_repetition(policy).into_iter();
-        let mut finished: Vec<Vec<f64>> = repetitions.map(|it| it.finished().to_vec()).collect();
-        while finished.pop_if(|last| last.is_empty()).is_some() {}
-        finished
+        let of = &self.of_policies[policy];
+        let last = of.flows.iter().rfind(|flow| flow.slowdown.is_some());
+        let count = last.map_or(0, |flow| index(flow.repetition) + 1);
+        let repetitions = of.groups(index(self.repetitions_of(policy)), |flow| flow.repetition);
+        let finished = repetitions.into_iter().map(|it| it.finished().to_vec());
+        finished.take(count).collect()
+    }
+
+    fn repetitions_of(&self, policy: usize) -> u32 {
+        let last = self.of_policies[policy].flows.last();
+        last.map_or(0, |flow| flow.repetition + 1)
     }
 
     /// Returns the slowdowns of a policy's `scheduled` flows, of which some may have no row.
@@ -168,11 +172,9 @@ impl Flows {
         Population::new(self.slowdowns(policy), scheduled)
     }
 
-    /// Returns the slowdowns of a policy's flows in each repetition.
-    pub fn by_repetition(&self, policy: usize) -> Vec<Population<'_>> {
-        let of = &self.of_policies[policy];
-        let count = of.flows.last().map_or(0, |flow| index(flow.repetition) + 1);
-        of.groups(count, |flow| flow.repetition)
+    /// Returns the least slowdown that each scheduled flow of a policy that did not finish can have.
+    pub fn unfinished(&self, policy: usize) -> &[f64] {
+        &self.of_policies[policy].unfinished
     }
 
     /// Returns the slowdowns of a policy's flows in each of `bins`.
@@ -180,24 +182,6 @@ impl Flows {
         let count = bins.upper().len();
         let bin = |flow: &Flow| u32::try_from(bins.of(flow.size)).unwrap_or(u32::MAX);
         self.of_policies[policy].groups(count, bin)
-    }
-
-    /// Returns the flows that finished under both policies, by repetition and id.
-    pub fn pairs(&self, base: usize, other: usize) -> Vec<Pair> {
-        let mut others = self.of_policies[other].flows.iter().peekable();
-        let pair = |base: &Flow| {
-            while others.next_if(|other| other.key() < base.key()).is_some() {}
-            let other = others.next_if(|other| other.key() == base.key())?;
-            Some(Pair {
-                base: base.slowdown?,
-                other: other.slowdown?,
-            })
-        };
-        self.of_policies[base]
-            .flows
-            .iter()
-            .filter_map(pair)
-            .collect()
     }
 
     /// Returns the routes of a policy's flows, most bytes first.
@@ -311,7 +295,13 @@ impl Reader<'_> {
         flows.coverage.flow(self.policy, flow);
         flows.max_lateness = flows.max_lateness.max(flow.launch_lateness_ns);
         flows.max_resolution = flows.max_resolution.max(flow.emu_fct_resolution_ns);
-        flows.of_policies[self.policy].flows.push(Flow {
+        let of = &mut flows.of_policies[self.policy];
+        if flow.slowdown.is_none() {
+            let ideal = self.unfinished.paper_time(flow.emu_ideal_fct_ns);
+            of.unfinished
+                .push(self.unfinished.least_slowdown(flow.start_ns, ideal));
+        }
+        of.flows.push(Flow {
             repetition: flow.repetition,
             id: flow.flow_id.0,
             size: flow.size_bytes,
@@ -335,6 +325,10 @@ impl Reader<'_> {
             .flat_map(Chosen::into_rows)
             .collect();
         let of_policies = &mut flows.of_policies;
+        for of in &mut *of_policies {
+            let unrecorded = self.unfinished.unrecorded(of.flows.len());
+            of.unfinished.extend(iter::repeat_n(1.0, unrecorded));
+        }
         let mut sizes: Vec<Bytes> =
             Vec::with_capacity(of_policies.iter().map(|of| of.flows.len()).sum());
         sizes.extend(
@@ -350,7 +344,10 @@ impl Reader<'_> {
             }
             sizes.sort_unstable();
         });
-        flows.bins = SizeBins::equal(&sizes, flows.policies.len());
+        flows.bins = PERCENTS.map(|percent| {
+            let min_flows = Statistic::Percentile(percent).min_values();
+            SizeBins::equal(&sizes, flows.policies.len(), min_flows)
+        });
         flows.log_bins = SizeBins::logarithmic(&sizes);
         flows
     }
@@ -387,7 +384,7 @@ mod tests {
             [&[][..], &[1.5, 3.0]]
         );
         let of = |finished: &'static [f64], flows| vec![Population::new(finished, flows)];
-        let by_bin = [0, 1].map(|policy| flows.by_size(policy, &flows.bins));
+        let by_bin = [0, 1].map(|policy| flows.by_size(policy, &flows.bins[0]));
         assert_eq!(by_bin, [of(&[], 1), of(&[1.5, 3.0], 3)]);
         assert_eq!((flows.counts[1].flows, flows.total().finished), (3, 2));
     }
@@ -407,24 +404,18 @@ mod tests {
     }
 
     #[test]
-    fn only_flows_that_finished_under_both_are_pairs() {
-        let mut rows = vec![
-            testing::flow("a", 0, Some(2.0)),
-            testing::flow("a", 1, Some(4.0)),
-            testing::flow("a", 2, None),
-            testing::flow("b", 2, Some(9.0)),
-            testing::flow("b", 1, Some(3.0)),
-            testing::flow("b", 0, Some(1.0)),
-        ];
-        // The same flow of another repetition is another flow.
-        rows.push(FlowRow {
-            repetition: 1,
-            ..testing::flow("b", 2, Some(7.0))
+    fn scheduled_flows_that_did_not_finish_count_recorded_or_not() {
+        let info = RunInfo {
+            scheduled_flows: 3,
+            ..testing::info()
+        };
+        let run = testing::run(&info, |writer| {
+            writer.append_flow(&testing::flow("a", 0, None))?;
+            writer.append_flow(&testing::flow("a", 1, Some(2.0)))
         });
-        let pair = |base: f64, other: f64| Pair { base, other };
-        let pairs = read(&rows).pairs(0, 1);
-        assert_eq!(pairs, [pair(2.0, 1.0), pair(4.0, 3.0)]);
-        assert_eq!(read(&rows[..3]).pairs(0, 1), []);
+        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap().0;
+        assert_eq!(flows.unfinished(0), [1.0; 2]);
+        assert_eq!(flows.unfinished(1), [1.0; 3]);
     }
 
     #[test]

@@ -18,13 +18,14 @@ mod ports;
 mod rates;
 mod series;
 mod stories;
+mod unfinished;
 
 use lab_records::{Batch, DecisionRow, Row, RunDir, Values};
 use polars::prelude::*;
 
 use crate::error::ReportError;
 pub use chosen::badness;
-pub use flows::{Flows, Pair, RouteShare, Span};
+pub use flows::{Flows, RouteShare, Span};
 pub use grid::{TimeGrid, largest, mean, merged};
 pub use in_flight::{FlowsOverTime, flows_over_time};
 pub use links::{LinkUse, links};
@@ -34,6 +35,7 @@ pub use ports::{PortTotal, ports};
 pub use rates::{RateSeries, Rates, jains_index, rates};
 pub use series::{LinkSeries, time_around};
 pub use stories::{Decision, Stories, stories};
+pub use unfinished::Unfinished;
 
 /// Reads the named columns of the table of `R` and reduces them by each of `queries`. Returns the
 /// reduced frames and the number of truncated rows at the table's end.

@@ -12,6 +12,8 @@ pub struct PolicyFlows {
     pub flows: Vec<Flow>,
     /// Slowdowns of those that finished, sorted.
     pub slowdowns: Vec<f64>,
+    /// Least slowdown that each scheduled flow that did not finish can have.
+    pub unfinished: Vec<f64>,
     /// Routes, most bytes first.
     pub routes: Vec<RouteShare>,
     /// Places of the flows that finished, from the least slowdown to the largest.

@@ -20,6 +20,7 @@ use crate::{
     run::Run,
     text,
 };
+pub use results::{change_cell, level_cell};
 
 /// Contents of the page.
 pub struct Page<'a> {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::{Page, policy_name};
 use crate::{
-    stats::{Estimate, Percentile},
+    stats::{Estimate, Interval, Slowdowns},
     text,
 };
 
@@ -14,7 +14,7 @@ pub fn tables(page: &Page<'_>) -> Markup {
     html! {
         h3 { "FCT slowdown of finished flows" }
         div.wide { (slowdowns(page)) }
-        @if page.summary.policies.iter().any(|policy| policy.change.is_some()) {
+        @if page.summary.policies.len() > 1 {
             h3 { "Change against " (page.summary.policies[0].policy) }
             @if page.summary.verdict == Grade::Valid {
                 div.wide { (changes(page)) }
@@ -26,26 +26,19 @@ pub fn tables(page: &Page<'_>) -> Markup {
         }
         (tails(page))
         p.note {
-            "Percentiles by the nearest-rank rule. In brackets: 95 % intervals, of percentiles by \
-             order statistics, of means and changes by the bootstrap over windows of arrivals; they \
-             tell how much the choice of flows matters, not what another seed's queues would do. \
-             Changes are of the flows that finished under both policies."
-            @if marked(page, Percentile::is_largest) {
-                " Where no more flows are slower, the slowest is shown as max."
-            }
-            @if marked(page, |percentile| percentile.is_thin() && !percentile.is_largest()) {
-                " An asterisk marks a percentile with fewer than 10 flows beyond it."
-            }
+            "Percentiles by the nearest-rank rule, of the flows of all repetitions together. "
+            (page.summary.intervals.note())
+            @if slowdowns_of(page).any(|it| it.at_least) { " " (text::AT_LEAST) }
+            @if slowdowns_of(page).any(|it| it.p99.is_none()) { " " (text::too_few()) }
         }
     }
 }
 
-/// True if any percentile of any policy is `marked`.
-fn marked(page: &Page<'_>, marked: impl Fn(&Percentile) -> bool) -> bool {
-    let slowdowns = page.summary.policies.iter().filter_map(|it| it.slowdown);
-    slowdowns
-        .flat_map(|slowdown| [slowdown.p50, slowdown.p95, slowdown.p99])
-        .any(|percentile| marked(&percentile))
+fn slowdowns_of<'a>(page: &'a Page<'_>) -> impl Iterator<Item = &'a Slowdowns> {
+    page.summary
+        .policies
+        .iter()
+        .filter_map(|it| it.slowdown.as_ref())
 }
 
 fn slowdowns(page: &Page<'_>) -> Markup {
@@ -54,7 +47,7 @@ fn slowdowns(page: &Page<'_>) -> Markup {
             thead {
                 tr {
                     th { "policy" }
-                    @for name in ["p50", "p95", "p99", "mean"] { th.n { (name) } }
+                    @for name in ["p50", "p95", "p99", "mean", "max"] { th.n { (name) } }
                     th.n { "flows" }
                     th.n { "finished" }
                     th.n { "under 1.00" }
@@ -65,13 +58,13 @@ fn slowdowns(page: &Page<'_>) -> Markup {
                     tr {
                         th { (policy_name(page.run, &policy.policy)) }
                         @match &policy.slowdown {
-                            Some(slowdown) => {
-                                @for percentile in [slowdown.p50, slowdown.p95, slowdown.p99] {
-                                    (percentile_cell(&percentile))
+                            Some(it) => {
+                                @for estimate in [it.p50, it.p95, it.p99, it.mean] {
+                                    (level_cell(estimate, it.at_least))
                                 }
-                                (cell(slowdown.mean, text::slowdown))
+                                td.n { @if it.at_least { "≥ " } (text::slowdown(it.max)) }
                             }
-                            None => @for _ in 0..4 { td.n { (super::NONE) } }
+                            None => @for _ in 0..5 { td.n { (super::NONE) } }
                         }
                         td.n { (text::number(policy.flows)) }
                         td.n.bad[policy.unfinished > 0] { (text::number(policy.finished)) }
@@ -99,9 +92,9 @@ fn changes(page: &Page<'_>) -> Markup {
                         tr {
                             th { (policy_name(page.run, &policy.policy)) }
                             @for estimate in [change.p50, change.p95, change.p99, change.mean] {
-                                (cell(estimate, text::change))
+                                (change_cell(estimate))
                             }
-                            td.n { (text::number(change.pairs as u64)) }
+                            td.n { (text::number(change.flows as u64)) }
                         }
                     }
                 }
@@ -155,24 +148,41 @@ fn go_backs(end: &RunEnd, policies: &[String]) -> Option<String> {
     (!counts.is_empty()).then(|| format!("Times that senders went back: {}.", counts.join("; ")))
 }
 
-/// Returns the cell of a percentile: the largest value is called so, a thin percentile marked.
-fn percentile_cell(percentile: &Percentile) -> Markup {
-    let end = |end: Option<f64>, unknown: &str| end.map_or(unknown.to_owned(), text::slowdown);
+/// Returns the cell of a statistic of slowdowns.
+pub fn level_cell(estimate: Option<Estimate>, at_least: bool) -> Markup {
     html! {
         td.n {
-            @if percentile.is_largest() { "max " }
-            (text::slowdown(percentile.value))
-            @if percentile.is_thin() && !percentile.is_largest() { "*" }
-            span.ci { "[" (end(percentile.low, "0")) ", " (end(percentile.high, "∞")) "]" }
+            @match estimate {
+                Some(Estimate { value, interval }) => {
+                    @if at_least { "≥ " }
+                    (text::slowdown(value))
+                    @if let Some(Interval { low, high }) = interval {
+                        span.ci { "[" (text::slowdown(low)) ", " (text::slowdown(high)) "]" }
+                    }
+                }
+                None => (super::NONE),
+            }
         }
     }
 }
 
-fn cell(estimate: Estimate, show: fn(f64) -> String) -> Markup {
+/// Returns the cell of a change of slowdown.
+pub fn change_cell(estimate: Option<Estimate>) -> Markup {
     html! {
         td.n {
-            (show(estimate.value))
-            span.ci { "[" (show(estimate.low)) ", " (show(estimate.high)) "]" }
+            @match estimate {
+                Some(estimate) => {
+                    (text::change(estimate.value))
+                    @match (estimate.interval, estimate.meaning()) {
+                        (Some(interval), Some(meaning)) => {
+                            span.ci { (text::change_interval(interval)) }
+                            span.ci { (meaning.name()) }
+                        }
+                        _ => span.ci { "in this draw" },
+                    }
+                }
+                None => (super::NONE),
+            }
         }
     }
 }

@@ -1,49 +1,42 @@
-//! Percentiles with confidence intervals.
+//! Statistics of slowdowns and their changes, with intervals over repetitions.
 //!
-//! - `order`: percentiles of flows taken for independent, by order statistics
-//! - `blocks`, `values`, `bootstrap`: flows that share queues, in windows of arrivals
+//! - `statistic`: percentiles and means, and the number of flows that each needs
+//! - `repetitions`: intervals by Student and Welch
 //! - `paired`: ratios of the same flows in two runs, and effect sizes
-//! - `seeds`, `spread`: repetitions, which are independent
 //! - `paper`: the reductions that the paper reports
 
-mod blocks;
-mod bootstrap;
-pub mod order;
 mod paired;
 mod paper;
-mod seeds;
-mod spread;
-mod values;
+mod repetitions;
+mod statistic;
 
 use serde::Serialize;
 
-pub use bootstrap::{Joint, change, change_between, slowdowns};
-pub use paired::{Effect, Paired, paired};
+pub use paired::{Effect, Pair, Paired, paired};
 pub use paper::{PaperReductions, bins as paper_bins, reductions};
-pub use seeds::{SeedChange, by_seed};
-pub use spread::{Range, Spread, spread};
+pub use repetitions::{Interval, replicates, student, welch};
+pub use statistic::{Statistic, nearest_rank};
 
-/// A value and its 95 % bootstrap percentile interval.
+/// A value and, over repetitions, its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Value of the measured flows.
+    /// Value of all repetitions together.
     pub value: f64,
-    /// Lower end of the interval.
-    pub low: f64,
-    /// Upper end of the interval.
-    pub high: f64,
+    /// The interval; none for one repetition, or for a lower bound.
+    pub interval: Option<Interval>,
 }
 
 impl Estimate {
-    /// Returns the meaning of a relative change of slowdown.
+    /// Returns the meaning of a relative change of slowdown; `None` without an interval.
     #[must_use]
-    pub fn meaning(&self) -> Meaning {
-        match (self.low, self.high) {
-            (low, high) if low > -SAME && high < SAME => Meaning::Same,
-            (low, high) if low <= 0.0 && high >= 0.0 => Meaning::Unknown,
-            (_, high) if high < 0.0 => Meaning::Better,
-            _ => Meaning::Worse,
-        }
+    pub fn meaning(&self) -> Option<Meaning> {
+        let Interval { low, high } = self.interval?;
+        Some(match () {
+            () if low > -SAME && high < SAME => Meaning::Same,
+            () if low <= 0.0 && high >= 0.0 => Meaning::Unknown,
+            () if high < 0.0 => Meaning::Better,
+            () => Meaning::Worse,
+        })
     }
 }
 
@@ -79,113 +72,197 @@ impl Meaning {
 /// Relative change under which two slowdowns are the same in practice.
 const SAME: f64 = 0.01;
 
-/// A percentile by the nearest-rank rule and its distribution-free 95 % interval by order statistics.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Percentile {
-    /// Value of the measured flows.
-    pub value: f64,
-    /// Lower end of the interval; none if there are too few values for one.
-    pub low: Option<f64>,
-    /// Upper end of the interval; none if there are too few values for one.
-    pub high: Option<f64>,
-    /// Number of values beyond the percentile's.
-    pub beyond: u64,
+/// Estimator of intervals.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub enum Intervals {
+    /// Student's, of repetitions that have the same flows in both sides of a change.
+    #[serde(rename = "student-t over repetitions")]
+    Student,
+    /// Welch's, of two runs of different flows.
+    #[serde(rename = "welch-t over the repetitions of both runs")]
+    Welch,
+    /// None.
+    #[serde(rename = "none: one draw of arrivals")]
+    OneDraw,
 }
 
-impl Percentile {
-    /// True if the percentile is the largest value: another name for it says more than it knows.
+impl Intervals {
+    /// Returns the estimator of a run's intervals.
     #[must_use]
-    pub const fn is_largest(&self) -> bool {
-        self.beyond == 0
+    pub const fn of(repetitions: u32) -> Self {
+        match repetitions {
+            0 | 1 => Self::OneDraw,
+            _ => Self::Student,
+        }
     }
 
-    /// True if the percentile stands on fewer than ten values beyond it.
+    /// Returns the estimator of changes between runs of so many repetitions; `is_paired` if both have the same flows.
     #[must_use]
-    pub const fn is_thin(&self) -> bool {
-        self.beyond < MIN_BEYOND
+    pub const fn between([base, other]: [u32; 2], is_paired: bool) -> Self {
+        match (base, other) {
+            (0 | 1, _) | (_, 0 | 1) => Self::OneDraw,
+            _ if is_paired => Self::Student,
+            _ => Self::Welch,
+        }
     }
 
-    /// True if the intervals of both have a value in common; an end that is not known is infinite.
+    /// Returns the explanation of brackets, or of their absence, a sentence or two.
     #[must_use]
-    pub fn overlaps(&self, other: &Self) -> bool {
-        let low = |one: &Self| one.low.unwrap_or(f64::NEG_INFINITY);
-        let high = |one: &Self| one.high.unwrap_or(f64::INFINITY);
-        low(self) <= high(other) && low(other) <= high(self)
+    pub const fn note(self) -> &'static str {
+        match self {
+            Self::Student => {
+                "Brackets are 95 % intervals: Student's t over the repetitions, each of which is \
+                 another draw of arrivals."
+            }
+            Self::Welch => {
+                "Brackets are 95 % intervals over the repetitions, each of which is another draw of \
+                 arrivals: Student's t, and of changes Welch's, as the runs have different flows."
+            }
+            Self::OneDraw => {
+                "These are values within this draw of arrivals, and another draw may say otherwise: \
+                 `--repetitions N` gives 95 % intervals over N draws."
+            }
+        }
     }
 }
 
-/// Values beyond a percentile from which it says something about the distribution.
-const MIN_BEYOND: u64 = 10;
-
-/// Slowdowns of a policy's finished flows with block bootstrap intervals.
+/// Slowdowns of the scheduled flows of a policy. A statistic is none if there are fewer flows than it needs
+/// ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdowns {
     /// Number of flows.
     pub flows: usize,
-    /// Number of consecutive arrivals that were drawn together.
-    pub block: usize,
+    /// True if the statistics are lower bounds: flows that did not finish count with the least slowdown that they can have.
+    pub at_least: bool,
     /// Median.
-    pub p50: Estimate,
+    pub p50: Option<Estimate>,
     /// 95th percentile.
-    pub p95: Estimate,
+    pub p95: Option<Estimate>,
     /// 99th percentile.
-    pub p99: Estimate,
+    pub p99: Option<Estimate>,
     /// Arithmetic mean.
-    pub mean: Estimate,
+    pub mean: Option<Estimate>,
+    /// Largest.
+    pub max: f64,
 }
 
-/// FCT slowdown of a policy's finished flows, of all repetitions together.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Slowdown {
-    /// Median.
-    pub p50: Percentile,
-    /// 95th percentile.
-    pub p95: Percentile,
-    /// 99th percentile.
-    pub p99: Percentile,
-    /// Arithmetic mean.
-    pub mean: Estimate,
-}
-
-/// Returns the slowdown of `sorted` values; `None` if there are none.
-pub fn slowdown(sorted: &[f64]) -> Option<Slowdown> {
-    Some(Slowdown {
-        p50: order::percentile(sorted, 50)?,
-        p95: order::percentile(sorted, 95)?,
-        p99: order::percentile(sorted, 99)?,
-        mean: bootstrap::mean(sorted)?,
+/// Returns the slowdowns of a policy from the sorted ones of the flows that finished in each repetition, and from the least
+/// slowdown that each other flow can have; `None` if no flow finished.
+#[must_use]
+pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdowns> {
+    let mut all = repetitions.concat();
+    if all.is_empty() {
+        return None;
+    }
+    all.extend(unfinished);
+    all.sort_by(f64::total_cmp);
+    let estimate = |statistic| match unfinished {
+        [] => estimate(&all, repetitions, statistic),
+        _ => shown(&all, statistic).map(|value| Estimate {
+            value,
+            interval: None,
+        }),
+    };
+    Some(Slowdowns {
+        flows: all.len(),
+        at_least: !unfinished.is_empty(),
+        p50: estimate(Statistic::P50),
+        p95: estimate(Statistic::P95),
+        p99: estimate(Statistic::P99),
+        mean: estimate(Statistic::Mean),
+        max: *all.last()?,
     })
 }
 
-/// A policy's slowdown ÷ the baseline's, less 1: −0.4 is 40 % less. Each percentile is of the flows
-/// that finished under both policies.
+/// Changes of slowdown, other ÷ base − 1: −0.4 is 40 % less. A change is none if a side has fewer flows than its statistic
+/// needs ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Number of flows that finished under both.
-    pub pairs: usize,
+    /// Number of flows; the smaller one of two runs of different flows.
+    pub flows: usize,
     /// Change of the median.
-    pub p50: Estimate,
+    pub p50: Option<Estimate>,
     /// Change of the 95th percentile.
-    pub p95: Estimate,
+    pub p95: Option<Estimate>,
     /// Change of the 99th percentile.
-    pub p99: Estimate,
+    pub p99: Option<Estimate>,
     /// Change of the mean.
-    pub mean: Estimate,
+    pub mean: Option<Estimate>,
 }
 
-/// Returns the `percent`th percentile of `sorted` by the nearest-rank rule: the smallest value that
-/// at least `percent` % of the values do not exceed, so always one of the values. `None` if there
-/// are no values, or if `percent` is not within 1 to 100.
-///
-/// The rank is ⌈percent · n / 100⌉ in integers: in floats 7 % of 100 values would be the eighth.
+/// Returns the changes between slowdowns of the same flows, sorted in each repetition, with Student's intervals of the
+/// repetitions' own changes.
 #[must_use]
-pub fn nearest_rank<T: Copy>(sorted: &[T], percent: u32) -> Option<T> {
-    if !(1..=100).contains(&percent) {
-        return None;
+pub fn change(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
+    change_by(base, other, |value, [base, other]| {
+        let differences = base.iter().zip(other).map(|(base, other)| other - base);
+        student(value, &differences.collect::<Vec<_>>())
+    })
+}
+
+/// Returns the changes between slowdowns of different flows, sorted in each repetition, with Welch's intervals.
+#[must_use]
+pub fn change_between(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
+    change_by(base, other, |value, [base, other]| {
+        welch(value, base, other)
+    })
+}
+
+/// Returns the changes, with the interval that `interval` has around a logarithm of a ratio from the logarithms of the
+/// statistic's replicates.
+fn change_by(
+    base: &[Vec<f64>],
+    other: &[Vec<f64>],
+    interval: impl Fn(f64, [&[f64]; 2]) -> Option<Interval>,
+) -> Change {
+    let all = [base, other].map(pooled);
+    let change = |statistic| {
+        let [before, after] = [shown(&all[0], statistic)?, shown(&all[1], statistic)?];
+        let ratio = after / before;
+        let logs = [base, other].map(|it| log_replicates(it, statistic));
+        let interval = interval(ratio.ln(), logs.each_ref().map(Vec::as_slice));
+        Some(Estimate {
+            value: ratio - 1.0,
+            interval: interval.map(|it| it.map(f64::exp_m1)),
+        })
+    };
+    Change {
+        flows: all[0].len().min(all[1].len()),
+        p50: change(Statistic::P50),
+        p95: change(Statistic::P95),
+        p99: change(Statistic::P99),
+        mean: change(Statistic::Mean),
     }
-    let percent = usize::try_from(percent).ok()?;
-    let rank = sorted.len().checked_mul(percent)?.div_ceil(100);
-    sorted.get(rank.checked_sub(1)?).copied()
+}
+
+/// Returns the statistic of positive values, sorted in each repetition and all together in `all`, with Student's interval;
+/// `None` for fewer values than it needs.
+pub fn estimate(all: &[f64], repetitions: &[Vec<f64>], statistic: Statistic) -> Option<Estimate> {
+    let value = shown(all, statistic)?;
+    let interval = student(value.ln(), &log_replicates(repetitions, statistic));
+    Some(Estimate {
+        value,
+        interval: interval.map(|it| it.map(f64::exp)),
+    })
+}
+
+/// Returns the statistic of `sorted`; `None` for fewer values than it needs.
+#[must_use]
+pub fn shown(sorted: &[f64], statistic: Statistic) -> Option<f64> {
+    let is_enough = sorted.len() >= statistic.min_values();
+    statistic.of(sorted).filter(|_| is_enough)
+}
+
+/// Returns the values of all repetitions, sorted.
+fn pooled(repetitions: &[Vec<f64>]) -> Vec<f64> {
+    let mut all = repetitions.concat();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+fn log_replicates(repetitions: &[Vec<f64>], statistic: Statistic) -> Vec<f64> {
+    let values = replicates(repetitions, statistic).into_iter();
+    values.map(f64::ln).collect()
 }
 
 #[cfg(test)]
@@ -194,51 +271,115 @@ mod tests {
 
     use super::*;
 
+    /// Slowdowns of `flows` flows, all of `value`.
+    fn equal(flows: usize, value: f64) -> Vec<f64> {
+        vec![value; flows]
+    }
+
+    fn assert_near(found: Estimate, value: f64, low: f64, high: f64) {
+        let interval = found.interval.unwrap();
+        for (found, expected) in [
+            (found.value, value),
+            (interval.low, low),
+            (interval.high, high),
+        ] {
+            assert!((found / expected - 1.0).abs() < 1e-3, "{found} {expected}");
+        }
+    }
+
+    /// Medians 2, 4 and 8: logarithms 0.6931, 1.3863 and 2.0794, s = 0.6931, half width 4.3027 · 0.6931 / √3 =
+    /// 1.7219; the pooled median is 4: 4 ÷ e^1.7219 = 0.7148 to 4 · e^1.7219 = 22.38.
     #[test]
-    fn intervals_with_a_common_value_overlap_and_unknown_ends_are_infinite() {
-        let of = |low: Option<f64>, high: Option<f64>| Percentile {
-            value: 2.0,
-            low,
-            high,
-            beyond: 20,
-        };
-        let near = of(Some(1.0), Some(2.0));
-        assert!(near.overlaps(&of(Some(2.0), Some(3.0))));
-        assert!(!near.overlaps(&of(Some(2.1), Some(3.0))));
-        assert!(!of(Some(2.1), None).overlaps(&near));
-        assert!(of(Some(2.1), None).overlaps(&of(Some(90.0), Some(99.0))));
-        assert!(near.overlaps(&of(None, None)));
+    fn a_percentile_over_three_repetitions_has_students_interval_of_the_logarithms() {
+        let repetitions = [equal(10, 2.0), equal(10, 4.0), equal(10, 8.0)];
+        let found = slowdowns(&repetitions, &[]).unwrap();
+        assert_near(found.p50.unwrap(), 4.0, 0.7148, 22.38);
+        assert_eq!((found.flows, found.at_least, found.max), (30, false, 8.0));
+        // 30 flows have no p95.
+        assert_eq!((found.p95, found.p99), (None, None));
+        assert_eq!(found.mean.unwrap().value, 14.0 / 3.0);
+    }
+
+    /// Ratios 1/2, 1/4 and 1/2 of the repetitions: logarithms −0.6931, −1.3863 and −0.6931, s = 0.4002, half width
+    /// 4.3027 · 0.4002 / √3 = 0.9942. Pooled: 4 to 1, −75 %; 0.25 ÷ e^0.9942 − 1 = −0.9075, 0.25 · e^0.9942 − 1 = −0.3244.
+    #[test]
+    fn a_change_of_the_same_flows_has_the_interval_of_the_repetitions_own_changes() {
+        let base = [equal(10, 2.0), equal(10, 4.0), equal(10, 8.0)];
+        let other = [equal(10, 1.0), equal(10, 1.0), equal(10, 4.0)];
+        let found = change(&base, &other);
+        assert_near(found.p50.unwrap(), -0.75, -0.9075, -0.3244);
+        assert_eq!(found.p50.unwrap().meaning(), Some(Meaning::Better));
+        assert_eq!((found.flows, found.p99), (30, None));
+    }
+
+    /// Logarithms of the medians: 0, 0.6931 and 1.3863 against 2.0794 and 2.0794. Standard errors²: 0.6931² / 3 and 0;
+    /// ν = 2, t = 4.3027, half width 4.3027 · 0.4002 = 1.7219. Pooled: 2 to 8, +300 %: 4 ÷ e^1.7219 − 1 = −0.2852.
+    #[test]
+    fn a_change_between_different_flows_has_welchs_interval() {
+        let base = [equal(10, 1.0), equal(10, 2.0), equal(10, 4.0)];
+        let other = [equal(15, 8.0), equal(15, 8.0)];
+        let found = change_between(&base, &other);
+        assert_near(found.p50.unwrap(), 3.0, -0.2852, 21.38);
+        assert_eq!(found.p50.unwrap().meaning(), Some(Meaning::Unknown));
+        assert_eq!(found.flows, 30);
     }
 
     #[test]
-    fn percentiles_of_small_sets() {
-        let values = [10, 20, 30, 40, 50];
-        let expected = [(1, 10), (20, 10), (21, 20), (50, 30), (99, 50), (100, 50)];
-        for (percent, value) in expected {
-            assert_eq!(nearest_rank(&values, percent), Some(value), "p{percent}");
-        }
-        assert_eq!(nearest_rank::<u32>(&[], 50), None);
-        assert_eq!(nearest_rank(&[1], 0), None);
-        assert_eq!(nearest_rank(&[1], 101), None);
-        let hundred: Vec<u32> = (1..=100).collect();
-        assert_eq!(nearest_rank(&hundred, 7), Some(7));
+    fn flows_that_did_not_finish_make_lower_bounds_without_intervals() {
+        // Twelve of 20 flows finished: the tenth value of 1 × 8, 2 × 6, 3 × 6.
+        let repetitions = [equal(6, 2.0), equal(6, 3.0)];
+        let found = slowdowns(&repetitions, &equal(8, 1.0)).unwrap();
+        let bound = Estimate {
+            value: 2.0,
+            interval: None,
+        };
+        assert_eq!(found.p50, Some(bound));
+        assert_eq!((found.flows, found.at_least), (20, true));
+        assert_eq!(slowdowns(&[], &equal(8, 1.0)), None);
+    }
+
+    #[test]
+    fn statistics_of_fewer_flows_than_they_need_are_not_shown() {
+        let found = slowdowns(&[equal(999, 2.0)], &[]).unwrap();
+        assert!(found.p95.is_some() && found.p99.is_none());
+        let found = change(&[equal(1_000, 2.0)], &[equal(999, 2.0)]);
+        assert!(found.p95.is_some() && found.p99.is_none());
+        let found = change_between(&[equal(19, 2.0)], &[equal(1_000, 2.0)]);
+        assert!(found.p50.is_none() && found.mean.is_some());
     }
 
     proptest! {
         #[test]
-        fn it_is_the_smallest_value_that_enough_do_not_exceed(
-            mut values in prop::collection::vec(0u32..50, 1..200),
-            percent in 1u32..=100,
+        fn equal_changes_of_all_repetitions_have_no_width(
+            base in prop::collection::vec(1.0..100.0f64, 20..60),
+            factor in 0.1..10.0f64,
+            repetitions in 2usize..6,
         ) {
-            values.sort_unstable();
-            let found = nearest_rank(&values, percent).unwrap();
-            let enough = |value: u32| {
-                let not_above = values.iter().filter(|&&other| other <= value).count();
-                not_above * 100 >= values.len() * percent as usize
-            };
-            prop_assert!(enough(found));
-            let smaller = values.iter().filter(|&&value| value < found);
-            prop_assert!(smaller.into_iter().all(|&value| !enough(value)));
+            let mut base = base;
+            base.sort_by(f64::total_cmp);
+            let other: Vec<f64> = base.iter().map(|value| value * factor).collect();
+            let found = change(&vec![base; repetitions], &vec![other; repetitions]);
+            for change in [found.p50.unwrap(), found.mean.unwrap()] {
+                let Interval { low, high } = change.interval.unwrap();
+                for end in [low, high, change.value] {
+                    prop_assert!((end - (factor - 1.0)).abs() < 1e-9, "{change:?}");
+                }
+            }
+        }
+
+        #[test]
+        fn one_draw_has_no_interval_and_no_meaning(
+            base in prop::collection::vec(1.0..100.0f64, 20..60),
+            factor in 0.1..10.0f64,
+        ) {
+            let mut base = base;
+            base.sort_by(f64::total_cmp);
+            let other: Vec<f64> = base.iter().map(|value| value * factor).collect();
+            let [base, other] = [[base], [other]];
+            for found in [change(&base, &other), change_between(&base, &other)] {
+                let p50 = found.p50.unwrap();
+                prop_assert_eq!((p50.interval, p50.meaning()), (None, None));
+            }
         }
     }
 }

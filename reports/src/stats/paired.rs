@@ -2,16 +2,24 @@
 
 use serde::Serialize;
 
-use super::{Estimate, bootstrap};
-use crate::frames::Pair;
+use super::{Estimate, Statistic, estimate, pooled, statistic::float};
+
+/// Slowdowns of one flow in two runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// Slowdown in the base.
+    pub base: f64,
+    /// Slowdown in the other run.
+    pub other: f64,
+}
 
 /// Comparison of flows with themselves in another run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Paired {
-    /// Number of flows that finished in both.
+    /// Number of flows.
     pub pairs: usize,
-    /// Median of the flows' ratios, other ÷ base.
-    pub median_ratio: Estimate,
+    /// Median of the flows' ratios, other ÷ base; none if there are too few flows.
+    pub median_ratio: Option<Estimate>,
     /// Geometric mean of the flows' ratios.
     pub mean_ratio: Estimate,
     /// Share of flows that are faster in the other run by more than [`SAME`].
@@ -39,21 +47,26 @@ pub enum Effect {
     Large,
 }
 
-/// Compares `pairs` in the order of the flows' arrival; `None` if there are none.
-pub fn paired(pairs: &[Pair]) -> Option<Paired> {
-    let logs: Vec<f64> = pairs.iter().map(|it| (it.other / it.base).ln()).collect();
-    let [median, mean] = bootstrap::center(&logs)?;
-    let share = |is: &dyn Fn(&f64) -> bool| {
-        let count = logs.iter().filter(|log| is(log)).count();
-        float(count) / float(logs.len())
-    };
-    let delta = cliffs_delta(pairs);
+/// Compares the flows of each repetition with themselves; `None` for fewer flows than a mean needs.
+pub fn paired(repetitions: &[Vec<Pair>]) -> Option<Paired> {
+    let ratios = repetitions.iter().map(|pairs| {
+        let ratios = pairs.iter().map(|it| it.other / it.base);
+        let mut ratios: Vec<f64> = ratios.collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios
+    });
+    let ratios: Vec<Vec<f64>> = ratios.collect();
+    let all = pooled(&ratios);
+    let share = |count: usize| float(count) / float(all.len());
+    let faster = all.partition_point(|&ratio| ratio < 1.0 - SAME);
+    let not_slower = all.partition_point(|&ratio| ratio <= 1.0 + SAME);
+    let delta = cliffs_delta(&repetitions.concat());
     Some(Paired {
-        pairs: pairs.len(),
-        median_ratio: median.map(f64::exp),
-        mean_ratio: mean.map(f64::exp),
-        faster: share(&|log| *log < (1.0 - SAME).ln()),
-        slower: share(&|log| *log > (1.0 + SAME).ln()),
+        pairs: all.len(),
+        median_ratio: estimate(&all, &ratios, Statistic::P50),
+        mean_ratio: estimate(&all, &ratios, Statistic::GeometricMean)?,
+        faster: share(faster),
+        slower: share(all.len() - not_slower),
         cliffs_delta: delta,
         effect: Effect::of(delta),
     })
@@ -81,17 +94,6 @@ impl Effect {
     }
 }
 
-impl Estimate {
-    /// Returns the estimate of a function of the value that grows with it.
-    fn map(self, f: impl Fn(f64) -> f64) -> Self {
-        Self {
-            value: f(self.value),
-            low: f(self.low),
-            high: f(self.high),
-        }
-    }
-}
-
 fn cliffs_delta(pairs: &[Pair]) -> f64 {
     let mut base: Vec<f64> = pairs.iter().map(|pair| pair.base).collect();
     base.sort_by(f64::total_cmp);
@@ -102,11 +104,6 @@ fn cliffs_delta(pairs: &[Pair]) -> f64 {
     };
     let sum: f64 = pairs.iter().map(more).sum();
     sum / (float(pairs.len()) * float(pairs.len()))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 flows")]
-fn float(count: usize) -> f64 {
-    count as f64
 }
 
 /// Relative difference up to which a flow is as fast in both runs.
@@ -124,11 +121,15 @@ mod tests {
     #[test]
     fn a_run_compared_with_itself_has_no_effect() {
         let same: Vec<_> = (1..=50).map(|it| (f64::from(it), f64::from(it))).collect();
-        let found = paired(&pairs(&same)).unwrap();
-        assert_eq!((found.median_ratio.value, found.cliffs_delta), (1.0, 0.0));
+        let found = paired(&[pairs(&same)]).unwrap();
+        let median = found.median_ratio.unwrap();
+        assert_eq!((median.value, found.cliffs_delta), (1.0, 0.0));
         assert_eq!((found.faster, found.slower), (0.0, 0.0));
         assert_eq!(found.effect, Effect::Negligible);
         assert_eq!(paired(&[]), None);
+        assert_eq!(paired(&[pairs(&same[..9])]), None);
+        let ten = paired(&[pairs(&same[..10])]).unwrap();
+        assert_eq!((ten.pairs, ten.median_ratio), (10, None));
     }
 
     #[test]
@@ -136,12 +137,12 @@ mod tests {
         let rows: Vec<_> = (1..=50)
             .map(|it| (f64::from(it), f64::from(2 * it)))
             .collect();
-        let found = paired(&pairs(&rows)).unwrap();
-        for ratio in [found.median_ratio, found.mean_ratio] {
-            assert!(
-                (ratio.value - 2.0).abs() < 1e-9 && ratio.low > 1.99,
-                "{ratio:?}"
-            );
+        let found = paired(&[pairs(&rows[..25]), pairs(&rows[25..])]).unwrap();
+        for ratio in [found.median_ratio.unwrap(), found.mean_ratio] {
+            let interval = ratio.interval.unwrap();
+            for value in [ratio.value, interval.low, interval.high] {
+                assert!((value - 2.0).abs() < 1e-9, "{ratio:?}");
+            }
         }
         assert_eq!((found.faster, found.slower), (0.0, 1.0));
         assert!(found.cliffs_delta > 0.4, "{}", found.cliffs_delta);
@@ -150,8 +151,8 @@ mod tests {
     /// Of the nine pairs of a base of 1, 2, 3 and others of 2, 3, 4, six are slower and one is faster.
     #[test]
     fn cliffs_delta_counts_all_pairs() {
-        let found = paired(&pairs(&[(1.0, 2.0), (2.0, 3.0), (3.0, 4.0)])).unwrap();
-        assert!((found.cliffs_delta - 5.0 / 9.0).abs() < 1e-12);
-        assert_eq!(found.effect, Effect::Large);
+        let delta = cliffs_delta(&pairs(&[(1.0, 2.0), (2.0, 3.0), (3.0, 4.0)]));
+        assert!((delta - 5.0 / 9.0).abs() < 1e-12);
+        assert_eq!(Effect::of(delta), Effect::Large);
     }
 }

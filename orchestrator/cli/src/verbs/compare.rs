@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use lab_reports::{
-    Change, Estimate, Meaning, SeedChange, Slowdowns,
+    Change, Estimate, Slowdowns,
     compare::{
-        self, Against, CompareError, Comparison, PolicyComparison, Written, change_text,
-        slowdown_text,
+        self, Against, CompareError, Comparison, PolicyComparison, Written, change_in_words,
+        change_text, slowdown_text,
     },
 };
 use lab_units::show::{self, sides};
@@ -115,7 +115,6 @@ fn text(comparison: &Comparison) -> String {
     for against in &comparison.against {
         text += &table(against);
     }
-    text += "[ ]: 95 % interval over windows of arrivals; =: no difference shown; ≈: the same within 1 %\n";
     text
 }
 
@@ -124,76 +123,52 @@ fn table(against: &Against) -> String {
         format!("{} against A", against.run),
         "flows".to_owned(),
         "p50".to_owned(),
-        "change  [95 %]".to_owned(),
+        "change".to_owned(),
         "p99".to_owned(),
-        "change  [95 %]".to_owned(),
+        "change".to_owned(),
     ];
     let mut rows = vec![heads];
     rows.extend(against.policies.iter().map(row));
     let mut text = show::table(0, sides(1), &rows);
     for policy in &against.policies {
-        if let Some(seeds) = &policy.by_seed {
-            text += &format!("{}: {}\n", policy.policy, by_seed(seeds));
+        let effects = effects(policy);
+        if !effects.is_empty() {
+            text += &show::paragraph(&format!("{}: ", policy.policy), &effects);
         }
-        text += &show::paragraph(&format!("{}: ", policy.policy), &effects(policy));
+    }
+    for note in against.notes() {
+        text += &show::paragraph("", &note);
     }
     text
 }
 
 fn row(policy: &PolicyComparison) -> [String; 6] {
-    let flows = |slowdowns: &Option<Slowdowns>| slowdowns.map_or(0, |it| it.flows);
-    let (base, other) = (flows(&policy.base), flows(&policy.other));
-    let values = |of: fn(&Slowdowns) -> Estimate| match (&policy.base, &policy.other) {
-        (Some(base), Some(other)) => format!(
-            "{} → {}",
-            slowdown_text(of(base).value),
-            slowdown_text(of(other).value)
-        ),
-        _ => "–".to_owned(),
+    let runs = [policy.base, policy.other];
+    let flows = runs.map(|it| it.map_or(0, |it| it.flows));
+    let none = || "–".to_owned();
+    let values = |of: fn(&Slowdowns) -> Option<Estimate>| {
+        let value = |it: Slowdowns| {
+            let least = if it.at_least { "≥ " } else { "" };
+            Some(format!("{least}{}", slowdown_text(of(&it)?.value)))
+        };
+        let [base, other] = runs.map(|it| it.and_then(value).unwrap_or_else(none));
+        format!("{base} → {other}")
     };
-    let change = |of: fn(&Change) -> Estimate| {
-        policy
-            .change
-            .as_ref()
-            .map_or("–".into(), |it| interval(&of(it)))
+    let change = |of: fn(&Change) -> Option<Estimate>| {
+        let change = policy.change.as_ref().and_then(of);
+        change.map_or_else(none, |it| change_in_words(&it))
     };
     [
         policy.policy.clone(),
-        match (policy.change.map_or(0, |it| it.pairs), base == other) {
-            (pairs, true) if pairs == base || pairs == 0 => base.to_string(),
-            (0, _) => format!("{base}, {other}"),
-            (pairs, _) => format!("{pairs} of {base}, {other}"),
+        match flows {
+            [base, other] if base == other => base.to_string(),
+            [base, other] => format!("{base}, {other}"),
         },
         values(|it| it.p50),
         change(|it| it.p50),
         values(|it| it.p99),
         change(|it| it.p99),
     ]
-}
-
-/// Returns a change with its interval, and a mark if it shows no difference.
-fn interval(change: &Estimate) -> String {
-    let same = match change.meaning() {
-        Meaning::Same => " ≈",
-        Meaning::Unknown => " =",
-        Meaning::Better | Meaning::Worse => "",
-    };
-    let bare = |value| change_text(value).trim_end_matches(" %").to_owned();
-    format!(
-        "{} [{}, {}]{same}",
-        change_text(change.value),
-        bare(change.low),
-        bare(change.high)
-    )
-}
-
-fn by_seed([p50, p99]: &[SeedChange; 2]) -> String {
-    format!(
-        "over {} repetitions p50 {}, p99 {}",
-        p50.repetitions,
-        interval(&p50.change),
-        interval(&p99.change)
-    )
 }
 
 /// Returns the effect on single flows, and the change as the paper reduces its figures.

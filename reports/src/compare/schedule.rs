@@ -1,0 +1,108 @@
+//! Schedules of runs: the flows that were to be played, however many of them were.
+
+use std::{fs::File, io::BufReader};
+
+use lab_records::{RunDir, directory::PLAN_FILE};
+use serde::Deserialize;
+
+/// True if both runs schedule the same flows: each repetition has flows of the same numbers, hosts, sizes and starts.
+/// False if the plan of one cannot be read.
+pub fn is_same(runs: [&RunDir; 2]) -> bool {
+    match runs.map(Plan::read) {
+        [Some(first), Some(second)] => first.has_flows_of(&second),
+        _ => false,
+    }
+}
+
+/// The part of `plan.json` that is its schedule.
+#[derive(Deserialize)]
+struct Plan {
+    nodes: Vec<Node>,
+    flows: Vec<Flow>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    name: String,
+}
+
+/// A scheduled flow. Sizes and times are the paper's: those of a lab are rounded.
+#[derive(Deserialize)]
+struct Flow {
+    repetition: u32,
+    id: u32,
+    src: usize,
+    dst: usize,
+    paper_size_bytes: u64,
+    paper_start_ns: u64,
+}
+
+impl Plan {
+    fn read(run: &RunDir) -> Option<Self> {
+        let file = File::open(run.path().join(PLAN_FILE)).ok()?;
+        let mut plan: Self = serde_json::from_reader(BufReader::new(file)).ok()?;
+        plan.flows.sort_by_key(|flow| (flow.repetition, flow.id));
+        Some(plan)
+    }
+
+    fn has_flows_of(&self, other: &Self) -> bool {
+        let is_same = |(a, b): (&Flow, &Flow)| {
+            let numbers = |it: &Flow| {
+                [
+                    it.repetition.into(),
+                    it.id.into(),
+                    it.paper_size_bytes,
+                    it.paper_start_ns,
+                ]
+            };
+            numbers(a) == numbers(b)
+                && self.name(a.src) == other.name(b.src)
+                && self.name(a.dst) == other.name(b.dst)
+        };
+        self.flows.len() == other.flows.len() && self.flows.iter().zip(&other.flows).all(is_same)
+    }
+
+    fn name(&self, node: usize) -> Option<&str> {
+        Some(&self.nodes.get(node)?.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(hosts: [&str; 2], flows: &[(u32, u32, u64, u64)]) -> Plan {
+        let flow =
+            |&(repetition, id, paper_size_bytes, paper_start_ns): &(u32, u32, u64, u64)| Flow {
+                repetition,
+                id,
+                src: 0,
+                dst: 1,
+                paper_size_bytes,
+                paper_start_ns,
+            };
+        Plan {
+            nodes: hosts.map(|name| Node { name: name.into() }).into(),
+            flows: flows.iter().map(flow).collect(),
+        }
+    }
+
+    #[test]
+    fn schedules_are_the_same_only_if_every_flow_is() {
+        let hosts = ["dc1/h1", "dc8/h1"];
+        let flows = [(0, 0, 1_000, 5), (0, 1, 2_000, 9), (1, 2, 3_000, 7)];
+        let base = plan(hosts, &flows);
+        assert!(base.has_flows_of(&plan(hosts, &flows)));
+        assert!(!base.has_flows_of(&plan(hosts, &flows[..2])));
+        assert!(!plan(hosts, &flows[..2]).has_flows_of(&base));
+        assert!(!base.has_flows_of(&plan(["dc1/h2", "dc8/h1"], &flows)));
+        for other in [
+            (1, 2, 3_001, 7),
+            (1, 2, 3_000, 8),
+            (0, 2, 3_000, 7),
+            (1, 3, 3_000, 7),
+        ] {
+            assert!(!base.has_flows_of(&plan(hosts, &[flows[0], flows[1], other])));
+        }
+    }
+}
