@@ -90,5 +90,12 @@ pub fn load(evidence: &Evidence) -> Option<String> {
         "starts cover {} of the duration",
         text::percent(covered)
     ));
+    if evidence.listed.flows > 0 {
+        parts.push(format!(
+            "listed flows besides: {}, {}",
+            text::number(evidence.listed.flows),
+            text::size(evidence.listed.bytes)
+        ));
+    }
     Some(parts.join("; "))
 }

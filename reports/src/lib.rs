@@ -35,6 +35,7 @@ mod figures;
 mod frames;
 mod page;
 mod parallel;
+mod population;
 mod published;
 mod report;
 mod route;

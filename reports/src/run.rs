@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::{CertifiedRow, Grade, RunDir, RunEnd, RunInfo, UtcTime, Verdict};
+use lab_records::{
+    CertifiedRow, DirectionUse, FaultInfo, Grade, RunDir, RunEnd, RunInfo, UtcTime, Verdict,
+};
 use lab_units::Nanos;
 
 use crate::{
@@ -42,8 +44,10 @@ pub struct Run {
     pub groups: Groups,
     /// Flows of each policy's first repetition over time by group, those of no group last.
     pub by_group: Vec<FlowsOverTime>,
-    /// Start of the last flow, over all repetitions.
+    /// Start of the last flow that started, over all repetitions.
     pub last_start: Nanos,
+    /// Use of each direction of the links while flows start, with the label of the policy.
+    pub arrival_uses: Vec<(String, DirectionUse)>,
     /// Totals of each direction of each link under each policy.
     pub link_uses: Vec<LinkUse>,
     /// Each direction of each link over time under each policy.
@@ -68,13 +72,15 @@ impl Run {
         let run = RunDir::open(dir)?;
         let routes = Routes::new(run.info());
         let (flows, truncated) = Flows::read(&run, &routes)?;
-        let last_fault = run.info().faults.iter().map(|fault| fault.time_ns).max();
+        let faults = run.info().faults.iter().map(|fault| fault.time_ns);
+        let end = flows.first_end();
+        let last_fault = faults.filter(|&time| time <= end).max();
         let grid = TimeGrid::new(flows.ends().collect(), last_fault);
         let last_start = flows.last_start();
         let groups = Groups::of(&flows, &routes);
         let by_group = groups.flows_over_time(&flows, &routes, &grid);
         let (ports, truncated_ports) = frames::ports(&run)?;
-        let links = frames::links(&run, &grid, &ports, last_start)?;
+        let links = frames::links(&run, &grid, &ports)?;
         let (decisions, truncated_decisions) = frames::decisions(&run)?;
         let (pauses, truncated_pauses) = frames::pauses(&run, &grid)?;
         let (rates, truncated_rates) = frames::rates(&run, &grid)?;
@@ -101,11 +107,12 @@ impl Run {
             verdict,
             certificate: run.table::<CertifiedRow>()?.rows,
             routes,
+            last_start,
+            arrival_uses: arrival_uses(run.info(), &flows),
             flows,
             grid,
             groups,
             by_group,
-            last_start,
             link_uses: links.uses,
             over_time: links.over_time,
             ports,
@@ -117,6 +124,21 @@ impl Run {
         })
     }
 
+    /// Returns the faults that came before the end of the first repetitions.
+    pub fn faults(&self) -> impl Iterator<Item = &FaultInfo> {
+        let end = self.flows.first_end();
+        let faults = self.info.faults.iter();
+        faults.filter(move |fault| fault.time_ns <= end)
+    }
+
+    /// Returns the use of a direction while flows start; 0 if it was not sampled.
+    pub fn used_while_arriving(&self, of: &DirectionSeries) -> f64 {
+        let mut uses = self.arrival_uses.iter();
+        let key = (&of.policy, &of.link, &of.from_dc);
+        let found = uses.find(|(policy, one)| (policy, &one.link, &one.from_dc) == key);
+        found.map_or(0.0, |(_, one)| one.utilisation)
+    }
+
     /// Sentence under what shows routes: a flow has one, even if it was decided again.
     pub fn about_rerouted(&self) -> &'static str {
         match self.stories.again.is_empty() {
@@ -124,4 +146,13 @@ impl Run {
             false => " A flow that was re-routed counts with its first route.",
         }
     }
+}
+
+fn arrival_uses(info: &RunInfo, flows: &Flows) -> Vec<(String, DirectionUse)> {
+    let policies = flows.policies.iter().enumerate();
+    let uses = policies.flat_map(|(index, policy)| {
+        let uses = flows.coverage.uses(index, info).into_iter();
+        uses.map(|one| (policy.clone(), one))
+    });
+    uses.collect()
 }

@@ -118,6 +118,7 @@ mod tests {
             start_ns: Nanos::ZERO,
             base_rtt_ns: Nanos::ZERO,
             ideal_fct_ns: Nanos::ZERO,
+            is_listed: true,
         }
     }
 

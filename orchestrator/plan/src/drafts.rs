@@ -14,6 +14,8 @@ pub(crate) struct Draft {
     pub dst: NodeId,
     pub size: Bytes,
     pub start: Nanos,
+    /// True for a flow of a list or of a flow file, false for an arrival of a workload.
+    pub is_listed: bool,
 }
 
 /// Returns the flows of a list in the scenario.
@@ -45,6 +47,7 @@ pub(crate) fn listed(
             dst,
             size: spec.size,
             start: spec.start,
+            is_listed: true,
         })
     };
     specs.iter().enumerate().map(draft).collect()
@@ -73,6 +76,7 @@ pub(crate) fn from_file(
             dst: end(flow.dst)?,
             size: flow.size,
             start: flow.start.saturating_sub(epoch),
+            is_listed: true,
         })
     });
     drafts.collect()

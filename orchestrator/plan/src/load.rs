@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{demand, error::PlanError, model::Flow, network::Network, schedule::Drafted};
 
-/// Load of a plan's workloads; listed flows ask for no load.
+/// Load of a plan's workloads. Listed flows ask for no load and count for none: they stand apart.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
     /// Longest duration of a workload, paper time; zero without workloads.
     pub paper_duration_ns: Nanos,
-    /// Start of the last flow, paper time; the earliest over all repetitions.
+    /// Start of the last flow of a workload, paper time; the earliest over all repetitions.
     pub paper_last_start_ns: Nanos,
     /// Arrivals of the workloads within their durations, over all repetitions.
     pub arrivals: u64,
@@ -23,6 +23,9 @@ pub struct LoadPlan {
     pub kept: u64,
     /// Datacenters that send workloads, by id.
     pub senders: Vec<SenderLoad>,
+    /// Flows of lists and of flow files.
+    #[serde(default)]
+    pub listed: ListedFlows,
     /// Flows under way at once if each takes its ideal FCT, which none does under load.
     pub ideal_concurrency: Concurrency,
 }
@@ -36,8 +39,17 @@ pub struct SenderLoad {
     pub capacity_bps: u64,
     /// Mean rate that its workloads ask for over the duration, in bits per second.
     pub requested_bps: u64,
-    /// Bytes of its flows ÷ the duration, mean of the repetitions, in bits per second.
+    /// Bytes of its workloads' flows ÷ the duration, mean of the repetitions, in bits per second.
     pub offered_bps: u64,
+}
+
+/// Flows of lists and of flow files, over all repetitions.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct ListedFlows {
+    /// Number of flows.
+    pub flows: u64,
+    /// Sum of their sizes in paper units.
+    pub paper_bytes: Bytes,
 }
 
 impl SenderLoad {
@@ -70,7 +82,7 @@ impl LoadPlan {
         u64::try_from(covered).unwrap_or(u64::MAX)
     }
 
-    /// True if the last flow starts before 90 % of the duration.
+    /// True if the last flow of a workload starts before 90 % of the duration.
     #[must_use]
     pub fn ends_early(&self) -> bool {
         !self.senders.is_empty() && self.kept > 0 && self.covered_percent() < MIN_COVERED_PERCENT
@@ -178,6 +190,7 @@ pub(crate) fn of_drafts(
         arrivals: drafted.arrivals,
         kept: drafted.kept,
         senders: senders.collect(),
+        listed: listed(drafted),
         ideal_concurrency: Concurrency::default(),
     })
 }
@@ -197,25 +210,34 @@ struct Asked {
     bit_nanos: u128,
 }
 
-/// Returns the bytes of all flows of each sending datacenter, over all repetitions.
+/// Returns the bytes of each sending datacenter's workloads, over all repetitions.
 fn offered(network: &Network, drafted: &Drafted) -> BTreeMap<DcId, Bytes> {
     let dc = |host: NodeId| network.node(host).dc;
     let mut bytes: BTreeMap<DcId, Bytes> = BTreeMap::new();
-    for (_, draft) in &drafted.flows {
+    for (_, draft) in drafted.flows.iter().filter(|(_, draft)| !draft.is_listed) {
         let sum = bytes.entry(dc(draft.src)).or_insert(Bytes::ZERO);
         *sum = sum.saturating_add(draft.size);
     }
     bytes
 }
 
-/// Returns the start of a repetition's last flow, the earliest over the repetitions.
+/// Returns the start of the workloads' last flow of a repetition, the earliest over the repetitions.
 fn last_start(drafted: &Drafted) -> Nanos {
     let mut last: BTreeMap<u32, Nanos> = BTreeMap::new();
-    for (repetition, draft) in &drafted.flows {
+    for (repetition, draft) in drafted.flows.iter().filter(|(_, draft)| !draft.is_listed) {
         let start = last.entry(*repetition).or_insert(Nanos::ZERO);
         *start = draft.start.max(*start);
     }
     last.into_values().min().unwrap_or(Nanos::ZERO)
+}
+
+fn listed(drafted: &Drafted) -> ListedFlows {
+    let mut listed = ListedFlows::default();
+    for (_, draft) in drafted.flows.iter().filter(|(_, draft)| draft.is_listed) {
+        listed.flows += 1;
+        listed.paper_bytes = listed.paper_bytes.saturating_add(draft.size);
+    }
+    listed
 }
 
 fn percent(part: u64, whole: u64) -> u64 {

@@ -14,7 +14,7 @@ use lab_units::{
 use serde::{Deserialize, Serialize};
 
 pub use crate::auto_scale::AutoScale;
-pub use crate::load::{Concurrency, LoadPlan, SenderLoad};
+pub use crate::load::{Concurrency, ListedFlows, LoadPlan, SenderLoad};
 use crate::{frame, transport::TransportPlan, wires::Wires};
 
 /// Version of this structure; a reader of another version refuses.
@@ -455,6 +455,9 @@ pub struct Flow {
     pub base_rtt_ns: Nanos,
     /// FCT of this flow alone on the path of least delay.
     pub ideal_fct_ns: Nanos,
+    /// True for a flow of a list or of a flow file, which is no part of a workload's load.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_listed: bool,
 }
 
 impl Flow {

@@ -123,6 +123,7 @@ pub(crate) fn flows(
             start_ns,
             base_rtt_ns,
             ideal_fct_ns,
+            is_listed: draft.is_listed,
         });
     }
     Ok(flows)

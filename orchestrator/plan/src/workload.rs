@@ -160,6 +160,7 @@ impl Source {
             dst: hosts[self.targets.below(hosts.len())],
             size: sizes.quantile(self.sizes.uniform()),
             start,
+            is_listed: false,
         }
     }
 

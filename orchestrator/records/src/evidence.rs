@@ -5,7 +5,7 @@
 //! says nothing about the mechanism.
 
 use lab_units::{
-    Nanos,
+    Bytes, Nanos,
     show::{about_time, commas},
 };
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,13 @@ pub struct Evidence {
     /// Load that each datacenter's flows offered; empty without workloads.
     #[serde(default)]
     pub load: Vec<OfferedLoad>,
-    /// Last start ÷ duration of the workloads, earliest of the repetitions; none without workloads.
+    /// Last start of a workload's flow ÷ duration of the workloads, the earliest of all repetitions; none without
+    /// workloads. Flows that the end of the run came before count for nothing.
     #[serde(default)]
     pub covered: Option<f64>,
+    /// Flows of lists and of flow files, which are no part of the load.
+    #[serde(default)]
+    pub listed: ListedFlows,
     /// Evidence of each policy, in the order of the scenario.
     #[serde(default)]
     pub policies: Vec<PolicyEvidence>,
@@ -33,8 +37,18 @@ pub struct OfferedLoad {
     pub dc: String,
     /// Load that the workloads ask for.
     pub requested: f64,
-    /// Load that the scheduled flows offer over the duration.
+    /// Load that the workloads' flows offered: over the duration, or over the time that a run covers that ended
+    /// before all of them had started.
     pub offered: f64,
+}
+
+/// Flows of lists and of flow files, over all repetitions.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct ListedFlows {
+    /// Number of flows.
+    pub flows: u64,
+    /// Sum of their sizes.
+    pub bytes: Bytes,
 }
 
 /// Evidence of one policy, over all repetitions.
@@ -57,18 +71,19 @@ pub struct PolicyEvidence {
     pub undecided: u64,
 }
 
-/// Flows under way at once, and the links that they filled.
+/// Flows under way at once, and the links that they filled. A flow that did not finish was under way until its
+/// repetition's end, [`RepetitionEnds`](crate::RepetitionEnds).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Met {
     /// Mean number of flows under way, from the first start to the last end.
     pub mean_concurrency: f64,
     /// Largest number of flows under way.
     pub peak_concurrency: u64,
-    /// Finished flows whose path is known.
+    /// Flows that started and whose path is known.
     pub flows: u64,
     /// Those of them that shared a direction of a link with another flow while both were under way.
     pub overlapping: u64,
-    /// Busiest direction of a link until the last start; none if no flow had started by a sample.
+    /// Busiest direction of a link while flows start, [`ArrivalUse`](crate::ArrivalUse); none without a sample.
     pub busiest: Option<BusyLink>,
 }
 
@@ -118,7 +133,7 @@ pub struct BusyLink {
     pub from_dc: String,
     /// Datacenter that receives in this direction.
     pub to_dc: String,
-    /// Bytes carried ÷ bytes that fit.
+    /// Bytes carried ÷ bytes that fit, mean of the repetitions.
     pub utilisation: f64,
 }
 
@@ -743,6 +758,7 @@ mod tests {
                 offered: 0.02,
             }],
             covered: Some(0.088),
+            listed: ListedFlows::default(),
             policies: vec![
                 policy("lcmp", lcmp(Changed::default())),
                 policy("ecmp", hash(1, 0.5)),

@@ -11,6 +11,8 @@
 //! - [`provenance`][]: program, command and policies of a run, and changes while it ran
 //! - [`evidence`][]: counts by which a run shows that it exercised what it ranks
 //! - [`run_file`]: `run.json`, which holds both with the format version
+//! - [`arrival_use`][]: use of the links while flows start
+//! - [`ends`][]: time that a run's repetitions cover
 //! - [`rows`]: the tables' rows; `reports/README.md` explains every column
 //! - [`directory`]: file names, the format version, and the link to the newest run
 //! - [`listing`][]: the runs of a results directory, their tags and sizes
@@ -29,10 +31,12 @@
 //! assert_eq!(start.file_name(), "20261121T093000Z");
 //! # Ok::<(), lab_records::time::ParseTimeError>(())
 //! ```
+pub mod arrival_use;
 pub mod columns;
 mod csv_table;
 pub mod directory;
 pub mod draft;
+pub mod ends;
 pub mod error;
 pub mod evidence;
 pub mod history;
@@ -52,12 +56,14 @@ pub mod time;
 pub mod trust;
 pub mod writer;
 
+pub use arrival_use::{ArrivalUse, DirectionUse};
 pub use columns::{Batch, Texts, Values};
 pub use directory::{create_run_dir, point_latest};
+pub use ends::RepetitionEnds;
 pub use error::RecordsError;
 pub use evidence::{
-    BusyLink, Changed, Evidence, Failover, FailoverSpan, HashCounts, LcmpCounts, Mechanism, Met,
-    OfferedLoad, PathDifference, PolicyEvidence, Sampling, SplitCounts,
+    BusyLink, Changed, Evidence, Failover, FailoverSpan, HashCounts, LcmpCounts, ListedFlows,
+    Mechanism, Met, OfferedLoad, PathDifference, PolicyEvidence, Sampling, SplitCounts,
 };
 pub use info::{
     DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, RunInfo, ScaleInfo, SimInfo,

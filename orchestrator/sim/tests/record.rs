@@ -176,6 +176,52 @@ fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
     assert_eq!(undecided(), [0, 2], "the third starts at dc4");
 }
 
+/// Flows of 6.25 MB at half of 100 Gbit/s start every millisecond of eight; the time is up at 5 ms, after five of
+/// them. 31.25 MB in 5 ms are 50 Gbit/s, and the fifth start is at most five eighths of the duration.
+#[test]
+fn a_cut_run_offers_the_load_of_the_workloads_flows_that_started() {
+    let text = "
+name: cut
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms }]
+traffic:
+  - workload:
+      sizes: sizes.csv
+      pairs: [{ from: dc1, to: dc2 }]
+      load: 0.5
+      load_base: dci-egress
+      arrivals: even
+      duration: 8 ms
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 1 MB, start: 10 ms }]
+policies: [ecmp]
+";
+    let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).expect("a scenario");
+    let sizes = "bytes,percent\n6250000,0\n6250001,100\n".to_owned();
+    let files = lab_scenario::Files::from([("sizes.csv".to_owned(), sizes)]);
+    let options = PlanOptions {
+        engine: Engine::Sim,
+        ..PlanOptions::default()
+    };
+    let plan = lab_plan::resolve(&scenario, text, &files, &options).expect("a plan");
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = RunOptions {
+        until: Some(SimTime::from_micros(5_000)),
+        ..RunOptions::default()
+    };
+    run(folder.path(), &plan, &options);
+    let evidence = lab_recorder::evidence(&plan, folder.path()).expect("readable");
+    let is_near = |found: f64, expected: f64| (found - expected).abs() < 1e-6;
+    assert!(is_near(evidence.load[0].offered, 0.5), "{evidence:?}");
+    let fifth = plan.flows[4].paper_start_ns;
+    assert!(fifth <= Nanos::from_millis(5), "{fifth}");
+    let covered = evidence.covered.expect("a workload");
+    let ratio = FlowRow::slowdown_of(fifth, Nanos::from_millis(8)).expect("a duration");
+    assert!(is_near(covered, ratio), "{covered} {ratio}");
+    let listed = (evidence.listed.flows, evidence.listed.bytes.get());
+    assert_eq!(listed, (1, 1_000_000));
+}
+
 /// There are 16,383 flow labels: two more flows between two hosts would have the tuples of the first two flows, and
 /// find their entries. Each flow has a decision of its own instead.
 #[test]

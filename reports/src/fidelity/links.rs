@@ -98,8 +98,6 @@ impl Links {
         let faults = runs.iter().flat_map(|run| &run.info().faults);
         let last_fault = faults.map(|fault| fault.time_ns).max();
         let grid = TimeGrid::new(ends.map(Recorded::end).collect(), last_fault);
-        let starts = flows.runs.iter().flatten().map(|flow| flow.start);
-        let last_start = Nanos::new(starts.max().unwrap_or(0));
         let mut sides: BTreeMap<[String; 4], [LinkSide; 2]> = BTreeMap::new();
         let mut directions = [Vec::new(), Vec::new()];
         let mut rates = [Rates::new(), Rates::new()];
@@ -107,7 +105,7 @@ impl Links {
         let mut truncated = [0; 2];
         for (index, run) in runs.into_iter().enumerate() {
             // Without the maxima that only a simulated port counts, so that samples meet samples.
-            let links = frames::links(run, &grid, &[], last_start)?;
+            let links = frames::links(run, &grid, &[])?;
             for one in links.uses {
                 let side = side(&one);
                 let key = [one.policy, one.link, one.from_dc, one.to_dc];

@@ -13,11 +13,7 @@ use super::{
     render::Figure,
     theme::{SMALL, Style, WIDTH, extra_widths},
 };
-use crate::{
-    error::DrawError,
-    stats::{self, Statistic},
-    text,
-};
+use crate::{error::DrawError, population::Population, stats::Statistic, text};
 
 /// Slowdowns in bins of flow sizes.
 pub struct SizePanels {
@@ -44,16 +40,19 @@ pub struct SizePanel {
 pub struct SizeBin {
     /// Number of flows.
     pub flows: usize,
-    /// The percentile; none if it needs more flows.
+    /// Number of flows that finished.
+    pub finished: usize,
+    /// The percentile; none if it needs more flows, or is beyond those that finished.
     pub value: Option<f64>,
 }
 
 impl SizeBin {
-    /// Returns the percentile of sorted slowdowns.
-    pub fn of(sorted: &[f64], percent: u32) -> Self {
+    /// Returns the percentile of the flows of a bin.
+    pub fn of(flows: &Population<'_>, percent: u32) -> Self {
         Self {
-            flows: sorted.len(),
-            value: stats::shown(sorted, Statistic::Percentile(percent)),
+            flows: flows.len(),
+            finished: flows.finished().len(),
+            value: flows.shown(Statistic::Percentile(percent)),
         }
     }
 }
@@ -68,7 +67,7 @@ impl Figure for SizePanels {
 
     fn missing(&self) -> Option<String> {
         let bins = || self.panels.iter().flat_map(|it| it.bins.iter().flatten());
-        if bins().all(|bin| bin.flows == 0) {
+        if bins().all(|bin| bin.finished == 0) {
             return Some("no flow finished".into());
         }
         let table = "the table of results has their percentiles";
@@ -108,6 +107,7 @@ impl Figure for SizePanels {
             "policy",
             "size_up_to_bytes",
             "flows",
+            "finished",
             "slowdown",
         ];
         let mut numbers = Numbers::new(heads);
@@ -115,7 +115,9 @@ impl Figure for SizePanels {
             for ((policy, _), bins) in self.policies.iter().zip(&panel.bins) {
                 for (upper, bin) in panel.upper.iter().zip(bins) {
                     let value = bin.value.map_or_else(String::new, |it| it.to_string());
-                    numbers.row([&panel.percent, policy, &upper.get(), &bin.flows, &value]);
+                    let (flows, finished) = (&bin.flows, &bin.finished);
+                    let upper = upper.get();
+                    numbers.row([&panel.percent, policy, &upper, flows, finished, &value]);
                 }
             }
         }
@@ -163,6 +165,14 @@ impl SizePanels {
             }
         }
         Ok(())
+    }
+}
+
+impl SizePanels {
+    /// True if a bin has flows that did not finish.
+    pub fn has_unfinished(&self) -> bool {
+        let mut bins = self.panels.iter().flat_map(|it| it.bins.iter().flatten());
+        bins.any(|bin| bin.finished < bin.flows)
     }
 }
 
@@ -215,15 +225,19 @@ const SPREAD: f64 = 0.6;
 mod tests {
     use super::*;
 
-    fn panels(flows: usize) -> SizePanels {
+    /// An empty bin, and one of `flows` flows of which all but `unfinished` finished.
+    fn panels(flows: usize, unfinished: usize) -> SizePanels {
         let policies = ["ecmp".to_owned()];
         let styles = crate::figure::theme::policy_styles(&policies);
         let panel = |percent| SizePanel {
             percent,
             upper: vec![Bytes::new(10), Bytes::new(20)],
             bins: vec![vec![
-                SizeBin::of(&[], percent),
-                SizeBin::of(&vec![1.5; flows], percent),
+                SizeBin::of(&Population::new(Vec::new(), 0), percent),
+                SizeBin::of(
+                    &Population::new(vec![1.5; flows - unfinished], flows),
+                    percent,
+                ),
             ]],
         };
         SizePanels {
@@ -235,9 +249,9 @@ mod tests {
 
     #[test]
     fn panels_without_a_dot_are_left_out() {
-        assert_eq!(panels(20).missing(), None);
+        assert_eq!(panels(20, 0).missing(), None);
         let has_dots = |flows| {
-            panels(flows)
+            panels(flows, 0)
                 .panels
                 .iter()
                 .map(SizePanel::has_dots)
@@ -245,10 +259,21 @@ mod tests {
         };
         assert_eq!(has_dots(999), [true, false]);
         assert_eq!(has_dots(1_000), [true, true]);
-        let missing = panels(19).missing().unwrap();
+        let missing = panels(19, 0).missing().unwrap();
         assert!(
             missing.starts_with("no bin holds 20 flows of a policy"),
             "{missing}"
         );
+    }
+
+    /// 600 of 1,000 flows finished: half of all have a slowdown of 1.5 at most, the p99 is unknown.
+    #[test]
+    fn a_bin_has_the_percentiles_of_all_its_flows() {
+        let panels = panels(1_000, 400);
+        let values = panels.panels.iter().map(|panel| panel.bins[0][1].value);
+        assert_eq!(values.collect::<Vec<_>>(), [Some(1.5), None]);
+        assert!(panels.has_unfinished());
+        let numbers = panels.numbers();
+        assert!(numbers.contains("50,ecmp,20,1000,600,1.5\n"), "{numbers}");
     }
 }

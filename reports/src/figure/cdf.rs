@@ -15,11 +15,12 @@ use super::{
     theme::{MUTED, SMALL, Style, WIDTH, extra_widths},
 };
 use crate::{
-    stats::{self, Interval, Statistic, nearest_rank},
+    population::Population,
+    stats::{self, Interval, Statistic},
     text,
 };
 
-/// The figure `fct-slowdown-cdf`.
+/// The figure `fct-slowdown-cdf`: the share of all scheduled flows, so that a curve ends at the share that finished.
 pub struct Cdf<'a> {
     /// One curve for each policy.
     pub curves: Vec<Curve<'a>>,
@@ -31,9 +32,9 @@ pub struct Curve<'a> {
     pub policy: String,
     /// Style of the policy.
     pub style: Style,
-    /// Sorted slowdowns of all repetitions.
-    pub sorted: &'a [f64],
-    /// Sorted slowdowns of each repetition.
+    /// Slowdowns of all repetitions.
+    pub flows: Population<'a>,
+    /// Sorted slowdowns of each repetition, for intervals; none if flows did not finish.
     pub repetitions: Vec<Vec<f64>>,
 }
 
@@ -41,15 +42,16 @@ impl Curve<'_> {
     /// Returns the corners of the empirical distribution function, in percent: all of few flows, else
     /// of [`MAX_RANKS`] evenly spaced ranks and the slowest flows.
     fn corners(&self) -> Vec<(f64, f64)> {
-        let len = self.sorted.len();
+        let finished = self.flows.finished();
+        let len = finished.len();
         let every = len.div_ceil(MAX_RANKS).max(1);
         let slowest = len.saturating_sub(MAX_SLOWEST);
-        let total = text::to_float(len as u64);
+        let total = text::to_float(self.flows.len() as u64);
         let mut corners = Vec::new();
         let mut below = 0.0;
         for rank in (0..slowest).step_by(every).chain(slowest..len) {
             let (value, share) = (
-                self.sorted[rank],
+                finished[rank],
                 100.0 * text::to_float(rank as u64 + 1) / total,
             );
             corners.extend([(value, below), (value, share)]);
@@ -61,7 +63,27 @@ impl Curve<'_> {
     /// Returns the 95 % interval of a percentile over the repetitions.
     fn interval(&self, percent: u32) -> Option<Interval> {
         let statistic = Statistic::Percentile(percent);
-        stats::estimate(self.sorted, &self.repetitions, statistic)?.interval
+        stats::estimate(self.flows.all(), &self.repetitions, statistic)?.interval
+    }
+
+    /// Returns the policy and the number of its flows: `ecmp (902 of 6,635 finished)`.
+    fn label(&self) -> String {
+        let all = self.flows.len();
+        let finished = text::number(self.flows.finished().len() as u64);
+        match self.flows.is_finished() {
+            true => format!("{} ({})", self.policy, text::count(all, "flow")),
+            false => format!(
+                "{} ({finished} of {} finished)",
+                self.policy,
+                text::number(all as u64)
+            ),
+        }
+    }
+
+    /// Returns the share of the flows that finished, in percent.
+    fn finished_percent(&self) -> f64 {
+        let count = |flows: usize| text::to_float(flows as u64);
+        100.0 * count(self.flows.finished().len()) / count(self.flows.len())
     }
 }
 
@@ -71,7 +93,10 @@ impl Figure for Cdf<'_> {
     }
 
     fn missing(&self) -> Option<String> {
-        let none = self.curves.iter().all(|curve| curve.sorted.is_empty());
+        let none = self
+            .curves
+            .iter()
+            .all(|curve| curve.flows.finished().is_empty());
         none.then(|| "no flow finished".into())
     }
 
@@ -80,14 +105,11 @@ impl Figure for Cdf<'_> {
     }
 
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-        let entry = |curve: &Curve<'_>| {
-            let flows = text::count(curve.sorted.len(), "flow");
-            Entry::line(&curve.style, format!("{} ({flows})", curve.policy))
-        };
+        let entry = |curve: &Curve<'_>| Entry::line(&curve.style, curve.label());
         let legend = Legend::new(self.curves.iter().map(entry).collect(), WIDTH)?;
         legend.draw(canvas, (0.0, 0.0))?;
 
-        let sorted = self.curves.iter().map(|curve| curve.sorted);
+        let sorted = self.curves.iter().map(|curve| curve.flows.finished());
         let ends = sorted.flat_map(|it| it.first().into_iter().chain(it.last()));
         let x = Axis::of_ratios(ends.copied(), 8);
         let x_title = if x.is_logarithmic() {
@@ -125,7 +147,8 @@ impl Figure for Cdf<'_> {
                 canvas.area(&corners, curve.style.color, BAND)?;
             }
         }
-        let lines: Vec<&[f64]> = self.curves.iter().map(|it| it.sorted).collect();
+        let lines = self.curves.iter().map(|it| it.flows.finished());
+        let lines: Vec<&[f64]> = lines.collect();
         for (curve, extra) in self.curves.iter().zip(extra_widths(&lines)) {
             let corners = curve.corners().into_iter();
             let corners: Vec<Point> = corners.map(|(x, y)| point(x, y)).collect();
@@ -138,7 +161,7 @@ impl Figure for Cdf<'_> {
         let mut numbers = Numbers::new(["policy", "percent", "slowdown", "low", "high"]);
         for curve in &self.curves {
             for percent in 1..=100 {
-                let Some(value) = nearest_rank(curve.sorted, percent) else {
+                let Some(value) = curve.flows.percentile(percent) else {
                     continue;
                 };
                 match curve.interval(percent) {
@@ -147,6 +170,15 @@ impl Figure for Cdf<'_> {
                     }
                     None => numbers.row([&curve.policy, &percent, &value, &"", &""]),
                 }
+            }
+            if let Some(last) = curve
+                .flows
+                .finished()
+                .last()
+                .filter(|_| !curve.flows.is_finished())
+            {
+                let share = curve.finished_percent();
+                numbers.row([&curve.policy, &share, last, &"", &""]);
             }
         }
         numbers.into_text()
@@ -164,3 +196,30 @@ const MAX_SLOWEST: usize = 50;
 
 /// Share of the background that a band covers.
 const BAND: f64 = 0.22;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::theme::policy_styles;
+
+    /// Of eight flows three finished: the curve ends at 37.5 %, and so do its numbers.
+    #[test]
+    fn a_curve_ends_at_the_share_of_the_flows_that_finished() {
+        let policies = ["ecmp".to_owned()];
+        let curve = Curve {
+            policy: "ecmp".to_owned(),
+            style: policy_styles(&policies)[0],
+            flows: Population::new(vec![1.0, 2.0, 4.0], 8),
+            repetitions: Vec::new(),
+        };
+        assert_eq!(curve.label(), "ecmp (3 of 8 finished)");
+        let ends: Vec<(f64, f64)> = curve.corners().into_iter().skip(1).step_by(2).collect();
+        assert_eq!(ends, [(1.0, 12.5), (2.0, 25.0), (4.0, 37.5)]);
+        let curves = vec![curve];
+        let numbers = Cdf { curves }.numbers();
+        let rows: Vec<&str> = numbers.lines().collect();
+        assert_eq!(rows.len(), 1 + 37 + 1, "{numbers}");
+        assert_eq!((rows[12], rows[13]), ("ecmp,12,1,,", "ecmp,13,2,,"));
+        assert_eq!(rows[38], "ecmp,37.5,4,,");
+    }
+}

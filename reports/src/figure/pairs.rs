@@ -13,10 +13,7 @@ use super::{
     render::Figure,
     theme::{INK, MUTED, SMALL, Style, TEXT, WIDTH},
 };
-use crate::{
-    stats::{self, Statistic},
-    text,
-};
+use crate::{population::Population, stats::Statistic, text};
 
 /// The figure `dc-pairs`: p50, p99 and number of flows of each pair, under each policy.
 #[derive(Clone)]
@@ -45,25 +42,37 @@ pub struct PairPanel {
 /// Slowdowns between two datacenters.
 #[derive(Clone, Copy)]
 pub struct PairCell {
-    /// Median; none of too few flows.
+    /// Median; none of too few flows, or beyond those that finished.
     pub p50: Option<f64>,
-    /// 99th percentile; none of too few flows.
+    /// 99th percentile; likewise.
     pub p99: Option<f64>,
-    /// Largest.
-    pub max: f64,
-    /// Number of finished flows.
+    /// Largest; none if a flow did not finish.
+    pub max: Option<f64>,
+    /// Number of flows.
     pub flows: usize,
+    /// Number of flows that finished.
+    pub finished: usize,
 }
 
 impl PairCell {
-    /// Returns the results of sorted slowdowns; none without any.
-    pub fn of(sorted: &[f64]) -> Option<Self> {
-        Some(Self {
-            p50: stats::shown(sorted, Statistic::P50),
-            p99: stats::shown(sorted, Statistic::P99),
-            max: *sorted.last()?,
-            flows: sorted.len(),
-        })
+    /// Returns the results of the flows of a pair.
+    pub fn of(flows: &Population<'_>) -> Self {
+        Self {
+            p50: flows.shown(Statistic::P50),
+            p99: flows.shown(Statistic::P99),
+            max: flows.percentile(100),
+            flows: flows.len(),
+            finished: flows.finished().len(),
+        }
+    }
+
+    /// Returns the number of flows: `3 of 20` if some did not finish.
+    fn count(&self) -> String {
+        let flows = text::number(self.flows as u64);
+        match self.finished == self.flows {
+            true => flows,
+            false => format!("{} of {flows}", text::number(self.finished as u64)),
+        }
     }
 }
 
@@ -122,19 +131,20 @@ impl DcPairs {
         canvas.area(&corners, panel.style.color, 0.04 + 0.4 * depth)?;
         let x = f64::midpoint(left, right);
         let ink = Lettering::new(SMALL, INK, HPos::Center, VPos::Center);
-        let p50 = cell.p50.map_or_else(|| "–".to_owned(), text::slowdown);
-        let max = || format!("max {}", text::slowdown(cell.max));
+        let unknown = || "–".to_owned();
+        let p50 = cell.p50.map_or_else(unknown, text::slowdown);
+        let max = || {
+            cell.max
+                .map_or_else(unknown, |max| format!("max {}", text::slowdown(max)))
+        };
+        let p99 = cell.p99.map_or_else(max, text::slowdown);
         canvas.text(&p50, (x, top + 10.0), ink)?;
-        canvas.text(
-            &cell.p99.map_or_else(max, text::slowdown),
-            (x, top + 23.0),
-            ink,
-        )?;
+        canvas.text(&p99, (x, top + 23.0), ink)?;
         let muted = Lettering {
             color: MUTED,
             ..ink
         };
-        canvas.text(&text::number(cell.flows as u64), (x, top + 36.0), muted)
+        canvas.text(&cell.count(), (x, top + 36.0), muted)
     }
 }
 
@@ -144,7 +154,8 @@ impl Figure for DcPairs {
     }
 
     fn missing(&self) -> Option<String> {
-        let none = self.panels.iter().all(|panel| panel.cells.is_empty());
+        let mut cells = self.panels.iter().flat_map(|panel| panel.cells.values());
+        let none = cells.all(|cell| cell.finished == 0);
         none.then(|| "no flow finished".into())
     }
 
@@ -160,14 +171,16 @@ impl Figure for DcPairs {
     }
 
     fn numbers(&self) -> String {
-        let mut numbers =
-            Numbers::new(["policy", "from_dc", "to_dc", "flows", "p50", "p99", "max"]);
+        let heads = [
+            "policy", "from_dc", "to_dc", "flows", "finished", "p50", "p99", "max",
+        ];
+        let mut numbers = Numbers::new(heads);
         for panel in &self.panels {
             for ((source, sink), cell) in &panel.cells {
-                let [p50, p99] =
-                    [cell.p50, cell.p99].map(|it| it.map_or_else(String::new, |it| it.to_string()));
-                let PairCell { flows, max, .. } = cell;
-                numbers.row([&panel.policy, source, sink, flows, &p50, &p99, max]);
+                let [p50, p99, max] = [cell.p50, cell.p99, cell.max]
+                    .map(|it| it.map_or_else(String::new, |it| it.to_string()));
+                let (policy, flows, finished) = (&panel.policy, &cell.flows, &cell.finished);
+                numbers.row([policy, source, sink, flows, finished, &p50, &p99, &max]);
             }
         }
         numbers.into_text()

@@ -22,7 +22,7 @@ pub struct Timeline {
     pub panels: Vec<Lane>,
     /// The faults.
     pub faults: Vec<FaultMark>,
-    /// End of the axis of time, in seconds; none for the last completion.
+    /// End of the axis of time, in seconds; none for the end of the last flow.
     pub end: Option<f64>,
     /// True if the legend is drawn; a later part of a figure has none.
     pub has_legend: bool,
@@ -33,8 +33,10 @@ pub struct Timeline {
 pub struct Lane {
     /// Label of the policy.
     pub policy: String,
-    /// Flows of the first repetition, by start.
+    /// Flows of the first repetition that started, by start.
     pub flows: Vec<Bar>,
+    /// Number of flows of the first repetition that did not start.
+    pub never_started: usize,
 }
 
 /// One flow.
@@ -42,8 +44,10 @@ pub struct Lane {
 pub struct Bar {
     /// Start, in seconds.
     pub start: f64,
-    /// Completion, in seconds; none if the flow did not finish.
-    pub end: Option<f64>,
+    /// Completion, or the end of the repetition for a flow that did not finish, in seconds.
+    pub end: f64,
+    /// True if the flow finished.
+    pub is_finished: bool,
     /// Index of the route in [`Timeline::routes`]; none if it is not there.
     pub route: Option<usize>,
 }
@@ -55,11 +59,11 @@ impl Timeline {
         let mut flows = self.panels.iter().flat_map(|lane| &lane.flows);
         if flows
             .clone()
-            .any(|flow| flow.end.is_some() && flow.route.is_none())
+            .any(|flow| flow.is_finished && flow.route.is_none())
         {
             entries.push(Entry::new(UNUSED, Key::Bar, "another or unknown"));
         }
-        if flows.any(|flow| flow.end.is_none()) {
+        if flows.any(|flow| !flow.is_finished) {
             entries.push(Entry::new(INK, Key::Dashed, "did not finish"));
         }
         entries.extend(faults::entries(&self.faults));
@@ -87,14 +91,14 @@ impl Timeline {
         rows * self.pitch() + AROUND
     }
 
-    /// Returns the time of the last completion, in seconds.
+    /// Returns the time at which the last flow ended, in seconds.
     fn end(&self) -> f64 {
         if let Some(end) = self.end {
             return end;
         }
         let flows = self.panels.iter().flat_map(|lane| &lane.flows);
         flows
-            .map(|flow| flow.end.unwrap_or(flow.start))
+            .map(|flow| flow.end)
             .chain(self.faults.iter().map(|fault| fault.at))
             .fold(0.0, f64::max)
     }
@@ -128,7 +132,10 @@ impl Figure for Timeline {
         let mut numbers = Numbers::new(["policy", "start_s", "end_s", "route"]);
         for lane in &self.panels {
             for flow in &lane.flows {
-                let end = flow.end.map_or_else(String::new, |end| end.to_string());
+                let end = match flow.is_finished {
+                    true => flow.end.to_string(),
+                    false => String::new(),
+                };
                 let route = flow.route.and_then(|route| self.routes.get(route));
                 let route = route.map_or("", |(label, _)| label);
                 numbers.row([&lane.policy, &flow.start, &end, &route]);
@@ -156,8 +163,8 @@ impl Timeline {
         lane: &Lane,
         top: f64,
     ) -> Drawn {
-        let finished = lane.flows.iter().filter(|flow| flow.end.is_some()).count();
-        let finished = match lane.flows.len() {
+        let finished = lane.flows.iter().filter(|flow| flow.is_finished).count();
+        let finished = match lane.flows.len() + lane.never_started {
             all if all == finished => text::count(all, "flow"),
             all => format!("{finished} of {} finished", text::count(all, "flow")),
         };
@@ -185,13 +192,12 @@ impl Timeline {
             let (_, bottom) = point(0.0, row + 1.0);
             let color = flow.route.and_then(|route| self.routes.get(route));
             let color = color.map_or(UNUSED, |(_, color)| *color);
-            let Some(end) = flow.end else {
-                let (end, _) = point(axis_end, row);
+            let (end, _) = point(flow.end * unit.per_second, row);
+            if !flow.is_finished {
                 let middle = f64::midpoint(top, bottom);
                 canvas.dashes((start, middle), (end, middle), INK, 1.5)?;
                 continue;
-            };
-            let (end, _) = point(end * unit.per_second, row);
+            }
             let gap = if self.pitch() > 3.0 { 1.0 } else { 0.0 };
             canvas.fill(
                 (start, top + gap),

@@ -19,6 +19,7 @@ use crate::{
     },
     frames::RouteShare,
     parallel,
+    population::Population,
     route::Route,
     run::Run,
     size_bins::SizeBins,
@@ -87,7 +88,7 @@ pub fn draw_figures<'a>(
     figures.push(Draw::utilisation);
     figures.push(Draw::links_over_time);
     figures.push(Draw::queues_over_time);
-    if !run.info.faults.is_empty() {
+    if run.faults().next().is_some() {
         figures.push(Draw::around_faults);
     }
     figures.push(match run.flows.max_flows() > MAX_BARS {
@@ -133,7 +134,7 @@ impl Draw<'_> {
         let curve = |(index, (policy, style)): (usize, &(String, Style))| Curve {
             policy: policy.clone(),
             style: *style,
-            sorted: flows.slowdowns(index),
+            flows: flows.of_policy(index, self.run.info.scheduled_flows),
             // Flows that did not finish leave no interval.
             repetitions: match flows.unfinished(index) {
                 [] => flows.slowdowns_by_repetition(index),
@@ -147,10 +148,14 @@ impl Draw<'_> {
             Intervals::OneDraw => "",
             _ => " Bands are 95 % intervals, Student's t over the repetitions.",
         };
-        let caption = format!(
-            "Share of each policy's finished flows whose FCT slowdown is at most the value below. \
+        let mut caption = format!(
+            "Share of each policy's scheduled flows whose FCT slowdown is at most the value below. \
              Further left is better; 1 is a flow alone on the path of least delay.{band}"
         );
+        if figure.curves.iter().any(|curve| !curve.flows.is_finished()) {
+            caption += " A curve ends at the share of the flows that finished: how slow the others \
+                        would have been is unknown.";
+        }
         self.captioned(&figure, (Section::Slowdown, "FCT slowdown"), caption)
     }
 
@@ -171,7 +176,7 @@ impl Draw<'_> {
             panels: panels.collect(),
         };
         let [p50, p99] = &self.run.flows.bins;
-        let caption = format!(
+        let mut caption = format!(
             "Nearest-rank percentiles in bins of flow sizes with about equally many flows: p50 in {}, \
              p99 in {}, as many as have the flows that the percentile needs. The smallest flow has {}. \
              Markers of one bin stand side by side. {}",
@@ -180,6 +185,7 @@ impl Draw<'_> {
             text::size(p50.min()),
             least_flows(),
         );
+        caption += about_unfinished(&figure);
         let title = "FCT slowdown by flow size, bins of equal count";
         self.captioned(&figure, (Section::Slowdown, title), caption)
     }
@@ -193,33 +199,34 @@ impl Draw<'_> {
             policies: self.policies.clone(),
             panels: panels.into(),
         };
-        let caption = format!(
+        let mut caption = format!(
             "The same in bins between 1, 2 and 5 times powers of ten: how small and large flows \
              fare, however many there are. {}",
             least_flows()
         );
+        caption += about_unfinished(&figure);
         let title = "FCT slowdown by flow size, logarithmic bins";
         self.captioned(&figure, (Section::Slowdown, title), caption)
     }
 
     /// Returns each policy's slowdowns in each of `bins`.
-    fn slowdowns_by_size(&self, bins: &SizeBins) -> Vec<Vec<Vec<f64>>> {
+    fn slowdowns_by_size(&self, bins: &SizeBins) -> Vec<Vec<Population<'_>>> {
         let flows = &self.run.flows;
         let policies = 0..flows.policies.len();
-        parallel::map(policies, |policy| flows.slowdowns_by_size(policy, bins))
+        parallel::map(policies, |policy| flows.by_size(policy, bins))
     }
 
     /// Returns the matrix of datacenter pairs; none if flows are between two pairs at most.
     fn dc_pairs(&self) -> Plotted {
         let panel = |(index, (policy, style)): (usize, &(String, Style))| {
-            let slowdowns = self.run.flows.slowdowns_by_pair(index);
-            let cell = |((source, sink), sorted): ((&str, &str), Vec<f64>)| {
-                Some(((source.to_owned(), sink.to_owned()), PairCell::of(&sorted)?))
+            let pairs = self.run.flows.by_pair(index);
+            let cell = |((source, sink), flows): ((&str, &str), Population<'_>)| {
+                ((source.to_owned(), sink.to_owned()), PairCell::of(&flows))
             };
             PairPanel {
                 policy: policy.clone(),
                 style: *style,
-                cells: slowdowns.into_iter().filter_map(cell).collect(),
+                cells: pairs.into_iter().map(cell).collect(),
             }
         };
         let panels = parallel::map(self.policies.iter().enumerate(), panel);
@@ -241,12 +248,16 @@ impl Draw<'_> {
             max: cells().filter_map(|(_, cell)| cell.p50).fold(1.0, f64::max),
             panels,
         };
-        let caption = format!(
-            "From the datacenter of the row to that of the column: p50, p99 and number of finished \
-             flows. The larger the p50, the fuller the colour. Fewer than {} flows have a largest \
-             slowdown, max, instead of a p99.",
+        let mut caption = format!(
+            "From the datacenter of the row to that of the column: p50, p99 and number of flows. The \
+             larger the p50, the fuller the colour. Fewer than {} flows have a largest slowdown, max, \
+             instead of a p99.",
             text::number(Statistic::P99.min_values() as u64)
         );
+        if self.run.flows.total().unfinished > 0 {
+            caption += " Where some flows did not finish, the last line has the number of those that \
+                        did, and a percentile beyond them is unknown (–).";
+        }
         let title = "FCT slowdown between datacenters";
         self.captioned(&figure, (Section::Slowdown, title), caption)
     }
@@ -260,7 +271,7 @@ impl Draw<'_> {
                 policy: policy.clone(),
                 color: style.color,
                 known,
-                unknown: self.run.flows.counts[index].flows - known,
+                unknown: self.run.flows.started_under(index) - known,
                 uses: self.uses_of_links(shares),
             });
         }
@@ -298,14 +309,13 @@ impl Draw<'_> {
     }
 
     fn utilisation(&self) -> Plotted {
-        let series = &self.run.over_time;
+        let uses = &self.run.arrival_uses;
         let share = |link: &LinkInfo, policy: &str| {
-            let of = series
-                .iter()
-                .filter(|one| one.policy == policy && one.link == link.name);
-            of.map(|one| one.while_arriving).reduce(f64::max)
+            let of = uses.iter().filter(|(label, _)| label == policy);
+            let of = of.filter(|(_, one)| one.link == link.name);
+            of.map(|(_, one)| one.utilisation).reduce(f64::max)
         };
-        let is_measured = |policy: &String| series.iter().any(|one| one.policy == *policy);
+        let is_measured = |policy: &String| uses.iter().any(|(label, _)| label == policy);
         let policies = self
             .policies
             .iter()
@@ -320,12 +330,12 @@ impl Draw<'_> {
         let figure = Utilisation::new(policies.clone(), bars);
         let mut caption = format!(
             "Bytes carried ÷ bytes that would have fitted, in the busier direction of each link, \
-             while flows arrived: until the last flow's start at {}, interpolated between samples; \
-             headers and acknowledgements count.",
+             while flows arrived: until the first sample of the counters after the last flow's start \
+             at {}; headers and acknowledgements count.",
             text::time(self.run.last_start)
         );
         if self.run.info.repetitions > 1 {
-            caption += " Only the first repetition is shown.";
+            caption += " The use of a direction is the mean of the repetitions.";
         }
         if figure.is_overfull() {
             caption += " More than 100 % cannot be: a counter, a capacity or a time is wrong.";
@@ -341,6 +351,17 @@ impl Draw<'_> {
     }
 }
 
+/// Sentence under percentiles of bins in which flows did not finish; empty if all did.
+fn about_unfinished(figure: &SizePanels) -> &'static str {
+    match figure.has_unfinished() {
+        true => {
+            " Percentiles are of all scheduled flows of a bin; one beyond the flows that finished has no \
+             marker."
+        }
+        false => "",
+    }
+}
+
 /// Number of pairs of datacenters up to which there is nothing to compare.
 const FEW_PAIRS: usize = 2;
 
@@ -348,9 +369,9 @@ const FEW_PAIRS: usize = 2;
 const MAX_BARS: usize = 100;
 
 /// Returns a percentile of slowdowns by policy and bin.
-fn size_panel(slowdowns: &[Vec<Vec<f64>>], bins: &SizeBins, percent: u32) -> SizePanel {
-    let of_policy = |policy: &Vec<Vec<f64>>| {
-        let bins = policy.iter().map(|sorted| SizeBin::of(sorted, percent));
+fn size_panel(slowdowns: &[Vec<Population<'_>>], bins: &SizeBins, percent: u32) -> SizePanel {
+    let of_policy = |policy: &Vec<Population<'_>>| {
+        let bins = policy.iter().map(|flows| SizeBin::of(flows, percent));
         bins.collect()
     };
     SizePanel {

@@ -30,9 +30,8 @@ impl Draw<'_> {
         let positions = self.run.groups.positions(flows, &self.run.routes);
         let bar = |span: Span| Bar {
             start: text::seconds(span.start),
-            end: span
-                .fct
-                .map(|fct| text::seconds(span.start.saturating_add(fct))),
+            end: text::seconds(span.end),
+            is_finished: span.is_finished,
             route: positions.of(&span),
         };
         let mut lanes = Vec::new();
@@ -40,6 +39,7 @@ impl Draw<'_> {
             lanes.push(Lane {
                 policy: policy.clone(),
                 flows: flows.spans(index).into_iter().map(bar).collect(),
+                never_started: flows.never_started(index),
             });
         }
         let figure = Timeline {
@@ -90,6 +90,9 @@ impl Draw<'_> {
                 .to_owned();
         caption += self.about_routes();
         caption += self.run.about_rerouted();
+        if self.run.flows.total().unfinished > 0 {
+            caption += " A flow that did not finish is under way until the run's end.";
+        }
         caption += &self.beyond();
         self.captioned(&figure, (Section::Flows, "Flows in flight"), caption)
     }
@@ -173,7 +176,7 @@ impl Draw<'_> {
 
     /// Returns the utilisation of the busiest directions.
     pub fn links_over_time(&self) -> Plotted {
-        let busiest = |one: &DirectionSeries| one.while_arriving;
+        let busiest = |one: &DirectionSeries| self.run.used_while_arriving(one);
         let value =
             |one: &DirectionSeries, index: usize| one.utilisation[index].map(|it| it * 100.0);
         let (strips, left_out) = self.strips((busiest, true), value, mean);
@@ -391,7 +394,8 @@ impl Draw<'_> {
         let panels = panels
             .map(|(policy, switch)| panel(policy, switch))
             .collect();
-        let (start, end) = time_around(&self.run.info.faults);
+        let faults: Vec<_> = self.run.faults().cloned().collect();
+        let (start, end) = time_around(&faults);
         let figure = AroundFaults {
             time: (text::seconds(start), text::seconds(end)),
             faults: self.faults(),
@@ -454,10 +458,10 @@ impl Draw<'_> {
     }
 }
 
-/// Returns the marks of the faults of `run`, one for each time.
+/// Returns the marks of the faults of `run` that came before its end, one for each time.
 pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
     let mut changes: BTreeMap<Nanos, Vec<String>> = BTreeMap::new();
-    for fault in &run.info.faults {
+    for fault in run.faults() {
         let change = match fault.change {
             LinkChange::Down => "cut",
             LinkChange::Up => "back",

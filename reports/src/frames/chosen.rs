@@ -1,6 +1,6 @@
 //! Flows that a page has room for.
 
-use lab_records::FlowRow;
+use lab_records::{FlowFields, FlowRow};
 
 /// Flows of one policy: the worst, and a sample.
 pub struct Chosen {
@@ -32,15 +32,15 @@ impl Chosen {
         }
     }
 
-    /// Adds a flow with its slowdown; its row is read only if it may be kept.
+    /// Adds a flow with its [`badness`]; its row is read only if it may be kept.
     pub fn add<E>(
         &mut self,
-        slowdown: Option<f64>,
+        badness: f64,
         row: impl FnOnce() -> Result<FlowRow, E>,
     ) -> Result<(), E> {
         if self.seen.is_multiple_of(self.every) {
             self.sample.push(row()?);
-        } else if slowdown.unwrap_or(f64::INFINITY) >= self.threshold {
+        } else if badness >= self.threshold {
             self.worst.push(row()?);
             if self.worst.len() >= 2 * self.room.max(1) {
                 self.keep_worst();
@@ -59,9 +59,9 @@ impl Chosen {
         rows
     }
 
-    /// Keeps the flows that did not finish, and then those with the largest slowdowns.
+    /// Keeps the flows that started and did not finish, and then those with the largest slowdowns.
     fn keep_worst(&mut self) {
-        let badness = |row: &FlowRow| row.slowdown.unwrap_or(f64::INFINITY);
+        let badness = |row: &FlowRow| badness(row.fields());
         self.worst.sort_by(|a, b| {
             let worse = badness(b).total_cmp(&badness(a));
             worse.then((a.repetition, a.flow_id).cmp(&(b.repetition, b.flow_id)))
@@ -70,6 +70,16 @@ impl Chosen {
         if let Some(least) = self.worst.last().filter(|_| self.worst.len() == self.room) {
             self.threshold = badness(least);
         }
+    }
+}
+
+/// Returns what the worst flows have most of: the slowdown, infinite for a flow that started and did not finish. A
+/// flow that never started tells nothing about its policy, and comes last.
+pub fn badness(flow: FlowFields<'_>) -> f64 {
+    match (flow.slowdown, flow.has_started()) {
+        (Some(slowdown), _) => slowdown,
+        (None, true) => f64::INFINITY,
+        (None, false) => 0.0,
     }
 }
 
@@ -89,7 +99,7 @@ mod tests {
                 read += 1;
                 Ok::<_, Infallible>(testing::flow("a", id, slowdown))
             };
-            chosen.add(slowdown, row).unwrap();
+            chosen.add(slowdown.unwrap_or(f64::INFINITY), row).unwrap();
         }
         assert!(read < 200, "{read} rows of {count} were read");
         chosen
@@ -97,6 +107,17 @@ mod tests {
             .into_iter()
             .map(|row| row.flow_id.0)
             .collect()
+    }
+
+    #[test]
+    fn an_unfinished_flow_is_the_worst_and_one_that_never_started_is_not() {
+        let of = |slowdown| testing::flow("a", 0, slowdown);
+        let never = FlowRow {
+            launch_lateness_ns: None,
+            ..of(None)
+        };
+        let found = [of(None), of(Some(3.0)), never].map(|row| badness(row.fields()));
+        assert_eq!(found, [f64::INFINITY, 3.0, 0.0]);
     }
 
     #[test]

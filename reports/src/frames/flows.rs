@@ -9,14 +9,16 @@ use lab_records::{FlowCounts, FlowFields, FlowRow, RecordsError, RunDir, WholeFl
 use lab_units::{Bytes, FlowId, Nanos};
 
 use super::{
-    chosen::Chosen,
+    chosen::{Chosen, badness},
+    coverage::Coverage,
     interned::{Pairs, RouteNumbers},
     of_policy::{Flow, PolicyFlows, index},
     stories::FlowKey,
     unfinished::Unfinished,
 };
 use crate::{
-    error::ReportError, figures::PERCENTS, route::Routes, size_bins::SizeBins, stats::Statistic,
+    error::ReportError, figures::PERCENTS, population::Population, route::Routes,
+    size_bins::SizeBins, stats::Statistic,
 };
 
 /// The flows of a run.
@@ -37,6 +39,8 @@ pub struct Flows {
     pub log_bins: SizeBins,
     /// Routes, by their numbers.
     pub route_names: Vec<String>,
+    /// Ends of the repetitions, and use of the links while flows start.
+    pub coverage: Coverage,
     /// Sending and receiving datacenters, by the number of each pair.
     pairs: Vec<(String, String)>,
     /// Flows of each policy.
@@ -54,13 +58,15 @@ pub struct RouteShare {
     pub bytes: u64,
 }
 
-/// Time and route of one flow.
+/// Time and route of a flow that started.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Span {
     /// Start time.
     pub start: Nanos,
-    /// FCT; none if the flow did not finish.
-    pub fct: Option<Nanos>,
+    /// Completion; the end of the repetition if the flow did not finish.
+    pub end: Nanos,
+    /// True if the flow finished.
+    pub is_finished: bool,
     /// Number of the route; none if it is not known.
     pub route: Option<u32>,
 }
@@ -78,7 +84,7 @@ struct Reader<'a> {
 }
 
 impl Flows {
-    /// Reads the flows of `run`, and the number of truncated rows.
+    /// Reads the flows of `run`, and the number of truncated rows of their table.
     pub fn read(run: &RunDir, routes: &Routes) -> Result<(Self, u64), ReportError> {
         let policies = run.info().policies.clone();
         let count = policies.len();
@@ -95,6 +101,7 @@ impl Flows {
                 bins: PERCENTS.map(|_| SizeBins::equal(&[], 1, 1)),
                 log_bins: SizeBins::logarithmic(&[]),
                 route_names: Vec::new(),
+                coverage: Coverage::new(count),
                 pairs: Vec::new(),
             },
             routes: RouteNumbers::new(routes),
@@ -104,6 +111,7 @@ impl Flows {
             policy: 0,
         };
         let truncated = run.visit_flows(|flow, row| reader.add(flow, row))?;
+        reader.flows.coverage.read_counters(run)?;
         Ok((reader.finish(), truncated))
     }
 
@@ -147,7 +155,21 @@ impl Flows {
         let of = &self.of_policies[policy];
         let last = of.flows.iter().rfind(|flow| flow.slowdown.is_some());
         let count = last.map_or(0, |flow| index(flow.repetition) + 1);
-        of.groups(count, |flow| flow.repetition)
+        let repetitions = of.groups(index(self.repetitions_of(policy)), |flow| flow.repetition);
+        let finished = repetitions.into_iter().map(|it| it.finished().to_vec());
+        finished.take(count).collect()
+    }
+
+    fn repetitions_of(&self, policy: usize) -> u32 {
+        let last = self.of_policies[policy].flows.last();
+        last.map_or(0, |flow| flow.repetition + 1)
+    }
+
+    /// Returns the slowdowns of a policy's `scheduled` flows, of which some may have no row.
+    pub fn of_policy(&self, policy: usize, scheduled: u64) -> Population<'_> {
+        let scheduled = scheduled.max(self.counts[policy].flows);
+        let scheduled = usize::try_from(scheduled).unwrap_or(usize::MAX);
+        Population::new(self.slowdowns(policy), scheduled)
     }
 
     /// Returns the least slowdown that each scheduled flow of a policy that did not finish can have.
@@ -155,8 +177,8 @@ impl Flows {
         &self.of_policies[policy].unfinished
     }
 
-    /// Returns the sorted slowdowns of a policy's finished flows in each of `bins`.
-    pub fn slowdowns_by_size(&self, policy: usize, bins: &SizeBins) -> Vec<Vec<f64>> {
+    /// Returns the slowdowns of a policy's flows in each of `bins`.
+    pub fn by_size(&self, policy: usize, bins: &SizeBins) -> Vec<Population<'_>> {
         let count = bins.upper().len();
         let bin = |flow: &Flow| u32::try_from(bins.of(flow.size)).unwrap_or(u32::MAX);
         self.of_policies[policy].groups(count, bin)
@@ -167,31 +189,79 @@ impl Flows {
         &self.of_policies[policy].routes
     }
 
-    /// Returns the flows of a policy's first repetition, by start and id.
+    /// Returns the started flows of a policy's first repetition, by start and id.
     pub fn spans(&self, policy: usize) -> Vec<Span> {
         let mut spans: Vec<Span> = self.first_repetition(policy).collect();
         spans.sort_by_key(|span| span.start);
         spans
     }
 
-    /// Returns the flows of a policy's first repetition, by id.
+    /// Returns the started flows of a policy's first repetition, by id.
     pub fn first_repetition(&self, policy: usize) -> impl Iterator<Item = Span> {
         let flows = self.of_policies[policy].flows.iter();
+        let end = self.coverage.end(policy, 0);
         flows
             .take_while(|flow| flow.repetition == 0)
-            .map(|flow| flow.span)
+            .filter(|flow| flow.has_started)
+            .map(move |flow| Span {
+                start: flow.start,
+                end: flow.end().unwrap_or(end),
+                is_finished: flow.fct.is_some(),
+                route: flow.route,
+            })
     }
 
-    /// Returns the times at which the flows of first repetitions ended, ns.
+    /// Returns the number of flows of a policy's first repetition that did not start.
+    pub fn never_started(&self, policy: usize) -> usize {
+        let flows = self.of_policies[policy].flows.iter();
+        let first = flows.take_while(|flow| flow.repetition == 0);
+        first.filter(|flow| !flow.has_started).count()
+    }
+
+    /// Returns the times at which the flows of first repetitions ended, ns; of those that did not finish the end
+    /// of the repetition.
     pub fn ends(&self) -> impl Iterator<Item = u64> {
         let spans = (0..self.policies.len()).flat_map(|policy| self.first_repetition(policy));
-        spans.filter_map(|span| Some(span.start.get().saturating_add(span.fct?.get())))
+        spans.map(|span| span.end.get())
     }
 
-    /// Returns the start of the last flow.
+    /// Returns the end of the first repetitions, under the policy that took longest.
+    pub fn first_end(&self) -> Nanos {
+        let policies = 0..self.policies.len();
+        let ends = policies.map(|policy| self.coverage.end(policy, 0));
+        ends.max().unwrap_or_default()
+    }
+
+    /// Returns the start of the last flow that started.
     pub fn last_start(&self) -> Nanos {
+        self.started()
+            .map(|flow| flow.start)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// Returns the completion of the last flow that finished.
+    pub fn last_completion(&self) -> Nanos {
+        self.started()
+            .filter_map(Flow::end)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// Returns the number of flows that started, under all policies.
+    pub fn started_count(&self) -> u64 {
+        self.started().count() as u64
+    }
+
+    /// Returns the number of a policy's flows that started.
+    pub fn started_under(&self, policy: usize) -> u64 {
+        let flows = self.of_policies[policy].flows.iter();
+        flows.filter(|flow| flow.has_started).count() as u64
+    }
+
+    fn started(&self) -> impl Iterator<Item = &Flow> {
         let flows = self.of_policies.iter().flat_map(|of| &of.flows);
-        flows.map(|flow| flow.span.start).max().unwrap_or_default()
+        flows.filter(|flow| flow.has_started)
     }
 
     /// Returns the number of pairs of datacenters that have flows.
@@ -199,8 +269,8 @@ impl Flows {
         self.pairs.len()
     }
 
-    /// Returns the sorted slowdowns of a policy's finished flows between each pair of datacenters.
-    pub fn slowdowns_by_pair(&self, policy: usize) -> BTreeMap<(&str, &str), Vec<f64>> {
+    /// Returns the slowdowns of a policy's flows between each pair of datacenters.
+    pub fn by_pair(&self, policy: usize) -> BTreeMap<(&str, &str), Population<'_>> {
         let of = &self.of_policies[policy];
         let groups = of.groups(self.pairs.len(), |flow| flow.pair);
         let pairs = self
@@ -209,7 +279,7 @@ impl Flows {
             .map(|(src, dst)| (src.as_str(), dst.as_str()));
         pairs
             .zip(groups)
-            .filter(|(_, group)| !group.is_empty())
+            .filter(|(_, group)| group.len() > 0)
             .collect()
     }
 }
@@ -222,6 +292,7 @@ impl Reader<'_> {
             self.policy = policy.expect("records are read with rows of the run's policies only");
         }
         flows.counts[self.policy].add(flow);
+        flows.coverage.flow(self.policy, flow);
         flows.max_lateness = flows.max_lateness.max(flow.launch_lateness_ns);
         flows.max_resolution = flows.max_resolution.max(flow.emu_fct_resolution_ns);
         let of = &mut flows.of_policies[self.policy];
@@ -234,15 +305,14 @@ impl Reader<'_> {
             repetition: flow.repetition,
             id: flow.flow_id.0,
             size: flow.size_bytes,
-            span: Span {
-                start: flow.start_ns,
-                fct: flow.fct_ns,
-                route: flow.path.map(|path| self.routes.number(path)),
-            },
+            start: flow.start_ns,
+            fct: flow.fct_ns,
+            route: flow.path.map(|path| self.routes.number(path)),
+            has_started: flow.has_started(),
             slowdown: flow.slowdown,
             pair: self.pairs.number(flow.src_dc, flow.dst_dc),
         });
-        self.chosen[self.policy].add(flow.slowdown, || row.read())
+        self.chosen[self.policy].add(badness(flow), || row.read())
     }
 
     fn finish(self) -> Flows {
@@ -313,8 +383,9 @@ mod tests {
             [0, 1].map(|policy| flows.slowdowns(policy)),
             [&[][..], &[1.5, 3.0]]
         );
-        let by_bin = [0, 1].map(|policy| flows.slowdowns_by_size(policy, &flows.bins[0]));
-        assert_eq!(by_bin, [[vec![]], [vec![1.5, 3.0]]]);
+        let of = |finished: &'static [f64], flows| vec![Population::new(finished, flows)];
+        let by_bin = [0, 1].map(|policy| flows.by_size(policy, &flows.bins[0]));
+        assert_eq!(by_bin, [of(&[], 1), of(&[1.5, 3.0], 3)]);
         assert_eq!((flows.counts[1].flows, flows.total().finished), (3, 2));
     }
 

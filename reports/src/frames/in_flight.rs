@@ -28,16 +28,12 @@ pub fn flows_over_time(
         started: vec![vec![0; grid.len()]; groups],
         finished: vec![0; grid.len()],
     };
-    let end_of_grid = grid.edge(grid.len());
     let width = |index: usize| to_float(grid.edge(index + 1) - grid.edge(index));
     for span in spans {
-        let start = span.start.get();
-        let end = span
-            .fct
-            .map_or(end_of_grid, |fct| start.saturating_add(fct.get()));
+        let (start, end) = (span.start.get(), span.end.get());
         let (first, last, group) = (grid.index(start), grid.index(end), group_of(&span));
         flows.started[group][first] += 1;
-        if span.fct.is_some() {
+        if span.is_finished {
             flows.finished[last] += 1;
         }
         let share = |time: u64, index: usize| {
@@ -72,19 +68,20 @@ mod tests {
     fn flows_count_for_the_share_of_an_interval_that_they_are_under_way() {
         // Intervals of 1 µs.
         let grid = TimeGrid::new(vec![240_000], None);
-        let span = |start, fct: Option<u64>| Span {
+        let span = |start, end, is_finished| Span {
             start: Nanos::new(start),
-            fct: fct.map(Nanos::new),
+            end: Nanos::new(end),
+            is_finished,
             route: None,
         };
         let spans = [
-            span(500, Some(2_000)),
-            span(1_250, Some(500)),
-            span(239_000, None),
+            span(500, 2_500, true),
+            span(1_250, 1_750, true),
+            span(238_000, 239_500, false),
         ];
         let found = flows_over_time(&grid, spans, 1, |_| 0);
         assert_eq!(found.under_way[0][..4], [0.5, 1.5, 0.5, 0.0]);
-        assert_eq!(found.under_way[0][239], 1.0);
+        assert_eq!(found.under_way[0][238..], [1.0, 0.5]);
         assert_eq!((found.started[0][1], found.finished[2]), (1, 1));
         assert_eq!(found.finished.iter().sum::<u32>(), 2);
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use lab_records::{LinkRow, QueueRow, RunDir};
-use lab_units::Nanos;
 use polars::prelude::*;
 
 use super::{
@@ -54,13 +53,8 @@ pub struct Links {
 }
 
 /// Reads the tables of links and queues: totals, series in the intervals of `grid`, and those around the
-/// run's faults. `ports` has the longest queues, `last_start` is the last flow's start.
-pub fn links(
-    run: &RunDir,
-    grid: &TimeGrid,
-    ports: &[PortTotal],
-    last_start: Nanos,
-) -> Result<Links, ReportError> {
+/// run's faults. `ports` has the longest queues.
+pub fn links(run: &RunDir, grid: &TimeGrid, ports: &[PortTotal]) -> Result<Links, ReportError> {
     let around = SeriesQuery::new(run.info());
     let around = |frame| around.apply(frame);
     let in_intervals = |frame| counters_over_time(grid, frame);
@@ -72,7 +66,7 @@ pub fn links(
         reduce::<QueueRow, 3>(run, &QUEUE_COLUMNS, [&peaks, &sums, &in_intervals])?;
     Ok(Links {
         uses: uses(&counters, [&peaks, &sums], ports)?,
-        over_time: over_time(run.info(), grid, &intervals, &queues, last_start)?,
+        over_time: over_time(run.info(), grid, &intervals, &queues)?,
         around_faults: series(&rows)?,
         truncated: truncated + truncated_queues,
     })
@@ -216,7 +210,7 @@ mod tests {
             writer.append(queues)
         });
         let grid = TimeGrid::new(Vec::new(), None);
-        links(&run.dir, &grid, &[], Nanos::ZERO).unwrap().uses
+        links(&run.dir, &grid, &[]).unwrap().uses
     }
 
     /// A counter of dc1's direction of `dc1-dc2`, `bytes` after `time` seconds.

@@ -5,6 +5,7 @@
 //! the number of threads.
 
 mod chosen;
+mod coverage;
 mod flows;
 mod grid;
 mod in_flight;
@@ -23,6 +24,7 @@ use lab_records::{Batch, DecisionRow, Row, RunDir, Values};
 use polars::prelude::*;
 
 use crate::error::ReportError;
+pub use chosen::badness;
 pub use flows::{Flows, RouteShare, Span};
 pub use grid::{TimeGrid, largest, mean, merged};
 pub use in_flight::{FlowsOverTime, flows_over_time};

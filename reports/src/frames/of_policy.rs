@@ -1,8 +1,9 @@
 //! The flows of one policy, in memory.
 
-use lab_units::Bytes;
+use lab_units::{Bytes, Nanos};
 
-use super::{RouteShare, Span};
+use super::RouteShare;
+use crate::population::Population;
 
 /// Flows of one policy.
 #[derive(Default)]
@@ -25,7 +26,11 @@ pub struct Flow {
     pub repetition: u32,
     pub id: u32,
     pub size: Bytes,
-    pub span: Span,
+    pub start: Nanos,
+    pub fct: Option<Nanos>,
+    /// Number of the route; none if it is not known.
+    pub route: Option<u32>,
+    pub has_started: bool,
     pub slowdown: Option<f64>,
     pub pair: u32,
 }
@@ -34,6 +39,11 @@ impl Flow {
     /// Returns what is the same for a flow under each policy.
     pub fn key(&self) -> (u32, u32) {
         (self.repetition, self.id)
+    }
+
+    /// Returns the time of completion; `None` if the flow did not finish.
+    pub fn end(&self) -> Option<Nanos> {
+        Some(self.start.saturating_add(self.fct?))
     }
 }
 
@@ -50,26 +60,28 @@ impl PolicyFlows {
         self.routes = self.shares(route_names);
     }
 
-    /// Returns the sorted slowdowns of the flows that finished, in `count` groups.
+    /// Returns the slowdowns of the flows in `count` groups.
     ///
     /// The groups are looked up flow by flow first: in the order of slowdowns, a look at each whole flow
     /// would wait for memory.
-    pub fn groups(&self, count: usize, group_of: impl Fn(&Flow) -> u32) -> Vec<Vec<f64>> {
+    pub fn groups(&self, count: usize, group_of: impl Fn(&Flow) -> u32) -> Vec<Population<'_>> {
         if count == 1 {
-            return vec![self.slowdowns.clone()];
+            return vec![Population::new(self.slowdowns.as_slice(), self.flows.len())];
         }
         let group_of: Vec<u32> = self.flows.iter().map(group_of).collect();
         let mut counts = vec![0; count];
-        for (flow, &group) in self.flows.iter().zip(&group_of) {
-            if flow.slowdown.is_some() {
-                counts[index(group)] += 1;
-            }
+        for &group in &group_of {
+            counts[index(group)] += 1;
         }
-        let mut groups: Vec<Vec<f64>> = counts.into_iter().map(Vec::with_capacity).collect();
+        let groups = counts.iter().map(|&flows| Vec::with_capacity(flows));
+        let mut groups: Vec<Vec<f64>> = groups.collect();
         for (&place, &slowdown) in self.by_slowdown.iter().zip(&self.slowdowns) {
             groups[index(group_of[index(place)])].push(slowdown);
         }
+        let groups = groups.into_iter().zip(counts);
         groups
+            .map(|(finished, flows)| Population::new(finished, flows))
+            .collect()
     }
 
     fn shares(&self, route_names: &[String]) -> Vec<RouteShare> {
@@ -80,7 +92,7 @@ impl PolicyFlows {
         };
         let mut shares: Vec<RouteShare> = route_names.iter().map(share).collect();
         for flow in &self.flows {
-            if let Some(route) = flow.span.route {
+            if let Some(route) = flow.route {
                 let share = &mut shares[index(route)];
                 share.flows += 1;
                 share.bytes += flow.size.get();

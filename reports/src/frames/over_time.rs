@@ -28,8 +28,6 @@ pub struct DirectionSeries {
     pub marks: Vec<f64>,
     /// Packets dropped in each interval.
     pub drops: Vec<f64>,
-    /// Share of capacity used until the last flow's start.
-    pub while_arriving: f64,
 }
 
 /// Counters at one time.
@@ -61,14 +59,12 @@ fn of_first_repetition(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         .with_columns([grid.index_of("time_ns").alias(INTERVAL)])
 }
 
-/// Returns the series of the reduced tables, by link and policy; `info` has the links' rates, `last_start` is the
-/// last flow's start.
+/// Returns the series of the reduced tables, by link and policy; `info` has the links' rates.
 pub fn over_time(
     info: &RunInfo,
     grid: &TimeGrid,
     counters: &DataFrame,
     queues: &DataFrame,
-    last_start: Nanos,
 ) -> PolarsResult<Vec<DirectionSeries>> {
     let mut queues = read_queues(grid, queues)?;
     let order = ["link", "from_dc", "to_dc", POLICY, "time_ns"];
@@ -95,9 +91,7 @@ pub fn over_time(
             let (((policy, link), from_dc), to_dc) = rows[0].0.clone();
             let samples: Vec<Sample> = rows.iter().map(|(_, sample)| *sample).collect();
             let key = (policy.clone(), from_dc.clone(), to_dc.clone());
-            let end = to_float(last_start.get());
             let rates = LinkRates::of(info, &link);
-            let sent = at(&samples, end, |sample| sample.bytes);
             DirectionSeries {
                 utilisation: utilisation(grid, &samples, rates.as_ref()),
                 queue: queues
@@ -105,7 +99,6 @@ pub fn over_time(
                     .unwrap_or_else(|| vec![None; grid.len()]),
                 marks: increases(grid, &samples, |sample| sample.marks),
                 drops: increases(grid, &samples, |sample| sample.drops),
-                while_arriving: share(sent, rates.as_ref(), [0.0, end]),
                 policy,
                 link,
                 from_dc,

@@ -171,9 +171,7 @@ mod tests {
         };
         let run = testing::run(&info, |writer| writer.append(rows));
         let grid = TimeGrid::new(Vec::new(), None);
-        links(&run.dir, &grid, &[], Nanos::ZERO)
-            .unwrap()
-            .around_faults
+        links(&run.dir, &grid, &[]).unwrap().around_faults
     }
 
     fn row(from: &str, to: &str, millis: u64, bytes: u64) -> LinkRow {

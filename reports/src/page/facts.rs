@@ -34,8 +34,6 @@ pub fn headline(run: &Run) -> String {
 pub fn brief(run: &Run, summary: &Summary) -> Markup {
     let info = &run.info;
     let counts = run.flows.total();
-    let last_start = text::time(run.last_start);
-    let end = text::time(Nanos::new(run.grid.edge(run.grid.len())));
     html! {
         dl.brief {
             (fact("policies", &info.policies.join(", ")))
@@ -46,7 +44,7 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
                 text::number(info.total_flows()),
             )))
             @if let Some(load) = at_work::load(&summary.evidence) { (fact("load", &load)) }
-            (fact("time", &format!("flows start until {last_start}, the last one ends at {end}")))
+            (fact("time", &times(run)))
             (fact("engine", match &info.engine {
                 EngineInfo::Kernel => "kernel (namespaces, tc, SoftRoCE, eBPF)",
                 EngineInfo::Sim(_) => "simulator",
@@ -59,10 +57,43 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
                 )))
             }
             @if !info.faults.is_empty() {
-                (fact("faults", &fault_marks(run).into_iter().map(|it| it.label).collect::<Vec<_>>().join("; ")))
+                (fact("faults", &faults(run)))
             }
         }
     }
+}
+
+/// Returns the time in which flows start and end; in a run whose flows did not all finish, the time that it covers.
+fn times(run: &Run) -> String {
+    let (flows, counts) = (&run.flows, run.flows.total());
+    let last_start = text::time(run.last_start);
+    if counts.unfinished == 0 {
+        let end = text::time(flows.last_completion());
+        return format!("flows start until {last_start}, the last one ends at {end}");
+    }
+    let started = flows.started_count();
+    let mut times = format!(
+        "flows start until {last_start}; the run ends at {} with {} of them under way",
+        text::time(flows.coverage.last_end()),
+        text::number(started - counts.finished),
+    );
+    let never = counts.flows - started;
+    if never > 0 {
+        times += &format!(", and {} never started", text::number(never));
+    }
+    times
+}
+
+fn faults(run: &Run) -> String {
+    let mut faults: Vec<String> = fault_marks(run).into_iter().map(|it| it.label).collect();
+    let later = run.info.faults.len() - run.faults().count();
+    if later > 0 {
+        faults.push(format!(
+            "{} after the run's end",
+            counted(later as u64, "change")
+        ));
+    }
+    faults.join("; ")
 }
 
 /// Returns the list of all facts of the run.
@@ -311,14 +342,65 @@ fn fact(name: &str, value: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use lab_records::{FaultInfo, FlowRow, LinkChange, LinkRow, sample};
+    use lab_units::Bytes;
     use serde_json::json;
+
+    use super::*;
+    use crate::testing;
+
+    /// Flows start at 0, 3 and 8 ms; the run is cut at 4 ms, when the first has finished, and before a link is. The
+    /// link has carried the 50 MB that fit at 100 Gbit/s.
+    #[test]
+    fn a_cut_run_covers_the_time_until_its_end() {
+        let millis = Nanos::from_millis;
+        let info = RunInfo {
+            policies: vec!["a".into()],
+            scheduled_flows: 3,
+            faults: vec![FaultInfo {
+                time_ns: millis(6),
+                link: "dc1-dc2".into(),
+                change: LinkChange::Down,
+                rate_bps: None,
+            }],
+            ..testing::info()
+        };
+        let flow = |id: u32, start: u64, slowdown: Option<f64>| FlowRow {
+            start_ns: millis(start),
+            launch_lateness_ns: (start < 4).then_some(Nanos::ZERO),
+            ..testing::flow("a", id, slowdown)
+        };
+        let counter = |at: u64| LinkRow {
+            time_ns: millis(at),
+            tx_bytes: Bytes::new(12_500_000 * at),
+            ..sample::counter(&info.links[0], "a")
+        };
+        let written = testing::run(&info, |writer| {
+            writer.append(&[counter(2), counter(4)])?;
+            let flows = [flow(0, 0, Some(1.0)), flow(1, 3, None), flow(2, 8, None)];
+            flows.iter().try_for_each(|row| writer.append_flow(row))
+        });
+        let run = Run::read(written.dir.path()).unwrap();
+        assert_eq!(
+            times(&run),
+            "flows start until 3 ms; the run ends at 4 ms with 1 of them under way, and 1 never started"
+        );
+        assert_eq!(faults(&run), "1 change after the run's end");
+        let ends: Vec<_> = run.flows.spans(0).iter().map(|it| it.end).collect();
+        assert_eq!(ends, [millis(1), millis(4)]);
+        let last = run.grid.edge(run.grid.len());
+        assert!((4_000_000..4_100_000).contains(&last), "{last}");
+        let used = run.used_while_arriving(&run.over_time[0]);
+        assert!((used - 1.0).abs() < 1e-9, "{used}");
+        assert_eq!(run.flows.of_policy(0, 3).percentile(50), None);
+    }
 
     #[test]
     fn parameters_are_words_not_json() {
         let value =
             json!({"te": {"interval_ns": 5, "label": "te", "weights": [3, 1], "cap": null}});
         let text = "te: cap null, interval_ns 5, label te, weights 3, 1";
-        assert_eq!(super::parameters(&value), text);
-        assert_eq!(super::parameters(&json!("ecmp")), "ecmp");
+        assert_eq!(parameters(&value), text);
+        assert_eq!(parameters(&json!("ecmp")), "ecmp");
     }
 }

@@ -7,7 +7,12 @@ use lab_units::{Bytes, Nanos};
 use maud::{Markup, html};
 
 use super::{NONE, Page, counted, or_none, policy_name};
-use crate::{error::ReportError, frames::RouteShare, run::Run, text};
+use crate::{
+    error::ReportError,
+    frames::{RouteShare, badness},
+    run::Run,
+    text,
+};
 
 /// Returns the table of routes, the least delay first.
 pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
@@ -88,7 +93,7 @@ pub fn table(run: &Run) -> Markup {
 fn worst(run: &Run) -> Vec<&FlowRow> {
     let mut worst = Vec::new();
     for policy in &run.flows.policies {
-        let badness = |row: &FlowRow| row.slowdown.unwrap_or(f64::INFINITY);
+        let badness = |row: &FlowRow| badness(row.fields());
         let flows = run.flows.shown.iter().filter(|row| row.policy == *policy);
         let mut flows: Vec<&FlowRow> = flows.collect();
         flows.sort_by(|a, b| badness(b).total_cmp(&badness(a)));

@@ -231,7 +231,8 @@
 
   const story = (f) => {
     const name = (index) => flows.names[index];
-    const facts = [`starts at ${time(flows.start[f])}`, flows.fct[f] === null ? `${name(flows.status[f])}${flows.reason[f] ? ': ' + name(flows.reason[f]) : ''}` : `ends at ${time(flows.start[f] + flows.fct[f])}, slowdown ${digits(flows.slowdown[f], 4)}`];
+    const hasStarted = flows.fct[f] !== null || flows.late[f] !== null;
+    const facts = [`${hasStarted ? 'starts' : 'was to start'} at ${time(flows.start[f])}`, flows.fct[f] === null ? `${name(flows.status[f])}${flows.reason[f] ? ': ' + name(flows.reason[f]) : ''}` : `ends at ${time(flows.start[f] + flows.fct[f])}, slowdown ${digits(flows.slowdown[f], 4)}`];
     if (flows.ack[f] !== null) facts.push(`acknowledgements over ${name(flows.ack[f])}`);
     if (flows.late[f] !== null) facts.push(`launched ${time(flows.late[f])} late (emulated)`);
     const show = make('button', { type: 'button', onclick: (event) => {
@@ -244,7 +245,7 @@
       $('timeline').scrollIntoView();
     } }, 'show on the timeline');
     const decisions = flows.stories[f] ?? [];
-    const parts = [make('p', {}, facts.join('; ') + '. ', flows.repetition[f] ? null : show)];
+    const parts = [make('p', {}, facts.join('; ') + '. ', flows.repetition[f] || !hasStarted ? null : show)];
     if (!decisions.length) return [...parts, make('p', { class: 'note' }, 'No decision of this flow is recorded.')];
     const at = (ms) => { let low = 0, high = data.edges.length - 1; while (high - low > 1) { const middle = (low + high) >> 1; if (data.edges[middle] <= ms) low = middle; else high = middle; } return low; };
     const queue = (from, to, ms) => {

@@ -254,7 +254,7 @@ fn directions(run: &Run) -> Vec<Direction> {
         .over_time
         .chunk_by(|a, b| (&a.link, &a.from_dc, &a.to_dc) == (&b.link, &b.from_dc, &b.to_dc));
     let busiest = |of: &[DirectionSeries]| {
-        let used = of.iter().map(|one| one.while_arriving);
+        let used = of.iter().map(|one| run.used_while_arriving(one));
         used.fold(0.0, f64::max)
     };
     let mut all: Vec<&[DirectionSeries]> = of_direction.collect();

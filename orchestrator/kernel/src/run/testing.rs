@@ -46,6 +46,7 @@ pub(super) fn flow() -> Flow {
         start_ns: Nanos::from_millis(40),
         base_rtt_ns: Nanos::from_millis(100),
         ideal_fct_ns: Nanos::from_millis(200),
+        is_listed: true,
     }
 }
 

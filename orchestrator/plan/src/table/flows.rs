@@ -74,6 +74,13 @@ fn load(plan: &Plan) -> String {
             about_time(load.paper_last_start_ns),
             about_time(load.paper_duration_ns)
         ));
+        if load.listed.flows > 0 {
+            facts.push(format!(
+                "listed flows besides: {}, {}",
+                commas(load.listed.flows),
+                about_bytes(load.listed.paper_bytes)
+            ));
+        }
     }
     let Concurrency {
         mean_hundredths: mean,

@@ -225,6 +225,21 @@ fn the_load_says_what_the_cap_leaves_of_it() {
     assert_eq!(load("load: 0.3, duration: 1 us").covered_percent(), 0);
 }
 
+/// The listed flow, 5 MB from a datacenter that has a workload, starts at 125 % of the workload's duration.
+#[test]
+fn a_listed_flow_is_no_part_of_a_workloads_load() {
+    let text = two_dcs("load: 0.3, duration: 20 ms");
+    let listed = "  - flows: [{ from: dc1/h1, to: dc2/h1, size: 5 MB, start: 25 ms }]
+policies:";
+    let alone = common::plan(&text).load;
+    let both = common::plan(&text.replace("policies:", listed)).load;
+    assert!(both.covered_percent() <= 100, "{both:?}");
+    assert_eq!(both.paper_last_start_ns, alone.paper_last_start_ns);
+    assert_eq!(both.senders, alone.senders);
+    let listed = (both.listed.flows, both.listed.paper_bytes.get());
+    assert_eq!((listed, alone.listed.flows), ((1, 5_000_000), 0));
+}
+
 #[test]
 fn repetitions_have_schedules_of_their_own_and_the_first_stays() {
     let text = two_dcs("load: 0.3, duration: 5 ms");

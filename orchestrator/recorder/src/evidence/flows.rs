@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab_plan::{Concurrency, model::Plan};
-use lab_records::FlowRow;
+use lab_records::{FlowRow, RepetitionEnds};
 use lab_units::Nanos;
 
 /// Flows of one policy, over all repetitions.
@@ -23,7 +23,7 @@ struct Seen {
     repetition: u32,
     id: u32,
     start: Nanos,
-    /// End; none for a flow that did not finish.
+    /// End; none for a flow that did not finish, which was under way until its repetition's end.
     end: Option<Nanos>,
     /// Number of its path; none if it is not known.
     path: Option<usize>,
@@ -37,7 +37,11 @@ impl Flows {
         }
     }
 
+    /// Adds a flow, if it started.
     pub fn add(&mut self, row: &FlowRow) {
+        if !row.fields().has_started() {
+            return;
+        }
         let path = row.path.as_ref().map(|path| {
             if let Some(&known) = self.paths.get(path.as_str()) {
                 return known;
@@ -56,26 +60,27 @@ impl Flows {
             repetition: row.repetition,
             id: row.flow_id.0,
             start: row.start_ns,
-            end: row.fct_ns.map(|fct| row.start_ns.saturating_add(fct)),
+            end: row.fields().end(),
             path,
         });
     }
 
-    /// Returns the concurrency of the finished flows.
-    pub fn concurrency(&self) -> Concurrency {
+    /// Returns the concurrency of the flows, whose repetitions end at `ends`.
+    pub fn concurrency(&self, ends: &RepetitionEnds) -> Concurrency {
         let spans = self.flows.iter();
-        Concurrency::of(spans.filter_map(|flow| Some((flow.repetition, flow.start, flow.end?))))
+        Concurrency::of(spans.map(|flow| (flow.repetition, flow.start, flow.end_by(ends))))
     }
 
-    /// Returns the number of finished flows on known paths, and of those that shared a direction of a
-    /// link with another of them while both were under way.
-    pub fn overlapping(&self) -> (u64, u64) {
+    /// Returns the number of flows on known paths, and of those that shared a direction of a link with
+    /// another of them while both were under way; repetitions end at `ends`.
+    pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
         let mut by_link: BTreeMap<_, Vec<Span>> = BTreeMap::new();
         let mut known = 0;
         for (index, flow) in self.flows.iter().enumerate() {
-            let (Some(end), Some(path)) = (flow.end, flow.path) else {
+            let Some(path) = flow.path else {
                 continue;
             };
+            let end = flow.end_by(ends);
             known += 1;
             for &link in &self.links[path] {
                 let spans = by_link.entry((flow.repetition, link)).or_default();
@@ -117,6 +122,12 @@ impl Flows {
     }
 }
 
+impl Seen {
+    fn end_by(&self, ends: &RepetitionEnds) -> Nanos {
+        self.end.unwrap_or_else(|| ends.of(self.repetition))
+    }
+}
+
 /// Marks the spans that have an instant in common with another, which `spans` sorts by start.
 ///
 /// A span is compared with the earlier one that ends last: if that one has ended, all earlier ones have.
@@ -147,9 +158,43 @@ struct Span {
 
 #[cfg(test)]
 mod tests {
+    use lab_records::{DcPath, FlowStatus, sample};
     use proptest::prelude::*;
 
     use super::*;
+
+    /// In a run of 20 ns: 0 to 10, 4 to the end and 12 to the end are 34 ns of flows, 1.7 at once. The first two
+    /// share a link from 4 to 10, the third takes another one, the fourth was to start after the end.
+    #[test]
+    fn an_unfinished_flow_is_under_way_until_the_runs_end() {
+        let row = |id: u32, start: u64, fct: Option<u64>, to: &str| FlowRow {
+            flow_id: lab_units::FlowId(id),
+            start_ns: Nanos::new(start),
+            fct_ns: fct.map(Nanos::new),
+            path: Some(DcPath::new(["dc1", to])),
+            status: FlowStatus::TimedOut,
+            launch_lateness_ns: (start < 20).then_some(Nanos::ZERO),
+            ..sample::flow("ecmp")
+        };
+        let mut flows = Flows {
+            dcs: ["dc1", "dc2", "dc3"].map(str::to_owned).into(),
+            ..Flows::default()
+        };
+        let mut ends = RepetitionEnds::default();
+        for row in [
+            row(0, 0, Some(10), "dc2"),
+            row(1, 4, None, "dc2"),
+            row(2, 12, None, "dc3"),
+            row(3, 30, None, "dc2"),
+        ] {
+            ends.flow(row.fields());
+            flows.add(&row);
+        }
+        ends.at(0, Nanos::new(20));
+        let concurrency = flows.concurrency(&ends);
+        assert_eq!((concurrency.mean_hundredths, concurrency.peak), (170, 2));
+        assert_eq!(flows.overlapping(&ends), (3, 2));
+    }
 
     proptest! {
         #[test]

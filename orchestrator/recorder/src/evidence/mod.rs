@@ -2,7 +2,7 @@
 //!
 //! - `failover`: flows that left a dead port
 //! - `flows`: flows under way at once, on their links
-//! - `links`: use of links while flows start
+//! - `load`: load that the flows offered
 //! - `lcmp`: decisions made again without one cost
 //! - `hash`: shares of next hops
 //! - `splits`: tables of traffic engineering
@@ -13,7 +13,7 @@ mod failover;
 mod flows;
 mod hash;
 mod lcmp;
-mod links;
+mod load;
 mod sampling;
 mod splits;
 mod undecided;
@@ -26,13 +26,13 @@ use lab_plan::{
     model::{Plan, PolicyPlan, PolicyRun},
 };
 use lab_records::{
-    DecisionRow, EngineInfo, Evidence, FlowRow, HashCounts, LinkRow, Mechanism, Met, OfferedLoad,
-    PolicyEvidence, RecordsError, RunDir, RunInfo, SplitRow, SwitchRow,
+    ArrivalUse, DecisionRow, EngineInfo, Evidence, FlowRow, HashCounts, LinkRow, Mechanism, Met,
+    PolicyEvidence, RecordsError, RepetitionEnds, RunDir, RunInfo, SplitRow, SwitchRow,
 };
 use lab_units::DcId;
 
 use self::{
-    failover::Failovers, flows::Flows, hash::Shares, lcmp::Replay, links::Links, sampling::Samples,
+    failover::Failovers, flows::Flows, hash::Shares, lcmp::Replay, load::Load, sampling::Samples,
     splits::Splits, undecided::Undecided,
 };
 
@@ -51,9 +51,10 @@ pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
     Ok(witness.evidence())
 }
 
-/// Collector of evidence, row by row: splits before decisions.
+/// Collector of evidence, row by row: flows before links, splits before decisions.
 struct Witness<'a> {
     plan: &'a Plan,
+    info: &'a RunInfo,
     policies: Vec<PolicyWitness<'a>>,
 }
 
@@ -61,7 +62,9 @@ struct Witness<'a> {
 struct PolicyWitness<'a> {
     run: &'a PolicyRun,
     flows: Flows,
-    links: Links,
+    ends: RepetitionEnds,
+    load: Load,
+    links: ArrivalUse,
     /// Decisions for the first packets of flows' data, where there was a choice.
     decisions: u64,
     replay: Option<Replay<'a>>,
@@ -76,13 +79,15 @@ struct PolicyWitness<'a> {
 }
 
 impl<'a> Witness<'a> {
-    fn new(plan: &'a Plan, info: &RunInfo) -> Self {
+    fn new(plan: &'a Plan, info: &'a RunInfo) -> Self {
         let is_real = matches!(info.engine, EngineInfo::Kernel);
         let paper = PaperUnits::new(&plan.scale);
         let policy = |run: &'a PolicyRun| PolicyWitness {
             run,
             flows: Flows::new(plan),
-            links: Links::new(plan, info),
+            ends: RepetitionEnds::default(),
+            load: Load::default(),
+            links: ArrivalUse::default(),
             decisions: 0,
             replay: match &run.policy {
                 PolicyPlan::Lcmp(config) => Some(Replay::new(config)),
@@ -102,6 +107,7 @@ impl<'a> Witness<'a> {
         };
         Self {
             plan,
+            info,
             policies: plan.policies.iter().map(policy).collect(),
         }
     }
@@ -110,13 +116,19 @@ impl<'a> Witness<'a> {
         let plan = self.plan;
         if let Some(policy) = self.policy(&row.policy) {
             policy.flows.add(row);
+            policy.ends.flow(row.fields());
+            policy.load.add(plan, row);
+            policy.links.flow(row.fields());
             policy.undecided.add(plan, row);
         }
     }
 
     fn link(&mut self, row: &LinkRow) {
         if let Some(policy) = self.policy(&row.policy) {
-            policy.links.add(row);
+            policy.ends.at(row.repetition, row.time_ns);
+            let direction = [&row.link, &row.from_dc, &row.to_dc].map(String::as_str);
+            let (time, bytes) = (row.time_ns, row.tx_bytes);
+            policy.links.counter(row.repetition, direction, time, bytes);
         }
     }
 
@@ -155,25 +167,17 @@ impl<'a> Witness<'a> {
     }
 
     fn evidence(&self) -> Evidence {
-        let load = &self.plan.load;
-        let senders = load.senders.iter().map(|sender| {
-            let share = |bps: u64| ratio(bps, sender.capacity_bps);
-            OfferedLoad {
-                dc: self.plan.dcs[sender.dc.index()].name.clone(),
-                requested: share(sender.requested_bps),
-                offered: share(sender.offered_bps),
-            }
-        });
-        let duration = load.paper_duration_ns.get();
         let policies = self.policies.iter();
+        let loads = policies.clone().map(|policy| (&policy.load, &policy.ends));
+        let offered = load::offered(self.plan, loads);
         Evidence {
-            load: senders.collect(),
-            covered: (duration > 0 && load.kept > 0)
-                .then(|| ratio(load.paper_last_start_ns.get(), duration)),
+            load: offered.senders,
+            covered: offered.covered,
+            listed: offered.listed,
             policies: policies
                 .map(|policy| PolicyEvidence {
                     policy: policy.run.label.clone(),
-                    met: policy.met(),
+                    met: policy.met(self.info),
                     mechanism: self.mechanism(policy),
                     sampling: policy.samples.counts(),
                     failovers: policy.failovers.counts(),
@@ -272,15 +276,15 @@ impl PolicyWitness<'_> {
         }
     }
 
-    fn met(&self) -> Met {
-        let concurrency = self.flows.concurrency();
-        let (flows, overlapping) = self.flows.overlapping();
+    fn met(&self, info: &RunInfo) -> Met {
+        let concurrency = self.flows.concurrency(&self.ends);
+        let (flows, overlapping) = self.flows.overlapping(&self.ends);
         Met {
             mean_concurrency: ratio(concurrency.mean_hundredths, 100),
             peak_concurrency: concurrency.peak,
             flows,
             overlapping,
-            busiest: self.links.busiest(),
+            busiest: self.links.busiest(info),
         }
     }
 }

@@ -159,6 +159,18 @@ impl FlowRow {
 }
 
 impl FlowFields<'_> {
+    /// True if the flow started: one that the end of the run came before did not.
+    #[must_use]
+    pub const fn has_started(&self) -> bool {
+        self.launch_lateness_ns.is_some() || self.fct_ns.is_some()
+    }
+
+    /// Returns the time of completion; `None` if the flow did not finish.
+    #[must_use]
+    pub fn end(&self) -> Option<Nanos> {
+        Some(self.start_ns.saturating_add(self.fct_ns?))
+    }
+
     /// Names of the fields, which are columns of [`FlowRow`], in order.
     pub(crate) const COLUMNS: [&'static str; 15] = [
         "repetition",

@@ -1,0 +1,105 @@
+//! Load that the flows of workloads offered, of those that started.
+
+use std::collections::BTreeMap;
+
+use lab_plan::model::Plan;
+use lab_records::{FlowRow, ListedFlows, OfferedLoad, RepetitionEnds};
+use lab_units::{Bytes, DcId, Nanos};
+
+/// Flows that started under one policy, by repetition.
+#[derive(Default)]
+pub(super) struct Load {
+    repetitions: BTreeMap<u32, Started>,
+}
+
+/// Flows that started in one repetition; sizes and times are the plan's, in paper units.
+#[derive(Default)]
+struct Started {
+    /// Bytes of workloads, by sending datacenter.
+    bytes: BTreeMap<DcId, Bytes>,
+    /// Last start of a workload's flow.
+    last_start: Nanos,
+    /// True if a workload's flow did not start.
+    is_cut: bool,
+}
+
+/// Load of a run.
+pub(super) struct Offered {
+    pub senders: Vec<OfferedLoad>,
+    pub covered: Option<f64>,
+    pub listed: ListedFlows,
+}
+
+impl Load {
+    /// Adds a flow.
+    pub fn add(&mut self, plan: &Plan, row: &FlowRow) {
+        let Some(flow) = plan.flows.get(row.flow_id.index()) else {
+            return;
+        };
+        let repetition = self.repetitions.entry(row.repetition).or_default();
+        if flow.is_listed {
+            return;
+        }
+        if !row.fields().has_started() {
+            repetition.is_cut = true;
+            return;
+        }
+        let dc = plan.nodes[flow.src.index()].dc;
+        let bytes = repetition.bytes.entry(dc).or_insert(Bytes::ZERO);
+        *bytes = bytes.saturating_add(flow.paper_size_bytes);
+        repetition.last_start = flow.paper_start_ns.max(repetition.last_start);
+    }
+}
+
+impl Started {
+    /// Returns the time over which the repetition, which ends at `end`, offers its load.
+    fn time(&self, duration: Nanos, end: Nanos) -> Nanos {
+        match self.is_cut {
+            true => duration.min(end),
+            false => duration,
+        }
+    }
+}
+
+/// Returns the load that was offered under all policies, each with the ends of its repetitions: bytes ÷ time, both
+/// summed over policies and repetitions.
+pub(super) fn offered<'a>(
+    plan: &Plan,
+    policies: impl Iterator<Item = (&'a Load, &'a RepetitionEnds)> + Clone,
+) -> Offered {
+    let duration = plan.load.paper_duration_ns;
+    let repetitions = policies.flat_map(|(load, ends)| {
+        let repetitions = load.repetitions.iter();
+        repetitions.map(|(&repetition, started)| (started, ends.of(repetition)))
+    });
+    let time: u128 = repetitions
+        .clone()
+        .map(|(started, end)| u128::from(started.time(duration, end).get()))
+        .sum();
+    let sent = |dc: DcId| {
+        let bytes = repetitions.clone().filter_map(|(it, _)| it.bytes.get(&dc));
+        bytes.map(|bytes| u128::from(bytes.get())).sum::<u128>()
+    };
+    let senders = plan.load.senders.iter().map(|sender| {
+        let offered = sent(sender.dc) * 8_000_000_000 / time.max(1);
+        let share = |bps: u64| super::ratio(bps, sender.capacity_bps);
+        OfferedLoad {
+            dc: plan.dcs[sender.dc.index()].name.clone(),
+            requested: share(sender.requested_bps),
+            offered: share(u64::try_from(offered).unwrap_or(u64::MAX)),
+        }
+    });
+    let senders = senders.collect();
+    let last_start = repetitions.map(|(started, _)| started.last_start).min();
+    let has_load = duration > Nanos::ZERO && plan.load.kept > 0;
+    Offered {
+        senders,
+        covered: last_start
+            .filter(|_| has_load)
+            .map(|last| super::ratio(last.get(), duration.get())),
+        listed: ListedFlows {
+            flows: plan.load.listed.flows,
+            bytes: plan.load.listed.paper_bytes,
+        },
+    }
+}
