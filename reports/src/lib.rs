@@ -51,5 +51,5 @@ pub use published::{Series, draw_published};
 pub use report::{PolicySummary, Report, Summary, render};
 pub use stats::{
     Change, Effect, Estimate, Joint, Meaning, Paired, PaperReductions, Percentile, Range,
-    SeedChange, Slowdown, Slowdowns, Spread, change, nearest_rank, paper_bins, reductions,
+    SeedChange, Slowdown, Slowdowns, Spread, by_seed, change, nearest_rank, paper_bins, reductions,
 };

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::{
     catalogue::{Case, Figure, LCMP},
-    claim::{CLAIMS, Claim, Judged, MIN_CHANGE, Verdict},
-    measured::{Measured, Played, Values},
-    published::{Contradiction, Published, TextRow},
+    claim::{Against, CLAIMS, Claim, Judged, MIN_CHANGE, Verdict},
+    measured::{Bin, Measured, Played, Values},
+    published::{Contradiction, Published, Quantity, StatementRow, TextRow},
     variant::{Source, TE},
 };
 
@@ -18,6 +18,8 @@ use crate::{
 pub struct Settings {
     /// Command line without paths of this machine.
     pub command: String,
+    /// Commit of the tool, with `+changes` if files differed from it.
+    pub commit: String,
     /// The figures.
     pub figures: Vec<Figure>,
     /// True if missing runs were made with a tenth of the duration.
@@ -44,6 +46,8 @@ pub struct Report {
     pub cases: Vec<CaseReport>,
     /// Changes that the text states, beside those of runs.
     pub text: Vec<TextReport>,
+    /// Values that the text states, beside those of runs.
+    pub statements: Vec<StatementReport>,
     /// Correlation of the lab with the simulator, as in figure 6.
     pub fidelity: Vec<FidelityReport>,
     /// Statements of the paper that its data contradict.
@@ -63,6 +67,8 @@ pub struct ClaimReport {
     pub figures: [Vec<Figure>; 2],
     /// Verdicts by source.
     pub verdicts: BTreeMap<Source, Judged>,
+    /// Verdicts against traffic engineering, which stands in for RedTE.
+    pub stand_in: BTreeMap<Source, Judged>,
 }
 
 /// A case with its values.
@@ -106,6 +112,15 @@ pub struct TextReport {
     pub found: BTreeMap<Source, [[f64; 2]; 2]>,
 }
 
+/// Value that the text states, beside those of the publication's data and of runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatementReport {
+    /// The statement.
+    pub stated: StatementRow,
+    /// Lowest and highest value by source.
+    pub found: BTreeMap<Source, [f64; 2]>,
+}
+
 /// Correlation of the lab with the simulator over bins of sizes.
 #[derive(Clone, Debug, Serialize)]
 pub struct FidelityReport {
@@ -138,9 +153,13 @@ impl Report {
             Some(both[usize::from(percentile == "p99")])
         };
         let rows = published.fidelity.iter().filter(|_| has("fig6"));
+        let statements = published.statements.iter().filter(|row| has(&row.figure));
         Self {
             claims: claims.collect(),
             text: text.map(|row| text_report(row, &runs)).collect(),
+            statements: statements
+                .map(|row| statement_report(row, published, &runs))
+                .collect(),
             fidelity: rows
                 .map(|row| FidelityReport {
                     percentile: row.percentile.clone(),
@@ -149,7 +168,7 @@ impl Report {
                 })
                 .collect(),
             contradictions: (published.contradictions.iter())
-                .filter(|row| has(&row.figure))
+                .filter(|row| row.figure == "all" || has(&row.figure))
                 .cloned()
                 .collect(),
             cases: (runs.into_iter())
@@ -212,7 +231,7 @@ fn claim_report(
         runs.iter()
             .filter(|it| claim.figures.contains(&it.case.figure))
     };
-    let judge = |source: Source| {
+    let judge = |against: Against, source: Source| {
         let values: Vec<Option<Values>> = match source {
             Source::Published => own()
                 .map(|it| Values::published(it.case, published))
@@ -224,10 +243,15 @@ fn claim_report(
         let cases = own()
             .map(|it| it.case)
             .zip(values.iter().map(Option::as_ref));
-        let judged = claim.judge(source, &cases.collect::<Vec<_>>());
+        let cases: Vec<_> = cases.collect();
+        let judged = claim.judge(source, against, &cases, published)?;
         let is_short = |it: &CaseRuns| it.measured(source).is_some_and(|it| it.played.is_short);
         let is_weak = own().any(is_short);
-        (source, Judged { is_weak, ..judged })
+        Some((source, Judged { is_weak, ..judged }))
+    };
+    let verdicts = |against: Against| {
+        let found = Source::ALL.into_iter();
+        found.filter_map(|source| judge(against, source)).collect()
     };
     let is_asked = |figure: &&Figure| settings.figures.contains(figure);
     let (asked, others) = claim.figures.iter().partition::<Vec<Figure>, _>(is_asked);
@@ -236,7 +260,8 @@ fn claim_report(
         sentence: claim.sentence,
         rule: claim.rule.words(),
         figures: [asked, others],
-        verdicts: Source::ALL.into_iter().map(judge).collect(),
+        verdicts: verdicts(Against::Named),
+        stand_in: verdicts(Against::StandIn),
     }
 }
 
@@ -330,12 +355,7 @@ fn difference(values: &BTreeMap<Source, f64>) -> Option<f64> {
 }
 
 fn text_report(row: &TextRow, runs: &[CaseRuns]) -> TextReport {
-    let own = || {
-        let of_figure = |it: &&CaseRuns| it.case.figure.name() == row.figure;
-        runs.iter()
-            .filter(of_figure)
-            .filter(|it| it.case.is_in_text)
-    };
+    let own = || runs.iter().filter(|it| row.is_about(it.case));
     let found = Source::ALL.into_iter().filter_map(|source| {
         let all = own().filter_map(|it| {
             it.measured(source)?
@@ -358,5 +378,87 @@ fn text_report(row: &TextRow, runs: &[CaseRuns]) -> TextReport {
     TextReport {
         stated: row.clone(),
         found: found.collect(),
+    }
+}
+
+fn statement_report(
+    row: &StatementRow,
+    published: &Published,
+    runs: &[CaseRuns],
+) -> StatementReport {
+    let is_own = |it: &&CaseRuns| it.case.figure.name() == row.figure && it.case.name == row.case;
+    let own = runs.iter().find(is_own);
+    let found = Source::ALL.into_iter().filter_map(|source| {
+        let case = own?;
+        let found = match source {
+            Source::Published => {
+                let values = Values::published(case.case, published)?;
+                stated_value(row, source, &values)?
+            }
+            _ => stated_value(row, source, &case.measured(source)?.values)?,
+        };
+        Some((source, found))
+    });
+    StatementReport {
+        stated: row.clone(),
+        found: found.collect(),
+    }
+}
+
+/// Returns the lowest and the highest value of what the row states.
+fn stated_value(row: &StatementRow, source: Source, values: &Values) -> Option<[f64; 2]> {
+    let label = source.label(&row.policy);
+    let slowdowns = |label: &str| values.slowdowns.get(label);
+    let bin = |label: &str| {
+        let size: u64 = row.at.parse().ok()?;
+        bin_of(values.bins.get(label)?, size)
+    };
+    let rise = |of: fn(&Bin) -> f64| Some((of(bin(label)?) / of(bin(LCMP)?) - 1.0) * 100.0);
+    let one = |value: f64| [value; 2];
+    match (row.quantity, row.at.is_empty()) {
+        (Quantity::P50, true) => slowdowns(label)?.p50.ends,
+        (Quantity::P99, true) => slowdowns(label)?.p99?.ends,
+        (Quantity::P50, false) => Some(one(bin(label)?.p50)),
+        (Quantity::P99, false) => Some(one(bin(label)?.p99)),
+        (Quantity::P50Rise, _) => rise(|bin| bin.p50).map(one),
+        (Quantity::P99Rise, _) => rise(|bin| bin.p99).map(one),
+        (Quantity::Utilisation, _) => {
+            let links = values.utilisation.get(label)?;
+            links.get(&row.at).copied().map(one)
+        }
+        (Quantity::Pairs, _) => Some(one(count(values.network?.pairs))),
+        (Quantity::MultiPathPairs, _) => Some(one(count(values.network?.multi_path_pairs))),
+        (Quantity::DelayRatio, _) => Some(one(values.network?.delay_ratio)),
+    }
+}
+
+/// Returns the bin of the flows of `size`; the last one if all flows are smaller.
+fn bin_of(bins: &[Bin], size: u64) -> Option<&Bin> {
+    bins.iter()
+        .find(|bin| size <= bin.largest)
+        .or_else(|| bins.last())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "pairs of datacenters are few")]
+const fn count(value: usize) -> f64 {
+    value as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_has_the_bin_that_ends_at_or_above_it() {
+        let bins = [3_438, 20_000, 29_000_000].map(|largest| Bin {
+            largest,
+            p50: 1.0,
+            p99: 1.0,
+        });
+        let of = |size| bin_of(&bins, size).map(|bin| bin.largest);
+        assert_eq!(of(3_438), Some(3_438));
+        assert_eq!(of(3_439), Some(20_000));
+        assert_eq!(of(29_700_000), Some(29_000_000));
+        assert_eq!(bin_of(&[], 1), None);
     }
 }
