@@ -462,6 +462,26 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_report_of_changed_files_says_dirty_and_counts_runs_of_other_commits() {
+        let mut report = report(false);
+        let clean = "Written by `lcmp-lab reproduce fig5` at commit abc.";
+        assert_eq!(origin(&report), clean);
+        report.settings.commit = "abc+changes".into();
+        let found = origin(&report);
+        assert!(found.contains("commit abc+changes, dirty: "), "{found}");
+        let others = "1 of the 1 runs were made at another commit, or dirty.";
+        assert!(found.ends_with(others), "{found}");
+    }
+
+    #[test]
+    fn a_value_of_the_text_is_one_number_or_a_range() {
+        assert_eq!(span(Some(16.0), Some(16.0)), "16");
+        assert_eq!(span(Some(6.1), Some(7.63)), "6.1…7.6");
+        assert_eq!(span(Some(20.0), None), ">20");
+        assert_eq!(span(Some(-3.5), Some(-3.5)), "−3.5");
+    }
+
+    #[test]
     fn verdicts_of_a_quick_run_are_marked() {
         let rows = claim_rows(&report(true));
         assert_eq!(
