@@ -1,11 +1,11 @@
 //! LCMP's parameters.
 
-use lab_units::{BitsPerSec, Nanos};
+use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::{
     limits::{INTERVALS, megabits, micros, millis, numbers},
     set::{ParameterError, ParameterSet, Preset, parameters},
-    value::{Domain, Value},
+    value::{Domain, Field, Value},
 };
 
 /// Number of classes of every level table.
@@ -74,6 +74,12 @@ parameters! {
         high_water: u8 = 204 => { is_tunable: true, domain: numbers(1, 255) };
         /// Queue level up to which the duration counter falls; below `high_water`. ⌊0.4 · 255⌋.
         low_water: u8 = 102 => { is_tunable: true, domain: numbers(0, 254) };
+        /// Buffer whose tenths are the queue levels.
+        #[serde(default)]
+        level_buffer_bytes: Option<Bytes> = None => {
+            only: Some(Preset::Paper),
+            derived: Some("the buffer of the egress port"),
+        };
         /// Time between two samples of an egress queue.
         sample_interval_ns: Nanos = millis(1) => { domain: INTERVALS };
         /// Time between two runs of flow-cache garbage collection.
@@ -88,6 +94,11 @@ parameters! {
         flow_table_entries: u32 = MAX_FLOW_TABLE_ENTRIES => {
             domain: numbers(1, MAX_FLOW_TABLE_ENTRIES as u64),
         };
+        /// Rule of the candidates kept, of m that are alive, cheapest first: `half`, ⌈m/2⌉ and all that cost
+        /// as much as the last of them; `half-strict`, ⌈m/2⌉; `floor`, ⌊m/2⌋, at least one;
+        /// `floor-or-all`, ⌊m/2⌋, or all if that is less than two, as in the authors' code.
+        #[serde(default)]
+        keep: Keep = Keep::Half => { only: Some(Preset::Paper) };
         /// Congestion cost from which a candidate counts as highly congested; if all do, the
         /// cheapest is chosen.
         congested_threshold: u8 = 204 => { is_tunable: true, only: Some(Preset::Paper) };
@@ -97,7 +108,73 @@ parameters! {
     conflicts [water_marks, max_delay, weights]
 }
 
+/// Rule of the number of candidates kept.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Keep {
+    /// ⌈m/2⌉ of m, and all of equal cost to the last of them.
+    #[default]
+    Half,
+    /// ⌈m/2⌉.
+    HalfStrict,
+    /// ⌊m/2⌋, at least one.
+    Floor,
+    /// ⌊m/2⌋, or all if that is less than two.
+    FloorOrAll,
+}
+
+impl Keep {
+    /// All rules, in the order of the switch program's numbers.
+    pub const ALL: [Self; 4] = [Self::Half, Self::HalfStrict, Self::Floor, Self::FloorOrAll];
+
+    /// Words of the rules, in the order of [`Self::ALL`].
+    const WORDS: &'static [&'static str] = &["half", "half-strict", "floor", "floor-or-all"];
+
+    /// Number kept of `alive` candidates, before ties.
+    #[must_use]
+    pub const fn of(self, alive: usize) -> usize {
+        match (self, alive / 2) {
+            (Self::Half | Self::HalfStrict, _) => alive.div_ceil(2),
+            (Self::FloorOrAll, 0 | 1) => alive,
+            (Self::Floor, 0) => 1,
+            (Self::Floor | Self::FloorOrAll, half) => half,
+        }
+    }
+
+    /// True if candidates of equal cost to the last one kept are kept, too.
+    #[must_use]
+    pub const fn keeps_ties(self) -> bool {
+        matches!(self, Self::Half)
+    }
+}
+
+impl Field for Keep {
+    const DOMAIN: Domain = Domain::Words(Self::WORDS);
+
+    fn value(self) -> Option<Value> {
+        let at = Self::ALL.iter().position(|&rule| rule == self)?;
+        Some(Value::Word(Self::WORDS[at]))
+    }
+
+    fn from_value(value: Value) -> Option<Self> {
+        let at = Self::WORDS
+            .iter()
+            .position(|&word| value == Value::Word(word))?;
+        Some(Self::ALL[at])
+    }
+}
+
 impl LcmpConfig {
+    /// Rule of the number of candidates kept: of the preset `artifact`, the authors' own.
+    #[must_use]
+    pub const fn keep_rule(&self) -> Keep {
+        match self.preset {
+            Preset::Paper => self.keep,
+            Preset::Artifact => Keep::FloorOrAll,
+        }
+    }
+
     /// Defaults of the preset `paper` in a topology whose fastest inter-DC link has `max_capacity`.
     ///
     /// `idle_timeout_ns` is five times the longest base RTT of the 8-DC testbed.
@@ -189,6 +266,19 @@ mod tests {
         }
         assert_eq!(LcmpConfig::PAPER.max_delay_shift(), 15);
         assert_eq!(LcmpConfig::ARTIFACT.max_delay_shift(), 5);
+    }
+
+    /// ⌈m/2⌉, ⌊m/2⌋ and ⌊m/2⌋ or all, for m from 1 to 6.
+    #[test]
+    fn rules_of_the_half_differ_for_few_and_for_odd_numbers() {
+        let kept = |rule: Keep| [1, 2, 3, 4, 5, 6].map(|alive| rule.of(alive));
+        assert_eq!(kept(Keep::Half), [1, 1, 2, 2, 3, 3]);
+        assert_eq!(kept(Keep::HalfStrict), [1, 1, 2, 2, 3, 3]);
+        assert_eq!(kept(Keep::Floor), [1, 1, 1, 2, 2, 3]);
+        assert_eq!(kept(Keep::FloorOrAll), [1, 2, 3, 2, 2, 3]);
+        for rule in Keep::ALL {
+            assert_eq!(rule.value().and_then(Keep::from_value), Some(rule));
+        }
     }
 
     #[test]

@@ -220,7 +220,7 @@ pub(crate) const fn keys<const N: usize>(
 /// Declares a set: `field: type = default of the paper, default of the artifact => { … };`, where the
 /// second default is left out if it is the same, and the braces hold the fields of [`Parameter`]
 /// that differ from [`Parameter::new`]. `(label)`: scenarios may name the set, as they do policies;
-/// `by preset`: there are two presets.
+/// `by preset`: there are two presets; `#[serde(default)]`: plans of earlier versions lack the field.
 macro_rules! parameters {
     (
         $(#[doc = $about:literal])*
@@ -228,6 +228,7 @@ macro_rules! parameters {
         pub struct $set:ident $(($label:ident))? $(by $preset:ident)? = $title:literal {
             $(
                 $(#[doc = $doc:literal])*
+                $(#[serde($serde:ident)])?
                 $field:ident: $type:ty = $paper:expr $(, $artifact:expr)?
                     $(=> { $($key:ident: $value:expr),* $(,)? })?;
             )*
@@ -243,7 +244,11 @@ macro_rules! parameters {
                 /// Source of the defaults, and where the two differ the algorithm.
                 pub $preset: $crate::set::Preset,
             )?
-            $($(#[doc = $doc])* pub $field: $type,)*
+            $(
+                $(#[doc = $doc])*
+                $(#[cfg_attr(feature = "serde", serde($serde))])?
+                pub $field: $type,
+            )*
         }
 
         impl $set {
