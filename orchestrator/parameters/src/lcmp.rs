@@ -4,7 +4,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::{
     limits::{INTERVALS, megabits, micros, millis, numbers},
-    set::{ParameterError, ParameterSet, Preset, parameters},
+    set::{ParameterError, ParameterSet, Preset, parameters, published},
     value::{Domain, Field, Value},
 };
 
@@ -29,6 +29,15 @@ const SCORE_SHIFTS: Domain = numbers(0, 16);
 /// Right shifts of the trend and of the duration counter, which have 32 bits.
 const STATE_SHIFTS: Domain = numbers(0, 31);
 
+/// Delays from which the delay score is 255 in the publication, 32 and 64 ms, as powers of two of either
+/// preset's unit.
+const PUBLISHED_MAX_DELAYS: [Value; 4] = [
+    Value::Time(micros(1 << 15)),
+    Value::Time(micros(1 << 16)),
+    Value::Time(millis(1 << 5)),
+    Value::Time(millis(1 << 6)),
+];
+
 parameters! {
     /// LCMP's parameters.
     ///
@@ -36,21 +45,42 @@ parameters! {
     /// paper's paths. The intervals are paper time in a preset, emulated time in a plan.
     pub struct LcmpConfig(label) by preset = "LCMP" {
         /// Weight of the path cost C_path in the total cost (α, Eq. 1).
-        alpha: u8 = 3 => { is_tunable: true };
+        alpha: u8 = 3 => {
+            is_tunable: true,
+            published: published("3, and 0 in rm-alpha", "section 5, section 7.1", &[Value::Number(3), Value::Number(0)]),
+        };
         /// Weight of the congestion cost C_cong in the total cost (β, Eq. 1).
-        beta: u8 = 1 => { is_tunable: true };
+        beta: u8 = 1 => {
+            is_tunable: true,
+            published: published("1, and 0 in rm-beta", "section 5, section 7.1", &[Value::Number(1), Value::Number(0)]),
+        };
         /// Weight of the delay score in the path cost (Eq. 2).
-        w_dl: u8 = 3 => { is_tunable: true };
+        w_dl: u8 = 3 => {
+            is_tunable: true,
+            published: published("3", "section 7.3", &[Value::Number(3)]),
+        };
         /// Weight of the capacity score in the path cost (Eq. 2).
-        w_lc: u8 = 1 => { is_tunable: true };
+        w_lc: u8 = 1 => {
+            is_tunable: true,
+            published: published("1", "section 7.3", &[Value::Number(1)]),
+        };
         /// Right shift of the path cost (Eq. 2): the weighted sum is divided by 2^`s_path`.
         s_path: u8 = 2 => { is_tunable: true, domain: SCORE_SHIFTS };
         /// Weight of the queue level in the congestion cost (Eq. 5).
-        w_ql: u8 = 2 => { is_tunable: true };
+        w_ql: u8 = 2 => {
+            is_tunable: true,
+            published: published("2", "section 7.4", &[Value::Number(2)]),
+        };
         /// Weight of the trend level in the congestion cost (Eq. 5).
-        w_tl: u8 = 1 => { is_tunable: true };
+        w_tl: u8 = 1 => {
+            is_tunable: true,
+            published: published("1", "section 7.4", &[Value::Number(1)]),
+        };
         /// Weight of the duration level in the congestion cost (Eq. 5).
-        w_dp: u8 = 1 => { is_tunable: true };
+        w_dp: u8 = 1 => {
+            is_tunable: true,
+            published: published("1", "section 7.4", &[Value::Number(1)]),
+        };
         /// Right shift of the congestion cost (Eq. 5): the weighted sum is divided by 2^`s_cong`.
         s_cong: u8 = 2 => { is_tunable: true, domain: SCORE_SHIFTS };
         /// Delay from which the delay score is 255: a power of two, of microseconds with the preset
@@ -58,6 +88,7 @@ parameters! {
         max_delay_ns: Nanos = micros(1 << 15), millis(1 << 5) => {
             domain: INTERVALS,
             is_scaled: false,
+            published: published("32 or 64 ms", "section 3.2", &PUBLISHED_MAX_DELAYS),
         };
         /// Capacity whose tenths are the capacity classes; this capacity scores best. The artifact
         /// calls it `MAX_BW`.
@@ -66,7 +97,11 @@ parameters! {
             is_scaled: false,
         };
         /// Shift K of the queue trend: each sample replaces 2^-K of the trend.
-        trend_shift: u8 = 3 => { is_tunable: true, domain: STATE_SHIFTS };
+        trend_shift: u8 = 3 => {
+            is_tunable: true,
+            domain: STATE_SHIFTS,
+            published: published("3", "section 3.1.2", &[Value::Number(3)]),
+        };
         /// Right shift from the duration counter to its level: the number of samples at or above
         /// `high_water` is divided by 2^`duration_shift`.
         duration_shift: u8 = 2 => { is_tunable: true, domain: STATE_SHIFTS };
@@ -79,6 +114,7 @@ parameters! {
         level_buffer_bytes: Option<Bytes> = None => {
             only: Some(Preset::Paper),
             derived: Some("the buffer of the egress port"),
+            published: published("the port's egress buffer", "section 3.1.2", &[]),
         };
         /// Time between two samples of an egress queue.
         sample_interval_ns: Nanos = millis(1) => { domain: INTERVALS };
@@ -93,6 +129,11 @@ parameters! {
         /// are evicted, and their next packets are decided like first ones.
         flow_table_entries: u32 = MAX_FLOW_TABLE_ENTRIES => {
             domain: numbers(1, MAX_FLOW_TABLE_ENTRIES as u64),
+            published: published(
+                "50,000",
+                "section 4",
+                &[Value::Number(MAX_FLOW_TABLE_ENTRIES as u64)],
+            ),
         };
         /// Rule of the candidates kept, of m that are alive, cheapest first: `half`, ⌈m/2⌉ and all that cost
         /// as much as the last of them; `half-strict`, ⌈m/2⌉; `floor`, ⌊m/2⌋, at least one;
@@ -266,6 +307,15 @@ mod tests {
         }
         assert_eq!(LcmpConfig::PAPER.max_delay_shift(), 15);
         assert_eq!(LcmpConfig::ARTIFACT.max_delay_shift(), 5);
+    }
+
+    #[test]
+    fn defaults_of_the_preset_paper_are_the_publications() {
+        for parameter in LcmpConfig::PARAMETERS {
+            let default = LcmpConfig::PAPER.get(parameter.name);
+            let departs = default.is_some_and(|value| parameter.departs(value, default));
+            assert!(!departs, "{}", parameter.name);
+        }
     }
 
     /// ⌈m/2⌉, ⌊m/2⌋ and ⌊m/2⌋ or all, for m from 1 to 6.

@@ -9,6 +9,7 @@
 //! - [`info`], [`outcome`]: facts of a run before its first and after its last flow
 //! - [`trust`][]: the verdict on a run, and the bounds of the figures that it is made from
 //! - [`provenance`][]: program, command and policies of a run, and changes while it ran
+//! - `departure`: parameters of a policy that are not its publication's
 //! - [`evidence`][]: counts by which a run shows that it exercised what it ranks
 //! - [`run_file`]: `run.json`, which holds both with the format version
 //! - [`rows`]: the tables' rows; `reports/README.md` explains every column
@@ -31,6 +32,7 @@
 //! ```
 pub mod columns;
 mod csv_table;
+mod departure;
 pub mod directory;
 pub mod draft;
 pub mod error;
@@ -53,6 +55,7 @@ pub mod trust;
 pub mod writer;
 
 pub use columns::{Batch, Texts, Values};
+pub use departure::{Departure, Reference};
 pub use directory::{create_run_dir, point_latest};
 pub use error::RecordsError;
 pub use evidence::{

@@ -9,7 +9,7 @@ use super::{
     axis::Axis,
     canvas::{Canvas, Drawn, Lettering, Point},
     chart::Plot,
-    legend::{Entry, Legend},
+    legend::{Entry, Legend, noted},
     numbers::Numbers,
     render::Figure,
     theme::{MUTED, SMALL, Style, WIDTH, extra_widths},
@@ -29,6 +29,8 @@ pub struct Cdf<'a> {
 pub struct Curve<'a> {
     /// Label of the policy.
     pub policy: String,
+    /// Parameters of the policy in the legend; empty without any.
+    pub parameters: String,
     /// Style of the policy.
     pub style: Style,
     /// Sorted slowdowns of all repetitions.
@@ -113,7 +115,10 @@ impl Figure for Cdf<'_> {
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
         let entry = |curve: &Curve<'_>| {
             let flows = text::count(curve.sorted.len(), "flow");
-            Entry::line(&curve.style, format!("{} ({flows})", curve.policy))
+            Entry::line(
+                &curve.style,
+                noted(&curve.policy, [&curve.parameters, &flows]),
+            )
         };
         let legend = Legend::new(self.curves.iter().map(entry).collect(), WIDTH)?;
         legend.draw(canvas, (0.0, 0.0))?;

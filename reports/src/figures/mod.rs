@@ -11,6 +11,7 @@ use plotters::style::RGBColor;
 pub use self::over_time::{STRIP_MERGED, fault_marks};
 pub use self::routes::Groups;
 use crate::{
+    departures,
     error::ReportError,
     figure::{
         Cdf, Curve, DcPairs, Figure, Image, LinkBars, PairCell, PairPanel, Panel, PathMap,
@@ -131,6 +132,7 @@ impl Draw<'_> {
         let flows = &self.run.flows;
         let curve = |(index, (policy, style)): (usize, &(String, Style))| Curve {
             policy: policy.clone(),
+            parameters: departures::legend(&self.run.info, policy),
             style: *style,
             sorted: flows.slowdowns(index),
             repetitions: flows.slowdowns_by_repetition(index),
@@ -157,6 +159,7 @@ impl Draw<'_> {
         let figure = SizePanels {
             name: "fct-slowdown-by-size",
             policies: self.policies.clone(),
+            parameters: self.parameters(),
             upper: bins.upper().to_vec(),
             slowdowns: self.slowdowns_by_size(bins),
             min_flows: 1,
@@ -184,6 +187,7 @@ impl Draw<'_> {
         let figure = SizePanels {
             name: "fct-slowdown-by-size-log",
             policies: self.policies.clone(),
+            parameters: self.parameters(),
             upper: bins.upper().to_vec(),
             slowdowns: self.slowdowns_by_size(bins),
             min_flows: MIN_FLOWS,
@@ -195,6 +199,14 @@ impl Draw<'_> {
         );
         let title = "FCT slowdown by flow size, logarithmic bins";
         self.captioned(&figure, (Section::Slowdown, title), caption)
+    }
+
+    /// Returns the parameters of each policy for legends.
+    fn parameters(&self) -> Vec<String> {
+        let policies = self.policies.iter();
+        policies
+            .map(|(policy, _)| departures::legend(&self.run.info, policy))
+            .collect()
     }
 
     /// Returns each policy's slowdowns in each of `bins`.

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::{Page, policy_name};
 use crate::{
+    departures,
     stats::{Estimate, Percentile},
     text,
 };
@@ -63,7 +64,12 @@ fn slowdowns(page: &Page<'_>) -> Markup {
             tbody {
                 @for policy in &page.summary.policies {
                     tr {
-                        th { (policy_name(page.run, &policy.policy)) }
+                        th {
+                            (policy_name(page.run, &policy.policy))
+                            @if !policy.departures.is_empty() {
+                                span.ci { (departures::listed(&policy.departures)) }
+                            }
+                        }
                         @match &policy.slowdown {
                             Some(slowdown) => {
                                 @for percentile in [slowdown.p50, slowdown.p95, slowdown.p99] {
