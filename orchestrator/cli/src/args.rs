@@ -123,8 +123,7 @@ Runs whose plans differ otherwise are refused (2), with a list of the difference
 clean makes the comparison inconclusive (4).";
 
 const REGRESS_EXAMPLES: &str = "\
-Learn once how far percentiles move between runs of one build, then gate every night:
-  lcmp-lab regress calibrate scenarios/suites/nightly.yaml
+Gate every night against the last one, repetition by repetition:
   lcmp-lab --results tonight regress scenarios/suites/nightly.yaml --baseline last-night \
     --junit regress.xml --markdown regress.md
 
@@ -896,18 +895,12 @@ pub struct CompareArgs {
 /// Arguments of `regress`.
 #[derive(Args, Debug)]
 pub struct RegressArgs {
-    /// Part of `regress`; runs a suite without one
-    #[command(subcommand)]
-    pub verb: Option<RegressVerb>,
     /// The suite file
-    #[arg(value_name = "SUITE", required = true)]
-    pub suite: Option<PathBuf>,
+    #[arg(value_name = "SUITE")]
+    pub suite: PathBuf,
     /// Results of an earlier run of the suite, against whose p50 and p99 this one is gated
     #[arg(long, value_name = "DIR")]
     pub baseline: Option<PathBuf>,
-    /// Tolerances of the gate [default: `SUITE.tolerances.json` beside the suite]
-    #[arg(long, value_name = "FILE")]
-    pub tolerances: Option<PathBuf>,
     /// Engine of the runs
     #[arg(long, value_enum, default_value_t = EngineArg::Sim)]
     pub engine: EngineArg,
@@ -920,31 +913,6 @@ pub struct RegressArgs {
     /// Directory of the history and its page [default: `history-SUITE` in the results]
     #[arg(long, value_name = "DIR")]
     pub history: Option<PathBuf>,
-}
-
-/// Parts of `regress`.
-#[derive(Debug, Subcommand)]
-pub enum RegressVerb {
-    /// Learn how far the percentiles of a suite move between runs of one build, with other seeds
-    Calibrate(CalibrateArgs),
-}
-
-/// Arguments of `regress calibrate`.
-#[derive(Args, Debug)]
-pub struct CalibrateArgs {
-    /// The suite file
-    #[arg(value_name = "SUITE")]
-    pub suite: PathBuf,
-    /// Runs of each case
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    #[arg(value_parser = clap::value_parser!(u16).range(3..=1_000))]
-    pub runs: u16,
-    /// Engine of the runs
-    #[arg(long, value_enum, default_value_t = EngineArg::Sim)]
-    pub engine: EngineArg,
-    /// File to write [default: `SUITE.tolerances.json` beside the suite]
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `reproduce`.
