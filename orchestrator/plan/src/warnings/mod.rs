@@ -56,6 +56,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     ];
     warnings.extend(of_traffic.into_iter().flatten());
     warnings.extend(cuts::unseen(inspection));
+    warnings.extend(ideal::delay_off_the_tables(inspection));
     warnings.extend(of_transport(inspection));
     let costs = inspection.auto_scale.map_or(&[][..], |auto| &auto.costs);
     warnings.extend(costs.iter().map(|cost| warning("auto-scale", cost.clone())));
@@ -94,7 +95,7 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
 }
 
 /// Warnings of the kernel engine: SoftRoCE, perftest, and a machine that forwards packets.
-fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 16] {
+fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 15] {
     [
         rxe_window(inspection),
         transport::early_timeout(inspection),
@@ -103,7 +104,6 @@ fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 16] {
         transport::parked_timeout(inspection),
         sub_packet_flows(inspection),
         packet_vs_delay(inspection),
-        ideal::ideal_not_least(inspection),
         queues::short_queues(inspection),
         queues::tiny_queues(inspection),
         queues::ecn_not_capable(inspection),
