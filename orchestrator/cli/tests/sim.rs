@@ -716,20 +716,132 @@ fn runs_are_compared_with_the_differences_that_are_meant() {
     );
     assert_eq!(json["against"][0]["is_paired"], false);
     assert!(Path::new(json["page"].as_str().unwrap()).is_file());
+}
 
-    // A run against itself: the same flows, so no change at all.
-    let same = bench.expect_exit(&["compare", "--json", &paths[0], &paths[0]], 0);
-    let json: serde_json::Value = serde_json::from_str(&same.stdout).unwrap();
-    let lcmp = &json["against"][0]["policies"][1];
-    assert_eq!(
-        (&lcmp["policy"], &lcmp["change"]["p99"]["high"]),
-        (&"lcmp".into(), &0.0.into())
+/// Overload for 100 ms: flows that arrive later wait longer.
+const ARRIVALS: &str = "\
+name: arrivals
+topology:
+  dcs:
+    - { name: dc1, hosts: 2 }
+    - { name: dc3, hosts: 2 }
+  links:
+    - { between: [dc1, dc3], rate: 1 Gbit, delay: 2 ms }
+traffic:
+  - workload:
+      sizes: sizes.csv
+      pairs: [{ from: dc1, to: dc3 }]
+      load: 0.006
+      duration: 100 ms
+policies: [ecmp]
+";
+
+/// Simulates [`ARRIVALS`] for `duration`; returns the directory of the run.
+fn sim_arrivals(bench: &Bench, duration: &str, more: &[&str], exit: i32) -> String {
+    bench.write(
+        "sizes.csv",
+        "bytes,percent\n10000,0\n100000,50\n200000,100\n",
     );
-    assert_eq!(lcmp["paired"]["cliffs_delta"], 0.0);
-    let text = bench
-        .expect_exit(&["compare", &paths[0], &paths[0]], 0)
-        .stdout;
-    assert!(text.contains("B against A"), "{text}");
+    let text = ARRIVALS.replace("100 ms", duration);
+    bench.write("arrivals.yaml", &text);
+    bench.expect_exit(&[&["sim", "arrivals.yaml"], more].concat(), exit);
+    bench.latest().0.to_str().unwrap().to_owned()
+}
+
+/// Compares two runs; returns the comparison of their only policy, and of all.
+fn compare_arrivals(
+    bench: &Bench,
+    runs: [&str; 2],
+    differs: &str,
+    exit: i32,
+) -> [serde_json::Value; 2] {
+    let arguments = ["compare", runs[0], runs[1], "--differs", differs, "--json"];
+    let out = bench.expect_exit(&arguments, exit);
+    let json: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+    let against = json["against"][0].clone();
+    [against["policies"][0].clone(), against]
+}
+
+fn has_meaning(text: &str) -> bool {
+    let words = ["better", "worse", "the same within", "no difference"];
+    words.into_iter().any(|word| text.contains(word))
+}
+
+/// Half of the flows of the longer run are flows of the shorter one: they are no pairs, since each column is of all flows of
+/// its run.
+#[test]
+fn runs_of_which_only_some_flows_are_common_are_not_paired() {
+    let bench = Bench::new();
+    let short = sim_arrivals(&bench, "100 ms", &[], 0);
+    let long = sim_arrivals(&bench, "200 ms", &[], 0);
+    let differs = "traffic,settings";
+    let [ecmp, against] = compare_arrivals(&bench, [&short, &long], differs, 0);
+    assert_eq!(against["is_paired"], false);
+    assert_eq!(against["intervals"], "none: one draw of arrivals");
+    assert_eq!(ecmp["paired"], serde_json::Value::Null);
+    let p50 = |run: &str| ecmp[run]["p50"]["value"].as_f64().unwrap();
+    let change = &ecmp["change"]["p50"];
+    let found = change["value"].as_f64().unwrap();
+    assert!(
+        (found - (p50("other") / p50("base") - 1.0)).abs() < 1e-12,
+        "{ecmp}"
+    );
+    assert!(found > 0.3, "{ecmp}");
+    assert_eq!(change["interval"], serde_json::Value::Null);
+    // 157 and 325 flows.
+    assert_eq!(ecmp["change"]["p99"], serde_json::Value::Null);
+    let text = bench.expect_exit(&["compare", &short, &long, "--differs", differs], 0);
+    assert!(text.stdout.contains("% in this draw"), "{text:?}");
+    assert!(!has_meaning(&text.stdout), "{text:?}");
+}
+
+#[test]
+fn a_run_is_the_same_as_itself_over_its_repetitions() {
+    let bench = Bench::new();
+    let run = sim_arrivals(&bench, "50 ms", &["--repetitions", "3"], 0);
+    let [ecmp, against] = compare_arrivals(&bench, [&run, &run], "seed", 0);
+    assert_eq!(against["is_paired"], true);
+    assert_eq!(against["intervals"], "student-t over repetitions");
+    let interval = serde_json::json!({ "low": 0.0, "high": 0.0 });
+    assert_eq!(ecmp["change"]["p50"]["interval"], interval);
+    assert_eq!(ecmp["paired"]["cliffs_delta"], 0.0);
+    let text = bench.expect_exit(&["compare", &run, &run], 0);
+    assert!(
+        text.stdout.contains("[±0.0, ±0.0]: the same within 1 %"),
+        "{text:?}"
+    );
+}
+
+#[test]
+fn a_run_that_was_cut_has_lower_bounds_and_no_changes() {
+    let bench = Bench::new();
+    let whole = sim_arrivals(&bench, "100 ms", &[], 0);
+    let cut = sim_arrivals(&bench, "100 ms", &["--until", "60 ms"], 4);
+    let refused = bench.expect_exit(&["compare", &whole, &cut], 2);
+    assert!(
+        refused
+            .stderr
+            .contains("until: the last flow's end | 60 ms"),
+        "{refused:?}"
+    );
+    let [ecmp, against] = compare_arrivals(&bench, [&whole, &cut], "until", 4);
+    assert_eq!(against["is_paired"], true);
+    assert_eq!(against["not_valid"], serde_json::json!(["B"]));
+    assert_eq!(
+        [&ecmp["change"], &ecmp["paired"], &ecmp["paper"]],
+        [&serde_json::Value::Null; 3]
+    );
+    let [base, other] = [&ecmp["base"], &ecmp["other"]];
+    assert_eq!(
+        (&base["at_least"], &other["at_least"]),
+        (&false.into(), &true.into())
+    );
+    assert_eq!(base["flows"], other["flows"]);
+    let p50 = |run: &serde_json::Value| run["p50"]["value"].as_f64().unwrap();
+    assert!(p50(other) <= p50(base), "{ecmp}");
+    let text = bench.expect_exit(&["compare", &whole, &cut, "--differs", "until"], 4);
+    assert!(text.stdout.contains("→ ≥ "), "{text:?}");
+    assert!(text.stdout.contains("Not valid: B."), "{text:?}");
 }
 
 #[test]

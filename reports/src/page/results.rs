@@ -12,7 +12,7 @@ use crate::{
 /// Returns the tables of results.
 pub fn tables(page: &Page<'_>) -> Markup {
     html! {
-        h3 { "FCT slowdown of finished flows" }
+        h3 { "FCT slowdown of scheduled flows" }
         div.wide { (slowdowns(page)) }
         @if page.summary.policies.len() > 1 {
             h3 { "Change against " (page.summary.policies[0].policy) }

@@ -315,9 +315,9 @@ fn a_large_run_shows_a_selection_and_says_so() {
     );
     let text = html::text(&html);
     for sentence in [
-        "in 20 bins of flow sizes",
+        "p50 in 20 bins, p99 in 1 bin",
         "Only the first repetition is shown.",
-        "Bands are the range of the repetitions' percentiles.",
+        "Bands are 95 % intervals, Student's t over the repetitions.",
         "of 13,120 flows: the worst of each policy",
     ] {
         assert!(text.contains(sentence), "{sentence}");
