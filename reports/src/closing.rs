@@ -152,6 +152,7 @@ fn rounded(value: f64) -> String {
 /// Returns the notes that a reader of the tables needs.
 fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
+    notes.extend(summary.measured.iter().map(|it| format!("Measured: {it}.")));
     let finished = || summary.policies.iter().filter(|it| it.slowdown.is_some());
     if finished().next().is_none() {
         return notes;
@@ -264,6 +265,7 @@ mod tests {
             .iter()
             .all(|policy| policy.flows == policy.finished);
         let summary = Summary {
+            measured: None,
             scenario: "test".to_owned(),
             verdict: match clean {
                 true => Grade::Valid,

@@ -96,6 +96,9 @@ pub struct Summary {
     pub reasons: Vec<Reason>,
     /// Reasons why a ranking by the run says less than it seems to.
     pub unexercised: Vec<String>,
+    /// Window of the measured flows and their number; none if all flows are measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
     /// The policies, in the order of the scenario.
     pub policies: Vec<PolicySummary>,
     /// Evidence that the run exercised what it ranks.
@@ -151,6 +154,7 @@ impl Summary {
             verdict: run.verdict.grade,
             reasons: run.verdict.reasons.clone(),
             unexercised: run.verdict.unexercised.clone(),
+            measured: run.info.measured_sentence(),
             policies,
             evidence: run
                 .end

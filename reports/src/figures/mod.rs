@@ -252,7 +252,7 @@ impl Draw<'_> {
                 policy: policy.clone(),
                 color: style.color,
                 known,
-                unknown: self.run.flows.counts[index].flows - known,
+                unknown: self.run.flows.recorded[index].flows - known,
                 uses: self.uses_of_links(shares),
             });
         }

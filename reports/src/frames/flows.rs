@@ -5,7 +5,7 @@ use std::{
     thread,
 };
 
-use lab_records::{FlowCounts, FlowFields, FlowRow, RecordsError, RunDir, WholeFlow};
+use lab_records::{FlowCounts, FlowFields, FlowRow, RecordsError, RunDir, RunInfo, WholeFlow};
 use lab_units::{Bytes, FlowId, Nanos};
 
 use super::{
@@ -20,17 +20,19 @@ use crate::{error::ReportError, route::Routes, size_bins::SizeBins};
 pub struct Flows {
     /// Labels of the policies.
     pub policies: Vec<String>,
-    /// Counts of flows under each policy.
+    /// Counts of measured flows under each policy.
     pub counts: Vec<FlowCounts>,
+    /// Counts of all flows under each policy.
+    pub recorded: Vec<FlowCounts>,
     /// Worst flows and a sample of each policy, at most [`MAX_SHOWN`] in all, by policy, repetition and id.
     pub shown: Vec<FlowRow>,
     /// Latest start against the schedule; none if no flow started.
     pub max_lateness: Option<Nanos>,
     /// Largest error bound of a measured FCT; none if it is not known.
     pub max_resolution: Option<Nanos>,
-    /// Bins of all flows' sizes with about equally many flows.
+    /// Bins of measured flows' sizes with about equally many flows.
     pub bins: SizeBins,
-    /// Bins of all flows' sizes between round sizes.
+    /// Bins of measured flows' sizes between round sizes.
     pub log_bins: SizeBins,
     /// Routes, by their numbers.
     pub route_names: Vec<String>,
@@ -73,6 +75,7 @@ pub struct Span {
 
 /// Reader of flows, row by row.
 struct Reader<'a> {
+    info: &'a RunInfo,
     flows: Flows,
     routes: RouteNumbers<'a>,
     pairs: Pairs,
@@ -90,8 +93,10 @@ impl Flows {
         let room = MAX_SHOWN / 2 / count.max(1);
         let chosen = || Chosen::new(run.info().scheduled_flows, room);
         let mut reader = Reader {
+            info: run.info(),
             flows: Self {
                 counts: vec![FlowCounts::default(); count],
+                recorded: vec![FlowCounts::default(); count],
                 of_policies: (0..count).map(|_| PolicyFlows::default()).collect(),
                 policies,
                 shown: Vec::new(),
@@ -129,10 +134,10 @@ impl Flows {
         usize::try_from(counts.max().unwrap_or(0)).unwrap_or(usize::MAX)
     }
 
-    /// Returns the counts of all flows.
+    /// Returns the counts of all flows, measured or not, under all policies.
     pub fn total(&self) -> FlowCounts {
         let mut total = FlowCounts::default();
-        for counts in &self.counts {
+        for counts in &self.recorded {
             total.flows += counts.flows;
             total.finished += counts.finished;
             total.unfinished += counts.unfinished;
@@ -191,11 +196,11 @@ impl Flows {
         spans
     }
 
-    /// Returns the flows of a policy's first repetition, by id.
+    /// Returns the flows of a policy's first repetition.
     pub fn first_repetition(&self, policy: usize) -> impl Iterator<Item = Span> {
-        let flows = self.of_policies[policy].flows.iter();
+        let flows = self.of_policies[policy].all();
         flows
-            .take_while(|flow| flow.repetition == 0)
+            .filter(|flow| flow.repetition == 0)
             .map(|flow| flow.span)
     }
 
@@ -207,7 +212,7 @@ impl Flows {
 
     /// Returns the start of the last flow.
     pub fn last_start(&self) -> Nanos {
-        let flows = self.of_policies.iter().flat_map(|of| &of.flows);
+        let flows = self.of_policies.iter().flat_map(PolicyFlows::all);
         flows.map(|flow| flow.span.start).max().unwrap_or_default()
     }
 
@@ -238,10 +243,16 @@ impl Reader<'_> {
             let policy = flows.policies.iter().position(|it| *it == flow.policy);
             self.policy = policy.expect("records are read with rows of the run's policies only");
         }
-        flows.counts[self.policy].add(flow);
+        flows.recorded[self.policy].add(flow);
         flows.max_lateness = flows.max_lateness.max(flow.launch_lateness_ns);
         flows.max_resolution = flows.max_resolution.max(flow.emu_fct_resolution_ns);
-        flows.of_policies[self.policy].flows.push(Flow {
+        let of_policy = &mut flows.of_policies[self.policy];
+        let is_measured = self.info.is_measured(flow.flow_id);
+        let flows_of_policy = match is_measured {
+            true => &mut of_policy.flows,
+            false => &mut of_policy.unmeasured,
+        };
+        flows_of_policy.push(Flow {
             repetition: flow.repetition,
             id: flow.flow_id.0,
             size: flow.size_bytes,
@@ -253,6 +264,10 @@ impl Reader<'_> {
             slowdown: flow.slowdown,
             pair: self.pairs.number(flow.src_dc, flow.dst_dc),
         });
+        if !is_measured {
+            return Ok(());
+        }
+        flows.counts[self.policy].add(flow);
         self.chosen[self.policy].add(flow.slowdown, || row.read())
     }
 
@@ -292,7 +307,7 @@ pub const MAX_SHOWN: usize = 3_000;
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{DcPath, RunInfo};
+    use lab_records::{DcPath, MeasuredFlows};
 
     use super::*;
     use crate::testing;
@@ -320,6 +335,48 @@ mod tests {
         let by_bin = [0, 1].map(|policy| flows.slowdowns_by_size(policy, &flows.bins));
         assert_eq!(by_bin, [[vec![]], [vec![1.5, 3.0]]]);
         assert_eq!((flows.counts[1].flows, flows.total().finished), (3, 2));
+    }
+
+    /// Flow 0 warms up and flow 3 starts too late: both load the network, and neither is a slowdown, a size or a
+    /// pair.
+    #[test]
+    fn only_flows_of_the_window_are_measured() {
+        let row = |id, size| FlowRow {
+            size_bytes: Bytes::new(size),
+            start_ns: Nanos::from_millis(u64::from(id)),
+            path: Some(DcPath::new(["dc1-dc2-dc3"])),
+            ..testing::flow("a", id, Some(f64::from(id) + 1.0))
+        };
+        let info = RunInfo {
+            scheduled_flows: 4,
+            measured: Some(MeasuredFlows {
+                from_ns: Nanos::from_millis(1),
+                to_ns: Some(Nanos::from_millis(3)),
+                ids: vec![1..2, 2..3],
+            }),
+            ..testing::info()
+        };
+        let run = testing::run(&info, |writer| {
+            let rows = [row(0, 9_000), row(1, 100), row(2, 200), row(3, 9_000)];
+            rows.iter().try_for_each(|row| writer.append_flow(row))
+        });
+        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap().0;
+        assert_eq!(flows.slowdowns(0), [2.0, 3.0]);
+        assert_eq!((flows.counts[0].flows, flows.total().flows), (2, 4));
+        assert!(
+            flows
+                .log_bins
+                .upper()
+                .iter()
+                .all(|upper| upper.get() <= 200)
+        );
+        assert_eq!(flows.pairs(0, 0).len(), 2);
+        assert_eq!((flows.spans(0).len(), flows.routes(0)[0].flows), (4, 4));
+        assert_eq!(flows.last_start(), Nanos::from_millis(3));
+        assert_eq!(
+            info.measured_sentence().unwrap(),
+            "flows that start from 1 ms to 3 ms: 2 of 4"
+        );
     }
 
     #[test]

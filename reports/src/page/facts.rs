@@ -45,6 +45,7 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
                 text::number(counts.finished),
                 text::number(info.total_flows()),
             )))
+            @if let Some(measured) = info.measured_sentence() { (fact("measured", &measured)) }
             @if let Some(load) = at_work::load(&summary.evidence) { (fact("load", &load)) }
             (fact("time", &format!("flows start until {last_start}, the last one ends at {end}")))
             (fact("engine", match &info.engine {
