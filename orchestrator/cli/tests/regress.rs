@@ -114,7 +114,7 @@ fn wrong_names_in_a_suite_are_errors_before_any_run() {
     );
     let folder = suite("lcmp.p98 < 3");
     let out = run(folder.path(), &["regress", "nightly.yaml"], 2);
-    assert!(out.stderr.contains("nightly.yaml:5:"), "{out:?}");
+    assert!(out.stderr.contains("nightly.yaml:6:"), "{out:?}");
     assert!(!folder.path().join("results").exists());
 }
 

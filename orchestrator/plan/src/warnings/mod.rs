@@ -14,7 +14,8 @@ use crate::{
     demand::Demand,
     frame,
     model::{
-        AutoScale, Estimate, FaultPlan, Flow, LoadPlan, PolicyRun, Rdma, Scale, Switch, Warning,
+        AutoScale, Estimate, FaultPlan, Flow, LoadPlan, MeasuredWindow, PolicyRun, Rdma, Scale,
+        Switch, Warning,
     },
     network::Network,
     offer,
@@ -29,6 +30,7 @@ pub(crate) struct Inspection<'a> {
     pub paths: &'a Paths,
     pub switches: &'a [Switch],
     pub policies: &'a [PolicyRun],
+    pub window: Option<MeasuredWindow>,
     pub demands: &'a [Demand],
     pub load: &'a LoadPlan,
     pub flows: &'a [Flow],
@@ -53,6 +55,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
         overload::egress(inspection),
         load::short(inspection),
         load::early_end(inspection),
+        load::late_window(inspection),
     ];
     warnings.extend(of_traffic.into_iter().flatten());
     warnings.extend(cuts::unseen(inspection));

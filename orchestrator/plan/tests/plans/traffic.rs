@@ -409,6 +409,60 @@ policies: [ecmp]
     assert_eq!(found, [large, small]);
 }
 
+/// Five flows that start at 0, 10, 20, 30 and 40 ms in each of two repetitions.
+fn with_measure(measure: &str) -> String {
+    let flow =
+        |start| format!("    - {{ from: dc1/h1, to: dc2/h1, size: 1 MB, start: {start} ms }}\n");
+    let flows: String = [0, 10, 20, 30, 40].map(flow).concat();
+    format!(
+        "name: window
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}]
+  links: [{{ between: [dc1, dc2], rate: 10 Gbit, delay: 1 ms }}]
+traffic:
+  - flows:
+{flows}policies: [ecmp]
+repetitions: 2
+measure: {measure}
+"
+    )
+}
+
+#[test]
+fn measured_flows_start_in_the_window_and_all_flows_are_scheduled() {
+    let measured = |measure: &str| {
+        let plan = common::simulated(&with_measure(measure));
+        assert_eq!(plan.flows.len(), 10);
+        let window = plan.measure.measured;
+        window.map(|window| window.ids(&plan.flows))
+    };
+    assert_eq!(measured("{ queues: 10 ms }"), None);
+    let window = "{ from: 10 ms, to: 30 ms }";
+    assert_eq!(measured(window), Some(vec![1..3, 6..8]));
+    assert_eq!(measured("{ from: 10 ms }"), Some(vec![1..5, 6..10]));
+    assert_eq!(measured("{ to: 1 ms }"), Some(vec![0..1, 5..6]));
+    // The second repetition's flows follow those of the first one.
+    let all = measured("{ from: 0 ms, to: 1 s }").unwrap();
+    assert_eq!((all.len(), all[0].clone()), (1, 0..10));
+}
+
+#[test]
+fn a_window_without_a_flow_is_an_error_and_one_beyond_the_traffic_a_warning() {
+    let options = PlanOptions::default();
+    let error =
+        common::try_plan(&with_measure("{ from: 41 ms, to: 50 ms }"), &options).unwrap_err();
+    insta::assert_snapshot!(error, @"`measure`: no flow starts from 41 ms to 50 ms, the last one starts at 40 ms (hint: move `from` or `to`, or lengthen the traffic)");
+    let late = |measure: &str| {
+        let plan = common::simulated(&with_measure(measure));
+        let mut warnings = plan.warnings.into_iter();
+        warnings
+            .find(|it| it.code == "late-window")
+            .map(|it| it.text)
+    };
+    insta::assert_snapshot!(late("{ to: 50 ms }").unwrap(), @"`measure.to` is 50 ms, but flows start until 40 ms at most: the window ends there");
+    assert_eq!(late("{ from: 10 ms, to: 40 ms }"), None);
+}
+
 /// The second switch has a choice, too: of two paths by the same neighbour the later half decides.
 #[test]
 fn ideal_fcts_know_the_choices_of_every_switch() {
