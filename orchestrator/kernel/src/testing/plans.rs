@@ -148,6 +148,7 @@ pub(crate) fn routed(slot: u8) -> Plan {
         queues_ns: Nanos::from_millis(10),
         links_ns: Nanos::from_millis(100),
         switches_ns: Nanos::from_millis(1_000),
+        measured: None,
     };
     plan.max_table_age_ns = Nanos::from_millis(10_000);
     plan.rdma.flow_deadline_ns = Nanos::from_millis(9_000);
