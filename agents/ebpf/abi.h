@@ -16,6 +16,10 @@
 #define PORT_ALIVE 0x8000000000000000ULL
 #define MECHANISM_BUCKETS 0
 #define MECHANISM_LCMP 1
+#define KEEP_HALF 0
+#define KEEP_HALF_STRICT 1
+#define KEEP_FLOOR 2
+#define KEEP_FLOOR_OR_ALL 3
 #define CANDIDATE_ALIVE 1
 #define CANDIDATE_KEPT 2
 #define NO_QP 0xffffffffU
@@ -230,6 +234,9 @@ struct switch_params {
 	__u32 mechanism;
 	// 1 for the preset `artifact`.
 	__u32 artifact;
+	// Rule of the number of candidates kept: KEEP_HALF, KEEP_HALF_STRICT, KEEP_FLOOR or
+	// KEEP_FLOOR_OR_ALL.
+	__u32 keep;
 	// `paper`: C_cong from which a port counts as highly congested.
 	__u32 congested_threshold;
 	// `artifact`: cost from which a kept candidate is dropped.
@@ -241,8 +248,10 @@ struct switch_params {
 	// 1: flow ageing re-routes a flow past a size threshold if its next hop is not among the
 	// cheapest any more.
 	__u32 flow_ageing;
+	// Padding.
+	__u32 pad;
 };
-_Static_assert(sizeof(struct switch_params) == 56, "switch_params");
+_Static_assert(sizeof(struct switch_params) == 64, "switch_params");
 _Static_assert(__builtin_offsetof(struct switch_params, stale_after_ns) == 0, "switch_params.stale_after_ns");
 _Static_assert(__builtin_offsetof(struct switch_params, max_table_age_ns) == 8, "switch_params.max_table_age_ns");
 _Static_assert(__builtin_offsetof(struct switch_params, alpha) == 16, "switch_params.alpha");
@@ -250,11 +259,13 @@ _Static_assert(__builtin_offsetof(struct switch_params, beta) == 20, "switch_par
 _Static_assert(__builtin_offsetof(struct switch_params, seed) == 24, "switch_params.seed");
 _Static_assert(__builtin_offsetof(struct switch_params, mechanism) == 28, "switch_params.mechanism");
 _Static_assert(__builtin_offsetof(struct switch_params, artifact) == 32, "switch_params.artifact");
-_Static_assert(__builtin_offsetof(struct switch_params, congested_threshold) == 36, "switch_params.congested_threshold");
-_Static_assert(__builtin_offsetof(struct switch_params, drop_threshold) == 40, "switch_params.drop_threshold");
-_Static_assert(__builtin_offsetof(struct switch_params, local_addr) == 44, "switch_params.local_addr");
-_Static_assert(__builtin_offsetof(struct switch_params, local_mask) == 48, "switch_params.local_mask");
-_Static_assert(__builtin_offsetof(struct switch_params, flow_ageing) == 52, "switch_params.flow_ageing");
+_Static_assert(__builtin_offsetof(struct switch_params, keep) == 36, "switch_params.keep");
+_Static_assert(__builtin_offsetof(struct switch_params, congested_threshold) == 40, "switch_params.congested_threshold");
+_Static_assert(__builtin_offsetof(struct switch_params, drop_threshold) == 44, "switch_params.drop_threshold");
+_Static_assert(__builtin_offsetof(struct switch_params, local_addr) == 48, "switch_params.local_addr");
+_Static_assert(__builtin_offsetof(struct switch_params, local_mask) == 52, "switch_params.local_mask");
+_Static_assert(__builtin_offsetof(struct switch_params, flow_ageing) == 56, "switch_params.flow_ageing");
+_Static_assert(__builtin_offsetof(struct switch_params, pad) == 60, "switch_params.pad");
 
 // Parameters and ports of a switch in one value, found by one lookup.
 struct switch_table {
@@ -275,15 +286,15 @@ struct switch_table {
 	// Queues of the ports.
 	struct port_queue queues[64];
 };
-_Static_assert(sizeof(struct switch_table) == 5216, "switch_table");
+_Static_assert(sizeof(struct switch_table) == 5224, "switch_table");
 _Static_assert(__builtin_offsetof(struct switch_table, params) == 0, "switch_table.params");
-_Static_assert(__builtin_offsetof(struct switch_table, sampled_at_ns) == 56, "switch_table.sampled_at_ns");
-_Static_assert(__builtin_offsetof(struct switch_table, tables_at_ns) == 64, "switch_table.tables_at_ns");
-_Static_assert(__builtin_offsetof(struct switch_table, expired) == 72, "switch_table.expired");
-_Static_assert(__builtin_offsetof(struct switch_table, evicted) == 80, "switch_table.evicted");
-_Static_assert(__builtin_offsetof(struct switch_table, netns) == 88, "switch_table.netns");
-_Static_assert(__builtin_offsetof(struct switch_table, ports) == 96, "switch_table.ports");
-_Static_assert(__builtin_offsetof(struct switch_table, queues) == 1632, "switch_table.queues");
+_Static_assert(__builtin_offsetof(struct switch_table, sampled_at_ns) == 64, "switch_table.sampled_at_ns");
+_Static_assert(__builtin_offsetof(struct switch_table, tables_at_ns) == 72, "switch_table.tables_at_ns");
+_Static_assert(__builtin_offsetof(struct switch_table, expired) == 80, "switch_table.expired");
+_Static_assert(__builtin_offsetof(struct switch_table, evicted) == 88, "switch_table.evicted");
+_Static_assert(__builtin_offsetof(struct switch_table, netns) == 96, "switch_table.netns");
+_Static_assert(__builtin_offsetof(struct switch_table, ports) == 104, "switch_table.ports");
+_Static_assert(__builtin_offsetof(struct switch_table, queues) == 1640, "switch_table.queues");
 
 // Packet and decision counters of one CPU.
 struct counters {

@@ -10,7 +10,8 @@
 static __always_inline void decide_lcmp(const struct switch_params *params, __u64 alive,
 					struct decision_record *record)
 {
-	__u64 artifact = params->artifact, congested = 0, half, cut = 0, kept = 0, none, place;
+	__u64 artifact = params->artifact, keep = params->keep;
+	__u64 congested = 0, half, least, cut = 0, kept = 0, none, place;
 	__u64 key[MAX_CANDIDATES], rank[MAX_CANDIDATES], port = 0;
 
 	EACH_CANDIDATE(i) {
@@ -28,8 +29,9 @@ static __always_inline void decide_lcmp(const struct switch_params *params, __u6
 		congested += is_alive & (less(row->congestion, params->congested_threshold) ^ 1);
 	}
 
-	half = alive >> 1;
-	half = select(artifact, select(less(half, 2), alive, half), (alive + 1) >> 1);
+	half = (alive + less(keep, KEEP_FLOOR)) >> 1;
+	least = select(equal(keep, KEEP_FLOOR_OR_ALL), 2, 1);
+	half = select(less(half, least), select(equal(least, 2), alive, 1), half);
 	EACH_CANDIDATE(i) {
 		OPAQUE(i);
 		__u64 own = key[i], before = 0;
@@ -43,10 +45,10 @@ static __always_inline void decide_lcmp(const struct switch_params *params, __u6
 	EACH_CANDIDATE(i) {
 		OPAQUE(i);
 		__u64 cost = record->candidates[i].cost;
-		__u64 by_cut = less(cut, cost) ^ 1;
-		__u64 by_half = less(rank[i], half) & less(cost, params->drop_threshold);
+		__u64 is_tie = equal(keep, KEEP_HALF) & equal(cost, cut);
+		__u64 is_cheap = less(cost, params->drop_threshold) | (artifact ^ 1);
 
-		kept += less(rank[i], alive) & select(artifact, by_half, by_cut);
+		kept += less(rank[i], alive) & (less(rank[i], half) | is_tie) & is_cheap;
 	}
 	none = select(artifact, equal(kept, 0), equal(congested, alive));
 	kept = select(none, select(artifact, alive, 1), kept);

@@ -6,7 +6,7 @@ use lab_records::Grade;
 use lab_units::show::{self, Side, commas};
 
 use crate::{
-    at_work,
+    at_work, departures,
     report::{PolicySummary, Summary},
     stats::{Estimate, Interval, Meaning, Slowdowns},
     text::{self, grouped},
@@ -27,6 +27,7 @@ pub fn closing_table(summary: &Summary, colored: bool) -> String {
     let text = slowdowns(summary)
         + &changes
         + &notes
+        + &not_the_papers(summary)
         + &at_work::section(&summary.evidence, &summary.unexercised);
     match colored {
         true => painted(&text),
@@ -158,6 +159,21 @@ fn notes(summary: &Summary) -> Vec<String> {
     notes
 }
 
+/// Returns the parameters that are not the paper's, a line for each policy.
+fn not_the_papers(summary: &Summary) -> String {
+    let policies = summary.policies.iter();
+    let departing = policies.filter(|policy| !policy.departures.is_empty());
+    let lines = departing.map(|policy| {
+        let words = departures::listed(&policy.departures);
+        show::paragraph_of(WIDTH, &format!("{}: ", policy.policy), &words)
+    });
+    let lines: String = lines.collect();
+    match lines.as_str() {
+        "" => lines,
+        _ => format!("Parameters that are not the paper's:\n{lines}"),
+    }
+}
+
 /// Returns the text with the meanings of changes and the warnings in colours.
 fn painted(text: &str) -> String {
     let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
@@ -185,7 +201,7 @@ pub const WIDTH: usize = 80;
 
 #[cfg(test)]
 mod tests {
-    use lab_records::Evidence;
+    use lab_records::{Departure, Evidence, Reference};
 
     use super::*;
     use crate::stats::{self, Intervals};
@@ -200,6 +216,7 @@ mod tests {
         let count = u64::try_from(repetitions.concat().len()).expect("a few");
         PolicySummary {
             policy: name.to_owned(),
+            departures: Vec::new(),
             flows: count,
             finished: count,
             unfinished: 0,
@@ -307,6 +324,34 @@ mod tests {
                 policy("none", &base, &[]),
             ]
         ));
+    }
+
+    #[test]
+    fn parameters_that_are_not_the_papers_are_named_below_the_table() {
+        let base = [values(300, 1.0, 50.0)];
+        let mut lcmp = policy("lcmp", &base, &[values(300, 1.0, 5.0)]);
+        let departure = |parameter: &str, value: &str, reference| Departure {
+            parameter: parameter.to_owned(),
+            value: value.to_owned(),
+            reference,
+        };
+        lcmp.departures = vec![
+            departure(
+                "max_delay",
+                "524 ms",
+                Reference::Paper("32 or 64 ms".to_owned()),
+            ),
+            departure(
+                "sample_interval",
+                "10 ms",
+                Reference::OurReading("1 ms".to_owned()),
+            ),
+        ];
+        let text = table(1, vec![policy("ecmp", &[], &base), lcmp]);
+        let (_, below) = text
+            .split_once("Parameters that")
+            .expect("the heading is there");
+        insta::assert_snapshot!(below.split("\n\n").next().unwrap_or_default());
     }
 
     #[test]

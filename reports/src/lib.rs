@@ -9,6 +9,7 @@
 //! - `frames`: queries on the tables, by polars
 //! - `stats`: percentiles, means and their changes, with intervals over repetitions
 //! - `closing`, `at_work`: the tables at the end of a run
+//! - `departures`: parameters that are not the paper's, for tables and legends
 //! - `report`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
 //! - `page`: the HTML page
@@ -28,6 +29,7 @@ mod at_work;
 mod closing;
 pub mod compare;
 pub mod coverage;
+mod departures;
 mod error;
 pub mod fidelity;
 mod figure;

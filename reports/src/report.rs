@@ -6,13 +6,14 @@ use std::{
 };
 
 use lab_records::{
-    Evidence, Grade, Reason,
+    Departure, Evidence, Grade, Reason,
     directory::{FIGURES_DIR, REPORT_FILE, SUMMARY_FILE},
     draft,
 };
 use serde::Serialize;
 
 use crate::{
+    departures,
     error::ReportError,
     figures::{Captioned, draw_figures},
     page::{Page, page},
@@ -109,6 +110,8 @@ pub struct Summary {
 pub struct PolicySummary {
     /// Label of the policy.
     pub policy: String,
+    /// Parameters that are not the publication's; none in records of an earlier lcmp-lab.
+    pub departures: Vec<Departure>,
     /// Flows recorded.
     pub flows: u64,
     /// Flows that finished.
@@ -136,6 +139,7 @@ impl Summary {
             let counts = flows.counts[index];
             PolicySummary {
                 policy: flows.policies[index].clone(),
+                departures: departures::of(&run.info, &flows.policies[index]).to_vec(),
                 flows: counts.flows,
                 finished: counts.finished,
                 unfinished: counts.unfinished,

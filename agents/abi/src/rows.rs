@@ -5,7 +5,7 @@
 
 use core::net::Ipv4Addr;
 
-use crate::{dcqcn::CongestionPoint, layout::row};
+use crate::{dcqcn::CongestionPoint, layout::row, lcmp::Keep};
 
 /// Largest number of candidate next hops of one destination.
 pub const MAX_CANDIDATES: usize = 8;
@@ -37,6 +37,29 @@ pub const MECHANISM_BUCKETS: u32 = 0;
 
 /// Value of `SwitchParams::mechanism`: LCMP.
 pub const MECHANISM_LCMP: u32 = 1;
+
+/// Value of `SwitchParams::keep`: ⌈m/2⌉ of m candidates, and all of equal cost to the last of them.
+pub const KEEP_HALF: u32 = 0;
+
+/// Value of `SwitchParams::keep`: ⌈m/2⌉.
+pub const KEEP_HALF_STRICT: u32 = 1;
+
+/// Value of `SwitchParams::keep`: ⌊m/2⌋, at least one.
+pub const KEEP_FLOOR: u32 = 2;
+
+/// Value of `SwitchParams::keep`: ⌊m/2⌋, or all if that is less than two.
+pub const KEEP_FLOOR_OR_ALL: u32 = 3;
+
+/// Returns the value of `SwitchParams::keep` for a rule.
+#[must_use]
+pub const fn keep_word(rule: Keep) -> u32 {
+    match rule {
+        Keep::Half => KEEP_HALF,
+        Keep::HalfStrict => KEEP_HALF_STRICT,
+        Keep::Floor => KEEP_FLOOR,
+        Keep::FloorOrAll => KEEP_FLOOR_OR_ALL,
+    }
+}
 
 /// Bit of `ScoredCandidate::flags`: the port was alive.
 pub const CANDIDATE_ALIVE: u8 = 1;
@@ -287,6 +310,9 @@ row! {
         pub mechanism: u32,
         /// 1 for the preset `artifact`.
         pub artifact: u32,
+        /// Rule of the number of candidates kept: KEEP_HALF, KEEP_HALF_STRICT, KEEP_FLOOR or
+        /// KEEP_FLOOR_OR_ALL.
+        pub keep: u32,
         /// `paper`: C_cong from which a port counts as highly congested.
         pub congested_threshold: u32,
         /// `artifact`: cost from which a kept candidate is dropped.
@@ -298,6 +324,8 @@ row! {
         /// 1: flow ageing re-routes a flow past a size threshold if its next hop is not among the
         /// cheapest any more.
         pub flow_ageing: u32,
+        /// Padding.
+        pub pad: u32,
     }
 }
 

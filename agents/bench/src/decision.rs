@@ -6,8 +6,8 @@ use lab_abi::{
     Preset,
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{
-        CandidateRow, DestinationRow, FlowKey, MECHANISM_BUCKETS, MECHANISM_LCMP, PORT_ALIVE,
-        PortRow, PrefixKey, ROCE_PORT, SwitchParams, SwitchTable,
+        CandidateRow, DestinationRow, FlowKey, KEEP_FLOOR_OR_ALL, KEEP_HALF, MECHANISM_BUCKETS,
+        MECHANISM_LCMP, PORT_ALIVE, PortRow, PrefixKey, ROCE_PORT, SwitchParams, SwitchTable,
     },
 };
 use lab_policy::MAX_CANDIDATES;
@@ -190,6 +190,10 @@ fn table(policy: Policy) -> SwitchTable {
         params: SwitchParams {
             mechanism: policy.mechanism,
             artifact: u32::from(policy.preset == Preset::Artifact),
+            keep: match policy.preset {
+                Preset::Paper => KEEP_HALF,
+                Preset::Artifact => KEEP_FLOOR_OR_ALL,
+            },
             alpha: 3,
             beta: 1,
             congested_threshold: 204,

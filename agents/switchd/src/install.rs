@@ -7,7 +7,7 @@ use lab_abi::{
     rows::{
         CandidateRow, DestinationRow, MAX_PORTS, MAX_SIZE_THRESHOLDS, MECHANISM_BUCKETS,
         MECHANISM_LCMP, PortQueueRow, PortRow, PrefixKey, SizeThresholdRow, SwitchParams,
-        SwitchTable, WAIT_UNIT_BITS,
+        SwitchTable, WAIT_UNIT_BITS, keep_word,
     },
     wire::{AgentConfig, PortConfig},
 };
@@ -152,6 +152,7 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
                 Preset::Paper => 0,
                 Preset::Artifact => 1,
             },
+            keep: keep_word(lcmp.keep_rule()),
             alpha: u32::from(lcmp.alpha),
             beta: u32::from(lcmp.beta),
             congested_threshold: u32::from(lcmp.congested_threshold),
@@ -198,7 +199,7 @@ pub(crate) fn destination(
 mod tests {
     use lab_abi::{
         LcmpConfig,
-        rows::PORT_ALIVE,
+        rows::{KEEP_FLOOR_OR_ALL, PORT_ALIVE},
         wire::{PolicyConfig, SharedBufferConfig},
     };
 
@@ -316,6 +317,7 @@ mod tests {
         let lcmp = params(&example::config(PolicyConfig::Lcmp(LcmpConfig::artifact())));
         assert_eq!((lcmp.mechanism, lcmp.artifact), (MECHANISM_LCMP, 1));
         assert_eq!((lcmp.alpha, lcmp.beta), (3, 1));
+        assert_eq!(lcmp.keep, KEEP_FLOOR_OR_ALL);
         assert_eq!((lcmp.congested_threshold, lcmp.drop_threshold), (204, 204));
         assert_eq!(lcmp.stale_after_ns, 500_000_000);
     }

@@ -185,10 +185,10 @@ pub fn average_utilisation(
         let last = count.checked_sub(1).map(|at| samples[at].1);
         last.unwrap_or(Bytes::ZERO).get()
     };
-    let first = until(STEP);
+    let first = until(UTILISATION_STEP);
     let bytes = until(cut.saturating_add(Nanos::new(1))).saturating_sub(first);
-    let steps = span.get() / STEP.get();
-    let seconds = float(steps.max(1) * STEP.get()) / 1e9;
+    let steps = span.get() / UTILISATION_STEP.get();
+    let seconds = float(steps.max(1) * UTILISATION_STEP.get()) / 1e9;
     let rate = float(plotted_rate(rate).get()) / 1e9 * BINARY_GIGABIT;
     100.0 * 8.0 * float(bytes) / (seconds * rate)
 }
@@ -253,8 +253,8 @@ const WORST: usize = 5;
 /// 8-DC network, one-way delays differ by at least 10 ms and a standalone FCT is about 20 ms.
 const OTHER_PATH: u64 = 8;
 
-/// The script's step.
-const STEP: Nanos = Nanos::from_millis(10);
+/// Step of the authors' script for utilisations; their averages leave out the first.
+pub const UTILISATION_STEP: Nanos = Nanos::from_millis(10);
 
 /// Bits of a Gbit in the script.
 const BINARY_GIGABIT: f64 = 1_073_741_824.0;

@@ -45,7 +45,7 @@ mod rows;
 pub mod shape;
 pub mod topology;
 
-pub use compare::{Agreement, LinkAgreement, SimulatedFlow, average_utilisation};
+pub use compare::{Agreement, LinkAgreement, SimulatedFlow, UTILISATION_STEP, average_utilisation};
 pub use error::{ArtifactError, ArtifactErrorKind};
 pub use fct::{FctRow, parse_fct, parse_utilisation};
 pub use ids::NodeIds;

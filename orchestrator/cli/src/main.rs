@@ -16,6 +16,7 @@
 mod args;
 mod builtin;
 mod caller;
+mod departures;
 mod descriptors;
 mod exec_log;
 mod failure;

@@ -4,15 +4,18 @@ use std::env;
 
 use lab_parameters::Preset;
 use lab_plan::Plan;
-use lab_records::{Asked, PolicySettings, Provenance};
+use lab_records::{Asked, Departure, PolicySettings, Provenance};
 use lab_scenario::{Arrivals, LoadBase, Pairs, PolicySpec, Scenario, Settings, Traffic, Workload};
 use lab_units::{Ratio, show::about_time};
+
+use crate::departures::departures;
 
 /// Returns the origin of a run of `plan`, which was made from `scenario` with the options `asked`.
 pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance {
     let policies = plan.policies.iter().map(|run| PolicySettings {
         policy: run.label.clone(),
         parameters: serde_json::to_value(&run.policy).expect("a policy is plain data"),
+        departures: departures_of(scenario, &run.label),
     });
     Provenance {
         command: command(),
@@ -22,6 +25,13 @@ pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance 
         assumed: assumed(scenario),
         asked: Some(asked),
     }
+}
+
+/// Returns the departures of the policy `label` of `scenario` from its publication.
+fn departures_of(scenario: &Scenario, label: &str) -> Vec<Departure> {
+    let mut policies = scenario.policies.iter();
+    let policy = policies.find(|policy| policy.label() == label);
+    policy.map(departures).unwrap_or_default()
 }
 
 /// Returns the command line: of this process, or of the one on the host that booted this guest.

@@ -1,11 +1,11 @@
 //! LCMP's parameters.
 
-use lab_units::{BitsPerSec, Nanos};
+use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::{
     limits::{INTERVALS, megabits, micros, millis, numbers},
-    set::{ParameterError, ParameterSet, Preset, parameters},
-    value::{Domain, Value},
+    set::{ParameterError, ParameterSet, Preset, parameters, published},
+    value::{Domain, Field, Value},
 };
 
 /// Number of classes of every level table.
@@ -29,6 +29,15 @@ const SCORE_SHIFTS: Domain = numbers(0, 16);
 /// Right shifts of the trend and of the duration counter, which have 32 bits.
 const STATE_SHIFTS: Domain = numbers(0, 31);
 
+/// Delays from which the delay score is 255 in the publication, 32 and 64 ms, as powers of two of either
+/// preset's unit.
+const PUBLISHED_MAX_DELAYS: [Value; 4] = [
+    Value::Time(micros(1 << 15)),
+    Value::Time(micros(1 << 16)),
+    Value::Time(millis(1 << 5)),
+    Value::Time(millis(1 << 6)),
+];
+
 parameters! {
     /// LCMP's parameters.
     ///
@@ -36,21 +45,42 @@ parameters! {
     /// paper's paths. The intervals are paper time in a preset, emulated time in a plan.
     pub struct LcmpConfig(label) by preset = "LCMP" {
         /// Weight of the path cost C_path in the total cost (α, Eq. 1).
-        alpha: u8 = 3 => { is_tunable: true };
+        alpha: u8 = 3 => {
+            is_tunable: true,
+            published: published("3, and 0 in rm-alpha", "section 5, section 7.1", &[Value::Number(3), Value::Number(0)]),
+        };
         /// Weight of the congestion cost C_cong in the total cost (β, Eq. 1).
-        beta: u8 = 1 => { is_tunable: true };
+        beta: u8 = 1 => {
+            is_tunable: true,
+            published: published("1, and 0 in rm-beta", "section 5, section 7.1", &[Value::Number(1), Value::Number(0)]),
+        };
         /// Weight of the delay score in the path cost (Eq. 2).
-        w_dl: u8 = 3 => { is_tunable: true };
+        w_dl: u8 = 3 => {
+            is_tunable: true,
+            published: published("3", "section 7.3", &[Value::Number(3)]),
+        };
         /// Weight of the capacity score in the path cost (Eq. 2).
-        w_lc: u8 = 1 => { is_tunable: true };
+        w_lc: u8 = 1 => {
+            is_tunable: true,
+            published: published("1", "section 7.3", &[Value::Number(1)]),
+        };
         /// Right shift of the path cost (Eq. 2): the weighted sum is divided by 2^`s_path`.
         s_path: u8 = 2 => { is_tunable: true, domain: SCORE_SHIFTS };
         /// Weight of the queue level in the congestion cost (Eq. 5).
-        w_ql: u8 = 2 => { is_tunable: true };
+        w_ql: u8 = 2 => {
+            is_tunable: true,
+            published: published("2", "section 7.4", &[Value::Number(2)]),
+        };
         /// Weight of the trend level in the congestion cost (Eq. 5).
-        w_tl: u8 = 1 => { is_tunable: true };
+        w_tl: u8 = 1 => {
+            is_tunable: true,
+            published: published("1", "section 7.4", &[Value::Number(1)]),
+        };
         /// Weight of the duration level in the congestion cost (Eq. 5).
-        w_dp: u8 = 1 => { is_tunable: true };
+        w_dp: u8 = 1 => {
+            is_tunable: true,
+            published: published("1", "section 7.4", &[Value::Number(1)]),
+        };
         /// Right shift of the congestion cost (Eq. 5): the weighted sum is divided by 2^`s_cong`.
         s_cong: u8 = 2 => { is_tunable: true, domain: SCORE_SHIFTS };
         /// Delay from which the delay score is 255: a power of two, of microseconds with the preset
@@ -58,6 +88,7 @@ parameters! {
         max_delay_ns: Nanos = micros(1 << 15), millis(1 << 5) => {
             domain: INTERVALS,
             is_scaled: false,
+            published: published("32 or 64 ms", "section 3.2", &PUBLISHED_MAX_DELAYS),
         };
         /// Capacity whose tenths are the capacity classes; this capacity scores best. The artifact
         /// calls it `MAX_BW`.
@@ -66,7 +97,11 @@ parameters! {
             is_scaled: false,
         };
         /// Shift K of the queue trend: each sample replaces 2^-K of the trend.
-        trend_shift: u8 = 3 => { is_tunable: true, domain: STATE_SHIFTS };
+        trend_shift: u8 = 3 => {
+            is_tunable: true,
+            domain: STATE_SHIFTS,
+            published: published("3", "section 3.1.2", &[Value::Number(3)]),
+        };
         /// Right shift from the duration counter to its level: the number of samples at or above
         /// `high_water` is divided by 2^`duration_shift`.
         duration_shift: u8 = 2 => { is_tunable: true, domain: STATE_SHIFTS };
@@ -74,6 +109,13 @@ parameters! {
         high_water: u8 = 204 => { is_tunable: true, domain: numbers(1, 255) };
         /// Queue level up to which the duration counter falls; below `high_water`. ⌊0.4 · 255⌋.
         low_water: u8 = 102 => { is_tunable: true, domain: numbers(0, 254) };
+        /// Buffer whose tenths are the queue levels.
+        #[serde(default)]
+        level_buffer_bytes: Option<Bytes> = None => {
+            only: Some(Preset::Paper),
+            derived: Some("the buffer of the egress port"),
+            published: published("the port's egress buffer", "section 3.1.2", &[]),
+        };
         /// Time between two samples of an egress queue.
         sample_interval_ns: Nanos = millis(1) => { domain: INTERVALS };
         /// Time between two runs of flow-cache garbage collection.
@@ -87,7 +129,17 @@ parameters! {
         /// are evicted, and their next packets are decided like first ones.
         flow_table_entries: u32 = MAX_FLOW_TABLE_ENTRIES => {
             domain: numbers(1, MAX_FLOW_TABLE_ENTRIES as u64),
+            published: published(
+                "50,000",
+                "section 4",
+                &[Value::Number(MAX_FLOW_TABLE_ENTRIES as u64)],
+            ),
         };
+        /// Rule of the candidates kept, of m that are alive, cheapest first: `half`, ⌈m/2⌉ and all that cost
+        /// as much as the last of them; `half-strict`, ⌈m/2⌉; `floor`, ⌊m/2⌋, at least one;
+        /// `floor-or-all`, ⌊m/2⌋, or all if that is less than two, as in the authors' code.
+        #[serde(default)]
+        keep: Keep = Keep::Half => { only: Some(Preset::Paper) };
         /// Congestion cost from which a candidate counts as highly congested; if all do, the
         /// cheapest is chosen.
         congested_threshold: u8 = 204 => { is_tunable: true, only: Some(Preset::Paper) };
@@ -97,7 +149,73 @@ parameters! {
     conflicts [water_marks, max_delay, weights]
 }
 
+/// Rule of the number of candidates kept.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Keep {
+    /// ⌈m/2⌉ of m, and all of equal cost to the last of them.
+    #[default]
+    Half,
+    /// ⌈m/2⌉.
+    HalfStrict,
+    /// ⌊m/2⌋, at least one.
+    Floor,
+    /// ⌊m/2⌋, or all if that is less than two.
+    FloorOrAll,
+}
+
+impl Keep {
+    /// All rules, in the order of the switch program's numbers.
+    pub const ALL: [Self; 4] = [Self::Half, Self::HalfStrict, Self::Floor, Self::FloorOrAll];
+
+    /// Words of the rules, in the order of [`Self::ALL`].
+    const WORDS: &'static [&'static str] = &["half", "half-strict", "floor", "floor-or-all"];
+
+    /// Number kept of `alive` candidates, before ties.
+    #[must_use]
+    pub const fn of(self, alive: usize) -> usize {
+        match (self, alive / 2) {
+            (Self::Half | Self::HalfStrict, _) => alive.div_ceil(2),
+            (Self::FloorOrAll, 0 | 1) => alive,
+            (Self::Floor, 0) => 1,
+            (Self::Floor | Self::FloorOrAll, half) => half,
+        }
+    }
+
+    /// True if candidates of equal cost to the last one kept are kept, too.
+    #[must_use]
+    pub const fn keeps_ties(self) -> bool {
+        matches!(self, Self::Half)
+    }
+}
+
+impl Field for Keep {
+    const DOMAIN: Domain = Domain::Words(Self::WORDS);
+
+    fn value(self) -> Option<Value> {
+        let at = Self::ALL.iter().position(|&rule| rule == self)?;
+        Some(Value::Word(Self::WORDS[at]))
+    }
+
+    fn from_value(value: Value) -> Option<Self> {
+        let at = Self::WORDS
+            .iter()
+            .position(|&word| value == Value::Word(word))?;
+        Some(Self::ALL[at])
+    }
+}
+
 impl LcmpConfig {
+    /// Rule of the number of candidates kept: of the preset `artifact`, the authors' own.
+    #[must_use]
+    pub const fn keep_rule(&self) -> Keep {
+        match self.preset {
+            Preset::Paper => self.keep,
+            Preset::Artifact => Keep::FloorOrAll,
+        }
+    }
+
     /// Defaults of the preset `paper` in a topology whose fastest inter-DC link has `max_capacity`.
     ///
     /// `idle_timeout_ns` is five times the longest base RTT of the 8-DC testbed.
@@ -189,6 +307,28 @@ mod tests {
         }
         assert_eq!(LcmpConfig::PAPER.max_delay_shift(), 15);
         assert_eq!(LcmpConfig::ARTIFACT.max_delay_shift(), 5);
+    }
+
+    #[test]
+    fn defaults_of_the_preset_paper_are_the_publications() {
+        for parameter in LcmpConfig::PARAMETERS {
+            let default = LcmpConfig::PAPER.get(parameter.name);
+            let departs = default.is_some_and(|value| parameter.departs(value, default));
+            assert!(!departs, "{}", parameter.name);
+        }
+    }
+
+    /// ⌈m/2⌉, ⌊m/2⌋ and ⌊m/2⌋ or all, for m from 1 to 6.
+    #[test]
+    fn rules_of_the_half_differ_for_few_and_for_odd_numbers() {
+        let kept = |rule: Keep| [1, 2, 3, 4, 5, 6].map(|alive| rule.of(alive));
+        assert_eq!(kept(Keep::Half), [1, 1, 2, 2, 3, 3]);
+        assert_eq!(kept(Keep::HalfStrict), [1, 1, 2, 2, 3, 3]);
+        assert_eq!(kept(Keep::Floor), [1, 1, 1, 2, 2, 3]);
+        assert_eq!(kept(Keep::FloorOrAll), [1, 2, 3, 2, 2, 3]);
+        for rule in Keep::ALL {
+            assert_eq!(rule.value().and_then(Keep::from_value), Some(rule));
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub use dcqcn::DcqcnConfig;
 pub use dctcp::DctcpConfig;
 pub use hpcc::HpccConfig;
 pub use lcmp::LcmpConfig;
-pub use set::{Parameter, ParameterError, ParameterSet, Preset};
+pub use set::{Parameter, ParameterError, ParameterSet, Preset, Published};
 pub use te::TeConfig;
 pub use timely::TimelyConfig;
 pub use ucmp::UcmpConfig;

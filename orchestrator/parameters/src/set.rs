@@ -45,6 +45,30 @@ impl fmt::Display for Preset {
     }
 }
 
+/// Value of a parameter in the publication of its policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Published {
+    /// The value, in the publication's words.
+    pub words: &'static str,
+    /// Place of the words in the publication.
+    pub place: &'static str,
+    /// Values that are the publication's; none if the value depends on the topology.
+    pub values: &'static [Value],
+}
+
+/// Declaration of the publication's value of a parameter.
+pub(crate) const fn published(
+    words: &'static str,
+    place: &'static str,
+    values: &'static [Value],
+) -> Option<Published> {
+    Some(Published {
+        words,
+        place,
+        values,
+    })
+}
+
 /// Declaration of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
@@ -58,6 +82,9 @@ pub struct Parameter {
     pub only: Option<Preset>,
     /// Default of the preset `paper` in words, if it depends on the topology.
     pub derived: Option<&'static str>,
+    /// Value in the policy's publication; none if the publication names none, and the default of the preset
+    /// `paper` is our reading.
+    pub published: Option<Published>,
     /// True if similitude scales times, rates and sizes; false if the plan keeps paper units.
     pub is_scaled: bool,
     /// True if `tune` may change the parameter while flows run.
@@ -73,8 +100,18 @@ impl Parameter {
             domain,
             only: None,
             derived: None,
+            published: None,
             is_scaled: true,
             is_tunable: false,
+        }
+    }
+
+    /// True if `value` is not the publication's; where the publication names none, if it is not `default`.
+    #[must_use]
+    pub fn departs(&self, value: Value, default: Option<Value>) -> bool {
+        match self.published {
+            Some(published) => !published.values.contains(&value),
+            None => default != Some(value),
         }
     }
 
@@ -220,7 +257,7 @@ pub(crate) const fn keys<const N: usize>(
 /// Declares a set: `field: type = default of the paper, default of the artifact => { … };`, where the
 /// second default is left out if it is the same, and the braces hold the fields of [`Parameter`]
 /// that differ from [`Parameter::new`]. `(label)`: scenarios may name the set, as they do policies;
-/// `by preset`: there are two presets.
+/// `by preset`: there are two presets; `#[serde(default)]`: plans of earlier versions lack the field.
 macro_rules! parameters {
     (
         $(#[doc = $about:literal])*
@@ -228,6 +265,7 @@ macro_rules! parameters {
         pub struct $set:ident $(($label:ident))? $(by $preset:ident)? = $title:literal {
             $(
                 $(#[doc = $doc:literal])*
+                $(#[serde($serde:ident)])?
                 $field:ident: $type:ty = $paper:expr $(, $artifact:expr)?
                     $(=> { $($key:ident: $value:expr),* $(,)? })?;
             )*
@@ -243,7 +281,11 @@ macro_rules! parameters {
                 /// Source of the defaults, and where the two differ the algorithm.
                 pub $preset: $crate::set::Preset,
             )?
-            $($(#[doc = $doc])* pub $field: $type,)*
+            $(
+                $(#[doc = $doc])*
+                $(#[cfg_attr(feature = "serde", serde($serde))])?
+                pub $field: $type,
+            )*
         }
 
         impl $set {

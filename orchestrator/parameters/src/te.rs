@@ -4,7 +4,8 @@ use lab_units::Nanos;
 
 use crate::{
     limits::{INTERVALS, millis, numbers},
-    set::parameters,
+    set::{parameters, published},
+    value::Value,
 };
 
 parameters! {
@@ -13,7 +14,10 @@ parameters! {
     pub struct TeConfig(label) = "TE" {
         /// Time over which demands are measured, and after which their split is installed; 100 ms is
         /// the published control loop.
-        interval_ns: Nanos = millis(100) => { domain: INTERVALS };
+        interval_ns: Nanos = millis(100) => {
+            domain: INTERVALS,
+            published: published("100 ms", "section 6.1", &[Value::Time(millis(100))]),
+        };
         /// Number of hash buckets that a destination's next hops share.
         buckets: u16 = 100 => { domain: numbers(1, 1_000) };
     }

@@ -3,18 +3,19 @@
 use lab_units::Nanos;
 
 use crate::{
-    limits::{MAX_INTERVAL, micros},
-    set::parameters,
-    value::{Domain, Hundredths},
+    limits::{MAX_INTERVAL, micros, ratio},
+    set::{parameters, published},
+    value::{Domain, Hundredths, Value},
 };
 
 parameters! {
     /// Parameters of UCMP's uniform cost (Li et al., SIGCOMM '24).
     #[derive(Copy)]
     pub struct UcmpConfig(label) = "UCMP" {
-        /// Weight of a flow's use of its links against delay, in steps of 0.01 (α); 0.5 in the
-        /// published experiments.
-        alpha_percent: Hundredths = Hundredths(50);
+        /// Weight of a flow's use of its links against delay, in steps of 0.01 (α).
+        alpha_percent: Hundredths = Hundredths(50) => {
+            published: published("0.5", "Li et al.'s experiments", &[Value::Ratio(ratio(1, 2))]),
+        };
         /// Difference up to which two costs are equal, and their paths hashed over; a tenth of the
         /// paper's shortest inter-DC delay.
         quantum_ns: Nanos = micros(100) => {
@@ -24,7 +25,9 @@ parameters! {
         /// Flow ageing: a flow is re-routed to the cheapest path for the bytes sent so far. Without
         /// it a flow keeps the path of its first packet, for which delay alone counts, and the policy
         /// is labelled `min-delay`.
-        ageing: bool = true;
+        ageing: bool = true => {
+            published: published("true", "Li et al.", &[Value::Flag(true)]),
+        };
     }
     conflicts []
 }

@@ -23,6 +23,8 @@ pub enum Value {
     Size(Bytes),
     /// Exact fraction.
     Ratio(Ratio),
+    /// Word of a closed set.
+    Word(&'static str),
 }
 
 impl fmt::Display for Value {
@@ -34,6 +36,7 @@ impl fmt::Display for Value {
             Self::Rate(rate) => rate.fmt(f),
             Self::Size(size) => size.fmt(f),
             Self::Ratio(ratio) => ratio.fmt(f),
+            Self::Word(word) => word.fmt(f),
         }
     }
 }
@@ -56,6 +59,8 @@ pub enum Domain {
     Share,
     /// Multiples of 0.01 from zero to `max`.
     Hundredths { max: u64 },
+    /// Closed set of words.
+    Words(&'static [&'static str]),
 }
 
 impl Domain {
@@ -72,6 +77,7 @@ impl Domain {
             (Self::Hundredths { max }, Value::Ratio(ratio)) => ratio
                 .scale_exact(100)
                 .is_some_and(|percent| percent <= 100 * max),
+            (Self::Words(words), Value::Word(word)) => words.contains(&word),
             _ => false,
         }
     }
@@ -87,6 +93,12 @@ impl fmt::Display for Domain {
             Self::Size { min, max } => write!(f, "{min} to {max}"),
             Self::Share => f.write_str("above 0 and at most 1"),
             Self::Hundredths { max } => write!(f, "0 to {max} in steps of 0.01"),
+            Self::Words(words) => {
+                let separators = core::iter::once("").chain(core::iter::repeat(", "));
+                separators
+                    .zip(words.iter())
+                    .try_for_each(|(before, word)| write!(f, "{before}`{word}`"))
+            }
         }
     }
 }

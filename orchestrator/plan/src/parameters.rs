@@ -70,7 +70,7 @@ fn emulated(
         Value::Time(time) => Value::Time(scale.time(path, time)?),
         Value::Rate(rate) => Value::Rate(scale.rate(path, rate)?),
         Value::Size(size) => Value::Size(scale.size(path, size)?),
-        Value::Flag(_) | Value::Number(_) | Value::Ratio(_) => paper,
+        Value::Flag(_) | Value::Number(_) | Value::Ratio(_) | Value::Word(_) => paper,
     })
 }
 

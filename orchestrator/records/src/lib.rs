@@ -9,6 +9,7 @@
 //! - [`info`], [`outcome`]: facts of a run before its first and after its last flow
 //! - [`trust`][]: the verdict on a run, and the bounds of the figures that it is made from
 //! - [`provenance`][]: program, command and policies of a run, and changes while it ran
+//! - `departure`: parameters of a policy that are not its publication's
 //! - [`evidence`][]: counts by which a run shows that it exercised what it ranks
 //! - [`run_file`]: `run.json`, which holds both with the format version
 //! - [`arrival_use`][]: use of the links while flows start
@@ -34,6 +35,7 @@
 pub mod arrival_use;
 pub mod columns;
 mod csv_table;
+mod departure;
 pub mod directory;
 pub mod draft;
 pub mod ends;
@@ -58,6 +60,7 @@ pub mod writer;
 
 pub use arrival_use::{ArrivalUse, DirectionUse};
 pub use columns::{Batch, Texts, Values};
+pub use departure::{Departure, Reference};
 pub use directory::{create_run_dir, point_latest};
 pub use ends::RepetitionEnds;
 pub use error::RecordsError;

@@ -4,7 +4,7 @@
 use lab_units::{Nanos, Ratio};
 use serde::{Deserialize, Serialize};
 
-use crate::UtcTime;
+use crate::{Departure, UtcTime};
 
 /// Origin of a run, known before its first flow. Empty in records of an earlier lcmp-lab.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub struct PolicySettings {
     pub policy: String,
     /// Its parameters as in `plan.json`; times in them are emulated.
     pub parameters: serde_json::Value,
+    /// Parameters that are not the publication's; none in records of an earlier lcmp-lab.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub departures: Vec<Departure>,
 }
 
 /// A change that was made to a run while its flows ran, besides the scenario's faults.

@@ -104,8 +104,6 @@ pub struct Case {
     pub flows: Option<(&'static str, Option<&'static str>)>,
     /// Policies that LCMP is compared with, by their labels under the authors' semantics.
     pub against: &'static [&'static str],
-    /// True if the text's percentages are about the case, too.
-    pub is_in_text: bool,
     /// Load of the lab's testbed that emulates the case; none if the lab cannot.
     pub lab_load: Option<&'static str>,
 }
@@ -136,7 +134,6 @@ const fn case(figure: Figure, name: &'static str, scenario: &'static str) -> Cas
         pair: None,
         flows: None,
         against: BASELINES,
-        is_in_text: true,
         lab_load: None,
     }
 }
@@ -190,20 +187,14 @@ pub const CASES: &[Case] = &[
     large("30 %", "fig7-fig8-30", FLOWS_30, DC1_DC13),
     large("50 %", "fig7-fig8-50", FLOWS_50, DC1_DC13),
     large("80 %", "fig7-fig8-80", FLOWS_80, DC1_DC13),
-    Case {
-        is_in_text: false,
-        ..case(Figure::Fig9, "WebSearch", "fig9-websearch")
-    },
+    case(Figure::Fig9, "WebSearch", "fig9-websearch"),
     Case {
         pair: Some(["dc1", "dc8"]),
         ..case(Figure::Fig9, "WebSearch DC1-DC8", "fig9-websearch")
     },
     case(Figure::Fig9, "AliStorage", "fig9-alistorage"),
     case(Figure::Fig9, "Hadoop", "fig9-fbhadoop"),
-    Case {
-        is_in_text: false,
-        ..case(Figure::Fig9, "GoogleRPC", "fig9-googlerpc")
-    },
+    case(Figure::Fig9, "GoogleRPC", "fig9-googlerpc"),
     // The same network and flows as figure 5 at 30 %.
     of_fig1_flows(case(Figure::Fig10, "DCQCN", "fig5-30")),
     of_fig1_flows(case(Figure::Fig10, "HPCC", "fig10-hpcc")),

@@ -6,13 +6,14 @@
 //! - [`catalogue`]: the figures' cases, and the scenario that plays each
 //! - [`variant`]: a case's scenario with the published flows, fair baselines or a tenth of the duration
 //! - [`published`]: tables of published values, statements and known causes of differences
-//! - [`measured`]: a case's values in a run
+//! - [`measured`]: a case's values in a run; [`network`]: counts of its network
 //! - [`claim`]: the claims, their rules, and verdicts
 //! - [`report`]: all of it side by side; [`text`], [`markdown`]: the report for people
 pub mod catalogue;
 pub mod claim;
 pub mod markdown;
 pub mod measured;
+pub mod network;
 pub mod published;
 pub mod report;
 pub mod text;

@@ -5,8 +5,9 @@ use std::{collections::BTreeSet, fmt::Write};
 use crate::{
     report::{CaseReport, ClaimReport, Report},
     text::{
-        CELL_HEADS, CLAIM_HEADS, LEGEND, NONE, QUICK, TEXT_HEADS, TEXT_LEGEND, causes, cell_row,
-        claim_rows, fidelity_line, text_rows, traffic,
+        CELL_HEADS, CLAIM_HEADS, LEGEND, NONE, QUICK, STATEMENT_HEADS, STATEMENT_LEGEND,
+        TEXT_HEADS, TEXT_LEGEND, causes, cell_row, claim_rows, fidelity_line, judgements, origin,
+        statement_row, text_rows, traffic, warnings,
     },
 };
 
@@ -14,8 +15,8 @@ use crate::{
 #[must_use]
 pub fn markdown(report: &Report, figures: &str) -> String {
     let mut text = format!(
-        "# The paper's figures, reproduced\n\nWritten by `{}`. {LEGEND}\n\n",
-        report.settings.command
+        "# The paper's figures, reproduced\n\n{} {LEGEND}\n\n",
+        origin(report)
     );
     if report.settings.is_quick {
         let runs = || report.cases.iter().flat_map(|case| case.runs.values());
@@ -36,6 +37,11 @@ pub fn markdown(report: &Report, figures: &str) -> String {
         let _ = writeln!(text, "## Percentages of the text\n\n{TEXT_LEGEND}\n");
         let rows = report.text.iter().flat_map(text_rows);
         table(&mut text, TEXT_HEADS, &rows.collect::<Vec<_>>());
+    }
+    if !report.statements.is_empty() {
+        let _ = writeln!(text, "## Values of the text\n\n{STATEMENT_LEGEND}\n");
+        let rows: Vec<_> = report.statements.iter().map(statement_row).collect();
+        table(&mut text, STATEMENT_HEADS, &rows);
     }
     if !report.contradictions.is_empty() {
         text += "## Text against data\n\n";
@@ -84,11 +90,10 @@ fn claim_section(text: &mut String, claim: &ClaimReport) {
         let _ = write!(text, " Not asked for: {}.", list(1));
     }
     text.push_str("\n\n");
-    for (source, judged) in &claim.verdicts {
+    for (who, judged) in judgements(claim) {
         let _ = writeln!(
             text,
-            "- {}: {}: {}",
-            source.name(),
+            "- {who}: {}: {}",
             judged.verdict.words(),
             judged.reason()
         );
@@ -109,6 +114,9 @@ fn case_section(text: &mut String, case: &CaseReport) {
     for (names, cause) in causes(case) {
         let _ = writeln!(text, "- over 5 %: {names}: {cause}");
     }
+    for (source, warning) in warnings(case) {
+        let _ = writeln!(text, "- {}: {warning}", source.name());
+    }
     for (source, reason) in &case.without {
         let _ = writeln!(text, "- not {}: {reason}", source.name());
     }
@@ -117,18 +125,20 @@ fn case_section(text: &mut String, case: &CaseReport) {
 
 fn runs(text: &mut String, report: &Report) {
     text.push_str("## Runs\n\n");
-    let mut rows: Vec<[String; 3]> = Vec::new();
+    let mut rows: Vec<[String; 4]> = Vec::new();
     for run in report.cases.iter().flat_map(|case| case.runs.values()) {
         let doubts = match run.doubts.is_empty() {
             true => NONE.to_owned(),
             false => run.doubts.join("; "),
         };
-        let row = [run.run.clone(), run.commit.clone(), doubts];
+        let repetitions = run.repetitions.to_string();
+        let row = [run.run.clone(), run.commit.clone(), repetitions, doubts];
         if !rows.contains(&row) {
             rows.push(row);
         }
     }
-    table(text, ["run", "commit of the tool", "not clean"], &rows);
+    let heads = ["run", "commit of the tool", "repetitions", "not clean"];
+    table(text, heads, &rows);
 }
 
 fn table<const N: usize>(text: &mut String, heads: [&str; N], rows: &[[String; N]]) {
@@ -149,12 +159,14 @@ mod tests {
     fn the_page_has_the_command_the_rules_and_every_run() {
         let text = markdown(&report(false), "figures");
         for part in [
-            "Written by `lcmp-lab reproduce fig5`.",
+            "Written by `lcmp-lab reproduce fig5` at commit abc. Values are",
             "| C1 | holds | holds partly | cannot tell | cannot tell |",
+            "| C1 te-100ms for RedTE | – | – | – | cannot tell |",
+            "- simulated: C_cong changed 0 of 7,064 decisions",
             "Not asked for: fig7, fig8.",
             "| lcmp | p50 | 7.00 | 14.00 | +100.0 % | – | – |",
             "- not emulated: the lab was not asked for",
-            "| 20260101T000000Z-fig5 | abc | – |",
+            "| 20260101T000000Z-fig5 | abc | 1 | – |",
             "(figures/reproduction.png)",
         ] {
             assert!(text.contains(part), "{part}: {text}");

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use lab_artifact::average_utilisation;
+use lab_artifact::{UTILISATION_STEP, average_utilisation};
 use lab_records::{FlowFields, LinkRow, RecordsError, RunDir};
-use lab_reports::{Change, Estimate, PaperReductions, change, paper_bins, reductions};
+use lab_reports::{PaperReductions, paper_bins, reductions, student};
 use lab_units::{Bytes, FlowId, Nanos};
 use serde::Serialize;
 
 use crate::{
     catalogue::{Case, LCMP},
+    network::Network,
     published::Published,
 };
 
@@ -18,13 +19,28 @@ use crate::{
 pub struct Values {
     /// Slowdowns.
     pub slowdowns: BTreeMap<String, Slowdowns>,
-    /// 95 % intervals of the changes of p50 and p99 under LCMP against each other policy, of all flows by
-    /// the nearest rank over repetitions; none of published values, and of a run of one repetition.
+    /// p50 and p99 of each bin of sizes; none of published values.
+    pub bins: BTreeMap<String, Vec<Bin>>,
+    /// 95 % intervals of the changes of p50 and p99 under LCMP against each other policy, Student's over the
+    /// repetitions; none of a run with one repetition, and of published values.
     pub intervals: BTreeMap<String, [[f64; 2]; 2]>,
     /// Reductions under LCMP against each other policy by the paper's methods.
     pub reductions: BTreeMap<String, PaperReductions>,
     /// Average utilisation of the links at the sending datacenter by policy, in percent.
     pub utilisation: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Paths and delays of the network; none of published values.
+    pub network: Option<Network>,
+}
+
+/// Slowdowns of the flows of a bin of sizes, a twentieth of all.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bin {
+    /// Largest size in bytes.
+    pub largest: u64,
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
 }
 
 /// Slowdowns of a policy: p50 and p99 by the authors' bins.
@@ -65,8 +81,12 @@ pub struct Measured {
     pub commit: String,
     /// Flows of each policy.
     pub flows: usize,
+    /// Repetitions of each policy.
+    pub repetitions: u32,
     /// Reasons not to trust the run.
     pub doubts: Vec<String>,
+    /// Warnings of the plan, and reasons why the run says less than it seems to.
+    pub warnings: Vec<String>,
     /// The values.
     pub values: Values,
 }
@@ -140,8 +160,13 @@ impl Measured {
         let mut values = values(&policies);
         let sender = first.map(|(_, src_dc)| src_dc).unwrap_or_default();
         values.utilisation = utilisation(run, &policies, &sender)?;
+        values.network = Some(Network::of(&run.info().dcs, &run.info().links));
+        let mut warnings = run.info().warnings.clone();
         let doubts = match run.outcome() {
-            Some(outcome) => outcome.verdict.sentences(),
+            Some(outcome) => {
+                warnings.extend(outcome.verdict.unexercised.iter().cloned());
+                outcome.verdict.sentences()
+            }
             None => vec!["the run did not end".to_owned()],
         };
         let name = run.path().file_name().unwrap_or_default();
@@ -150,7 +175,9 @@ impl Measured {
             run: name.to_string_lossy().into_owned(),
             commit: run.info().provenance.tool_commit.clone(),
             flows: policies.values().map(Vec::len).max().unwrap_or(0),
+            repetitions: run.info().repetitions,
             doubts,
+            warnings,
             values,
         })
     }
@@ -164,6 +191,7 @@ type Key = (u32, FlowId);
 struct Flow {
     key: Key,
     size: u64,
+    start: Nanos,
     slowdown: Option<f64>,
     /// Completion; none of a flow that did not finish.
     end: Option<Nanos>,
@@ -174,6 +202,7 @@ impl Flow {
         Self {
             key: (flow.repetition, flow.flow_id),
             size: flow.size_bytes.get(),
+            start: flow.start_ns,
             slowdown: flow.slowdown,
             end: flow.fct_ns.map(|fct| flow.start_ns.saturating_add(fct)),
         }
@@ -185,16 +214,15 @@ fn values(policies: &BTreeMap<String, Vec<Flow>>) -> Values {
     for (policy, rows) in policies {
         if let Some(slowdowns) = slowdowns(rows) {
             values.slowdowns.insert(policy.clone(), slowdowns);
+            values.bins.insert(policy.clone(), bins(rows));
         }
     }
     let Some(lcmp) = policies.get(LCMP) else {
         return values;
     };
     for (policy, rows) in policies.iter().filter(|(policy, _)| *policy != LCMP) {
-        let change = paired(rows, lcmp);
-        let interval = |change: Option<Estimate>| change?.interval.map(|it| [it.low, it.high]);
-        if let (Some(p50), Some(p99)) = (interval(change.p50), interval(change.p99)) {
-            values.intervals.insert(policy.clone(), [p50, p99]);
+        if let Some(intervals) = intervals(rows, lcmp) {
+            values.intervals.insert(policy.clone(), intervals);
         }
         if let Some(reductions) = reductions(sized(rows), sized(lcmp))
             && reductions.bins == BINS
@@ -232,40 +260,62 @@ fn slowdowns(rows: &[Flow]) -> Option<Slowdowns> {
     })
 }
 
-/// Returns the changes from `base` to `other` of the flows that finished under both.
-fn paired(base: &[Flow], other: &[Flow]) -> Change {
-    let finished = other
-        .iter()
-        .filter_map(|row| Some((row.key, row.slowdown?)));
-    let finished: BTreeMap<_, _> = finished.collect();
-    let mut repetitions: BTreeMap<u32, [Vec<f64>; 2]> = BTreeMap::new();
-    for row in base {
-        if let (Some(before), Some(&after)) = (row.slowdown, finished.get(&row.key)) {
-            let [base, other] = repetitions.entry(row.key.0).or_default();
-            base.push(before);
-            other.push(after);
-        }
-    }
-    let sorted = |at: usize| {
-        let sorted = repetitions.values().map(|runs| {
-            let mut slowdowns = runs[at].clone();
-            slowdowns.sort_by(f64::total_cmp);
-            slowdowns
-        });
-        sorted.collect::<Vec<_>>()
+/// Returns the bins of sizes; a bin's sizes are those of its flows that finished.
+fn bins(rows: &[Flow]) -> Vec<Bin> {
+    let finished = sized(rows);
+    let mut sizes: Vec<u64> = finished.iter().map(|(size, _)| *size).collect();
+    sizes.sort_unstable();
+    let found = paper_bins(finished).into_iter().enumerate();
+    let bins = found.filter_map(|(bin, slowdowns)| {
+        let [p50, p99] = slowdowns?;
+        let end = sizes.len() * (bin + 1) / BINS;
+        let largest = *sizes.get(end.checked_sub(1)?)?;
+        Some(Bin { largest, p50, p99 })
+    });
+    bins.collect()
+}
+
+/// Returns Student's intervals of the changes of p50 and p99 from `base` to `other` over the repetitions, around the
+/// change of all flows; `None` for fewer than two with both values.
+fn intervals(base: &[Flow], other: &[Flow]) -> Option<[[f64; 2]; 2]> {
+    let ratios = |base: &[Flow], other: &[Flow]| {
+        let [base, other] = [slowdowns(base)?, slowdowns(other)?];
+        Some([
+            (other.p50.mean / base.p50.mean).ln(),
+            (other.p99?.mean / base.p99?.mean).ln(),
+        ])
     };
-    change(&sorted(0), &sorted(1))
+    let all = ratios(base, other)?;
+    let pairs = repetitions(base).zip(repetitions(other));
+    let each: Vec<[f64; 2]> = pairs
+        .filter_map(|(base, other)| ratios(base, other))
+        .collect();
+    let interval = |at: usize| {
+        let replicates: Vec<f64> = each.iter().map(|it| it[at]).collect();
+        let interval = student(all[at], &replicates)?;
+        Some([interval.low.exp_m1(), interval.high.exp_m1()])
+    };
+    Some([interval(0)?, interval(1)?])
+}
+
+/// Returns the flows of each repetition; `rows` are in the order of their keys.
+fn repetitions(rows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
+    rows.chunk_by(|a, b| a.key.0 == b.key.0)
 }
 
 /// Bytes of both directions of a link by time.
 type Carried = BTreeMap<Nanos, u64>;
 
-/// Returns the average utilisation of the links of `sender` by policy, as the authors' script has it.
+/// Returns the average utilisation of the links of `sender` by policy, as the authors' script has it; none if
+/// the first step, which that leaves out, has more than [`MAX_LEFT_OUT`] of the flows.
 fn utilisation(
     run: &RunDir,
     policies: &BTreeMap<String, Vec<Flow>>,
     sender: &str,
 ) -> Result<BTreeMap<String, BTreeMap<String, f64>>, RecordsError> {
+    if policies.values().any(|rows| left_out(rows) > MAX_LEFT_OUT) {
+        return Ok(BTreeMap::new());
+    }
     let links = run.info().links.iter();
     let own = links.filter(|link| [&link.a, &link.b].contains(&&sender.to_owned()));
     let rates: BTreeMap<_, _> = own.map(|link| (link.name.clone(), link.rate_bps)).collect();
@@ -297,13 +347,79 @@ fn utilisation(
     Ok(found)
 }
 
+/// Returns the share of the flows that start within the first step of the utilisation.
+fn left_out(rows: &[Flow]) -> f64 {
+    let early = rows.iter().filter(|row| row.start < UTILISATION_STEP);
+    float(early.count()) / float(rows.len().max(1))
+}
+
+/// Share of the flows that an average utilisation may leave out: the published ones leave out a twentieth.
+const MAX_LEFT_OUT: f64 = 0.25;
+
 /// Number of bins of sizes, each of which must have a flow: means over fewer bins are of other sizes.
 const BINS: usize = 20;
 
 /// Reciprocal of the share of unfinished flows from which a 99th percentile is not known.
 const MIN_SHARE_UNKNOWN: usize = 100;
 
-#[expect(clippy::cast_precision_loss, reason = "there are 20 bins at most")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a run has fewer than 2^53 flows"
+)]
 const fn float(value: usize) -> f64 {
     value as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flows of 1 to 40 bytes, 10 µs apart, in `repetitions`, with the slowdown that `slowdown` gives to a
+    /// repetition.
+    fn flows(repetitions: u32, slowdown: impl Fn(u32) -> f64) -> Vec<Flow> {
+        let all = (0..repetitions).flat_map(|repetition| (1..=40).map(move |id| (repetition, id)));
+        let flow = |(repetition, id): (u32, u32)| Flow {
+            key: (repetition, FlowId(id)),
+            size: u64::from(id),
+            start: Nanos::new(u64::from(id) * 10_000),
+            slowdown: Some(slowdown(repetition)),
+            end: None,
+        };
+        all.map(flow).collect()
+    }
+
+    #[test]
+    fn a_bin_has_a_twentieth_of_the_flows_and_its_largest_size() {
+        let found = bins(&flows(1, |_| 2.0));
+        let sizes: Vec<u64> = found.iter().map(|bin| bin.largest).collect();
+        assert_eq!(sizes, (1..=20).map(|bin| 2 * bin).collect::<Vec<_>>());
+        assert!(found.iter().all(|bin| [bin.p50, bin.p99] == [2.0, 2.0]));
+    }
+
+    /// Ratios 0.4, 0.5 and 0.625, whose logarithms are −0.6931 ± 0.2231: Student's t of two degrees of
+    /// freedom is 4.303, and exp(−0.6931 ± 4.303 · 0.2231 / √3) − 1 is −0.713 and −0.130.
+    #[test]
+    fn an_interval_is_students_over_the_repetitions() {
+        let base = flows(3, |_| 10.0);
+        let other = flows(3, |repetition| [4.0, 5.0, 6.25][repetition as usize]);
+        let found = intervals(&base, &other).unwrap();
+        for [low, high] in found {
+            assert!((low + 0.713).abs() < 1e-3, "{low}");
+            assert!((high + 0.130).abs() < 1e-3, "{high}");
+        }
+        assert_eq!(intervals(&flows(1, |_| 10.0), &flows(1, |_| 5.0)), None);
+    }
+
+    #[test]
+    fn a_short_run_leaves_out_its_arrivals_and_a_whole_one_a_twentieth() {
+        let of = |duration_ms: u64| {
+            let mut flows = flows(1, |_| 1.0);
+            for flow in &mut flows {
+                flow.start = Nanos::from_millis(flow.size * duration_ms / 40);
+            }
+            left_out(&flows)
+        };
+        assert!(of(20) > MAX_LEFT_OUT, "{}", of(20));
+        assert!(of(200) < MAX_LEFT_OUT, "{}", of(200));
+    }
 }

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::catalogue::Case;
+
 /// Published slowdowns of a policy in a case: means over the 20 bins of sizes, with the lowest and highest
 /// bin where they are known.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -34,17 +36,58 @@ pub struct UtilisationRow {
     pub lcmp: f64,
 }
 
-/// Changes under LCMP that the text states, in percent; empty where it states none.
+/// Changes under LCMP that the text states of a case, or of all cases of a figure (`*`), in percent; empty
+/// where it states none.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the columns' names say it")]
 pub struct TextRow {
     pub figure: String,
+    pub case: String,
     pub base: String,
     pub p50_least: Option<f64>,
     pub p50_most: Option<f64>,
     pub p99_least: Option<f64>,
     pub p99_most: Option<f64>,
     pub source: String,
+}
+
+/// Value that the text states of a policy, or of a network (then the policy is empty), from `low` to `high`;
+/// one end is empty if the text names the other alone.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the columns' names say it")]
+pub struct StatementRow {
+    pub figure: String,
+    pub case: String,
+    pub policy: String,
+    pub quantity: Quantity,
+    /// Link of a utilisation, flow size of a percentile in bytes; empty for all bins of sizes.
+    pub at: String,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub source: String,
+}
+
+/// Quantity of a [`StatementRow`].
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Median slowdown of the bin of sizes that has the size; without a size, of the bins from the lowest
+    /// to the highest.
+    P50,
+    /// 99th percentile, as the median.
+    P99,
+    /// Change of the median from LCMP to the policy, in percent.
+    P50Rise,
+    /// Change of the 99th percentile from LCMP to the policy, in percent.
+    P99Rise,
+    /// Average utilisation of a link, in percent.
+    Utilisation,
+    /// Pairs of datacenters.
+    Pairs,
+    /// Pairs of datacenters with several paths of the fewest links.
+    MultiPathPairs,
+    /// Longest ÷ shortest delay of an inter-DC link.
+    DelayRatio,
 }
 
 /// Published correlation of testbed and simulator.
@@ -83,6 +126,7 @@ pub struct Published {
     pub slowdowns: Vec<SlowdownRow>,
     pub utilisation: Vec<UtilisationRow>,
     pub text: Vec<TextRow>,
+    pub statements: Vec<StatementRow>,
     pub fidelity: Vec<FidelityRow>,
     pub contradictions: Vec<Contradiction>,
     pub causes: Vec<Cause>,
@@ -97,10 +141,11 @@ pub struct PublishedError {
 }
 
 /// Files of the tables.
-pub const FILES: [&str; 6] = [
+pub const FILES: [&str; 7] = [
     "slowdown.csv",
     "utilisation.csv",
     "text.csv",
+    "statements.csv",
     "fidelity.csv",
     "contradictions.csv",
     "causes.csv",
@@ -111,15 +156,30 @@ impl Published {
     ///
     /// # Errors
     /// If a row has other columns than its table, or a number that is none.
-    pub fn parse(texts: &[String; 6]) -> Result<Self, PublishedError> {
+    pub fn parse(texts: &[String; 7]) -> Result<Self, PublishedError> {
         Ok(Self {
             slowdowns: rows(FILES[0], &texts[0])?,
             utilisation: rows(FILES[1], &texts[1])?,
             text: rows(FILES[2], &texts[2])?,
-            fidelity: rows(FILES[3], &texts[3])?,
-            contradictions: rows(FILES[4], &texts[4])?,
-            causes: rows(FILES[5], &texts[5])?,
+            statements: rows(FILES[3], &texts[3])?,
+            fidelity: rows(FILES[4], &texts[4])?,
+            contradictions: rows(FILES[5], &texts[5])?,
+            causes: rows(FILES[6], &texts[6])?,
         })
+    }
+
+    /// True if the text states a change of the case.
+    #[must_use]
+    pub fn is_in_text(&self, case: &Case) -> bool {
+        self.text.iter().any(|row| row.is_about(case))
+    }
+
+    /// Returns the changes that the text states of the case against `base`, by its label under the authors'
+    /// semantics; `None` if it states none.
+    #[must_use]
+    pub fn stated(&self, case: &Case, base: &str) -> Option<&TextRow> {
+        let mut rows = self.text.iter().filter(|row| row.is_about(case));
+        rows.find(|row| row.base == base)
     }
 
     /// Returns the first known cause of differences of a policy in a case.
@@ -137,6 +197,14 @@ impl Published {
     }
 }
 
+impl TextRow {
+    /// True if the row states changes of the case.
+    #[must_use]
+    pub fn is_about(&self, case: &Case) -> bool {
+        self.figure == case.figure.name() && ["*", case.name].contains(&&*self.case)
+    }
+}
+
 fn rows<T: DeserializeOwned>(file: &'static str, text: &str) -> Result<Vec<T>, PublishedError> {
     let mut reader = csv::ReaderBuilder::new()
         .comment(Some(b'#'))
@@ -150,7 +218,7 @@ pub(crate) mod tests {
     use std::{fs, path::Path};
 
     use super::*;
-    use crate::{CASES, catalogue::LCMP};
+    use crate::{CASES, Figure, catalogue::LCMP};
 
     /// The tables of the repository.
     pub fn of_repository() -> Published {
@@ -181,6 +249,37 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn every_statement_of_the_text_is_about_a_case_and_a_policy_of_it() {
+        let published = of_repository();
+        for row in &published.text {
+            let case = CASES.iter().find(|case| row.is_about(case));
+            let case = case.unwrap_or_else(|| panic!("{row:?}"));
+            let is_known = row.base == "redte" || case.against.contains(&&*row.base);
+            assert!(is_known, "{row:?}");
+        }
+        for row in &published.statements {
+            let case = CASES
+                .iter()
+                .find(|case| case.figure.name() == row.figure && case.name == row.case);
+            let case = case.unwrap_or_else(|| panic!("{row:?}"));
+            let is_known =
+                ["", LCMP].contains(&&*row.policy) || case.against.contains(&&*row.policy);
+            assert!(is_known, "{row:?}");
+            assert!(row.low.or(row.high).is_some(), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn the_text_leaves_out_google_rpc_and_the_traffic_between_all() {
+        let published = of_repository();
+        let left_out = CASES
+            .iter()
+            .filter(|case| matches!(case.figure, Figure::Fig9) && !published.is_in_text(case));
+        let names: Vec<&str> = left_out.map(|case| case.name).collect();
+        assert_eq!(names, ["WebSearch", "GoogleRPC"]);
+    }
+
+    #[test]
     fn the_first_cause_that_fits_is_the_cause() {
         let published = of_repository();
         let cause = |figure, policy, is_drawn| published.cause(figure, "30 %", policy, is_drawn);
@@ -196,7 +295,7 @@ pub(crate) mod tests {
     #[test]
     fn a_row_with_a_field_too_many_is_an_error() {
         let mut texts = FILES.map(|_| String::new());
-        texts[3] = "percentile,pearson,source\np50,0.95,text,more\n".into();
+        texts[4] = "percentile,pearson,source\np50,0.95,text,more\n".into();
         let error = Published::parse(&texts).unwrap_err().to_string();
         assert!(error.starts_with("fidelity.csv: "), "{error}");
     }

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::{
     catalogue::{Case, Figure, LCMP},
-    claim::{CLAIMS, Claim, Judged, MIN_CHANGE, Verdict},
-    measured::{Measured, Played, Values},
-    published::{Contradiction, Published, TextRow},
+    claim::{Against, CLAIMS, Claim, Judged, MIN_CHANGE, Verdict},
+    measured::{Bin, Measured, Played, Values},
+    published::{Contradiction, Published, Quantity, StatementRow, TextRow},
     variant::{Source, TE},
 };
 
@@ -18,6 +18,8 @@ use crate::{
 pub struct Settings {
     /// Command line without paths of this machine.
     pub command: String,
+    /// Commit of the tool, with `+changes` if files differed from it.
+    pub commit: String,
     /// The figures.
     pub figures: Vec<Figure>,
     /// True if missing runs were made with a tenth of the duration.
@@ -44,6 +46,8 @@ pub struct Report {
     pub cases: Vec<CaseReport>,
     /// Changes that the text states, beside those of runs.
     pub text: Vec<TextReport>,
+    /// Values that the text states, beside those of runs.
+    pub statements: Vec<StatementReport>,
     /// Correlation of the lab with the simulator, as in figure 6.
     pub fidelity: Vec<FidelityReport>,
     /// Statements of the paper that its data contradict.
@@ -63,6 +67,8 @@ pub struct ClaimReport {
     pub figures: [Vec<Figure>; 2],
     /// Verdicts by source.
     pub verdicts: BTreeMap<Source, Judged>,
+    /// Verdicts against traffic engineering, which stands in for RedTE.
+    pub stand_in: BTreeMap<Source, Judged>,
 }
 
 /// A case with its values.
@@ -106,6 +112,15 @@ pub struct TextReport {
     pub found: BTreeMap<Source, [[f64; 2]; 2]>,
 }
 
+/// Value that the text states, beside those of the publication's data and of runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatementReport {
+    /// The statement.
+    pub stated: StatementRow,
+    /// Lowest and highest value by source.
+    pub found: BTreeMap<Source, [f64; 2]>,
+}
+
 /// Correlation of the lab with the simulator over bins of sizes.
 #[derive(Clone, Debug, Serialize)]
 pub struct FidelityReport {
@@ -138,9 +153,13 @@ impl Report {
             Some(both[usize::from(percentile == "p99")])
         };
         let rows = published.fidelity.iter().filter(|_| has("fig6"));
+        let statements = published.statements.iter().filter(|row| has(&row.figure));
         Self {
             claims: claims.collect(),
             text: text.map(|row| text_report(row, &runs)).collect(),
+            statements: statements
+                .map(|row| statement_report(row, published, &runs))
+                .collect(),
             fidelity: rows
                 .map(|row| FidelityReport {
                     percentile: row.percentile.clone(),
@@ -149,7 +168,7 @@ impl Report {
                 })
                 .collect(),
             contradictions: (published.contradictions.iter())
-                .filter(|row| has(&row.figure))
+                .filter(|row| row.figure == "all" || has(&row.figure))
                 .cloned()
                 .collect(),
             cases: (runs.into_iter())
@@ -159,19 +178,23 @@ impl Report {
         }
     }
 
-    /// True if a claim cannot be told by the simulator for want of runs that ended.
+    /// True if a claim cannot be told by the simulator for want of runs that ended; a claim that short runs
+    /// alone cannot tell lacks none.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
-        let cannot_tell = |source: Source| {
-            let mut claims = self.claims.iter();
-            claims.any(|claim| {
-                let judged = claim.verdicts.get(&source);
-                judged.is_some_and(|it| it.verdict == Verdict::CannotTell)
-            })
+        let lacks_run = |claim: &ClaimReport, source: Source| {
+            let own = |case: &&CaseReport| claim.figures[0].contains(&case.figure);
+            let mut own = self.cases.iter().filter(own);
+            own.any(|case| !case.runs.contains_key(&source))
         };
-        [Source::Simulated, Source::Fair]
-            .into_iter()
-            .any(cannot_tell)
+        let lacks_verdict = |claim: &ClaimReport, source: Source| {
+            let judged = claim.verdicts.get(&source);
+            let cannot_tell = judged.filter(|it| it.verdict == Verdict::CannotTell);
+            cannot_tell.is_some_and(|it| !it.is_weak || lacks_run(claim, source))
+        };
+        let simulated = [Source::Simulated, Source::Fair];
+        let mut claims = self.claims.iter();
+        claims.any(|claim| simulated.iter().any(|source| lacks_verdict(claim, *source)))
     }
 
     /// Returns the values of the figure `reproduction`: p50 and p99 that were published and found.
@@ -212,7 +235,7 @@ fn claim_report(
         runs.iter()
             .filter(|it| claim.figures.contains(&it.case.figure))
     };
-    let judge = |source: Source| {
+    let judge = |against: Against, source: Source| {
         let values: Vec<Option<Values>> = match source {
             Source::Published => own()
                 .map(|it| Values::published(it.case, published))
@@ -224,10 +247,15 @@ fn claim_report(
         let cases = own()
             .map(|it| it.case)
             .zip(values.iter().map(Option::as_ref));
-        let judged = claim.judge(source, &cases.collect::<Vec<_>>());
+        let cases: Vec<_> = cases.collect();
+        let judged = claim.judge(source, against, &cases, published)?;
         let is_short = |it: &CaseRuns| it.measured(source).is_some_and(|it| it.played.is_short);
         let is_weak = own().any(is_short);
-        (source, Judged { is_weak, ..judged })
+        Some((source, Judged { is_weak, ..judged }))
+    };
+    let verdicts = |against: Against| {
+        let found = Source::ALL.into_iter();
+        found.filter_map(|source| judge(against, source)).collect()
     };
     let is_asked = |figure: &&Figure| settings.figures.contains(figure);
     let (asked, others) = claim.figures.iter().partition::<Vec<Figure>, _>(is_asked);
@@ -236,7 +264,8 @@ fn claim_report(
         sentence: claim.sentence,
         rule: claim.rule.words(),
         figures: [asked, others],
-        verdicts: Source::ALL.into_iter().map(judge).collect(),
+        verdicts: verdicts(Against::Named),
+        stand_in: verdicts(Against::StandIn),
     }
 }
 
@@ -330,12 +359,7 @@ fn difference(values: &BTreeMap<Source, f64>) -> Option<f64> {
 }
 
 fn text_report(row: &TextRow, runs: &[CaseRuns]) -> TextReport {
-    let own = || {
-        let of_figure = |it: &&CaseRuns| it.case.figure.name() == row.figure;
-        runs.iter()
-            .filter(of_figure)
-            .filter(|it| it.case.is_in_text)
-    };
+    let own = || runs.iter().filter(|it| row.is_about(it.case));
     let found = Source::ALL.into_iter().filter_map(|source| {
         let all = own().filter_map(|it| {
             it.measured(source)?
@@ -358,5 +382,123 @@ fn text_report(row: &TextRow, runs: &[CaseRuns]) -> TextReport {
     TextReport {
         stated: row.clone(),
         found: found.collect(),
+    }
+}
+
+fn statement_report(
+    row: &StatementRow,
+    published: &Published,
+    runs: &[CaseRuns],
+) -> StatementReport {
+    let is_own = |it: &&CaseRuns| it.case.figure.name() == row.figure && it.case.name == row.case;
+    let own = runs.iter().find(is_own);
+    let found = Source::ALL.into_iter().filter_map(|source| {
+        let case = own?;
+        let found = match source {
+            Source::Published => {
+                let values = Values::published(case.case, published)?;
+                stated_value(row, source, &values)?
+            }
+            _ => stated_value(row, source, &case.measured(source)?.values)?,
+        };
+        Some((source, found))
+    });
+    StatementReport {
+        stated: row.clone(),
+        found: found.collect(),
+    }
+}
+
+/// Returns the lowest and the highest value of what the row states.
+fn stated_value(row: &StatementRow, source: Source, values: &Values) -> Option<[f64; 2]> {
+    let label = source.label(&row.policy);
+    let slowdowns = |label: &str| values.slowdowns.get(label);
+    let bin = |label: &str| {
+        let size: u64 = row.at.parse().ok()?;
+        bin_of(values.bins.get(label)?, size)
+    };
+    let rise = |of: fn(&Bin) -> f64| Some((of(bin(label)?) / of(bin(LCMP)?) - 1.0) * 100.0);
+    let one = |value: f64| [value; 2];
+    match (row.quantity, row.at.is_empty()) {
+        (Quantity::P50, true) => slowdowns(label)?.p50.ends,
+        (Quantity::P99, true) => slowdowns(label)?.p99?.ends,
+        (Quantity::P50, false) => Some(one(bin(label)?.p50)),
+        (Quantity::P99, false) => Some(one(bin(label)?.p99)),
+        (Quantity::P50Rise, _) => rise(|bin| bin.p50).map(one),
+        (Quantity::P99Rise, _) => rise(|bin| bin.p99).map(one),
+        (Quantity::Utilisation, _) => {
+            let links = values.utilisation.get(label)?;
+            links.get(&row.at).copied().map(one)
+        }
+        (Quantity::Pairs, _) => Some(one(count(values.network?.pairs))),
+        (Quantity::MultiPathPairs, _) => Some(one(count(values.network?.multi_path_pairs))),
+        (Quantity::DelayRatio, _) => Some(one(values.network?.delay_ratio)),
+    }
+}
+
+/// Returns the bin of the flows of `size`; the last one if all flows are smaller.
+fn bin_of(bins: &[Bin], size: u64) -> Option<&Bin> {
+    bins.iter()
+        .find(|bin| size <= bin.largest)
+        .or_else(|| bins.last())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "pairs of datacenters are few")]
+const fn count(value: usize) -> f64 {
+    value as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_has_the_bin_that_ends_at_or_above_it() {
+        let bins = [3_438, 20_000, 29_000_000].map(|largest| Bin {
+            largest,
+            p50: 1.0,
+            p99: 1.0,
+        });
+        let of = |size| bin_of(&bins, size).map(|bin| bin.largest);
+        assert_eq!(of(3_438), Some(3_438));
+        assert_eq!(of(3_439), Some(20_000));
+        assert_eq!(of(29_700_000), Some(29_000_000));
+        assert_eq!(bin_of(&[], 1), None);
+    }
+
+    /// "The median for a 3,438 B flow rises from 6.8 to 26.0": 26.0 / 6.8 is 3.82.
+    #[test]
+    fn a_rise_is_from_lcmp_in_the_bin_of_the_size() {
+        let bins = |p50| {
+            let bin = |largest, p50| Bin {
+                largest,
+                p50,
+                p99: 50.0,
+            };
+            vec![bin(3_438, p50), bin(30_000_000, 1.0)]
+        };
+        let values = Values {
+            bins: [(LCMP, 6.8), ("rm-alpha", 26.0)]
+                .map(|(policy, p50)| (policy.to_owned(), bins(p50)))
+                .into(),
+            ..Values::default()
+        };
+        let row = |quantity, at: &str| StatementRow {
+            figure: "fig11".into(),
+            case: "ablation".into(),
+            policy: "rm-alpha".into(),
+            quantity,
+            at: at.into(),
+            low: Some(280.0),
+            high: Some(280.0),
+            source: String::new(),
+        };
+        let of = |quantity, at| stated_value(&row(quantity, at), Source::Simulated, &values);
+        assert_eq!(of(Quantity::P50, "3438"), Some([26.0; 2]));
+        let [low, high] = of(Quantity::P50Rise, "3438").unwrap();
+        assert_eq!(low, high);
+        assert!((low - 282.35).abs() < 0.01, "{low}");
+        assert_eq!(of(Quantity::P99, ""), None);
+        assert_eq!(of(Quantity::Pairs, ""), None);
     }
 }

@@ -1,11 +1,14 @@
 //! The report in 80 columns, and the rows that its tables share with the Markdown.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use lab_units::show::{self, sides};
 
 use crate::{
     claim::{Judged, Verdict, signed_percent},
     measured::Measured,
-    report::{CaseReport, Cell, FidelityReport, Report, TextReport},
+    published::Quantity,
+    report::{CaseReport, Cell, ClaimReport, FidelityReport, Report, StatementReport, TextReport},
     variant::Source,
 };
 
@@ -30,17 +33,36 @@ pub(crate) const TEXT_HEADS: [&str; 6] =
 /// Explanation of the text's changes.
 pub(crate) const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, in percent, by the paper's methods: \
     p50 is the median over 20 bins of sizes of the change of a bin's median, P99 the change of a bin's \
-    P99 in the worst bin.";
+    P99 in the worst bin. In rows of redte the column fair has te-100ms.";
+
+/// Heads of the columns of the text's values.
+pub(crate) const STATEMENT_HEADS: [&str; 7] = [
+    "figure",
+    "value",
+    "text",
+    "published",
+    "simulated",
+    "emulated",
+    "fair",
+];
+
+/// Explanation of the text's values.
+pub(crate) const STATEMENT_LEGEND: &str = "Values that the text states: percentiles of slowdowns are of the bin of \
+    sizes that has the size, or the lowest and highest of the 20 bins; rises are against LCMP; pairs have \
+    several paths if they have several of the fewest links.";
 
 /// Explanation of the columns.
 pub(crate) const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: means over 20 bins of \
     sizes of each bin's p50 and p99; links are average utilisations in percent. Published: the authors' \
     files. Simulated: the authors' semantics, and their UCMP, which hashes over the widest first links. \
-    Emulated: the lab's testbed on SoftRoCE, `8dc-loads.yaml`, with drawn flows, without congestion \
-    control and PFC, UCMP by its own cost (in the row ucmp-artifact): its changes between policies compare \
-    with the published ones, its values do not. Fair: the simulator with the paper's semantics, PFC and \
-    buffers, UCMP by its own cost (in the row ucmp-artifact), and te-100ms, a centralised controller \
-    that stands in for RedTE.";
+    Emulated: the lab's testbed on SoftRoCE under DCQCN, `testbed.yaml`, 4 + 4 hosts, drawn flows both ways, \
+    three repetitions, without PFC: its changes between policies compare with the published ones, its \
+    values do not. Fair: the simulator with the paper's semantics, PFC and buffers, UCMP by its own cost (in \
+    the row ucmp-artifact), and te-100ms, a centralised controller that stands in for RedTE: it counts in no \
+    claim's verdict, and verdicts against it have lines of their own. LCMP's delay score saturates at 512 ms \
+    (524 ms in the column fair) in figures 1, 5, 10 and 11, where the paper has 32 or 64 ms; at 64 ms in figure \
+    9 and the testbed, and at 32 ms in figures 7 and 8. A run with one repetition is one draw of arrivals: how \
+    far its changes spread over draws is not known.";
 
 /// Explanation of weak verdicts.
 pub(crate) const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth of the duration. Queues \
@@ -57,6 +79,9 @@ pub fn text(report: &Report) -> String {
         for (names, cause) in causes(case) {
             text += &show::paragraph_of(WIDTH, "  over 5 %: ", &format!("{names}: {cause}"));
         }
+        for (source, warning) in warnings(case) {
+            text += &show::paragraph_of(WIDTH, &format!("  {}: ", source.name()), warning);
+        }
         for (source, reason) in &case.without {
             text += &show::paragraph_of(WIDTH, &format!("  not {}: ", source.name()), reason);
         }
@@ -65,6 +90,15 @@ pub fn text(report: &Report) -> String {
     if !report.text.is_empty() {
         text += &table(TEXT_HEADS, report.text.iter().flat_map(text_rows), 2);
         text += &show::paragraph_of(WIDTH, "", TEXT_LEGEND);
+        text.push('\n');
+    }
+    if !report.statements.is_empty() {
+        text += &table(
+            STATEMENT_HEADS,
+            report.statements.iter().map(statement_row),
+            2,
+        );
+        text += &show::paragraph_of(WIDTH, "", STATEMENT_LEGEND);
         text.push('\n');
     }
     for row in &report.fidelity {
@@ -80,11 +114,11 @@ pub fn text(report: &Report) -> String {
     text += &table(CLAIM_HEADS, claim_rows(report).into_iter(), 1);
     for claim in &report.claims {
         text += &show::paragraph_of(WIDTH, &format!("{}: ", claim.id), claim.sentence);
-        for (source, judged) in &claim.verdicts {
-            text +=
-                &show::paragraph_of(WIDTH, &format!("    {}: ", source.name()), &judged.reason());
+        for (who, judged) in judgements(claim) {
+            text += &show::paragraph_of(WIDTH, &format!("    {who}: "), &judged.reason());
         }
     }
+    text += &show::paragraph_of(WIDTH, "", &origin(report));
     text += &show::paragraph_of(WIDTH, "", LEGEND);
     if report.settings.is_quick {
         text += &show::paragraph_of(WIDTH, "", QUICK);
@@ -167,18 +201,128 @@ pub(crate) fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     causes
 }
 
-/// Returns the verdicts on all claims.
+/// Returns the command and commit that the report is made by, and says which runs are not of this commit.
+pub(crate) fn origin(report: &Report) -> String {
+    let settings = &report.settings;
+    let mut text = format!(
+        "Written by `{}` at commit {}",
+        settings.command, settings.commit
+    );
+    text += match is_clean(&settings.commit) {
+        true => ".",
+        false => {
+            ", dirty: files differed from the commit, which does not tell what wrote the report."
+        }
+    };
+    let runs = || report.cases.iter().flat_map(|case| case.runs.values());
+    let all: BTreeSet<_> = runs().map(|run| &run.run).collect();
+    let others = runs().filter(|run| run.commit != settings.commit || !is_clean(&run.commit));
+    let others: BTreeSet<_> = others.map(|run| &run.run).collect();
+    if !others.is_empty() {
+        let (others, all) = (others.len(), all.len());
+        text += &format!(" {others} of the {all} runs were made at another commit, or dirty.");
+    }
+    text
+}
+
+/// True if a commit is that of all files.
+fn is_clean(commit: &str) -> bool {
+    commit.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns the warnings of a case's runs, in the order of the sources.
+pub(crate) fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
+    let runs = case.runs.iter();
+    runs.flat_map(|(source, run)| {
+        let warnings = run.warnings.iter();
+        warnings.map(|warning| (*source, warning.as_str()))
+    })
+}
+
+/// Returns the verdicts on all claims, those against traffic engineering below.
 pub(crate) fn claim_rows(report: &Report) -> Vec<[String; 5]> {
-    let verdict = |judged: Option<&Judged>| {
-        let found = judged.map_or(Verdict::CannotTell, |it| it.verdict);
-        let is_weak = judged.is_some_and(|it| it.is_weak) && found != Verdict::CannotTell;
-        format!("{}{}", found.words(), if is_weak { "?" } else { "" })
+    let words = |judged: &Judged| {
+        let is_weak = judged.is_weak && judged.verdict != Verdict::CannotTell;
+        format!(
+            "{}{}",
+            judged.verdict.words(),
+            if is_weak { "?" } else { "" }
+        )
     };
-    let row = |claim: &crate::report::ClaimReport| {
-        let [a, b, c, d] = Source::ALL.map(|source| verdict(claim.verdicts.get(&source)));
-        [claim.id.to_owned(), a, b, c, d]
+    let row = |name: String, verdicts: &BTreeMap<Source, Judged>| {
+        let [a, b, c, d] =
+            Source::ALL.map(|source| verdicts.get(&source).map_or_else(|| NONE.to_owned(), words));
+        [name, a, b, c, d]
     };
-    report.claims.iter().map(row).collect()
+    let rows = report.claims.iter().flat_map(|claim| {
+        let stand_in = (!claim.stand_in.is_empty())
+            .then(|| row(format!("{} {STAND_IN}", claim.id), &claim.stand_in));
+        [Some(row(claim.id.to_owned(), &claim.verdicts)), stand_in]
+    });
+    rows.flatten().collect()
+}
+
+/// Returns the verdicts on a claim, each with who gives it.
+pub(crate) fn judgements(claim: &ClaimReport) -> impl Iterator<Item = (String, &Judged)> {
+    let verdicts = claim.verdicts.iter();
+    let verdicts = verdicts.map(|(source, judged)| (source.name().to_owned(), judged));
+    let stand_in = claim.stand_in.iter();
+    let stand_in =
+        stand_in.map(|(source, judged)| (format!("{} {STAND_IN}", source.name()), judged));
+    verdicts.chain(stand_in)
+}
+
+/// Returns the row of a value that the text states.
+pub(crate) fn statement_row(row: &StatementReport) -> [String; 7] {
+    let stated = &row.stated;
+    let quantity = match stated.quantity {
+        Quantity::P50 => "p50",
+        Quantity::P99 => "p99",
+        Quantity::P50Rise => "p50 rise %",
+        Quantity::P99Rise => "p99 rise %",
+        Quantity::Utilisation => "% of",
+        Quantity::Pairs => "pairs",
+        Quantity::MultiPathPairs => "pairs with several paths",
+        Quantity::DelayRatio => "longest / shortest delay",
+    };
+    let at = match (stated.quantity, stated.at.parse()) {
+        (Quantity::Utilisation, _) | (_, Err(_)) => stated.at.clone(),
+        (_, Ok(bytes)) => format!("at {} B", show::commas(bytes)),
+    };
+    let words = [&stated.policy, quantity, &at];
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let found = |source: Source| {
+        let found = row.found.get(&source);
+        found.map_or_else(
+            || NONE.to_owned(),
+            |[low, high]| span(Some(*low), Some(*high)),
+        )
+    };
+    [
+        stated.figure.clone(),
+        words.join(" "),
+        span(stated.low, stated.high),
+        found(Source::Published),
+        found(Source::Simulated),
+        found(Source::Emulated),
+        found(Source::Fair),
+    ]
+}
+
+/// Returns a value or a range of values.
+fn span(low: Option<f64>, high: Option<f64>) -> String {
+    let digits = |value: f64| match value {
+        whole if whole.fract() == 0.0 => format!("{whole:.0}"),
+        value => format!("{value:.1}"),
+    };
+    match (low.map(digits), high.map(digits)) {
+        (None, None) => NONE.to_owned(),
+        (None, Some(high)) => format!("<{high}"),
+        (Some(low), None) => format!(">{low}"),
+        (Some(low), Some(high)) if low == high => low,
+        (Some(low), Some(high)) => format!("{low}…{high}"),
+    }
+    .replace('-', "−")
 }
 
 /// Returns the rows of a statement: median-bin p50 and worst-bin P99.
@@ -197,7 +341,10 @@ pub(crate) fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
             )
         };
         [
-            stated.figure.clone(),
+            match &*stated.case {
+                "*" => stated.figure.clone(),
+                case => format!("{} {case}", stated.figure),
+            },
             format!("{} {}", stated.base, ["p50", "P99"][at]),
             range(ends[at].0, ends[at].1),
             found(Source::Simulated),
@@ -234,6 +381,9 @@ pub(crate) fn fidelity_line(row: &FidelityReport) -> String {
     )
 }
 
+/// Mark of a verdict against traffic engineering.
+const STAND_IN: &str = "te-100ms for RedTE";
+
 /// Columns of a terminal.
 const WIDTH: usize = 80;
 
@@ -269,7 +419,9 @@ pub(crate) mod tests {
                 run: "20260101T000000Z-fig5".into(),
                 commit: "abc".into(),
                 flows: 7_064,
+                repetitions: 1,
                 doubts: Vec::new(),
+                warnings: vec!["C_cong changed 0 of 7,064 decisions".into()],
                 values,
             };
             let without = Err("the lab was not asked for".to_owned());
@@ -283,6 +435,7 @@ pub(crate) mod tests {
         });
         let settings = Settings {
             command: "lcmp-lab reproduce fig5".into(),
+            commit: "abc".into(),
             figures: vec![Figure::Fig5],
             is_quick,
         };
@@ -306,6 +459,26 @@ pub(crate) mod tests {
             Verdict::HoldsPartly
         );
         assert!(report.is_incomplete(), "fair runs are missing");
+    }
+
+    #[test]
+    fn a_report_of_changed_files_says_dirty_and_counts_runs_of_other_commits() {
+        let mut report = report(false);
+        let clean = "Written by `lcmp-lab reproduce fig5` at commit abc.";
+        assert_eq!(origin(&report), clean);
+        report.settings.commit = "abc+changes".into();
+        let found = origin(&report);
+        assert!(found.contains("commit abc+changes, dirty: "), "{found}");
+        let others = "1 of the 1 runs were made at another commit, or dirty.";
+        assert!(found.ends_with(others), "{found}");
+    }
+
+    #[test]
+    fn a_value_of_the_text_is_one_number_or_a_range() {
+        assert_eq!(span(Some(16.0), Some(16.0)), "16");
+        assert_eq!(span(Some(6.1), Some(7.63)), "6.1…7.6");
+        assert_eq!(span(Some(20.0), None), ">20");
+        assert_eq!(span(Some(-3.5), Some(-3.5)), "−3.5");
     }
 
     #[test]

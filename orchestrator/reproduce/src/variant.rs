@@ -6,6 +6,8 @@
 
 use serde::Serialize;
 
+use crate::catalogue::Case;
+
 /// Origin of a case's values.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -40,21 +42,16 @@ impl Source {
     #[must_use]
     pub fn label(self, policy: &str) -> &str {
         match (self, policy) {
-            (Self::Emulated | Self::Fair, "ucmp-artifact") => "ucmp",
-            (Self::Emulated | Self::Fair, "redte") => TE,
+            (Self::Fair, "ucmp-artifact") => "ucmp",
+            (Self::Fair, "redte") => TE,
             (_, policy) => policy,
         }
     }
 
-    /// Returns the policies that LCMP is compared with, by their labels in this source, where those of the
-    /// case are `against`: fair baselines include traffic engineering.
+    /// True if this source's runs of a case compare LCMP with traffic engineering.
     #[must_use]
-    pub fn baselines<'a>(self, against: &'a [&'a str]) -> Vec<&'a str> {
-        let mut labels: Vec<&str> = against.iter().map(|policy| self.label(policy)).collect();
-        if matches!(self, Self::Emulated | Self::Fair) && labels.contains(&"ucmp") {
-            labels.push(TE);
-        }
-        labels
+    pub fn has_stand_in(self, case: &Case) -> bool {
+        self == Self::Fair && case.against.contains(&"ucmp-artifact")
     }
 }
 
@@ -264,13 +261,5 @@ mod tests {
         };
         assert!(derive("fig1", &TEXT.replace("duration", "max_flows"), &quick).is_err());
         assert!(derive("fig1", "", &Variant::default()).is_err());
-    }
-
-    #[test]
-    fn traffic_engineering_joins_fair_baselines_only() {
-        let against = ["ecmp", "ucmp-artifact"];
-        assert_eq!(Source::Simulated.baselines(&against), against);
-        assert_eq!(Source::Fair.baselines(&against), ["ecmp", "ucmp", TE]);
-        assert_eq!(Source::Fair.baselines(&["rm-alpha"]), ["rm-alpha"]);
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use lab_parameters::{
-    DcqcnConfig, DctcpConfig, HpccConfig, LcmpConfig, ParameterSet, Preset, TeConfig, TimelyConfig,
-    UcmpConfig,
+    DcqcnConfig, DctcpConfig, HpccConfig, LcmpConfig, Parameter, ParameterSet, Preset, TeConfig,
+    TimelyConfig, UcmpConfig,
 };
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -26,7 +26,9 @@ pub fn schema() -> Value {
 pub fn reference() -> String {
     let mut text = "# Parameters\n\n\
                     Made from the declarations in `orchestrator/parameters`; values are paper units. \
-                    `tune` changes a tunable parameter while flows run.\n"
+                    `tune` changes a tunable parameter while flows run. The column `publication` has the \
+                    value that the paper of the policy gives; where it gives none, the default of the \
+                    preset `paper` is our reading.\n"
         .to_owned();
     set::<LcmpConfig>(&mut text, "policies[].lcmp`, `rm-alpha`, `rm-beta");
     set::<UcmpConfig>(&mut text, "policies[].ucmp");
@@ -39,24 +41,43 @@ pub fn reference() -> String {
 }
 
 fn set<S: ParameterSet>(text: &mut String, path: &str) {
+    let is_policy = path.starts_with("policies");
+    let [head, rule] = if is_policy {
+        [" publication |", "---|"]
+    } else {
+        ["", ""]
+    };
     let _ = write!(
         text,
         "\n## {} (`{path}`)\n\n\
-         | parameter | meaning | values | preset `paper` | preset `artifact` | tunable |\n\
-         |---|---|---|---|---|---|\n",
+         | parameter | meaning | values |{head} preset `paper` | preset `artifact` | tunable |\n\
+         |---|---|---|{rule}---|---|---|\n",
         S::TITLE,
     );
     for parameter in S::PARAMETERS {
         let default = |preset| default::<S>(parameter, preset).unwrap_or_else(|| "–".to_owned());
         let _ = writeln!(
             text,
-            "| `{}` | {} | {} | {} | {} | {} |",
+            "| `{}` | {} | {} |{} {} | {} | {} |",
             parameter.name,
             parameter.doc.trim(),
             parameter.domain,
+            if is_policy {
+                publication(parameter)
+            } else {
+                String::new()
+            },
             default(Preset::Paper),
             default(Preset::Artifact),
             if parameter.is_tunable { "yes" } else { "" },
         );
+    }
+}
+
+/// Returns the cell of the publication's value of `parameter`.
+fn publication(parameter: &Parameter) -> String {
+    match parameter.published {
+        Some(published) => format!(" {}, {} |", published.words, published.place),
+        None => " our reading |".to_owned(),
     }
 }

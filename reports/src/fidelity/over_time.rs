@@ -126,6 +126,7 @@ impl Drawn<'_> {
             of: "",
             each: "run",
             lines: runs.iter().cloned().zip(policy_styles(&runs)).collect(),
+            parameters: runs.iter().map(|_| String::new()).collect(),
             strips: strips.map(strip).collect(),
             times: over_time.grid.middles(&edges),
             faults: Vec::new(),

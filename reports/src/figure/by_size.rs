@@ -8,7 +8,7 @@ use super::{
     canvas::{Canvas, Drawn, Point},
     chart::Plot,
     font,
-    legend::{Entry, Key, Legend},
+    legend::{Entry, Key, Legend, noted},
     numbers::Numbers,
     render::Figure,
     theme::{SMALL, Style, WIDTH, extra_widths},
@@ -21,6 +21,8 @@ pub struct SizePanels {
     pub name: &'static str,
     /// Label and style of each policy.
     pub policies: Vec<(String, Style)>,
+    /// Parameters of each policy in the legend; empty without any.
+    pub parameters: Vec<String>,
     /// The panels.
     pub panels: Vec<SizePanel>,
 }
@@ -88,10 +90,12 @@ impl Figure for SizePanels {
     }
 
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-        let entry = |(label, style): &(String, Style)| {
-            Entry::new(style.color, Key::Marked(style.dash, style.marker), label)
+        let entry = |((label, style), parameters): (&(String, Style), &String)| {
+            let key = Key::Marked(style.dash, style.marker);
+            Entry::new(style.color, key, noted(label, [parameters]))
         };
-        let legend = Legend::new(self.policies.iter().map(entry).collect(), WIDTH)?;
+        let entries = self.policies.iter().zip(&self.parameters).map(entry);
+        let legend = Legend::new(entries.collect(), WIDTH)?;
         legend.draw(canvas, (0.0, 0.0))?;
         let panels: Vec<&SizePanel> = self.panels.iter().filter(|it| it.has_dots()).collect();
         let width = WIDTH / text::to_float(panels.len() as u64);
@@ -243,6 +247,7 @@ mod tests {
         SizePanels {
             name: "by-size",
             policies: policies.into_iter().zip(styles).collect(),
+            parameters: vec![String::new()],
             panels: vec![panel(50), panel(99)],
         }
     }

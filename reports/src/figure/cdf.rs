@@ -9,7 +9,7 @@ use super::{
     axis::Axis,
     canvas::{Canvas, Drawn, Lettering, Point},
     chart::Plot,
-    legend::{Entry, Legend},
+    legend::{Entry, Legend, noted},
     numbers::Numbers,
     render::Figure,
     theme::{MUTED, SMALL, Style, WIDTH, extra_widths},
@@ -30,6 +30,8 @@ pub struct Cdf<'a> {
 pub struct Curve<'a> {
     /// Label of the policy.
     pub policy: String,
+    /// Parameters of the policy in the legend; empty without any.
+    pub parameters: String,
     /// Style of the policy.
     pub style: Style,
     /// Slowdowns of all repetitions.
@@ -69,15 +71,15 @@ impl Curve<'_> {
     /// Returns the policy and the number of its flows: `ecmp (902 of 6,635 finished)`.
     fn label(&self) -> String {
         let all = self.flows.len();
-        let finished = text::number(self.flows.finished().len() as u64);
-        match self.flows.is_finished() {
-            true => format!("{} ({})", self.policy, text::count(all, "flow")),
+        let flows = match self.flows.is_finished() {
+            true => text::count(all, "flow"),
             false => format!(
-                "{} ({finished} of {} finished)",
-                self.policy,
+                "{} of {} finished",
+                text::number(self.flows.finished().len() as u64),
                 text::number(all as u64)
             ),
-        }
+        };
+        noted(&self.policy, [&self.parameters, &flows])
     }
 
     /// Returns the share of the flows that finished, in percent.
@@ -208,6 +210,7 @@ mod tests {
         let policies = ["ecmp".to_owned()];
         let curve = Curve {
             policy: "ecmp".to_owned(),
+            parameters: String::new(),
             style: policy_styles(&policies)[0],
             flows: Population::new(vec![1.0, 2.0, 4.0], 8),
             repetitions: Vec::new(),

@@ -49,6 +49,15 @@ pub enum Key {
     Dashed,
 }
 
+/// Returns the text of an entry: its label, and in brackets the notes that are not empty.
+pub fn noted<const N: usize>(label: &str, notes: [&str; N]) -> String {
+    let notes: Vec<&str> = notes.into_iter().filter(|note| !note.is_empty()).collect();
+    match notes.as_slice() {
+        [] => label.to_owned(),
+        notes => format!("{label} ({})", notes.join(", ")),
+    }
+}
+
 impl Entry {
     /// Returns the entry of data of this colour and label.
     pub fn new(color: RGBColor, key: Key, label: impl Into<String>) -> Self {

@@ -11,7 +11,7 @@ use super::{
     chart::{Plot, label_width},
     faults::{self, FaultMark},
     font,
-    legend::{Entry, Legend},
+    legend::{Entry, Legend, noted},
     numbers::Numbers,
     render::Figure,
     theme::{INK, MUTED, SMALL, Style, TEXT, WIDTH},
@@ -29,6 +29,8 @@ pub struct Strips {
     pub each: &'static str,
     /// Label and style of each line.
     pub lines: Vec<(String, Style)>,
+    /// Parameters of each line in the legend; empty without any.
+    pub parameters: Vec<String>,
     /// The strips, from top to bottom.
     pub strips: Vec<Strip>,
     /// Times of the values, in seconds.
@@ -157,8 +159,11 @@ impl Figure for Strips {
 
 impl Strips {
     fn legend(&self) -> Result<Legend, DrawError> {
-        let entry = |(label, style): &(String, Style)| Entry::line(style, label);
-        let mut entries: Vec<Entry> = self.lines.iter().map(entry).collect();
+        let entry = |((label, style), parameters): (&(String, Style), &String)| {
+            Entry::line(style, noted(label, [parameters]))
+        };
+        let lines = self.lines.iter().zip(&self.parameters);
+        let mut entries: Vec<Entry> = lines.map(entry).collect();
         entries.extend(faults::entries(&self.faults));
         if !self.has_legend {
             entries.clear();

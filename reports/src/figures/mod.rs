@@ -11,6 +11,7 @@ use plotters::style::RGBColor;
 pub use self::over_time::{STRIP_MERGED, fault_marks};
 pub use self::routes::Groups;
 use crate::{
+    departures,
     error::ReportError,
     figure::{
         Cdf, Curve, DcPairs, Figure, Image, LinkBars, PairCell, PairPanel, Panel, PathMap, SizeBin,
@@ -133,6 +134,7 @@ impl Draw<'_> {
         let flows = &self.run.flows;
         let curve = |(index, (policy, style)): (usize, &(String, Style))| Curve {
             policy: policy.clone(),
+            parameters: departures::legend(&self.run.info, policy),
             style: *style,
             flows: flows.of_policy(index, self.run.info.scheduled_flows),
             // Flows that did not finish leave no interval.
@@ -173,6 +175,7 @@ impl Draw<'_> {
         let figure = SizePanels {
             name: "fct-slowdown-by-size",
             policies: self.policies.clone(),
+            parameters: self.parameters(),
             panels: panels.collect(),
         };
         let [p50, p99] = &self.run.flows.bins;
@@ -197,6 +200,7 @@ impl Draw<'_> {
         let figure = SizePanels {
             name: "fct-slowdown-by-size-log",
             policies: self.policies.clone(),
+            parameters: self.parameters(),
             panels: panels.into(),
         };
         let mut caption = format!(
@@ -207,6 +211,14 @@ impl Draw<'_> {
         caption += about_unfinished(&figure);
         let title = "FCT slowdown by flow size, logarithmic bins";
         self.captioned(&figure, (Section::Slowdown, title), caption)
+    }
+
+    /// Returns the parameters of each policy for legends.
+    fn parameters(&self) -> Vec<String> {
+        let policies = self.policies.iter();
+        policies
+            .map(|(policy, _)| departures::legend(&self.run.info, policy))
+            .collect()
     }
 
     /// Returns each policy's slowdowns in each of `bins`.

@@ -272,6 +272,7 @@ impl Draw<'_> {
             of: "direction",
             each: "policy",
             lines: self.policies.clone(),
+            parameters: self.parameters(),
             strips: directions[..shown]
                 .iter()
                 .map(|(.., of)| strip(of))
@@ -326,6 +327,7 @@ impl Draw<'_> {
             of: "flow",
             each: "policy",
             lines: self.policies.clone(),
+            parameters: self.parameters(),
             strips,
             times: self.run.grid.middles(&edges),
             faults: self.faults(),

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::{Page, policy_name};
 use crate::{
+    departures,
     stats::{Estimate, Interval, Slowdowns},
     text,
 };
@@ -56,7 +57,12 @@ fn slowdowns(page: &Page<'_>) -> Markup {
             tbody {
                 @for policy in &page.summary.policies {
                     tr {
-                        th { (policy_name(page.run, &policy.policy)) }
+                        th {
+                            (policy_name(page.run, &policy.policy))
+                            @if !policy.departures.is_empty() {
+                                span.ci { (departures::listed(&policy.departures)) }
+                            }
+                        }
                         @match &policy.slowdown {
                             Some(it) => {
                                 @for estimate in [it.p50, it.p95, it.p99, it.mean] {

@@ -16,9 +16,9 @@ use crate::{
 /// [`MAX_CANDIDATES`] are ignored.
 ///
 /// 1. Each candidate costs C = α·C_path + β·C_cong (Eq. 1); `artifact`: >> 2, at most 255.
-/// 2. The cheaper half of the m live candidates is kept, in order of (C, given order). `paper`: ⌈m/2⌉
-///    and any of equal cost to the last of them. `artifact`: ⌊m/2⌋, or all if that is less than two,
-///    and of them those that cost less than `drop_threshold`.
+/// 2. The cheaper half of the m live candidates is kept, in order of (C, given order). `paper`: by the rule
+///    `keep`, as a default ⌈m/2⌉ and any of equal cost to the last of them. `artifact`: ⌊m/2⌋, or all if that is
+///    less than two, and of them those that cost less than `drop_threshold`.
 /// 3. `paper`: if C_cong of every live candidate is `congested_threshold` or more, only the cheapest
 ///    is kept (section 3.4). `artifact`: if none is left, all live candidates are kept.
 /// 4. The hash modulo the number of kept candidates is the index in that order.
@@ -72,18 +72,19 @@ fn cheapest_first(scored: &[Scored; MAX_CANDIDATES]) -> ([usize; MAX_CANDIDATES]
 fn keep(scored: &[Scored; MAX_CANDIDATES], order: &[usize], config: &LcmpConfig) -> (Rule, usize) {
     let row = |rank: usize| &scored[order[rank]];
     let alive = order.len();
+    let rule = config.keep_rule();
+    let half = rule.of(alive);
     match config.preset {
         Preset::Paper => {
             let congested = |rank| row(rank).candidate.congestion >= config.congested_threshold;
             if (0..alive).all(congested) {
                 return (Rule::LeastCost, 1);
             }
-            let cut = row(alive.div_ceil(2) - 1).cost;
-            let kept = (0..alive).take_while(|&rank| row(rank).cost <= cut).count();
-            (Rule::Scored, kept)
+            let cut = row(half - 1).cost;
+            let ties = (half..alive).take_while(|&rank| rule.keeps_ties() && row(rank).cost == cut);
+            (Rule::Scored, half + ties.count())
         }
         Preset::Artifact => {
-            let half = if alive / 2 < 2 { alive } else { alive / 2 };
             let cheap = |rank: &usize| row(*rank).cost < u32::from(config.drop_threshold);
             match (0..half).take_while(cheap).count() {
                 0 => (Rule::HashAll, alive),
@@ -101,6 +102,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::lcmp::Keep;
 
     fn paper() -> LcmpConfig {
         LcmpConfig::paper(BitsPerSec::new(200_000_000_000).expect("not zero"))
@@ -170,6 +172,33 @@ mod tests {
         }
     }
 
+    /// Costs 30, 60, 60 and 90: the cut is at 60, of which half-strict keeps the first alone.
+    #[test]
+    fn the_rule_of_the_half_is_a_parameter() {
+        let kept_by = |keep, paths: &[u8]| {
+            let routes: Vec<_> = paths.iter().map(|&path| alive(path, 0)).collect();
+            let config = LcmpConfig { keep, ..paper() };
+            kept(&decide(&routes, 0, &config).expect("alive"))
+        };
+        let tied = [10, 20, 20, 30].as_slice();
+        assert_eq!(kept_by(Keep::Half, tied), [0, 1, 2]);
+        for keep in [Keep::HalfStrict, Keep::Floor, Keep::FloorOrAll] {
+            assert_eq!(kept_by(keep, tied), [0, 1]);
+        }
+        let three = [10, 20, 30].as_slice();
+        assert_eq!(kept_by(Keep::HalfStrict, three), [0, 1]);
+        assert_eq!(kept_by(Keep::Floor, three), [0]);
+        assert_eq!(kept_by(Keep::FloorOrAll, three), [0, 1, 2]);
+        for (keep, expected) in [
+            (Keep::Half, &[0][..]),
+            (Keep::Floor, &[0]),
+            (Keep::FloorOrAll, &[0, 1]),
+        ] {
+            assert_eq!(kept_by(keep, &[10, 20]), expected);
+        }
+        assert_eq!(kept_by(Keep::Floor, &[10]), [0]);
+    }
+
     #[test]
     fn when_all_are_congested_the_paper_takes_the_cheapest() {
         let routes = [alive(60, 204), alive(50, 210), alive(90, 255)];
@@ -228,6 +257,7 @@ mod tests {
             beta: u8,
             congested_threshold: u8,
             drop_threshold: u8,
+            keep in prop::sample::select(Keep::ALL.as_slice()),
         ) -> LcmpConfig {
             LcmpConfig {
                 preset: if artifact { Preset::Artifact } else { Preset::Paper },
@@ -235,6 +265,7 @@ mod tests {
                 beta,
                 congested_threshold,
                 drop_threshold,
+                keep,
                 ..paper()
             }
         }

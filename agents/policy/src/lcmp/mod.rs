@@ -15,7 +15,7 @@ pub mod thresholds;
 pub use decide::{decide, decide_stale};
 pub use lab_abi::{
     LcmpConfig, ParameterError, Preset,
-    lcmp::{FLOW_TABLE_HEADROOM, LEVELS, MAX_DELAY_SHIFT, delay_of_shift},
+    lcmp::{FLOW_TABLE_HEADROOM, Keep, LEVELS, MAX_DELAY_SHIFT, delay_of_shift},
 };
 pub use path::{delay_score, link_cap_score, path_score, separating_shift};
 pub use port::{Levels, PortState};

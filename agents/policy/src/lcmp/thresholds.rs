@@ -52,24 +52,25 @@ pub struct PortThresholds {
 impl PortThresholds {
     /// Computes the thresholds of a port.
     ///
-    /// Queue levels begin at buffer·i/N. `artifact` takes 5 GB for every port's buffer and stores
+    /// Queue levels begin at buffer·i/N, where the buffer is `level_buffer` or else the port's own. `artifact` takes 5 GB for every port's buffer and stores
     /// the products in 32 bits, so that the last level begins at 205,032,704 B.
     ///
     /// Trend levels begin at rate/8/1000·(i+1)/N bytes per millisecond. A trend, the growth in one sample
     /// interval, is compared with that rate times the interval: `sample_interval`, in `artifact` 1 ms. The
     /// product scales like bytes, so a scaled lab has the same levels.
     ///
-    /// Times in `config` are times of the clock that observes the port.
+    /// Times in `config` are times of the clock that observes the port, sizes those of its queue.
     #[must_use]
     pub fn new(port: &PortProvision, config: &LcmpConfig) -> Self {
         let tenth = |buffer: u64, index: u64| {
             let bytes = u128::from(buffer) * u128::from(index) / LEVELS as u128;
             u64::try_from(bytes).unwrap_or(u64::MAX)
         };
+        let buffer = config.level_buffer_bytes.unwrap_or(port.buffer);
         let mut queue_bytes = [0; LEVELS];
         for (threshold, index) in queue_bytes.iter_mut().zip(0..) {
             *threshold = match config.preset {
-                Preset::Paper => tenth(port.buffer.get(), index),
+                Preset::Paper => tenth(buffer.get(), index),
                 Preset::Artifact => {
                     let wrapped = tenth(ARTIFACT_BUFFER, index) & u64::from(u32::MAX);
                     port.size_scale.scale_nearest(wrapped)
@@ -159,6 +160,26 @@ mod tests {
             (5_399, 229),
             (5_400, 255),
             (60_000, 255),
+        ];
+        for (queue, level) in levels {
+            assert_eq!(port.queue_level(Bytes::new(queue)), level, "{queue} B");
+        }
+    }
+
+    /// A sixth of a switch's 6 GB: levels at every 100 MB, though the port may hold 6 GB.
+    #[test]
+    fn queue_levels_are_tenths_of_the_buffer_that_a_parameter_gives() {
+        let port = PortProvision::paper_units(gbit(100), Bytes::new(6_000_000_000));
+        let config = LcmpConfig {
+            level_buffer_bytes: Some(Bytes::new(1_000_000_000)),
+            ..LcmpConfig::paper(gbit(200))
+        };
+        let port = PortThresholds::new(&port, &config);
+        let levels = [
+            (99_999_999, 25),
+            (100_000_000, 51),
+            (899_999_999, 229),
+            (900_000_000, 255),
         ];
         for (queue, level) in levels {
             assert_eq!(port.queue_level(Bytes::new(queue)), level, "{queue} B");

@@ -7,10 +7,13 @@ use lab_abi::{
     rows::{
         CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, DecisionRecord, DestinationRow, FlowKey,
         MECHANISM_BUCKETS, MECHANISM_LCMP, PORT_ALIVE, PrefixKey, ScoredCandidate,
-        SizeThresholdRow, SwitchParams, SwitchTable,
+        SizeThresholdRow, SwitchParams, SwitchTable, keep_word,
     },
 };
-use lab_policy::{Candidate, Decision, FlowTuple, LcmpConfig, ecmp, flow_hash, lcmp};
+use lab_policy::{
+    Candidate, Decision, FlowTuple, LcmpConfig, ecmp, flow_hash,
+    lcmp::{self, Keep},
+};
 use lab_units::{BitsPerSec, Nanos};
 
 use super::random::{Buckets, PortStates, Random, random_destination, random_port};
@@ -202,6 +205,7 @@ impl Switch {
                 beta: random.byte(),
                 congested_threshold: random.byte(),
                 drop_threshold: random.byte(),
+                keep: Keep::ALL[usize::try_from(random.below(4)).unwrap_or(0)],
                 ..default
             }
         };
@@ -232,6 +236,7 @@ impl Switch {
                 Preset::Paper => 0,
                 Preset::Artifact => 1,
             },
+            keep: keep_word(self.lcmp.keep_rule()),
             alpha: u32::from(self.lcmp.alpha),
             beta: u32::from(self.lcmp.beta),
             congested_threshold: u32::from(self.lcmp.congested_threshold),

@@ -68,6 +68,7 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
     };
     let settings = Settings {
         command: command(arguments),
+        commit: env!("LCMP_LAB_COMMIT").to_owned(),
         figures,
         is_quick: arguments.quick,
     };
@@ -452,8 +453,8 @@ fn measured(run: &Path, case: &Case, played: Played) -> Result<Measured, String>
     read.map_err(|error| with_causes(&error))
 }
 
-/// The lab's testbed at the paper's loads, beside the paper's scenarios.
-const TESTBED: &str = "../8dc-loads.yaml";
+/// The lab's testbed at the paper's loads.
+const TESTBED: &str = "testbed.yaml";
 
 /// Folder of the figure beside the page.
 const FIGURES: &str = "figures";

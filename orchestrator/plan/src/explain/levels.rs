@@ -67,8 +67,10 @@ pub(super) fn of(
 ) -> Levels {
     let wire = &plan.links[candidate.port.link().index()].paper;
     let port = PortProvision::paper_units(wire.rate_bps, wire.buffer_bytes);
+    let units = PaperUnits::new(&plan.scale);
     let paper = LcmpConfig {
-        sample_interval_ns: PaperUnits::new(&plan.scale).time(config.sample_interval_ns),
+        sample_interval_ns: units.time(config.sample_interval_ns),
+        level_buffer_bytes: config.level_buffer_bytes.map(|buffer| units.size(buffer)),
         ..config.clone()
     };
     let thresholds = PortThresholds::new(&port, &paper);

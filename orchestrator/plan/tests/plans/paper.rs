@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
-use lab_plan::{Engine, Plan, PlanOptions, Semantics, resolve};
+use lab_plan::{CcPlan, Engine, Plan, PlanOptions, Semantics, resolve};
 
 fn folder() -> PathBuf {
     crate::common::scenarios().join("paper")
@@ -11,7 +11,9 @@ fn folder() -> PathBuf {
 fn names() -> Vec<String> {
     let entries = fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.filter(|name| name.ends_with(".yaml")).collect();
+    // The testbed is the lab's.
+    let is_figure = |name: &String| name.starts_with("fig") && name.ends_with(".yaml");
+    let mut names: Vec<String> = names.filter(is_figure).collect();
     names.sort();
     names
 }
@@ -79,4 +81,23 @@ fn every_figure_can_be_checked() {
     for name in names() {
         plan(&name, Engine::Kernel);
     }
+}
+
+/// Section 6.1 of the paper.
+#[test]
+fn the_testbed_has_four_hosts_at_both_ends_under_dcqcn_three_times() {
+    let plan = plan("testbed.yaml", Engine::Kernel);
+    let hosts: Vec<usize> = plan.dcs.iter().map(|dc| dc.hosts.len()).collect();
+    assert_eq!(hosts, [4, 0, 0, 0, 0, 0, 0, 4]);
+    assert_eq!(plan.repetitions, 3);
+    assert!(matches!(plan.transport.cc, CcPlan::Dcqcn(_)));
+    let from_dc8 = plan
+        .flows
+        .iter()
+        .filter(|flow| plan.dcs[7].hosts.contains(&flow.src));
+    let share = from_dc8.count() * 100 / plan.flows.len();
+    assert!(
+        (45..=55).contains(&share),
+        "{share} % of the flows come from DC8"
+    );
 }

@@ -1,9 +1,9 @@
 //! Parameters of policies, from the scenario into the plan.
 
-use lab_parameters::{LcmpConfig, Value};
+use lab_parameters::{LcmpConfig, Value, lcmp::Keep};
 use lab_plan::{render_table, resolve};
 use lab_scenario::{PolicySpec, Settings};
-use lab_units::{BitsPerSec, Nanos};
+use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::common;
 
@@ -24,7 +24,8 @@ fn a_switch_runs_with_the_scenarios_parameters() {
         "preset: artifact, alpha: 1, beta: 2, w_dl: 3, w_lc: 4, s_path: 5, w_ql: 6, w_tl: 7, w_dp: 8, \
          s_cong: 9, max_delay: 1024 ms, max_capacity: 40 Gbit, trend_shift: 11, duration_shift: 12, \
          high_water: 13, low_water: 11, sample_interval: 15 ms, gc_interval: 16 ms, \
-         idle_timeout: 17 ms, flow_table_entries: 18, congested_threshold: 19, drop_threshold: 20",
+         idle_timeout: 17 ms, flow_table_entries: 18, congested_threshold: 19, drop_threshold: 20, \
+         level_buffer: 1 GB, keep: floor",
     );
     let mut expected = LcmpConfig::ARTIFACT;
     expected.alpha = 1;
@@ -48,7 +49,20 @@ fn a_switch_runs_with_the_scenarios_parameters() {
     expected.flow_table_entries = 18;
     expected.congested_threshold = 19;
     expected.drop_threshold = 20;
+    // 1 GB × rate 1/2000 × time 10.
+    expected.level_buffer_bytes = Some(Bytes::new(5_000_000));
+    expected.keep = Keep::Floor;
     assert_eq!(config(&text), expected);
+}
+
+#[test]
+fn plans_of_versions_without_the_newer_parameters_are_read() {
+    let config = config(&with_parameters("alpha: 1"));
+    let mut text = serde_json::to_value(&config).unwrap();
+    for newer in ["keep", "level_buffer_bytes"] {
+        assert!(text.as_object_mut().unwrap().remove(newer).is_some());
+    }
+    assert_eq!(serde_json::from_value::<LcmpConfig>(text).unwrap(), config);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::{
     error::ProblemKind,
     limits,
+    suggest::did_you_mean,
     yaml::{Scalar, Text},
 };
 
@@ -104,6 +105,17 @@ pub fn read(domain: Domain, text: &str) -> Result<Value, ProblemKind> {
         Domain::Rate { .. } => Value::Rate(BitsPerSec::read(text)?),
         Domain::Size { .. } => Value::Size(Bytes::read(text)?),
         Domain::Share | Domain::Hundredths { .. } => Value::Ratio(Ratio::read(text)?),
+        Domain::Words(words) => Value::Word(word_of(words, text)?),
+    })
+}
+
+/// Reads one of `words`. Fails with all of them and the closest one.
+fn word_of(words: &[&'static str], text: &str) -> Result<&'static str, ProblemKind> {
+    let found = words.iter().find(|word| **word == text);
+    found.copied().ok_or_else(|| ProblemKind::UnknownWord {
+        found: text.to_owned(),
+        known: words.iter().map(|&word| word.to_owned()).collect(),
+        suggestion: did_you_mean(text, words.iter().copied()),
     })
 }
 
@@ -173,6 +185,7 @@ fn parameter_schema<S: ParameterSet>(parameter: &Parameter) -> Schema {
         Domain::Size { .. } => Bytes::schema(),
         Domain::Share => bounded_ratio("exclusiveMinimum", 1),
         Domain::Hundredths { max } => bounded_ratio("minimum", max),
+        Domain::Words(words) => json_schema!({ "type": "string", "enum": words }),
     };
     let [paper, artifact] =
         [Preset::Paper, Preset::Artifact].map(|preset| default::<S>(parameter, preset));

@@ -1,0 +1,68 @@
+//! Parameters of a policy that are not its publication's.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Parameter whose value is not the publication's or, where the publication gives none, not our reading.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Departure {
+    /// Name of the parameter in scenarios.
+    pub parameter: String,
+    /// Value in paper units.
+    pub value: String,
+    /// Value that the parameter would have otherwise.
+    #[serde(flatten)]
+    pub reference: Reference,
+}
+
+/// Value of a parameter without a departure, in words.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reference {
+    /// Value of the publication.
+    Paper(String),
+    /// Default of a parameter to which the publication gives no value.
+    OurReading(String),
+}
+
+impl Departure {
+    /// Returns the parameter and its value: `max_delay 524 ms`.
+    #[must_use]
+    pub fn short(&self) -> String {
+        format!("{} {}", self.parameter, self.value)
+    }
+}
+
+/// `max_delay 524 ms (paper: 32 or 64 ms)`.
+impl fmt::Display for Departure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (source, value) = match &self.reference {
+            Reference::Paper(value) => ("paper", value),
+            Reference::OurReading(value) => ("our reading", value),
+        };
+        write!(f, "{} {} ({source}: {value})", self.parameter, self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_departure_says_what_it_departs_from() {
+        let text = r#"{"parameter":"max_delay","value":"524 ms","paper":"32 or 64 ms"}"#;
+        let departure: Departure = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            departure.to_string(),
+            "max_delay 524 ms (paper: 32 or 64 ms)"
+        );
+        assert_eq!(serde_json::to_string(&departure).unwrap(), text);
+        let reading = Departure {
+            reference: Reference::OurReading("1 ms".to_owned()),
+            ..departure
+        };
+        assert_eq!(reading.to_string(), "max_delay 524 ms (our reading: 1 ms)");
+        assert_eq!(reading.short(), "max_delay 524 ms");
+    }
+}

@@ -1,0 +1,77 @@
+//! Parameters of a run's policies that are not their publications', for tables and legends.
+
+use lab_records::{Departure, RunInfo};
+
+/// Returns the departures of `policy`; none in records of an earlier lcmp-lab.
+pub fn of<'a>(info: &'a RunInfo, policy: &str) -> &'a [Departure] {
+    let mut settings = info.provenance.policies.iter();
+    let found = settings.find(|settings| settings.policy == policy);
+    found.map_or(&[], |settings| &settings.departures)
+}
+
+/// Returns departures with their references, in one line.
+pub fn listed(departures: &[Departure]) -> String {
+    let words: Vec<String> = departures.iter().map(ToString::to_string).collect();
+    words.join(", ")
+}
+
+/// Returns the text of `policy` in the legends of figures, without its label: the parameters that depart, or
+/// their number if they are too long; empty if none departs, or if a legend of all policies has no room.
+pub fn legend(info: &RunInfo, policy: &str) -> String {
+    let departures = of(info, policy);
+    if departures.is_empty() || info.policies.len() > MAX_POLICIES {
+        return String::new();
+    }
+    let words: Vec<String> = departures.iter().map(Departure::short).collect();
+    let words = words.join(", ");
+    match words.chars().count() > MAX_CHARS {
+        true => format!("{} parameters not the paper's", departures.len()),
+        false => words,
+    }
+}
+
+/// Number of policies up to which a legend has room for parameters.
+const MAX_POLICIES: usize = 8;
+
+/// Length up to which parameters are written out in a legend.
+const MAX_CHARS: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use lab_records::{PolicySettings, Reference, sample};
+
+    use super::*;
+
+    fn departure(parameter: &str, value: &str) -> Departure {
+        Departure {
+            parameter: parameter.to_owned(),
+            value: value.to_owned(),
+            reference: Reference::Paper("32 or 64 ms".to_owned()),
+        }
+    }
+
+    fn info(policies: usize, departures: Vec<Departure>) -> RunInfo {
+        let mut info = sample::info();
+        info.policies = vec!["lcmp".to_owned(); policies];
+        info.provenance.policies = vec![PolicySettings {
+            policy: "lcmp".to_owned(),
+            parameters: serde_json::Value::Null,
+            departures,
+        }];
+        info
+    }
+
+    #[test]
+    fn a_legend_names_parameters_where_there_is_room() {
+        let one = vec![departure("max_delay", "524 ms")];
+        assert_eq!(listed(&one), "max_delay 524 ms (paper: 32 or 64 ms)");
+        assert_eq!(legend(&info(2, one.clone()), "lcmp"), "max_delay 524 ms");
+        assert_eq!(legend(&info(2, one.clone()), "ecmp"), "");
+        assert_eq!(legend(&info(9, one.clone()), "lcmp"), "");
+        let many = vec![one[0].clone(); 3];
+        assert_eq!(
+            legend(&info(2, many), "lcmp"),
+            "3 parameters not the paper's"
+        );
+    }
+}
