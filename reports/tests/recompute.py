@@ -407,12 +407,11 @@ class Ledger:
         are_numbers = all(type(it) in (int, float) for it in (written, found))
         if are_numbers:
             difference = abs(written - found)
-            if difference > absolute:
-                difference /= max(abs(written), abs(found))
-                count[1] = max(count[1], difference)
-                if difference <= RELATIVE:
-                    return
-            else:
+            if difference <= absolute:
+                return
+            difference /= max(abs(written), abs(found))
+            count[1] = max(count[1], difference)
+            if difference <= RELATIVE:
                 return
         elif written == found and type(written) is type(found):
             return
