@@ -149,7 +149,9 @@ fn notes(summary: &Summary) -> Vec<String> {
     if shown.is_empty() {
         return Vec::new();
     }
-    let mut notes = vec![summary.intervals.note().to_owned()];
+    let measured = summary.measured.iter().map(|it| format!("Measured: {it}."));
+    let mut notes: Vec<String> = measured.collect();
+    notes.push(summary.intervals.note().to_owned());
     if shown.iter().any(|it| it.at_least) {
         notes.push(text::AT_LEAST.to_owned());
     }
@@ -231,6 +233,7 @@ mod tests {
             .iter()
             .all(|policy| policy.flows == policy.finished);
         let summary = Summary {
+            measured: None,
             scenario: "test".to_owned(),
             verdict: match clean {
                 true => Grade::Valid,

@@ -99,6 +99,9 @@ pub struct Summary {
     pub unexercised: Vec<String>,
     /// Estimator of the intervals.
     pub intervals: Intervals,
+    /// Window of the measured flows and their number; none if all flows are measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
     /// The policies, in the order of the scenario.
     pub policies: Vec<PolicySummary>,
     /// Evidence that the run exercised what it ranks.
@@ -155,6 +158,7 @@ impl Summary {
             reasons: run.verdict.reasons.clone(),
             unexercised: run.verdict.unexercised.clone(),
             intervals: Intervals::of(run.info.repetitions),
+            measured: run.info.measured_sentence(),
             policies,
             evidence: run
                 .end

@@ -130,8 +130,7 @@ Are 8 repetitions enough for this scenario?
 Exit code 1 if fewer than `--min` of a row's intervals hold the true value.";
 
 const REGRESS_EXAMPLES: &str = "\
-Learn once how far percentiles move between runs of one build, then gate every night:
-  lcmp-lab regress calibrate scenarios/suites/nightly.yaml
+Gate every night against the last one, repetition by repetition:
   lcmp-lab --results tonight regress scenarios/suites/nightly.yaml --baseline last-night \
     --junit regress.xml --markdown regress.md
 
@@ -927,18 +926,12 @@ pub struct CoverageArgs {
 /// Arguments of `regress`.
 #[derive(Args, Debug)]
 pub struct RegressArgs {
-    /// Part of `regress`; runs a suite without one
-    #[command(subcommand)]
-    pub verb: Option<RegressVerb>,
     /// The suite file
-    #[arg(value_name = "SUITE", required = true)]
-    pub suite: Option<PathBuf>,
+    #[arg(value_name = "SUITE")]
+    pub suite: PathBuf,
     /// Results of an earlier run of the suite, against whose p50 and p99 this one is gated
     #[arg(long, value_name = "DIR")]
     pub baseline: Option<PathBuf>,
-    /// Tolerances of the gate [default: `SUITE.tolerances.json` beside the suite]
-    #[arg(long, value_name = "FILE")]
-    pub tolerances: Option<PathBuf>,
     /// Engine of the runs
     #[arg(long, value_enum, default_value_t = EngineArg::Sim)]
     pub engine: EngineArg,
@@ -951,31 +944,6 @@ pub struct RegressArgs {
     /// Directory of the history and its page [default: `history-SUITE` in the results]
     #[arg(long, value_name = "DIR")]
     pub history: Option<PathBuf>,
-}
-
-/// Parts of `regress`.
-#[derive(Debug, Subcommand)]
-pub enum RegressVerb {
-    /// Learn how far the percentiles of a suite move between runs of one build, with other seeds
-    Calibrate(CalibrateArgs),
-}
-
-/// Arguments of `regress calibrate`.
-#[derive(Args, Debug)]
-pub struct CalibrateArgs {
-    /// The suite file
-    #[arg(value_name = "SUITE")]
-    pub suite: PathBuf,
-    /// Runs of each case
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    #[arg(value_parser = clap::value_parser!(u16).range(3..=1_000))]
-    pub runs: u16,
-    /// Engine of the runs
-    #[arg(long, value_enum, default_value_t = EngineArg::Sim)]
-    pub engine: EngineArg,
-    /// File to write [default: `SUITE.tolerances.json` beside the suite]
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `reproduce`.

@@ -78,7 +78,7 @@ mod tests {
              [{{ between: [a, b], rate: 1 Gbit, delay: 1 ms }}]\ntraffic:\n  - flows: [{{ from: a/h1, \
              to: b/h1, size: 1 kB }}]\npolicies:\n  - {policy}\n"
         );
-        let scenario = lab_scenario::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
         let departures = departures(&scenario.policies[0]);
         departures.iter().map(ToString::to_string).collect()
     }
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(departing("ucmp: { alpha: 10 }"), ["alpha 10 (paper: 0.5)"]);
         assert_eq!(
             departing("rm-beta: { max_delay: 524288 us }"),
-            ["max_delay 524 ms (paper: 32 or 64 ms)"]
+            ["max_delay 524.3 ms (paper: 32 or 64 ms)"]
         );
         assert_eq!(
             departing("lcmp: { level_buffer: 1 GB }"),

@@ -1,7 +1,7 @@
 //! Errors of planning a scenario.
 
 use lab_scenario::ScenarioErrors;
-use lab_units::{Place, Ratio};
+use lab_units::{Nanos, Place, Ratio};
 
 /// Error of planning a scenario.
 ///
@@ -49,6 +49,17 @@ pub enum PlanError {
         from: String,
         /// Destination datacenter.
         to: String,
+    },
+    /// A window of measured flows without a flow.
+    #[error(
+        "`measure`: no flow starts {window}, the last one starts at {last} (hint: move `from` or `to`, or \
+         lengthen the traffic)"
+    )]
+    NothingMeasured {
+        /// The window in words.
+        window: String,
+        /// Scheduled start of the last flow.
+        last: Nanos,
     },
     /// A file the scenario names was not handed over.
     #[error("`{path}`: the text of `{file}` is missing")]
@@ -214,9 +225,9 @@ pub enum PlanError {
     )]
     QpTimeout {
         /// The round trip.
-        round_trip: lab_units::Nanos,
+        round_trip: Nanos,
         /// The longest time-out.
-        max: lab_units::Nanos,
+        max: Nanos,
     },
     /// QPs cannot wait as long as is asked for.
     #[error(
@@ -225,8 +236,8 @@ pub enum PlanError {
     )]
     RequestedTimeout {
         /// Requested time-out.
-        requested: lab_units::Nanos,
+        requested: Nanos,
         /// The longest time-out.
-        max: lab_units::Nanos,
+        max: Nanos,
     },
 }

@@ -119,7 +119,7 @@ fn offers(inputs: &EstimateInputs<'_>) -> Vec<Offer> {
     let mut ways: BTreeMap<(NodeId, NodeId), (usize, Option<BitsPerSec>)> = BTreeMap::new();
     let offers = inputs.flows.iter().map(|flow| {
         let &mut (links, rate) = ways.entry((flow.src, flow.dst)).or_insert_with(|| {
-            let ports = paths::host_path(inputs.network, inputs.paths, flow.src, flow.dst, None);
+            let ports = paths::host_path(inputs.network, inputs.paths, flow.src, flow.dst);
             let rates = ideal::hops(inputs.network, &ports).into_iter();
             let slowest = rates.map(|hop| hop.rate).min();
             (ports.len(), slowest)

@@ -1,19 +1,21 @@
 //! Ideal FCT and base round trip: lower bounds of a flow's time.
 //!
-//! The paper normalises an FCT by that of the same flow alone on the path of least propagation
+//! The paper normalises an FCT by that of the same flow alone in the network with the shortest propagation
 //! delay: base RTT, with one packet's store-and-forward serialisation, plus wire bytes over the
 //! path's bottleneck rate. That formula counts the bottleneck's first packet twice: once in the base
-//! RTT and once in the wire bytes. Here the flow's packets are sent one by one instead, each waiting
-//! at each link for the packet before it:
+//! RTT and once in the wire bytes. And the path of least delay is the fastest for small flows only: a large one
+//! can end sooner where there is more delay and more capacity. Here the flow's packets are sent one by one
+//! instead, each waiting at each link for the packet before it:
 //!
 //! ```text
 //! end(k, i) = max(end(k-1, i) + delay(k-1), end(k, i-1)) + wire(i) / rate(k)
 //! ```
 //!
-//! for packet `i` on link `k`, from host to host and through the fabrics, and then the last ACK the
-//! same way back. No arrangement of queues can be faster on that path, so a slowdown under one says
-//! that something is wrong (or that another path beats this one for this size, of which the plan
-//! warns).
+//! for packet `i` on link `k`, from host to host and through the fabrics, and then the last ACK back to the
+//! source. The data and the ACKs each take the path on which the flow ends soonest, of all that the tables
+//! allow: at every switch any candidate, which is a neighbour one link nearer to the destination. No policy and
+//! no arrangement of queues can be faster, so a slowdown under one says that something is wrong. A path of
+//! more links, which no table has, can have less delay; the plan warns of that.
 //!
 //! Times are picoseconds inside, rounded down, so that a thousand packets round by a nanosecond.
 
@@ -56,12 +58,63 @@ pub(crate) fn hops(network: &Network, ports: &[PortId]) -> Vec<Hop> {
     ports.iter().map(hop).collect()
 }
 
+/// A path from one host to another.
+#[derive(Clone, Debug)]
+pub(crate) struct HostPath {
+    pub hops: Vec<Hop>,
+    /// One-way propagation delay.
+    delay: Nanos,
+    /// Smallest rate; `None` without a link.
+    bottleneck: Option<BitsPerSec>,
+}
+
+impl HostPath {
+    pub fn new(hops: Vec<Hop>) -> Self {
+        Self {
+            delay: hops.iter().map(|hop| hop.delay).sum(),
+            bottleneck: hops.iter().map(|hop| hop.rate).min(),
+            hops,
+        }
+    }
+
+    /// Time under which no flow of so many bytes on this path can end if its ACKs come back on `back`.
+    fn floor(&self, back: &Self, bytes: Bytes) -> Nanos {
+        let sent = self.bottleneck.and_then(|rate| rate.serialize(bytes));
+        let sent = sent.unwrap_or(Nanos::ZERO);
+        self.delay.saturating_add(back.delay).saturating_add(sent)
+    }
+}
+
+/// Returns the FCT of `transfer` alone, its data and its ACKs each on that of `paths` on which it ends soonest.
+///
+/// # Panics
+/// Without a path.
+pub(crate) fn least_completion(paths: &[HostPath], transfer: &Transfer) -> Nanos {
+    let bytes = u64::from(transfer.messages).saturating_mul(transfer.message_bytes.get());
+    let mut least = completion(&paths[0].hops, transfer);
+    for (forward, back) in paths
+        .iter()
+        .flat_map(|it| paths.iter().map(move |b| (it, b)))
+    {
+        if forward.floor(back, Bytes::new(bytes)) < least {
+            least = least.min(completion_over(&forward.hops, &back.hops, transfer));
+        }
+    }
+    least
+}
+
 /// Returns the FCT of `transfer` alone on `path`, from the flow's source to its destination: until the
 /// last ACK is back at the source or, for READs, from the first request of the destination until the
 /// last response.
 #[must_use]
 pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
-    let back: Vec<Hop> = path.iter().rev().copied().collect();
+    completion_over(path, path, transfer)
+}
+
+/// Returns the FCT of `transfer` alone with its data on `path` and what answers it on `back`, which is given from
+/// the flow's source to its destination, too.
+fn completion_over(path: &[Hop], back: &[Hop], transfer: &Transfer) -> Nanos {
+    let back: Vec<Hop> = back.iter().rev().copied().collect();
     let mut both = Both {
         forward: Pipe::new(path),
         backward: Pipe::new(&back),

@@ -97,6 +97,7 @@ mod schedule;
 mod source_addrs;
 pub mod standalone;
 mod table;
+mod table_paths;
 pub mod timer_wheel;
 mod topology;
 pub mod transport;

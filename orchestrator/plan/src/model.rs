@@ -4,7 +4,7 @@
 //! `paper` values are the scenario's, `emu` values are scaled for an engine. Every other quantity is
 //! emulated unless its name says otherwise.
 
-use std::net::Ipv4Addr;
+use std::{net::Ipv4Addr, ops::Range};
 
 use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
 pub use lab_units::Tool;
@@ -497,7 +497,7 @@ pub struct Rdma {
     pub flow_deadline_ns: Nanos,
 }
 
-/// Recording intervals, emulated.
+/// Recording intervals, emulated, and the window of measured flows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasurePlan {
     /// Egress queues of DCI switches.
@@ -506,6 +506,38 @@ pub struct MeasurePlan {
     pub links_ns: Nanos,
     /// Counters of DCI switches.
     pub switches_ns: Nanos,
+    /// Window of measured flows; `None` if all are measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<MeasuredWindow>,
+}
+
+/// Flows of which percentiles and comparisons are made, by their scheduled start.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredWindow {
+    /// Earliest start of a measured flow, paper.
+    pub paper_from_ns: Nanos,
+    /// Start from which on flows are not measured, paper.
+    pub paper_to_ns: Option<Nanos>,
+}
+
+impl MeasuredWindow {
+    /// Returns the ids of the measured flows among `flows`, which are those of a plan: a range for each
+    /// repetition that has some, because ids count by repetition and start.
+    #[must_use]
+    pub fn ids(&self, flows: &[Flow]) -> Vec<Range<u32>> {
+        let is_in = |flow: &&Flow| {
+            let start = flow.paper_start_ns;
+            start >= self.paper_from_ns && self.paper_to_ns.is_none_or(|to| start < to)
+        };
+        let mut ranges: Vec<Range<u32>> = Vec::new();
+        for id in flows.iter().filter(is_in).map(|flow| flow.id.0) {
+            match ranges.last_mut() {
+                Some(range) if range.end == id => range.end += 1,
+                _ => ranges.push(id..id + 1),
+            }
+        }
+        ranges
+    }
 }
 
 /// A link change.

@@ -6,9 +6,10 @@ use lab_units::{Nanos, NodeId};
 
 use crate::{
     faults::Change,
-    ideal::{self, Hop},
+    ideal::{self, Hop, HostPath},
     network::Network,
     paths::{self, Paths},
+    table_paths::TablePaths,
 };
 
 /// All rates and delays that a run's links have, in order of time.
@@ -23,7 +24,8 @@ pub(crate) struct Networks {
 struct Combined {
     network: Network,
     paths: Paths,
-    between: BTreeMap<(NodeId, NodeId), Vec<Hop>>,
+    tables: TablePaths,
+    between: BTreeMap<(NodeId, NodeId), Vec<HostPath>>,
 }
 
 impl Networks {
@@ -48,11 +50,11 @@ impl Networks {
 
     /// Returns the path of least delay between two hosts before any fault.
     pub fn first(&mut self, src: NodeId, dst: NodeId) -> &[Hop] {
-        self.path((0, 0), src, dst)
+        &self.all((0, 0), src, dst)[0].hops
     }
 
-    /// Returns the ideal FCT of a flow between two hosts that starts at `start`; `alone` is its FCT on a path
-    /// without faults.
+    /// Returns the ideal FCT of a flow between two hosts that starts at `start`; `alone` is its FCT without
+    /// faults, given all paths between the hosts, the one of least delay first.
     ///
     /// A flow that ends before the next fault has the network at its start. A flow that ends later takes at least
     /// until the fault, and at least as long as on links with the best rate and delay of both sides. So the ideal FCT,
@@ -61,33 +63,43 @@ impl Networks {
         &mut self,
         (src, dst): (NodeId, NodeId),
         start: Nanos,
-        alone: impl Fn(&[Hop]) -> Nanos,
+        alone: impl Fn(&[HostPath]) -> Nanos,
     ) -> Nanos {
         let first = self.epochs.partition_point(|(at, _)| *at <= start) - 1;
-        let mut ideal = alone(self.path((first, first), src, dst));
+        let mut ideal = alone(self.all((first, first), src, dst));
         for last in first + 1..self.epochs.len() {
             let until = self.epochs[last].0.saturating_sub(start);
             if until >= ideal {
                 break;
             }
-            ideal = ideal.min(until.max(alone(self.path((first, last), src, dst))));
+            ideal = ideal.min(until.max(alone(self.all((first, last), src, dst))));
         }
         ideal
     }
 
-    fn path(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &[Hop] {
+    /// Returns the paths that the tables allow between two hosts, the one of least delay first.
+    fn all(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &[HostPath] {
         let epochs = &self.epochs;
         let combined = self.best.entry((first, last)).or_insert_with(|| {
             let network = best_of(&epochs[first..=last]);
             Combined {
                 paths: Paths::find(&network),
                 network,
+                tables: TablePaths::default(),
                 between: BTreeMap::new(),
             }
         });
         let (network, paths) = (&combined.network, &combined.paths);
+        let tables = &mut combined.tables;
         combined.between.entry((src, dst)).or_insert_with(|| {
-            ideal::hops(network, &paths::host_path(network, paths, src, dst, None))
+            let (from, to) = (network.node(src).dc, network.node(dst).dc);
+            let best = paths::host_path(network, paths, src, dst);
+            let others = tables.between(network, paths, from, to);
+            let others = others.map(|ports| paths::host_path_over(network, src, dst, ports));
+            let others: Vec<_> = others.filter(|ports| *ports != best).collect();
+            let all = std::iter::once(&best).chain(&others);
+            all.map(|ports| HostPath::new(ideal::hops(network, ports)))
+                .collect()
         })
     }
 }

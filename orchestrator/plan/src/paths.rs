@@ -78,6 +78,21 @@ impl Paths {
         self.best(from, to).map(|path| path.hops)
     }
 
+    /// Ports of `from` towards the neighbours that are one hop nearer to `to`.
+    pub fn next_ports<'a>(
+        &'a self,
+        network: &'a Network,
+        from: DcId,
+        to: DcId,
+    ) -> impl Iterator<Item = PortId> + 'a {
+        let hops = self.hops(from, to);
+        let ports = network.ports_to(network.dcs[from.index()].dci, Role::DciSwitch);
+        ports.filter(move |&port| {
+            let ahead = self.hops(network.neighbour(port).dc, to);
+            ahead.is_some() && ahead.map(|ahead| ahead + 1) == hops
+        })
+    }
+
     /// Next hops from `from` to `to`, by increasing delay, then port.
     pub fn candidates(
         &self,
@@ -85,19 +100,18 @@ impl Paths {
         from: DcId,
         to: DcId,
     ) -> Result<Vec<Candidate>, PlanError> {
-        let hops = self.best(from, to).ok_or_else(|| {
+        self.best(from, to).ok_or_else(|| {
             let name = |dc: DcId| network.dcs[dc.index()].name.clone();
             PlanError::Unreachable {
                 from: name(from),
                 to: name(to),
             }
         })?;
-        let dci = network.dcs[from.index()].dci;
         let candidate = |port: PortId| {
             let next_dc = network.neighbour(port).dc;
             let path = self.best(next_dc, to)?.behind(network, port);
             let first = &network.link(port.link()).paper;
-            (path.hops == hops.hops).then_some(Candidate {
+            Some(Candidate {
                 port,
                 next_dc,
                 paper_delay_ns: path.delay,
@@ -106,23 +120,16 @@ impl Paths {
                 paper_first_link_bps: first.rate_bps,
             })
         };
-        let ports = network.ports_to(dci, Role::DciSwitch);
+        let ports = self.next_ports(network, from, to);
         let mut candidates: Vec<_> = ports.filter_map(candidate).collect();
         candidates.sort_by_key(|candidate| (candidate.paper_delay_ns, candidate.port));
         Ok(candidates)
     }
 
-    /// Egress ports of DCI switches on the best path from `from` to `to`, first over `first` if
-    /// given.
-    pub fn ports(
-        &self,
-        network: &Network,
-        from: DcId,
-        to: DcId,
-        first: Option<PortId>,
-    ) -> Vec<PortId> {
+    /// Egress ports of DCI switches on the best path from `from` to `to`.
+    pub fn ports(&self, network: &Network, from: DcId, to: DcId) -> Vec<PortId> {
         let best = |at| self.best(at, to).and_then(|path| path.port);
-        let mut next = first.or_else(|| best(from));
+        let mut next = best(from);
         let mut ports = Vec::new();
         while let Some(port) = next {
             ports.push(port);
@@ -192,22 +199,26 @@ pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, 
         .collect()
 }
 
-/// Egress ports from `src` to `dst`, over the best path between their DCs, first over `first` if
-/// given. Inside a DC all paths are alike, so the first node of each tier represents them.
-pub(crate) fn host_path(
+/// Egress ports from `src` to `dst`, over the best path between their DCs.
+pub(crate) fn host_path(network: &Network, paths: &Paths, src: NodeId, dst: NodeId) -> Vec<PortId> {
+    let (from, to) = (network.node(src).dc, network.node(dst).dc);
+    host_path_over(network, src, dst, &paths.ports(network, from, to))
+}
+
+/// Egress ports from `src` to `dst`, over `between` from the DCI switch of one to that of the other. Inside a DC
+/// all paths are alike, so the first node of each tier represents them.
+pub(crate) fn host_path_over(
     network: &Network,
-    paths: &Paths,
     src: NodeId,
     dst: NodeId,
-    first: Option<PortId>,
+    between: &[PortId],
 ) -> Vec<PortId> {
     let (from, to) = (network.node(src).dc, network.node(dst).dc);
     let up = climb(network, src);
     let down = climb(network, dst);
     let turn = (from == to).then(|| meeting(network, &up, &down));
-    let steps = turn.unwrap_or(up.len());
-    let mut path: Vec<_> = up[..steps].to_vec();
-    path.extend(paths.ports(network, from, to, first.filter(|_| from != to)));
+    let mut path = up[..turn.unwrap_or(up.len())].to_vec();
+    path.extend(between);
     let steps = turn.unwrap_or(down.len());
     path.extend(down[..steps].iter().rev().map(|port| port.peer()));
     path

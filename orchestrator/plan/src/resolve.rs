@@ -1,7 +1,7 @@
 //! Resolution of a scenario into a plan, from top to bottom.
 
-use lab_scenario::{Files, ScaleSpec, Scenario};
-use lab_units::{Engine, Ratio, Semantics};
+use lab_scenario::{Files, Measure, ScaleSpec, Scenario};
+use lab_units::{Engine, Nanos, Ratio, Semantics, show};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     estimate::{self, EstimateInputs},
     faults,
     load::{self, LoadPlan},
-    model::{MeasurePlan, PLAN_FORMAT, Plan, Scale},
+    model::{Flow, MeasurePlan, MeasuredWindow, PLAN_FORMAT, Plan, Scale},
     networks::Networks,
     paths::{self, Paths},
     policy::{self, Inputs},
@@ -159,6 +159,7 @@ pub fn resolve(
         queues_ns: scale.time("measure.queues", scenario.measure.queues)?,
         links_ns: scale.time("measure.links", scenario.measure.links)?,
         switches_ns: scale.time("measure.switches", scenario.measure.switches)?,
+        measured: measured_window(&scenario.measure, &flows)?,
     };
     let faults = faults::with_path_costs(changes, &network, &switches, &policies)?;
     let estimate = estimate::estimate(&EstimateInputs {
@@ -176,6 +177,7 @@ pub fn resolve(
         paths: &paths,
         switches: &switches,
         policies: &policies,
+        window: measure.measured,
         demands: &demands,
         load: &load,
         flows: &flows,
@@ -214,6 +216,25 @@ pub fn resolve(
         estimate,
         warnings,
     })
+}
+
+/// Returns the window of measured flows; `None` if the scenario has none.
+fn measured_window(measure: &Measure, flows: &[Flow]) -> Result<Option<MeasuredWindow>, PlanError> {
+    if measure.from == Nanos::ZERO && measure.to.is_none() {
+        return Ok(None);
+    }
+    let window = MeasuredWindow {
+        paper_from_ns: measure.from,
+        paper_to_ns: measure.to,
+    };
+    if window.ids(flows).is_empty() {
+        let starts = flows.iter().map(|flow| flow.paper_start_ns);
+        return Err(PlanError::NothingMeasured {
+            window: show::window(measure.from, measure.to),
+            last: starts.max().unwrap_or_default(),
+        });
+    }
+    Ok(Some(window))
 }
 
 /// SHA-256 of the scenario's text and the files it names, each behind its length.

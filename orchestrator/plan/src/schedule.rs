@@ -8,7 +8,7 @@ use lab_units::{Bytes, Engine, FlowId, Nanos, Ratio};
 use crate::{
     drafts::{self, Draft},
     error::PlanError,
-    ideal::{self, Hop, Transfer},
+    ideal::{self, Hop, HostPath, Transfer},
     model::{Flow, Scale},
     network::Network,
     networks::Networks,
@@ -108,7 +108,7 @@ pub(crate) fn flows(
         let start_ns = inputs.scale.instant("traffic[].start", draft.start)?;
         let (src, dst) = (draft.src, draft.dst);
         let base_rtt_ns = inputs.round_trip(networks.first(src, dst));
-        let alone = |path: &[Hop]| inputs.completion(path, messages, message_bytes);
+        let alone = |paths: &[HostPath]| inputs.completion(paths, messages, message_bytes);
         let ideal_fct_ns = networks.ideal((src, dst), start_ns, alone);
         flows.push(Flow {
             id: FlowId::from_index(flows.len()).expect("bounded by the limit on flows"),
@@ -138,10 +138,13 @@ impl FlowInputs<'_> {
         }
     }
 
-    /// FCT of a flow alone on `path`.
-    fn completion(&self, path: &[Hop], messages: u32, message_bytes: Bytes) -> Nanos {
+    /// FCT of a flow alone on the best of `paths`; by the authors' reference on the one of least delay, which is
+    /// the first.
+    fn completion(&self, paths: &[HostPath], messages: u32, message_bytes: Bytes) -> Nanos {
         match self.sender() {
-            Sender::Artifact { payload } => Standalone::of(path, payload).completion(message_bytes),
+            Sender::Artifact { payload } => {
+                Standalone::of(&paths[0].hops, payload).completion(message_bytes)
+            }
             Sender::Rc { tool, path_mtu } => {
                 let transfer = Transfer {
                     tool,
@@ -149,7 +152,7 @@ impl FlowInputs<'_> {
                     messages,
                     message_bytes,
                 };
-                ideal::completion(path, &transfer)
+                ideal::least_completion(paths, &transfer)
             }
         }
     }

@@ -78,7 +78,7 @@ impl Standalone {
             .flat_map(|src| ends.iter().map(move |dst| (src, dst)));
         let pairs = pairs.filter(|(src, dst)| src != dst);
         let standalone = |(src, dst): (&NodeId, &NodeId)| {
-            let ports = paths::host_path(&network, &paths, *src, *dst, None);
+            let ports = paths::host_path(&network, &paths, *src, *dst);
             Self::of(&ideal::hops(&network, &ports), plan.transport.payload_bytes)
         };
         pairs.map(standalone).collect()

@@ -5,8 +5,8 @@ use lab_plan::{
     model::{FaultPlan, Link, LinkKind},
 };
 use lab_records::{
-    Clock, DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, Provenance, RunInfo,
-    ScaleInfo, SimInfo,
+    Clock, DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, MeasuredFlows,
+    Provenance, RunInfo, ScaleInfo, SimInfo,
 };
 use lab_units::{BitsPerSec, NodeId};
 
@@ -79,6 +79,11 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
         repetitions: plan.repetitions,
         policies: plan.policies.iter().map(|run| run.label.clone()).collect(),
         scheduled_flows: u64::try_from(plan.flows.len()).unwrap_or(u64::MAX),
+        measured: plan.measure.measured.map(|window| MeasuredFlows {
+            from_ns: window.paper_from_ns,
+            to_ns: window.paper_to_ns,
+            ids: window.ids(&plan.flows),
+        }),
         dcs: plan
             .dcs
             .iter()

@@ -220,8 +220,11 @@ pub struct HashCounts {
     pub used: u64,
     /// Largest difference of a next hop's share from its buckets', of its destination's decisions.
     pub largest_difference: f64,
-    /// Probability of a larger chi-square by chance; none without a choice.
+    /// Probability of a larger chi-square by chance; none without a choice, or if all decisions are untested.
     pub p_value: Option<f64>,
+    /// Decisions that the chi-square leaves out: there are too few to expect five of two next hops, or more.
+    #[serde(default)]
+    pub untested: u64,
 }
 
 /// Splits of traffic engineering.
@@ -264,8 +267,12 @@ impl Evidence {
                 .iter()
                 .filter_map(PolicyEvidence::late_samples),
         );
-        let silent = self.policies.iter().filter_map(PolicyEvidence::silent);
-        warnings.extend(silent);
+        // Each tested policy may raise a false alarm, so they share the rate of one (Bonferroni).
+        let tested = self.policies.iter().filter(|policy| policy.is_tested());
+        let max_p_value =
+            FALSE_ALARMS / ratio(u64::try_from(tested.count()).unwrap_or(u64::MAX), 1);
+        let silent = self.policies.iter();
+        warnings.extend(silent.filter_map(|policy| policy.silent(max_p_value)));
         warnings
     }
 
@@ -335,9 +342,15 @@ impl PolicyEvidence {
         })
     }
 
-    /// Returns the sentence that the policy's mechanism never acted, if it did not.
-    fn silent(&self) -> Option<String> {
-        let silence = self.mechanism.silence()?;
+    /// True if the spread of the policy's hash was tested.
+    fn is_tested(&self) -> bool {
+        matches!(&self.mechanism, Mechanism::Hash(counts) if counts.p_value.is_some())
+    }
+
+    /// Returns the sentence that the policy's mechanism never acted, if it did not; a hash does not spread if
+    /// its probability is under `max_p_value`.
+    fn silent(&self, max_p_value: f64) -> Option<String> {
+        let silence = self.mechanism.silence(max_p_value)?;
         Some(format!("{}: {silence}", self.policy))
     }
 }
@@ -412,11 +425,11 @@ impl Mechanism {
         }
     }
 
-    /// Returns the sentence that the mechanism never acted, if it did not.
-    fn silence(&self) -> Option<String> {
+    /// Returns the sentence that the mechanism never acted, if it did not; see [`PolicyEvidence::silent`].
+    fn silence(&self, max_p_value: f64) -> Option<String> {
         match self {
             Self::Lcmp(counts) => counts.silence(),
-            Self::Hash(counts) => counts.silence(),
+            Self::Hash(counts) => counts.silence(max_p_value),
             Self::FlowAgeing { flows, rerouted: 0 } => Some(format!(
                 "flow ageing re-routed 0 of {} flows: this run says nothing about more than minimum \
                  delay",
@@ -516,22 +529,31 @@ impl HashCounts {
                 ..0.01 => format!("{p_value:.1e}"),
                 _ => format!("{p_value:.2}"),
             };
+            let tested = match self.untested {
+                0 => String::new(),
+                untested => {
+                    let tested = self.decisions.saturating_sub(untested);
+                    format!(" of {} decisions", commas(tested))
+                }
+            };
             sentence += &format!(
-                ", shares at most {} from their buckets' (chi-square: p {p_value})",
+                ", shares at most {} from their buckets' (chi-square{tested}: p {p_value})",
                 percent(self.largest_difference)
             );
+        } else if self.untested > 0 {
+            sentence += ", too few decisions to test the spread";
         }
         sentence
     }
 
-    fn silence(&self) -> Option<String> {
+    fn silence(&self, max_p_value: f64) -> Option<String> {
         if self.decisions > 1 && self.next_hops > 1 && self.used < 2 {
             return Some(format!(
                 "all {} decisions took one next hop: this run says nothing about a spread",
                 commas(self.decisions)
             ));
         }
-        let p_value = self.p_value.filter(|&p_value| p_value < MIN_P_VALUE)?;
+        let p_value = self.p_value.filter(|&p_value| p_value < max_p_value)?;
         Some(format!(
             "shares of next hops differ from their buckets' by more than chance (p {p_value:.1e}): the \
              hash does not spread these flows"
@@ -574,8 +596,8 @@ const MIN_COVERED: f64 = 0.9;
 /// Use of the busiest link under which flows hardly meet.
 const MIN_UTILISATION: f64 = 0.05;
 
-/// Probability under which a difference is not chance.
-const MIN_P_VALUE: f64 = 0.001;
+/// Share of runs with fair hashes that are said not to spread.
+const FALSE_ALARMS: f64 = 0.001;
 
 #[cfg(test)]
 mod tests {
@@ -607,6 +629,7 @@ mod tests {
             used,
             largest_difference: 0.021,
             p_value: Some(p_value),
+            untested: 0,
         })
     }
 
@@ -639,10 +662,51 @@ mod tests {
         assert!(
             mechanisms
                 .iter()
-                .all(|mechanism| mechanism.silence().is_none())
+                .all(|mechanism| mechanism.silence(0.001).is_none())
         );
         let sentences: Vec<_> = mechanisms.iter().map(Mechanism::sentence).collect();
         insta::assert_snapshot!(sentences.join("\n"));
+    }
+
+    #[test]
+    fn a_hash_of_too_few_decisions_is_not_tested() {
+        let counts = |p_value, untested| {
+            let mechanism = Mechanism::Hash(HashCounts {
+                decisions: 42,
+                next_hops: 4,
+                used: 4,
+                largest_difference: 0.021,
+                p_value,
+                untested,
+                ..HashCounts::default()
+            });
+            assert_eq!(mechanism.silence(0.001), None);
+            mechanism.sentence()
+        };
+        insta::assert_snapshot!(counts(None, 42), @"42 decisions over 4 of 4 next hops, too few decisions to test the spread");
+        insta::assert_snapshot!(counts(Some(1.0), 2), @"42 decisions over 4 of 4 next hops, shares at most 2.1 % from their buckets' (chi-square of 40 decisions: p 1.00)");
+    }
+
+    /// p 0.0004 is an alarm of one test in 1,000 alone, and none of one test in three.
+    #[test]
+    fn the_tests_of_a_run_share_its_rate_of_false_alarms() {
+        let evidence = |p_values: &[f64]| {
+            let policy = |&p_value: &f64| PolicyEvidence {
+                policy: "ecmp".to_owned(),
+                met: Met::default(),
+                mechanism: hash(12, p_value),
+                sampling: None,
+                failovers: Vec::new(),
+                undecided: 0,
+            };
+            Evidence {
+                policies: p_values.iter().map(policy).collect(),
+                ..Evidence::default()
+            }
+        };
+        assert_eq!(evidence(&[0.0004]).warnings().len(), 1);
+        assert_eq!(evidence(&[0.0004, 0.5, 0.9]).warnings().len(), 0);
+        assert_eq!(evidence(&[0.0003, 0.5, 0.9]).warnings().len(), 1);
     }
 
     #[test]
@@ -655,8 +719,8 @@ mod tests {
         let hash = Mechanism::Hash(HashCounts::default());
         let choice = "no decision among several next hops";
         assert_eq!([&lcmp, &hash].map(Mechanism::sentence), [choice; 2]);
-        insta::assert_snapshot!(lcmp.silence().unwrap(), @"no decision among several next hops: this run says nothing about congestion awareness");
-        assert_eq!(hash.silence(), None);
+        insta::assert_snapshot!(lcmp.silence(0.001).unwrap(), @"no decision among several next hops: this run says nothing about congestion awareness");
+        assert_eq!(hash.silence(0.001), None);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Facts of a run that are known before its first flow.
 
-use lab_units::{BitsPerSec, Bytes, Clock, LinkChange, Nanos, Ratio, Semantics};
+use std::ops::Range;
+
+use lab_units::{BitsPerSec, Bytes, Clock, FlowId, LinkChange, Nanos, Ratio, Semantics, show};
 use serde::{Deserialize, Serialize};
 
 use crate::Provenance;
@@ -45,6 +47,9 @@ pub struct RunInfo {
     pub policies: Vec<String>,
     /// Number of scheduled flows, over all repetitions; each policy runs all of them.
     pub scheduled_flows: u64,
+    /// Flows that percentiles and comparisons are made of; `None` if all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<MeasuredFlows>,
     /// The datacenters, in the order of the plan.
     pub dcs: Vec<DcInfo>,
     /// The inter-DC links, in the order of the plan.
@@ -59,6 +64,17 @@ pub struct RunInfo {
     /// Origin of the run.
     #[serde(default)]
     pub provenance: Provenance,
+}
+
+/// Flows that are scheduled to start in a window, in paper time.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredFlows {
+    /// Earliest scheduled start.
+    pub from_ns: Nanos,
+    /// Scheduled start from which on flows are not measured; `None` if the window has no end.
+    pub to_ns: Option<Nanos>,
+    /// Ids of the flows, in ascending order.
+    pub ids: Vec<Range<u32>>,
 }
 
 /// An engine with its settings.
@@ -163,5 +179,39 @@ impl RunInfo {
     pub fn total_flows(&self) -> u64 {
         let policies = u64::try_from(self.policies.len()).unwrap_or(u64::MAX);
         self.scheduled_flows.saturating_mul(policies)
+    }
+
+    /// True if percentiles and comparisons count a flow.
+    #[must_use]
+    pub fn is_measured(&self, flow: FlowId) -> bool {
+        self.measured.as_ref().is_none_or(|measured| {
+            let ids = &measured.ids;
+            let at = ids.partition_point(|range| range.end <= flow.0);
+            ids.get(at).is_some_and(|range| range.contains(&flow.0))
+        })
+    }
+
+    /// Returns the number of scheduled flows that percentiles and comparisons count, under each policy.
+    #[must_use]
+    pub fn measured_flows(&self) -> u64 {
+        match &self.measured {
+            None => self.scheduled_flows,
+            Some(measured) => {
+                let ids = measured.ids.iter();
+                ids.map(|range| u64::from(range.end - range.start)).sum()
+            }
+        }
+    }
+
+    /// Returns the window of the measured flows and their number in words; `None` if all flows are measured.
+    #[must_use]
+    pub fn measured_sentence(&self) -> Option<String> {
+        let measured = self.measured.as_ref()?;
+        Some(format!(
+            "flows that start {}: {} of {}",
+            show::window(measured.from_ns, measured.to_ns),
+            show::commas(self.measured_flows()),
+            show::commas(self.scheduled_flows)
+        ))
     }
 }

@@ -69,7 +69,8 @@ pub use evidence::{
     Mechanism, Met, OfferedLoad, PathDifference, PolicyEvidence, Sampling, SplitCounts,
 };
 pub use info::{
-    DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, RunInfo, ScaleInfo, SimInfo,
+    DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, MeasuredFlows, RunInfo,
+    ScaleInfo, SimInfo,
 };
 pub use lab_units::{Clock, LinkChange, Semantics};
 pub use link_rates::LinkRates;

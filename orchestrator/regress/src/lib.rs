@@ -5,19 +5,21 @@
 //!
 //! - [`samples`]: what assertions and gates need of a run
 //! - [`expect`]: assertions, with the uncertainty of a run's percentiles
-//! - [`tolerance`]: how far a percentile moves without a change, learnt from A/A runs, and the gate
+//! - [`gate`]: differences from a baseline with the same arrivals, beside what chance makes of them
 //! - [`changepoint`]: changes of level in a history
 //! - [`outcome`]: verdicts of checks, cases and suites
 //! - [`junit`], [`markdown`], [`trend`]: the outcome for Jenkins, for people, and over time
 pub mod changepoint;
 pub mod expect;
+pub mod gate;
 pub mod junit;
 pub mod markdown;
+#[cfg(test)]
+mod noise;
 pub mod outcome;
 pub mod samples;
-pub mod tolerance;
 pub mod trend;
 
+pub use gate::Gauge;
 pub use outcome::{CaseOutcome, Check, SuiteOutcome, Verdict};
 pub use samples::Samples;
-pub use tolerance::{Gauge, Tolerance, Tolerances};

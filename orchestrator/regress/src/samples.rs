@@ -57,6 +57,9 @@ impl Samples {
             .collect();
         let mut flows: Vec<Flow> = Vec::new();
         run.visit_flow_fields(|fields| {
+            if !info.is_measured(fields.flow_id) {
+                return;
+            }
             let policy = policies.iter().position(|it| it.policy == fields.policy);
             let policy = policy.expect("records are read with rows of the run's policies only");
             policies[policy].counts.add(fields);

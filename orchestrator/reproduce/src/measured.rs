@@ -136,8 +136,10 @@ impl Measured {
     pub fn read(run: &RunDir, case: &Case, played: Played) -> Result<Self, RecordsError> {
         let is_counted = |flow: &FlowFields<'_>| {
             let ends = [flow.src_dc, flow.dst_dc];
-            case.pair
-                .is_none_or(|[a, b]| ends == [a, b] || ends == [b, a])
+            run.info().is_measured(flow.flow_id)
+                && case
+                    .pair
+                    .is_none_or(|[a, b]| ends == [a, b] || ends == [b, a])
         };
         let mut policies: BTreeMap<String, Vec<Flow>> = BTreeMap::new();
         let mut first: Option<(Key, String)> = None;

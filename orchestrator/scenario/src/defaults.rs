@@ -42,6 +42,8 @@ pub const GENERATOR: Generator = Generator {
 
 /// Recording intervals, fine enough to see a queue of a 5 ms path build up and drain.
 pub const MEASURE: Measure = Measure {
+    from: Nanos::ZERO,
+    to: None,
     queues: Nanos::from_millis(10),
     links: Nanos::from_millis(10),
     switches: Nanos::from_millis(100),

@@ -355,9 +355,13 @@ pub struct Generator {
     pub traffic_class: u8,
 }
 
-/// Recording intervals, in paper time.
+/// Recording intervals and the window of measured flows, in paper time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Measure {
+    /// Earliest scheduled start of a measured flow.
+    pub from: Nanos,
+    /// Scheduled start from which on flows are not measured.
+    pub to: Option<Nanos>,
     pub queues: Nanos,
     pub links: Nanos,
     pub switches: Nanos,

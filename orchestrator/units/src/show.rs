@@ -104,6 +104,16 @@ pub fn about_bytes(bytes: Bytes) -> String {
     about(bytes.get(), "B", &["kB", "MB", "GB", "TB"])
 }
 
+/// Returns the span of time from one instant to another: `from 50 ms to 300 ms`, `from 50 ms on`.
+#[must_use]
+pub fn window(from: Nanos, to: Option<Nanos>) -> String {
+    let from = about_time(from);
+    match to {
+        Some(to) => format!("from {from} to {}", about_time(to)),
+        None => format!("from {from} on"),
+    }
+}
+
 /// Returns `time` rounded, in the unit that leaves one to three digits before the point; from two
 /// minutes on in minutes and seconds, from two hours on in hours and minutes.
 #[must_use]

@@ -3,7 +3,7 @@
 use std::{cmp::Ordering, collections::BTreeMap};
 
 use lab_records::{Batch, FlowRow, RecordsError, RunDir, RunInfo};
-use lab_units::Ratio;
+use lab_units::{FlowId, Ratio};
 
 use crate::error::ReportError;
 
@@ -50,7 +50,7 @@ pub struct Names {
     texts: Vec<String>,
 }
 
-/// The flows of two runs under the policies that both have.
+/// The measured flows of two runs under the policies that both have.
 #[derive(Debug)]
 pub struct Flows {
     /// The policies of both runs, in the order of the first.
@@ -162,12 +162,16 @@ fn append(
         let Some(policy) = policies.iter().position(|policy| policy == label) else {
             continue;
         };
+        let id = ids[row].unwrap_or_default();
+        if !u32::try_from(id).is_ok_and(|id| info.is_measured(FlowId(id))) {
+            continue;
+        }
         let [path, ack_path] = paths.map(|paths| Some(names.number(paths.at(row)?)));
         flows.push(Recorded {
             key: Key {
                 policy,
                 repetition: repetitions[row].unwrap_or_default(),
-                id: ids[row].unwrap_or_default(),
+                id,
             },
             hosts: hosts.map(|hosts| names.number(hosts.at(row).unwrap_or_default())),
             size: sizes[row].unwrap_or_default(),

@@ -119,7 +119,7 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError>
     let flows = Flows::read([first, second], policies)?;
     same_plan::check_flows(&flows, infos)?;
     let bins = agreement::by_size(&flows);
-    let (policies, all) = agreement::agreements(&flows, &bins, infos[0].scheduled_flows);
+    let (policies, all) = agreement::agreements(&flows, &bins, infos[0].measured_flows());
     let names = names([first, second]);
     let in_one_run = infos.into_iter().zip(names).flat_map(|(info, name)| {
         let alone = info

@@ -81,8 +81,13 @@ impl Figure for SizePanels {
             .iter()
             .map(|it| Statistic::Percentile(it.percent).min_values());
         let fewest = fewest.min()?;
-        (bins().all(|bin| bin.value.is_none()))
-            .then(|| format!("no bin holds {fewest} flows of a policy: {table}"))
+        if bins().any(|bin| bin.value.is_some()) {
+            return None;
+        }
+        if bins().any(|bin| bin.flows >= fewest) {
+            return Some("too few flows of each bin finished".into());
+        }
+        Some(format!("no bin holds {fewest} flows of a policy: {table}"))
     }
 
     fn height(&self) -> f64 {
@@ -264,6 +269,11 @@ mod tests {
         };
         assert_eq!(has_dots(999), [true, false]);
         assert_eq!(has_dots(1_000), [true, true]);
+        let unfinished = panels(1_000, 900).missing();
+        assert_eq!(
+            unfinished.as_deref(),
+            Some("too few flows of each bin finished")
+        );
         let missing = panels(19, 0).missing().unwrap();
         assert!(
             missing.starts_with("no bin holds 20 flows of a policy"),

@@ -136,7 +136,7 @@ impl Draw<'_> {
             policy: policy.clone(),
             parameters: departures::legend(&self.run.info, policy),
             style: *style,
-            flows: flows.of_policy(index, self.run.info.scheduled_flows),
+            flows: flows.of_policy(index, self.run.info.measured_flows()),
             // Flows that did not finish leave no interval.
             repetitions: match flows.unfinished(index) {
                 [] => flows.slowdowns_by_repetition(index),

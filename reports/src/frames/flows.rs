@@ -5,7 +5,7 @@ use std::{
     iter, thread,
 };
 
-use lab_records::{FlowCounts, FlowFields, FlowRow, RecordsError, RunDir, WholeFlow};
+use lab_records::{FlowCounts, FlowFields, FlowRow, RecordsError, RunDir, RunInfo, WholeFlow};
 use lab_units::{Bytes, FlowId, Nanos};
 
 use super::{
@@ -25,17 +25,19 @@ use crate::{
 pub struct Flows {
     /// Labels of the policies.
     pub policies: Vec<String>,
-    /// Counts of flows under each policy.
+    /// Counts of measured flows under each policy.
     pub counts: Vec<FlowCounts>,
+    /// Counts of all flows under each policy.
+    pub recorded: Vec<FlowCounts>,
     /// Worst flows and a sample of each policy, at most [`MAX_SHOWN`] in all, by policy, repetition and id.
     pub shown: Vec<FlowRow>,
     /// Latest start against the schedule; none if no flow started.
     pub max_lateness: Option<Nanos>,
     /// Largest error bound of a measured FCT; none if it is not known.
     pub max_resolution: Option<Nanos>,
-    /// Bins of all flows' sizes with about equally many flows, for each of [`PERCENTS`].
+    /// Bins of measured flows' sizes with about equally many flows, for each of [`PERCENTS`].
     pub bins: [SizeBins; 2],
-    /// Bins of all flows' sizes between round sizes.
+    /// Bins of measured flows' sizes between round sizes.
     pub log_bins: SizeBins,
     /// Routes, by their numbers.
     pub route_names: Vec<String>,
@@ -73,6 +75,7 @@ pub struct Span {
 
 /// Reader of flows, row by row.
 struct Reader<'a> {
+    info: &'a RunInfo,
     flows: Flows,
     routes: RouteNumbers<'a>,
     pairs: Pairs,
@@ -91,8 +94,10 @@ impl Flows {
         let room = MAX_SHOWN / 2 / count.max(1);
         let chosen = || Chosen::new(run.info().scheduled_flows, room);
         let mut reader = Reader {
+            info: run.info(),
             flows: Self {
                 counts: vec![FlowCounts::default(); count],
+                recorded: vec![FlowCounts::default(); count],
                 of_policies: (0..count).map(|_| PolicyFlows::default()).collect(),
                 policies,
                 shown: Vec::new(),
@@ -133,10 +138,10 @@ impl Flows {
         usize::try_from(counts.max().unwrap_or(0)).unwrap_or(usize::MAX)
     }
 
-    /// Returns the counts of all flows.
+    /// Returns the counts of all flows, measured or not, under all policies.
     pub fn total(&self) -> FlowCounts {
         let mut total = FlowCounts::default();
-        for counts in &self.counts {
+        for counts in &self.recorded {
             total.flows += counts.flows;
             total.finished += counts.finished;
             total.unfinished += counts.unfinished;
@@ -196,13 +201,12 @@ impl Flows {
         spans
     }
 
-    /// Returns the started flows of a policy's first repetition, by id.
+    /// Returns the started flows of a policy's first repetition.
     pub fn first_repetition(&self, policy: usize) -> impl Iterator<Item = Span> {
-        let flows = self.of_policies[policy].flows.iter();
+        let flows = self.of_policies[policy].all();
         let end = self.coverage.end(policy, 0);
         flows
-            .take_while(|flow| flow.repetition == 0)
-            .filter(|flow| flow.has_started)
+            .filter(|flow| flow.repetition == 0 && flow.has_started)
             .map(move |flow| Span {
                 start: flow.start,
                 end: flow.end().unwrap_or(end),
@@ -213,9 +217,10 @@ impl Flows {
 
     /// Returns the number of flows of a policy's first repetition that did not start.
     pub fn never_started(&self, policy: usize) -> usize {
-        let flows = self.of_policies[policy].flows.iter();
-        let first = flows.take_while(|flow| flow.repetition == 0);
-        first.filter(|flow| !flow.has_started).count()
+        let flows = self.of_policies[policy].all();
+        flows
+            .filter(|flow| flow.repetition == 0 && !flow.has_started)
+            .count()
     }
 
     /// Returns the times at which the flows of first repetitions ended, ns; of those that did not finish the end
@@ -255,12 +260,12 @@ impl Flows {
 
     /// Returns the number of a policy's flows that started.
     pub fn started_under(&self, policy: usize) -> u64 {
-        let flows = self.of_policies[policy].flows.iter();
+        let flows = self.of_policies[policy].all();
         flows.filter(|flow| flow.has_started).count() as u64
     }
 
     fn started(&self) -> impl Iterator<Item = &Flow> {
-        let flows = self.of_policies.iter().flat_map(|of| &of.flows);
+        let flows = self.of_policies.iter().flat_map(PolicyFlows::all);
         flows.filter(|flow| flow.has_started)
     }
 
@@ -291,17 +296,22 @@ impl Reader<'_> {
             let policy = flows.policies.iter().position(|it| *it == flow.policy);
             self.policy = policy.expect("records are read with rows of the run's policies only");
         }
-        flows.counts[self.policy].add(flow);
+        flows.recorded[self.policy].add(flow);
         flows.coverage.flow(self.policy, flow);
         flows.max_lateness = flows.max_lateness.max(flow.launch_lateness_ns);
         flows.max_resolution = flows.max_resolution.max(flow.emu_fct_resolution_ns);
         let of = &mut flows.of_policies[self.policy];
-        if flow.slowdown.is_none() {
+        let is_measured = self.info.is_measured(flow.flow_id);
+        if is_measured && flow.slowdown.is_none() {
             let ideal = self.unfinished.paper_time(flow.emu_ideal_fct_ns);
             of.unfinished
                 .push(self.unfinished.least_slowdown(flow.start_ns, ideal));
         }
-        of.flows.push(Flow {
+        let flows_of_policy = match is_measured {
+            true => &mut of.flows,
+            false => &mut of.unmeasured,
+        };
+        flows_of_policy.push(Flow {
             repetition: flow.repetition,
             id: flow.flow_id.0,
             size: flow.size_bytes,
@@ -312,6 +322,10 @@ impl Reader<'_> {
             slowdown: flow.slowdown,
             pair: self.pairs.number(flow.src_dc, flow.dst_dc),
         });
+        if !is_measured {
+            return Ok(());
+        }
+        flows.counts[self.policy].add(flow);
         self.chosen[self.policy].add(badness(flow), || row.read())
     }
 
@@ -358,7 +372,7 @@ pub const MAX_SHOWN: usize = 3_000;
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{DcPath, RunInfo};
+    use lab_records::{DcPath, MeasuredFlows};
 
     use super::*;
     use crate::testing;
@@ -387,6 +401,48 @@ mod tests {
         let by_bin = [0, 1].map(|policy| flows.by_size(policy, &flows.bins[0]));
         assert_eq!(by_bin, [of(&[], 1), of(&[1.5, 3.0], 3)]);
         assert_eq!((flows.counts[1].flows, flows.total().finished), (3, 2));
+    }
+
+    /// Flow 0 warms up and flow 3 starts too late: both load the network, and neither is a slowdown, a size or a
+    /// pair.
+    #[test]
+    fn only_flows_of_the_window_are_measured() {
+        let row = |id, size| FlowRow {
+            size_bytes: Bytes::new(size),
+            start_ns: Nanos::from_millis(u64::from(id)),
+            path: Some(DcPath::new(["dc1-dc2-dc3"])),
+            ..testing::flow("a", id, Some(f64::from(id) + 1.0))
+        };
+        let info = RunInfo {
+            scheduled_flows: 4,
+            measured: Some(MeasuredFlows {
+                from_ns: Nanos::from_millis(1),
+                to_ns: Some(Nanos::from_millis(3)),
+                ids: vec![1..2, 2..3],
+            }),
+            ..testing::info()
+        };
+        let run = testing::run(&info, |writer| {
+            let rows = [row(0, 9_000), row(1, 100), row(2, 200), row(3, 9_000)];
+            rows.iter().try_for_each(|row| writer.append_flow(row))
+        });
+        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap().0;
+        assert_eq!(flows.slowdowns(0), [2.0, 3.0]);
+        assert_eq!((flows.counts[0].flows, flows.total().flows), (2, 4));
+        assert!(
+            flows
+                .log_bins
+                .upper()
+                .iter()
+                .all(|upper| upper.get() <= 200)
+        );
+        assert_eq!(flows.slowdowns(0).len(), 2);
+        assert_eq!((flows.spans(0).len(), flows.routes(0)[0].flows), (4, 4));
+        assert_eq!(flows.last_start(), Nanos::from_millis(3));
+        assert_eq!(
+            info.measured_sentence().unwrap(),
+            "flows that start from 1 ms to 3 ms: 2 of 4"
+        );
     }
 
     #[test]

@@ -8,8 +8,10 @@ use crate::population::Population;
 /// Flows of one policy.
 #[derive(Default)]
 pub struct PolicyFlows {
-    /// The flows, by repetition and id once they are sorted.
+    /// The measured flows, by repetition and id once they are sorted.
     pub flows: Vec<Flow>,
+    /// Flows outside of the measured window, in the same order.
+    pub unmeasured: Vec<Flow>,
     /// Slowdowns of those that finished, sorted.
     pub slowdowns: Vec<f64>,
     /// Least slowdown that each scheduled flow that did not finish can have.
@@ -52,6 +54,7 @@ impl PolicyFlows {
     /// `route_names` are the routes by number.
     pub fn finish(&mut self, route_names: &[String]) {
         self.flows.sort_by_key(Flow::key);
+        self.unmeasured.sort_by_key(Flow::key);
         let mut finished = Vec::with_capacity(self.flows.len());
         let places = (0..).zip(&self.flows);
         finished.extend(places.filter_map(|(place, flow)| Some((flow.slowdown?, place))));
@@ -84,6 +87,11 @@ impl PolicyFlows {
             .collect()
     }
 
+    /// Returns all flows, which load the network whether they are measured or not.
+    pub fn all(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().chain(&self.unmeasured)
+    }
+
     fn shares(&self, route_names: &[String]) -> Vec<RouteShare> {
         let share = |name: &String| RouteShare {
             route: name.clone(),
@@ -91,7 +99,7 @@ impl PolicyFlows {
             bytes: 0,
         };
         let mut shares: Vec<RouteShare> = route_names.iter().map(share).collect();
-        for flow in &self.flows {
+        for flow in self.all() {
             if let Some(route) = flow.route {
                 let share = &mut shares[index(route)];
                 share.flows += 1;

@@ -9,7 +9,7 @@ use crate::text;
 pub struct Unfinished {
     /// Time at which flows were still under way; none if it is not known.
     until: Option<Nanos>,
-    /// Number of scheduled flows of each policy.
+    /// Number of scheduled flows of each policy that are measured.
     scheduled: u64,
     /// Paper time ÷ emulated time.
     time: Ratio,
@@ -23,7 +23,7 @@ impl Unfinished {
         let asked = info.provenance.asked.as_ref();
         Self {
             until: asked.and_then(|it| it.until_ns).filter(|_| has_ended),
-            scheduled: info.scheduled_flows,
+            scheduled: info.measured_flows(),
             time: info.scale.time.inverse().unwrap_or(Ratio::ONE),
         }
     }
@@ -36,7 +36,7 @@ impl Unfinished {
         if slowdown > 1.0 { slowdown } else { 1.0 }
     }
 
-    /// Returns the number of scheduled flows of a policy that are not among its `recorded` ones.
+    /// Returns the number of scheduled, measured flows of a policy that are not among its `recorded` ones.
     pub fn unrecorded(&self, recorded: usize) -> usize {
         let scheduled = usize::try_from(self.scheduled).unwrap_or(usize::MAX);
         scheduled.saturating_sub(recorded)

@@ -43,6 +43,7 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
                 text::number(counts.finished),
                 text::number(info.total_flows()),
             )))
+            @if let Some(measured) = info.measured_sentence() { (fact("measured", &measured)) }
             @if let Some(load) = at_work::load(&summary.evidence) { (fact("load", &load)) }
             (fact("time", &times(run)))
             (fact("engine", match &info.engine {

@@ -64,7 +64,8 @@ pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
 
 /// Returns the table of flows: the worst ones, which scripts replace by all flows of the page.
 pub fn table(run: &Run) -> Markup {
-    let (all, shown) = (run.flows.total().flows, &run.flows.shown);
+    let all = run.flows.counts.iter().map(|counts| counts.flows).sum();
+    let shown = &run.flows.shown;
     html! {
         h3 id="flow-table" { "Table of flows" }
         @if shown.is_empty() {

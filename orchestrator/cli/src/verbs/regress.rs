@@ -1,8 +1,7 @@
 //! `lcmp-lab regress`: runs a suite, checks its assertions, gates it against a baseline, and keeps its
-//! history; `regress calibrate` learns how far percentiles move without a change.
+//! history.
 
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     time::Instant,
@@ -11,21 +10,19 @@ use std::{
 use lab_plan::Engine;
 use lab_records::{HistoryRow, RunDir, history, listing};
 use lab_regress::{
-    CaseOutcome, Check, Gauge, Samples, SuiteOutcome, Tolerances, Verdict, expect,
+    CaseOutcome, Check, Gauge, Samples, SuiteOutcome, Verdict, expect,
+    gate::{gate, gauges, gauges_of},
     junit::junit,
     markdown::markdown,
-    tolerance::{gate, gauges},
     trend,
 };
 use lab_scenario::{Case, Expectation, Suite, limits, parse_suite};
-use lab_units::show::{self, Side, sides};
+use lab_units::show;
 use serde::Serialize;
 
 use crate::{
-    args::{
-        CalibrateArgs, Global, Overrides, RegressArgs, RegressVerb, ScenarioArgs, SimArgs, UpArgs,
-    },
-    builtin, caller,
+    args::{Global, Overrides, RegressArgs, ScenarioArgs, SimArgs, UpArgs},
+    caller,
     failure::{During, Exit, Failure, Outcome},
     load,
     terminal::{is_interrupted, note, print, print_json},
@@ -49,37 +46,46 @@ struct Output<'a> {
 /// A suite with its scenarios' assertions.
 struct Loaded {
     suite: Suite,
-    path: PathBuf,
     engine: Engine,
-    /// Scenario and assertions of each case.
-    cases: Vec<(PathBuf, Vec<Expectation>)>,
+    /// What the scenario of each case adds to it.
+    cases: Vec<LoadedCase>,
+}
+
+/// A case with its scenario.
+struct LoadedCase {
+    scenario: PathBuf,
+    /// Assertions of the case and of its scenario.
+    expectations: Vec<Expectation>,
+    /// Number of policies that the case runs.
+    policies: usize,
 }
 
 /// Runs `lcmp-lab regress`.
 pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
-    if let Some(RegressVerb::Calibrate(calibrate)) = &arguments.verb {
-        return learn(calibrate, global);
-    }
-    let suite = Loaded::read(arguments.suite.as_deref(), arguments.engine.into())?;
-    let file = tolerances_of(&suite.path, arguments.tolerances.as_deref());
-    let tolerances = read_tolerances(&file, arguments.tolerances.is_some())?;
+    let suite = Loaded::read(&arguments.suite, arguments.engine.into())?;
+    let gauges = suite
+        .cases
+        .iter()
+        .map(|case| gauges_of(case.policies))
+        .sum();
     let mut outcome = SuiteOutcome {
         suite: suite.suite.name.clone(),
         cases: Vec::new(),
     };
     let mut rows = Vec::new();
-    for (case, (scenario, expectations)) in suite.suite.cases.iter().zip(&suite.cases) {
+    for (case, loaded) in suite.suite.cases.iter().zip(&suite.cases) {
         let baseline = arguments.baseline.as_deref();
         let baseline = baseline.map(|dir| suite.baseline(case, dir)).transpose()?;
         let since = Instant::now();
-        let ran = suite.run(case, scenario, None, global);
+        let ran = suite.run(case, &loaded.scenario, global);
         let (run, checks) = match ran {
             Ok((run, samples)) => {
                 rows.extend(suite.history(case, &run, &samples));
                 let mut checks = clean(&samples);
-                checks.extend(expectations.iter().map(|it| expect::check(it, &samples)));
+                let expectations = loaded.expectations.iter();
+                checks.extend(expectations.map(|it| expect::check(it, &samples)));
                 if let Some(baseline) = baseline {
-                    checks.extend(against(baseline, &case.name, &tolerances, &samples));
+                    checks.extend(against(baseline, gauges, &samples));
                 }
                 (Some(run), checks)
             }
@@ -103,47 +109,9 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
     conclude(&outcome, &changes, &page, global)
 }
 
-/// Runs `lcmp-lab regress calibrate`.
-fn learn(arguments: &CalibrateArgs, global: &Global) -> Outcome {
-    let suite = Loaded::read(Some(&arguments.suite), arguments.engine.into())?;
-    let mut cases = BTreeMap::new();
-    for (case, (scenario, _)) in suite.suite.cases.iter().zip(&suite.cases) {
-        let mut runs: Vec<BTreeMap<Gauge, f64>> = Vec::new();
-        for run in 0..arguments.runs {
-            // Seeds far from those that scenarios have.
-            let seed = FIRST_SEED + u64::from(run);
-            let (dir, samples) = suite.run(case, scenario, Some(seed), global)?;
-            if !samples.doubts.is_empty() {
-                note(&format!(
-                    "not clean: {}: {}",
-                    dir.display(),
-                    samples.doubts.join("; ")
-                ));
-            }
-            runs.push(gauges(&samples));
-        }
-        cases.insert(case.name.clone(), runs);
-    }
-    let tolerances = Tolerances::learn(&cases);
-    let file = match &arguments.output {
-        Some(file) => file.clone(),
-        None => tolerances_of(&suite.path, None),
-    };
-    let text = serde_json::to_string_pretty(&tolerances).expect("tolerances are plain data");
-    fs::write(&file, text + "\n").during(format_args!("write `{}`", file.display()))?;
-    caller::hand_over_alone(&file);
-    match global.json {
-        true => print_json(&tolerances),
-        false => print(&tolerance_table(&tolerances)),
-    }
-    note(&format!("wrote {}", file.display()));
-    Ok(Exit::Pass)
-}
-
 impl Loaded {
     /// Reads a suite and the scenarios of its cases, and checks the names in assertions.
-    fn read(path: Option<&Path>, engine: Engine) -> Result<Self, Failure> {
-        let path = path.ok_or_else(|| Failure::usage("no suite is given"))?;
+    fn read(path: &Path, engine: Engine) -> Result<Self, Failure> {
         let path = load::locate(path);
         let text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
         let name = path.display().to_string();
@@ -154,14 +122,10 @@ impl Loaded {
         for case in &suite.cases {
             let scenario = base.join(&case.scenario);
             let at = format!("{name}:{}", case.line);
-            cases.push((
-                scenario.clone(),
-                expectations(&at, &suite, case, &scenario)?,
-            ));
+            cases.push(LoadedCase::read(&at, &suite, case, scenario)?);
         }
         Ok(Self {
             suite,
-            path,
             engine,
             cases,
         })
@@ -173,17 +137,13 @@ impl Loaded {
         &self,
         case: &Case,
         scenario: &Path,
-        seed: Option<u64>,
         global: &Global,
     ) -> Result<(PathBuf, Samples), Failure> {
         end_if_interrupted()?;
         let overrides = Overrides {
-            seed,
             repetitions: case.repetitions,
             policies: case.policies.clone(),
-            load: None,
-            scale: None,
-            scale_for: None,
+            ..Overrides::default()
         };
         let dir = match self.engine {
             Engine::Sim => sim::run(&SimArgs::of(scenario.to_owned(), overrides), global)?,
@@ -195,12 +155,8 @@ impl Loaded {
                 up::run(&UpArgs::of(scenario), global)?
             }
         };
-        let tag = tag(&self.suite, case);
         let mut tags = listing::tags(&dir).during("read the tags")?;
-        tags.insert(match seed {
-            None => tag,
-            Some(_) => format!("calibrate:{tag}"),
-        });
+        tags.insert(tag(&self.suite, case));
         listing::set_tags(&dir, &tags).during("write the tags")?;
         caller::hand_over(&dir);
         end_if_interrupted()?;
@@ -236,54 +192,58 @@ impl Loaded {
     }
 }
 
-/// Returns the assertions of a case and its scenario.
-fn expectations(
-    at: &str,
-    suite: &Suite,
-    case: &Case,
-    path: &Path,
-) -> Result<Vec<Expectation>, Failure> {
-    let tag = tag(suite, case);
-    if !listing::is_tag(&tag) {
-        return Err(Failure::usage(format_args!(
-            "{at}: the names `{}` and `{}` make no tag `{tag}` (hint: letters, digits and dashes, at \
+impl LoadedCase {
+    /// Reads the scenario of a case and checks the names in the case's assertions.
+    fn read(at: &str, suite: &Suite, case: &Case, path: PathBuf) -> Result<Self, Failure> {
+        let tag = tag(suite, case);
+        if !listing::is_tag(&tag) {
+            return Err(Failure::usage(format_args!(
+                "{at}: the names `{}` and `{}` make no tag `{tag}` (hint: letters, digits and dashes, at \
              most 64 characters in all)",
-            suite.name, case.name
-        )));
-    }
-    let loaded = load::load(path)?;
-    let scenario = &loaded.scenario;
-    let labels: Vec<&str> = scenario.policies.iter().map(|it| it.label()).collect();
-    let dcs: Vec<&str> = scenario.topology.dcs.iter().map(|dc| &*dc.name).collect();
-    for expectation in &case.expect {
-        let policies = expectation
-            .policies()
-            .into_iter()
-            .map(|it| (it, "policy", &labels));
-        let names = expectation
-            .dcs()
-            .into_iter()
-            .map(|it| (it, "datacenter", &dcs));
-        for (name, what, known) in policies.chain(names) {
-            if !known.contains(&name) {
-                return Err(Failure::usage(format_args!(
-                    "{at}: `{expectation}` names `{name}`, which is no {what} of `{}` (hint: there \
+                suite.name, case.name
+            )));
+        }
+        let loaded = load::load(&path)?;
+        let scenario = &loaded.scenario;
+        let labels: Vec<&str> = scenario.policies.iter().map(|it| it.label()).collect();
+        let dcs: Vec<&str> = scenario.topology.dcs.iter().map(|dc| &*dc.name).collect();
+        for expectation in &case.expect {
+            let policies = expectation
+                .policies()
+                .into_iter()
+                .map(|it| (it, "policy", &labels));
+            let names = expectation
+                .dcs()
+                .into_iter()
+                .map(|it| (it, "datacenter", &dcs));
+            for (name, what, known) in policies.chain(names) {
+                if !known.contains(&name) {
+                    return Err(Failure::usage(format_args!(
+                        "{at}: `{expectation}` names `{name}`, which is no {what} of `{}` (hint: there \
                      are {})",
-                    path.display(),
-                    known.join(", ")
-                )));
+                        path.display(),
+                        known.join(", ")
+                    )));
+                }
             }
         }
+        let is_run = |expectation: &&Expectation| {
+            let policies = expectation.policies();
+            case.policies.is_empty()
+                || policies
+                    .iter()
+                    .all(|it| case.policies.iter().any(|run| run == it))
+        };
+        let of_scenario = scenario.expect.iter().filter(is_run);
+        Ok(Self {
+            expectations: of_scenario.chain(&case.expect).cloned().collect(),
+            policies: match case.policies.len() {
+                0 => labels.len(),
+                some => some,
+            },
+            scenario: path,
+        })
     }
-    let is_run = |expectation: &&Expectation| {
-        let policies = expectation.policies();
-        case.policies.is_empty()
-            || policies
-                .iter()
-                .all(|it| case.policies.iter().any(|run| run == it))
-    };
-    let of_scenario = scenario.expect.iter().filter(is_run);
-    Ok(of_scenario.chain(&case.expect).cloned().collect())
 }
 
 /// Returns the tag of a case's runs.
@@ -292,12 +252,7 @@ fn tag(suite: &Suite, case: &Case) -> String {
 }
 
 /// Returns the checks against a baseline; none of them can hold if there is no run to compare with.
-fn against(
-    baseline: Option<Samples>,
-    case: &str,
-    tolerances: &Tolerances,
-    samples: &Samples,
-) -> Vec<Check> {
+fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<Check> {
     let no_baseline = |detail: &str| {
         vec![Check {
             name: "against baseline".to_owned(),
@@ -316,7 +271,7 @@ fn against(
         Some(base) if base.info.repetitions != samples.info.repetitions => {
             no_baseline("the baseline has another number of repetitions")
         }
-        Some(base) => gate(case, tolerances, &base, samples),
+        Some(base) => gate(gauges, &base, samples),
     }
 }
 
@@ -343,30 +298,6 @@ fn not_run(failure: &Failure) -> Check {
         verdict: Verdict::Inconclusive,
         detail: failure.message.clone(),
     }
-}
-
-/// Returns the file of a suite's tolerances: the one asked for, or that beside the suite; beside a built-in
-/// one is the working directory.
-fn tolerances_of(suite: &Path, asked: Option<&Path>) -> PathBuf {
-    let beside = match builtin::is_builtin(suite) {
-        true => suite.file_name().unwrap_or_default().as_ref(),
-        false => suite,
-    };
-    asked.map_or_else(|| beside.with_extension("tolerances.json"), Path::to_owned)
-}
-
-/// Reads tolerances; none if the file does not exist and was not asked for.
-fn read_tolerances(file: &Path, is_asked: bool) -> Result<Tolerances, Failure> {
-    if !file.exists() && !is_asked {
-        return Ok(Tolerances::default());
-    }
-    let text = load::read_text(file, limits::MAX_FILE_BYTES)?;
-    serde_json::from_str(&text).map_err(|error| {
-        Failure::usage(format_args!(
-            "`{}` has no tolerances: {error}",
-            file.display()
-        ))
-    })
 }
 
 /// Adds `rows` to the history and returns its changes of level and its page.
@@ -434,32 +365,3 @@ fn conclude(outcome: &SuiteOutcome, changes: &[String], page: &Path, global: &Gl
     print(&format!("history: {}", page.display()));
     Ok(exit)
 }
-
-fn tolerance_table(tolerances: &Tolerances) -> String {
-    let head = [
-        "case",
-        "gauge",
-        "A/A runs",
-        "deviation",
-        "tolerance",
-        "finds",
-    ];
-    let mut rows = vec![head.map(ToOwned::to_owned)];
-    for (case, gauges) in &tolerances.cases {
-        for (gauge, tolerance) in gauges {
-            rows.push([
-                case.clone(),
-                gauge.0.clone(),
-                tolerance.runs.to_string(),
-                format!("{:.2} %", tolerance.deviation * 100.0),
-                format!("+{:.2} %", tolerance.limit * 100.0),
-                format!("+{:.1} %", tolerance.detects * 100.0),
-            ]);
-        }
-    }
-    let columns: [Side; 6] = sides(2);
-    show::table(0, columns, &rows)
-}
-
-/// First seed of A/A runs.
-const FIRST_SEED: u64 = 1_000_000;

@@ -61,7 +61,7 @@ impl Demand {
         if self.lengths.contains_key(&pair) {
             return;
         }
-        let ports = paths::host_path(inputs.paper, inputs.paths, pair.0, pair.1, None);
+        let ports = paths::host_path(inputs.paper, inputs.paths, pair.0, pair.1);
         let hops = ideal::hops(inputs.paper, &ports);
         let slowest = hops.iter().map(|hop| hop.rate.get()).min().unwrap_or(1);
         let one_way: Nanos = hops.iter().map(|hop| hop.delay).sum();

@@ -68,21 +68,25 @@ fn path_row(
 struct Numbers<'a, T> {
     what: &'static str,
     /// Labels, and the numbers by switch, destination and candidate.
-    runs: Vec<(&'a str, &'a [Vec<Vec<T>>])>,
+    runs: Vec<(String, &'a [Vec<Vec<T>>])>,
 }
 
-impl<'a, T: Display> Numbers<'a, T> {
+impl<'a, T: Display + PartialEq> Numbers<'a, T> {
     fn of(plan: &'a Plan, what: &'static str, of: fn(&PolicyRun) -> &Vec<Vec<Vec<T>>>) -> Self {
         let runs = plan.policies.iter();
-        let runs = runs.map(|run| (run.label.as_str(), of(run).as_slice()));
+        let runs = runs.map(|run| (run.label.clone(), of(run).as_slice()));
+        let runs: Vec<_> = runs.filter(|(_, numbers)| !numbers.is_empty()).collect();
         Self {
             what,
-            runs: runs.filter(|(_, numbers)| !numbers.is_empty()).collect(),
+            runs: match runs.len() > MAX_COLUMNS {
+                true => grouped(runs),
+                false => runs,
+            },
         }
     }
 
     fn head(&self) -> String {
-        let labels: Vec<_> = self.runs.iter().map(|(label, _)| *label).collect();
+        let labels: Vec<_> = self.runs.iter().map(|(label, _)| label.as_str()).collect();
         match &labels[..] {
             [] => String::new(),
             labels => format!("{}: {}", self.what, labels.join(" ")),
@@ -90,13 +94,32 @@ impl<'a, T: Display> Numbers<'a, T> {
     }
 
     fn at(&self, [switch, row, at]: [usize; 3]) -> String {
-        let number = |(label, numbers): &(&str, &[Vec<Vec<T>>])| {
+        let number = |(label, numbers): &(String, &[Vec<Vec<T>>])| {
             let width = label.chars().count();
             format!("{:>width$}", numbers[switch][row][at])
         };
         self.runs.iter().map(number).collect::<Vec<_>>().join(" ")
     }
 }
+
+/// Merges policies with the same numbers: `lcmp+3` is `lcmp` and three others.
+fn grouped<T: PartialEq>(runs: Vec<(String, &[T])>) -> Vec<(String, &[T])> {
+    let mut groups: Vec<(String, &[T], usize)> = Vec::new();
+    for (label, numbers) in runs {
+        match groups.iter_mut().find(|group| group.1 == numbers) {
+            Some(group) => group.2 += 1,
+            None => groups.push((label, numbers, 0)),
+        }
+    }
+    let label = |(label, numbers, others): (String, _, usize)| match others {
+        0 => (label, numbers),
+        others => (format!("{label}+{others}"), numbers),
+    };
+    groups.into_iter().map(label).collect()
+}
+
+/// Number of policies up to which each has a column of its own.
+const MAX_COLUMNS: usize = 8;
 
 /// Destinations with one candidate, by that candidate.
 fn only_paths(plan: &Plan) -> String {

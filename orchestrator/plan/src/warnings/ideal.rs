@@ -1,85 +1,74 @@
-//! Flows with a faster path than that of their ideal FCT.
+//! Pairs of datacenters with a path of less delay than those of their ideal FCTs.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use lab_units::Nanos;
-use lab_units::show::about_time;
+use lab_units::{DcId, Nanos, show::about_time};
 
 use super::{Inspection, warning};
 use crate::{
-    ideal::{self, Transfer},
-    model::{FaultChange, Flow, Warning},
-    paths,
+    model::{Role, Warning},
+    network::Network,
 };
 
-/// Flows that would finish sooner on another candidate path than on that of minimum delay.
-pub(super) fn ideal_not_least(inspection: &Inspection<'_>) -> Option<Warning> {
-    let largest = largest_by_pair(inspection);
-    let mut found = 0;
-    let mut example = None;
-    for flow in largest {
-        if let Some((via, fct)) = faster_path(inspection, flow) {
-            found += 1;
-            example.get_or_insert((flow, via, fct));
-        }
-    }
-    let (flow, via, fct) = example?;
-    let name = |node| &inspection.network.node(node).name;
-    let pairs = match found {
-        1 => "one pair".to_owned(),
-        several => format!("{several} pairs"),
-    };
-    let text = format!(
-        "for {pairs} of datacenters the largest flow would end sooner on another path than on \
-         that of least delay, to which its slowdown refers: {} from {} to {} by {via} in {} \
-         instead of {}, a slowdown of 0.{:03}",
-        flow.paper_size_bytes,
-        name(flow.src),
-        name(flow.dst),
-        about_time(fct),
-        about_time(flow.ideal_fct_ns),
-        u128::from(fct.get()) * 1_000 / u128::from(flow.ideal_fct_ns.get().max(1)),
-    );
-    Some(warning("ideal-not-least", text))
-}
-
-/// The largest flow of each pair of datacenters that ends before a fault changes a link, by the pair.
-fn largest_by_pair<'a>(inspection: &Inspection<'a>) -> Vec<&'a Flow> {
-    let changes = inspection.faults.iter();
-    let mut changes = changes.filter(|fault| matches!(fault.change, FaultChange::Wire(_)));
-    let first = changes.next().map(|fault| fault.at_ns);
-    let ends_before = |flow: &&Flow| {
-        let end = flow.start_ns.saturating_add(flow.ideal_fct_ns);
-        first.is_none_or(|first| end < first)
-    };
-    let mut largest = BTreeMap::new();
-    for flow in inspection.flows.iter().filter(ends_before) {
-        let dc = |node| inspection.network.node(node).dc;
-        let known = largest.entry((dc(flow.src), dc(flow.dst))).or_insert(flow);
-        if flow.size_bytes > known.size_bytes {
-            *known = flow;
-        }
-    }
-    largest.into_values().collect()
-}
-
-fn faster_path(inspection: &Inspection<'_>, flow: &Flow) -> Option<(String, Nanos)> {
+/// Pairs of datacenters with flows between which a path of more links has less delay than all candidates.
+pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
-    let (from, to) = (network.node(flow.src).dc, network.node(flow.dst).dc);
-    let candidates = &inspection.switches[from.index()].towards(to)?.candidates;
-    let transfer = Transfer {
-        tool: inspection.rdma.tool,
-        path_mtu: inspection.rdma.path_mtu,
-        messages: flow.messages,
-        message_bytes: flow.message_bytes,
-    };
-    let times = candidates.iter().map(|candidate| {
-        let port = Some(candidate.port);
-        let ports = paths::host_path(network, inspection.paths, flow.src, flow.dst, port);
-        let fct = ideal::completion(&ideal::hops(network, &ports), &transfer);
-        (fct, candidate)
+    let dc = |node| network.node(node).dc;
+    let ends = inspection.flows.iter();
+    let ends = ends.map(|flow| (dc(flow.src), dc(flow.dst)));
+    let pairs: BTreeSet<(DcId, DcId)> = ends.filter(|(from, to)| from != to).collect();
+    let least = least_delays(network);
+    let shorter = pairs.iter().filter_map(|&(from, to)| {
+        let candidates = inspection.switches[from.index()]
+            .towards(to)?
+            .candidates
+            .iter();
+        let of_tables = candidates.map(|candidate| candidate.paper_delay_ns).min()?;
+        let off_tables = least[from.index()][to.index()]?;
+        (off_tables < of_tables).then_some((from, to, of_tables, off_tables))
     });
-    let (fct, candidate) = times.min_by_key(|(fct, candidate)| (*fct, candidate.port))?;
-    let via = network.dcs[candidate.next_dc.index()].name.clone();
-    (fct < flow.ideal_fct_ns).then_some((via, fct))
+    let shorter: Vec<_> = shorter.collect();
+    // a ÷ b is more than c ÷ d if a · d is more than c · b.
+    let &(from, to, of_tables, off_tables) = shorter.iter().max_by(|one, other| {
+        let product = |a: Nanos, b: Nanos| u128::from(a.get()) * u128::from(b.get());
+        product(one.2, other.3).cmp(&product(other.2, one.3))
+    })?;
+    let name = |dc: DcId| &network.dcs[dc.index()].name;
+    let text = format!(
+        "for {} of {} pairs of datacenters a path of more links has less delay than every candidate: {} \
+         instead of {} one way from {} to {}. Candidates are next hops on paths of the fewest links, so no \
+         policy can take it, and the slowdown refers to the best path that tables allow",
+        shorter.len(),
+        pairs.len(),
+        about_time(off_tables),
+        about_time(of_tables),
+        name(from),
+        name(to),
+    );
+    Some(warning("delay-off-the-tables", text))
+}
+
+/// Returns the least one-way delay over any number of links, by source and destination (Floyd and Warshall).
+fn least_delays(network: &Network) -> Vec<Vec<Option<Nanos>>> {
+    let count = network.dcs.len();
+    let mut least = vec![vec![None; count]; count];
+    for (from, dc) in network.dcs.iter().enumerate() {
+        for port in network.ports_to(dc.dci, Role::DciSwitch) {
+            let delay = network.link(port.link()).paper.delay_ns;
+            let known = &mut least[from][network.neighbour(port).dc.index()];
+            *known = Some(known.map_or(delay, |known: Nanos| known.min(delay)));
+        }
+    }
+    for via in 0..count {
+        for from in 0..count {
+            for to in 0..count {
+                if let (Some(first), Some(second)) = (least[from][via], least[via][to]) {
+                    let sum = first.saturating_add(second);
+                    let known = &mut least[from][to];
+                    *known = Some(known.map_or(sum, |known| known.min(sum)));
+                }
+            }
+        }
+    }
+    least
 }

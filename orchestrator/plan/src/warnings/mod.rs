@@ -14,7 +14,8 @@ use crate::{
     demand::Demand,
     frame,
     model::{
-        AutoScale, Estimate, FaultPlan, Flow, LoadPlan, PolicyRun, Rdma, Scale, Switch, Warning,
+        AutoScale, Estimate, FaultPlan, Flow, LoadPlan, MeasuredWindow, PolicyRun, Rdma, Scale,
+        Switch, Warning,
     },
     network::Network,
     offer,
@@ -29,6 +30,7 @@ pub(crate) struct Inspection<'a> {
     pub paths: &'a Paths,
     pub switches: &'a [Switch],
     pub policies: &'a [PolicyRun],
+    pub window: Option<MeasuredWindow>,
     pub demands: &'a [Demand],
     pub load: &'a LoadPlan,
     pub flows: &'a [Flow],
@@ -53,9 +55,11 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
         overload::egress(inspection),
         load::short(inspection),
         load::early_end(inspection),
+        load::late_window(inspection),
     ];
     warnings.extend(of_traffic.into_iter().flatten());
     warnings.extend(cuts::unseen(inspection));
+    warnings.extend(ideal::delay_off_the_tables(inspection));
     warnings.extend(of_transport(inspection));
     let costs = inspection.auto_scale.map_or(&[][..], |auto| &auto.costs);
     warnings.extend(costs.iter().map(|cost| warning("auto-scale", cost.clone())));
@@ -94,7 +98,7 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
 }
 
 /// Warnings of the kernel engine: SoftRoCE, perftest, and a machine that forwards packets.
-fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 16] {
+fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 15] {
     [
         rxe_window(inspection),
         transport::early_timeout(inspection),
@@ -103,7 +107,6 @@ fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 16] {
         transport::parked_timeout(inspection),
         sub_packet_flows(inspection),
         packet_vs_delay(inspection),
-        ideal::ideal_not_least(inspection),
         queues::short_queues(inspection),
         queues::tiny_queues(inspection),
         queues::ecn_not_capable(inspection),

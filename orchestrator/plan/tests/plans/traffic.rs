@@ -379,3 +379,114 @@ fn unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes() {
         assert!(ours <= theirs + more, "{ours} {theirs} {flow:?}");
     }
 }
+
+/// Packets of a large flow end sooner over 100 Gbit/s and 12 ms, its last ACK comes back over 10 ms, and a small flow
+/// goes and comes over 10 ms, at 10 Gbit/s. Host links have 100 Gbit/s and 1 µs. A full packet is 4,154 B, which
+/// takes 332.32 ns at 100 Gbit/s: 5,000 of them over four links take 5,003 times as long. An ACK of 62 B takes
+/// 4.96 ns on two links and 49.6 ns on two, 109.12 ns in all. A packet of 1,058 B takes ten times 84.64 ns on
+/// two links and 84.64 ns on two.
+#[test]
+fn ideal_fcts_are_the_least_over_all_paths_of_the_tables() {
+    let plan = common::simulated(
+        "name: ideal
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2 }, { name: dc3 }, { name: dc4, hosts: 1 }]
+  links:
+    - { between: [dc1, dc2], rate: 10 Gbit, delay: 5 ms }
+    - { between: [dc2, dc4], rate: 10 Gbit, delay: 5 ms }
+    - { between: [dc1, dc3], rate: 100 Gbit, delay: 6 ms }
+    - { between: [dc3, dc4], rate: 100 Gbit, delay: 6 ms }
+traffic:
+  - flows:
+    - { from: dc1/h1, to: dc4/h1, size: 20480000 B }
+    - { from: dc1/h1, to: dc4/h1, size: 1000 B }
+policies: [ecmp]
+",
+    );
+    let found: Vec<u64> = plan.flows.iter().map(|it| it.ideal_fct_ns.get()).collect();
+    let large = 22_004_000 + (5_003 * 33_232 + 10_912) / 100;
+    let small = 20_004_000 + (22 * 8_464 + 10_912) / 100;
+    assert_eq!(found, [large, small]);
+}
+
+/// Five flows that start at 0, 10, 20, 30 and 40 ms in each of two repetitions.
+fn with_measure(measure: &str) -> String {
+    let flow =
+        |start| format!("    - {{ from: dc1/h1, to: dc2/h1, size: 1 MB, start: {start} ms }}\n");
+    let flows: String = [0, 10, 20, 30, 40].map(flow).concat();
+    format!(
+        "name: window
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}]
+  links: [{{ between: [dc1, dc2], rate: 10 Gbit, delay: 1 ms }}]
+traffic:
+  - flows:
+{flows}policies: [ecmp]
+repetitions: 2
+measure: {measure}
+"
+    )
+}
+
+#[test]
+fn measured_flows_start_in_the_window_and_all_flows_are_scheduled() {
+    let measured = |measure: &str| {
+        let plan = common::simulated(&with_measure(measure));
+        assert_eq!(plan.flows.len(), 10);
+        let window = plan.measure.measured;
+        window.map(|window| window.ids(&plan.flows))
+    };
+    assert_eq!(measured("{ queues: 10 ms }"), None);
+    let window = "{ from: 10 ms, to: 30 ms }";
+    assert_eq!(measured(window), Some(vec![1..3, 6..8]));
+    assert_eq!(measured("{ from: 10 ms }"), Some(vec![1..5, 6..10]));
+    assert_eq!(measured("{ to: 1 ms }"), Some(vec![0..1, 5..6]));
+    // The second repetition's flows follow those of the first one.
+    let all = measured("{ from: 0 ms, to: 1 s }").unwrap();
+    assert_eq!((all.len(), all[0].clone()), (1, 0..10));
+}
+
+#[test]
+fn a_window_without_a_flow_is_an_error_and_one_beyond_the_traffic_a_warning() {
+    let options = PlanOptions::default();
+    let error =
+        common::try_plan(&with_measure("{ from: 41 ms, to: 50 ms }"), &options).unwrap_err();
+    insta::assert_snapshot!(error, @"`measure`: no flow starts from 41 ms to 50 ms, the last one starts at 40 ms (hint: move `from` or `to`, or lengthen the traffic)");
+    let late = |measure: &str| {
+        let plan = common::simulated(&with_measure(measure));
+        let mut warnings = plan.warnings.into_iter();
+        warnings
+            .find(|it| it.code == "late-window")
+            .map(|it| it.text)
+    };
+    insta::assert_snapshot!(late("{ to: 50 ms }").unwrap(), @"`measure.to` is 50 ms, but flows start until 40 ms at most: the window ends there");
+    assert_eq!(late("{ from: 10 ms, to: 40 ms }"), None);
+}
+
+/// The second switch has a choice, too: of two paths by the same neighbour the later half decides.
+#[test]
+fn ideal_fcts_know_the_choices_of_every_switch() {
+    let text = |second: &str| {
+        format!(
+            "name: ideal
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2 }}, {{ name: dc3 }}, {{ name: dc4 }}, {{ name: dc5, hosts: 1 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms }}
+    - {{ between: [dc2, dc3], rate: 10 Gbit, delay: 1 ms }}
+    - {{ between: [dc3, dc5], rate: 10 Gbit, delay: 1 ms }}
+{second}traffic: [{{ flows: [{{ from: dc1/h1, to: dc5/h1, size: 20 MB }}] }}]
+policies: [ecmp]
+"
+        )
+    };
+    let ideal = |second: &str| common::simulated(&text(second)).flows[0].ideal_fct_ns.get();
+    let both = "    - { between: [dc2, dc4], rate: 100 Gbit, delay: 1 ms }
+    - { between: [dc4, dc5], rate: 100 Gbit, delay: 1500 us }
+";
+    // 20 MB take 16 ms at 10 Gbit/s and 1.6 ms at 100 Gbit/s.
+    let one = "    - { between: [dc2, dc4], rate: 100 Gbit, delay: 1 ms }\n";
+    let (narrow, wide) = (ideal(one), ideal(both));
+    assert!((22_000_000..24_000_000).contains(&narrow), "{narrow}");
+    assert!((8_100_000..8_300_000).contains(&wide), "{wide}");
+}

@@ -41,11 +41,14 @@ fn a_sound_plan_has_no_warnings() {
 }
 
 #[test]
-fn a_longer_path_that_ends_a_flow_sooner() {
-    let found = warnings(&diamond(["10 Gbit", "100 Gbit"], ONE_FLOW));
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0].0, "ideal-not-least");
-    insta::assert_snapshot!(found[0].1);
+fn a_path_of_more_links_with_less_delay() {
+    let link = "    - { between: [dc1, dc4], rate: 10 Gbit, delay: 50 ms }\n";
+    let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW);
+    let found = warnings(&text.replace("policies:", &format!("{link}policies:")));
+    let found = found
+        .iter()
+        .find(|(code, _)| code == "delay-off-the-tables");
+    insta::assert_snapshot!(found.unwrap().1);
 }
 
 /// Warnings of the diamond with one flow from dc1 to dc4 and `faults`.

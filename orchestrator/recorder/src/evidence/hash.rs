@@ -1,4 +1,9 @@
-//! Shares of next hops against the shares of their buckets.
+//! Shares of next hops against the shares of their buckets, tested by Pearson's chi-square.
+//!
+//! The chi-square distribution is that of the statistic only if the expected counts are large enough, so cells
+//! are pooled until at least five decisions are expected of each (Cochran, Biometrics 10, 1954). Destinations
+//! without two such cells are tested together, with their next hops pooled by rank in the table, since a hash
+//! that prefers an index prefers it everywhere.
 
 use std::collections::BTreeMap;
 
@@ -8,64 +13,87 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 /// Decisions by switch and destination, which are positions in the plan.
 #[derive(Default)]
 pub(super) struct Shares {
-    choices: BTreeMap<(usize, usize), BTreeMap<String, Share>>,
+    choices: BTreeMap<(usize, usize), Choice>,
 }
 
+/// Next datacenters of a destination, in the order of the table.
+#[derive(Default)]
+struct Choice(Vec<Share>);
+
 /// Buckets of a next datacenter and the decisions for it.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Share {
+    next: String,
     buckets: u64,
     chosen: u64,
+}
+
+/// Expected and observed decisions for a next hop, or for several.
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    expected: f64,
+    observed: f64,
 }
 
 impl Shares {
     /// Adds a decision among the next hops with these buckets.
     pub fn add<'a>(
         &mut self,
-        choice: (usize, usize),
+        destination: (usize, usize),
         row: &DecisionRow,
         buckets: impl Iterator<Item = (&'a str, u16)>,
     ) {
-        let shares = self.choices.entry(choice).or_insert_with(|| {
-            let mut shares: BTreeMap<String, Share> = BTreeMap::new();
+        let choice = self.choices.entry(destination).or_insert_with(|| {
+            let mut choice = Choice::default();
             for (next, buckets) in buckets {
-                shares.entry(next.to_owned()).or_default().buckets += u64::from(buckets);
+                choice.share(next).buckets += u64::from(buckets);
             }
-            shares
+            choice
         });
         if let Some(chosen) = &row.chosen {
-            shares.entry(chosen.clone()).or_default().chosen += 1;
+            choice.share(chosen).chosen += 1;
         }
     }
 
     /// Returns the counts; the chi-square is the sum over all destinations with a choice.
     pub fn counts(&self) -> HashCounts {
         let mut counts = HashCounts::default();
-        let (mut chi_square, mut freedom) = (0.0, 0u32);
-        for shares in self.choices.values() {
-            let decisions: u64 = shares.values().map(|share| share.chosen).sum();
-            let buckets: u64 = shares.values().map(|share| share.buckets).sum();
-            counts.decisions += decisions;
-            let mut cells = 0u32;
-            for share in shares
-                .values()
-                .filter(|share| share.buckets + share.chosen > 0)
-            {
-                let expected = super::ratio(share.buckets, buckets);
-                let all = super::ratio(decisions, 1);
-                let off = super::ratio(share.chosen, 1) - expected * all;
-                counts.next_hops += 1;
-                counts.used += u64::from(share.chosen > 0);
-                counts.largest_difference = counts.largest_difference.max((off / all).abs());
-                // A next hop without buckets that was chosen is no chance.
-                chi_square += off * off / (expected * all);
-                cells += 1;
+        let (mut chi_square, mut freedom) = (0.0, 0);
+        let mut test = |cells: &[Cell]| match pooled(cells).as_slice() {
+            [] | [_] => false,
+            cells => {
+                chi_square += cells.iter().map(Cell::chi_square).sum::<f64>();
+                freedom += cells.len() - 1;
+                true
             }
-            freedom += cells.saturating_sub(1);
+        };
+        let mut together: Vec<Cell> = Vec::new();
+        let mut is_impossible = false;
+        for choice in self.choices.values() {
+            let cells = choice.cells();
+            let decisions = choice.decisions();
+            counts.decisions += decisions;
+            for cell in &cells {
+                counts.next_hops += 1;
+                counts.used += u64::from(cell.observed > 0.0);
+                let off = (cell.observed - cell.expected) / super::ratio(decisions, 1);
+                counts.largest_difference = counts.largest_difference.max(off.abs());
+                // A next hop without buckets that was chosen is no chance.
+                is_impossible |= cell.expected == 0.0;
+            }
+            if cells.len() > 1 && !test(&cells) {
+                counts.untested += decisions;
+                together.resize(together.len().max(cells.len()), Cell::default());
+                for (sum, cell) in together.iter_mut().zip(&cells) {
+                    *sum = sum.with(cell);
+                }
+            }
         }
-        let distribution = ChiSquared::new(f64::from(freedom));
-        counts.p_value = match distribution {
-            Ok(_) if chi_square.is_infinite() => Some(0.0),
+        if test(&together) {
+            counts.untested = 0;
+        }
+        counts.p_value = match ChiSquared::new(super::ratio(super::count(freedom), 1)) {
+            _ if is_impossible => Some(0.0),
             Ok(distribution) => Some(distribution.sf(chi_square)),
             Err(_) => None,
         };
@@ -73,20 +101,102 @@ impl Shares {
     }
 }
 
+impl Choice {
+    /// Returns the share of a next datacenter, which is added if it has none yet.
+    fn share(&mut self, next: &str) -> &mut Share {
+        let known = self.0.iter().position(|share| share.next == next);
+        let at = known.unwrap_or_else(|| {
+            self.0.push(Share {
+                next: next.to_owned(),
+                ..Share::default()
+            });
+            self.0.len() - 1
+        });
+        &mut self.0[at]
+    }
+
+    fn decisions(&self) -> u64 {
+        self.0.iter().map(|share| share.chosen).sum()
+    }
+
+    /// Returns a cell for each next hop that has buckets or was chosen.
+    fn cells(&self) -> Vec<Cell> {
+        let buckets = self.0.iter().map(|share| share.buckets).sum();
+        let decisions = super::ratio(self.decisions(), 1);
+        let shares = self.0.iter();
+        let shares = shares.filter(|share| share.buckets + share.chosen > 0);
+        let cell = |share: &Share| Cell {
+            expected: super::ratio(share.buckets, buckets) * decisions,
+            observed: super::ratio(share.chosen, 1),
+        };
+        shares.map(cell).collect()
+    }
+}
+
+impl Cell {
+    fn with(&self, other: &Self) -> Self {
+        Self {
+            expected: self.expected + other.expected,
+            observed: self.observed + other.observed,
+        }
+    }
+
+    fn chi_square(&self) -> f64 {
+        (self.observed - self.expected).powi(2) / self.expected
+    }
+}
+
+/// Pools cells, those of the fewest expected decisions first, until each has [`MIN_EXPECTED`]; empty if all
+/// together have fewer.
+fn pooled(cells: &[Cell]) -> Vec<Cell> {
+    let mut sorted = cells.to_vec();
+    sorted.sort_by(|a, b| a.expected.total_cmp(&b.expected));
+    let mut pooled: Vec<Cell> = Vec::new();
+    let mut open = Cell::default();
+    for cell in &sorted {
+        open = open.with(cell);
+        // Sums of shares are rounded.
+        if open.expected >= MIN_EXPECTED - 1e-9 {
+            pooled.push(std::mem::take(&mut open));
+        }
+    }
+    if let Some(last) = pooled.last_mut() {
+        *last = last.with(&open);
+    }
+    pooled
+}
+
+/// Least expected decisions of a cell: Cochran's rule.
+const MIN_EXPECTED: f64 = 5.0;
+
 #[cfg(test)]
 mod tests {
+    use rand_core::{Rng as _, SeedableRng as _};
+    use rand_pcg::Pcg64Mcg;
+
     use super::*;
 
-    /// Counts of one destination whose next hops have these buckets and decisions.
-    fn counts(shares: &[(u64, u64)]) -> HashCounts {
-        let share = |(at, &(buckets, chosen)): (usize, &(u64, u64))| {
-            (format!("dc{at}"), Share { buckets, chosen })
+    /// Counts of destinations whose next hops have these buckets and decisions.
+    fn counts_of(destinations: &[Vec<(u64, u64)>]) -> HashCounts {
+        let choice = |(at, shares): (usize, &Vec<(u64, u64)>)| {
+            let shares = shares
+                .iter()
+                .enumerate()
+                .map(|(at, &(buckets, chosen))| Share {
+                    next: format!("dc{at}"),
+                    buckets,
+                    chosen,
+                });
+            ((0, at), Choice(shares.collect()))
         };
-        let shares = shares.iter().enumerate().map(share).collect();
         Shares {
-            choices: [((0, 0), shares)].into(),
+            choices: destinations.iter().enumerate().map(choice).collect(),
         }
         .counts()
+    }
+
+    fn counts(shares: &[(u64, u64)]) -> HashCounts {
+        counts_of(&[shares.to_vec()])
     }
 
     /// 100 throws of a die; Wikipedia, "Pearson's chi-squared test": χ² of a fair die with 5, 8, 9, 8, 10
@@ -96,6 +206,7 @@ mod tests {
         let die = counts(&[(1, 5), (1, 8), (1, 9), (1, 8), (1, 10), (1, 20)]);
         assert!((die.p_value.unwrap() - 0.0199).abs() < 0.0001, "{die:?}");
         assert_eq!((die.decisions, die.next_hops, die.used), (60, 6, 6));
+        assert_eq!(die.untested, 0);
         assert!((die.largest_difference - 10.0 / 60.0).abs() < 1e-12);
     }
 
@@ -110,7 +221,108 @@ mod tests {
     #[test]
     fn a_next_hop_without_buckets_is_no_chance_and_no_choice_has_no_p() {
         assert_eq!(counts(&[(1, 9), (0, 1)]).p_value, Some(0.0));
-        assert_eq!(counts(&[(1, 9), (0, 0)]).p_value, None);
-        assert_eq!(counts(&[(1, 9), (0, 0)]).next_hops, 1);
+        let only = counts(&[(1, 9), (0, 0)]);
+        assert_eq!((only.p_value, only.next_hops, only.untested), (None, 1, 0));
+    }
+
+    /// Of 40 decisions over buckets 1, 1, 2, 6 and 10, 2, 2, 4, 12 and 20 are expected: the first three are one
+    /// cell of 8. χ² is 2²/8 + 4²/12 + 6²/20 = 3.6333; its survival function for two degrees is
+    /// e^(−1.81667) = 0.16256.
+    #[test]
+    fn cells_of_few_expected_decisions_are_pooled() {
+        let pooled = counts(&[(1, 6), (1, 0), (2, 0), (6, 8), (10, 26)]);
+        assert!(
+            (pooled.p_value.unwrap() - 0.162_56).abs() < 1e-5,
+            "{pooled:?}"
+        );
+    }
+
+    #[test]
+    fn nine_decisions_are_too_few_for_two_next_hops_and_ten_are_enough() {
+        let nine = counts(&[(1, 9), (1, 0)]);
+        assert_eq!((nine.p_value, nine.untested), (None, 9));
+        // χ² 10 with one degree: erfc(√5).
+        let ten = counts(&[(1, 10), (1, 0)]);
+        assert!((ten.p_value.unwrap() - 0.001_565_4).abs() < 1e-7, "{ten:?}");
+    }
+
+    /// Three destinations of four decisions: the first next hops have 12 of 12 together, where 6 are expected.
+    /// χ² is 12: erfc(√6).
+    #[test]
+    fn destinations_of_few_decisions_are_tested_together() {
+        let three = counts_of(&vec![vec![(1, 4), (1, 0)]; 3]);
+        assert!(
+            (three.p_value.unwrap() - 0.000_532_0).abs() < 1e-6,
+            "{three:?}"
+        );
+        assert_eq!(three.untested, 0);
+        let with_two_more = [vec![vec![(1, 20), (1, 20)]], vec![vec![(1, 1), (1, 1)]]].concat();
+        let two_left_out = counts_of(&with_two_more);
+        assert_eq!(two_left_out.p_value, Some(1.0));
+        assert_eq!((two_left_out.decisions, two_left_out.untested), (42, 2));
+    }
+
+    /// Buckets of the destinations of 8dc's WCMP, of two and three equal links, and of unlike ones.
+    const BUCKETS: [&[u64]; 4] = [
+        &[200, 200, 100, 100, 40, 40],
+        &[1, 1],
+        &[1, 1, 1],
+        &[1, 2, 8],
+    ];
+
+    /// Decisions of a run with up to 12 destinations of up to 60 decisions. In `biased` of 100 decisions the
+    /// hash takes the first next hop.
+    fn small_run(random: &mut Pcg64Mcg, biased: u64) -> HashCounts {
+        let mut below = |bound: u64| random.next_u64() % bound;
+        let destinations = 0..=below(12);
+        let destinations: Vec<_> = destinations
+            .map(|_| {
+                let buckets = BUCKETS[usize::try_from(below(4)).unwrap()];
+                let mut shares: Vec<(u64, u64)> = buckets.iter().map(|&it| (it, 0)).collect();
+                for _ in 0..=below(60) {
+                    let mut bucket = match below(100) < biased {
+                        true => 0,
+                        false => below(buckets.iter().sum()),
+                    };
+                    let is_in = |&(buckets, _): &(u64, u64)| match bucket < buckets {
+                        true => true,
+                        false => {
+                            bucket -= buckets;
+                            false
+                        }
+                    };
+                    let at = shares.iter().position(is_in).unwrap();
+                    shares[at].1 += 1;
+                }
+                shares
+            })
+            .collect();
+        counts_of(&destinations)
+    }
+
+    /// Share of 20,000 tests of a fair hash whose p is under a level, over that level. A count of 20 of 20,000
+    /// is 7 to 36 but once in 1,000 times.
+    #[test]
+    fn small_runs_of_a_fair_hash_raise_as_many_alarms_as_the_level_says() {
+        let mut random = Pcg64Mcg::seed_from_u64(1);
+        let tests: Vec<f64> = std::iter::repeat_with(|| small_run(&mut random, 0))
+            .filter_map(|counts| counts.p_value)
+            .take(20_000)
+            .collect();
+        for (level, expected) in [(0.05, 0.8..1.1), (0.01, 0.8..1.2), (0.001, 0.35..1.8)] {
+            let alarms = tests.iter().filter(|&&p_value| p_value < level).count();
+            let share = super::super::ratio(super::super::count(alarms), 20_000) / level;
+            assert!(expected.contains(&share), "{level}: {share:.2}");
+        }
+    }
+
+    #[test]
+    fn a_hash_that_takes_the_first_next_hop_in_every_third_decision_is_found() {
+        let mut random = Pcg64Mcg::seed_from_u64(2);
+        let runs = std::iter::repeat_with(|| small_run(&mut random, 33));
+        let large = runs.filter(|counts| counts.decisions > 200).take(200);
+        let found = large.filter(|counts| counts.p_value.is_some_and(|it| it < 0.001));
+        let found = found.count();
+        assert!(found >= 195, "{found} of 200");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use lab_parameters::{ParameterError, Preset};
-use lab_units::{Bytes, ParseQuantityError, Ratio, ratio::ParseRatioError};
+use lab_units::{Bytes, Nanos, ParseQuantityError, Ratio, ratio::ParseRatioError};
 
 use crate::{
     expect::ParseExpectationError,
@@ -171,6 +171,9 @@ pub enum ProblemKind {
     EcnOrder { k_min: Bytes, k_max: Bytes },
     #[error("`k_max` is {k_max}, above the queue's {buffer}: it would never be reached")]
     EcnAboveBuffer { k_max: Bytes, buffer: Bytes },
+
+    #[error("the window ends at {to}, it must end after {from}, at which it starts")]
+    EmptyWindow { from: Nanos, to: Nanos },
 
     // Traffic.
     #[error("datacenter `{name}` has no hosts (hint: give it `hosts`, or send elsewhere)")]

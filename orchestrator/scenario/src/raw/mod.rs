@@ -67,7 +67,7 @@ pub struct Scenario {
     /// Traffic generator and QP settings: `perftest`, `verbs`, or its keys.
     #[serde(default)]
     pub generator: Maybe<At<WordOr<GeneratorWord, Generator>>>,
-    /// Recording intervals, in paper time.
+    /// Recording intervals and the window of measured flows, in paper time.
     #[serde(default)]
     pub measure: Maybe<Measure>,
     /// Maximum age of a DCI switch's tables and queue samples, in paper time. Beyond this age the
@@ -168,10 +168,17 @@ pub struct Generator {
     pub traffic_class: Maybe<Text<u8>>,
 }
 
-/// Recording intervals, in paper time.
+/// Recording intervals and the window of measured flows, in paper time.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Measure {
+    /// Start of the window: flows that are scheduled to start earlier run, but slowdowns, sizes and comparisons
+    /// leave them out.
+    #[schemars(extend("default" = defaults::MEASURE.from.to_string()))]
+    pub from: Maybe<Text<Nanos>>,
+    /// End of the window: flows that are scheduled to start then or later run, but slowdowns, sizes and
+    /// comparisons leave them out. Default: none.
+    pub to: Maybe<Text<Nanos>>,
     /// Interval of the DCI switches' egress queues.
     #[schemars(extend("default" = defaults::MEASURE.queues.to_string()))]
     pub queues: Maybe<Text<Nanos>>,

@@ -10,7 +10,7 @@ mod topology;
 mod traffic;
 mod transport;
 
-use lab_units::{Ratio, Tool};
+use lab_units::{Nanos, Ratio, Tool};
 
 use self::context::Context;
 use crate::{
@@ -198,7 +198,18 @@ fn generator(
 
 fn measure(context: &mut Context<'_>, raw: &raw::Measure) -> Measure {
     let range = limits::MIN_INTERVAL..=limits::MAX_INTERVAL;
+    let starts = Nanos::ZERO..=limits::MAX_DURATION;
+    let from = context.within_or(&raw.from, starts.clone(), defaults::MEASURE.from);
+    let to = raw.to.as_ref().and_then(|text| {
+        let to = context.within(text, starts)?;
+        if to <= from {
+            context.problem(&text.range(), ProblemKind::EmptyWindow { from, to });
+        }
+        Some(to)
+    });
     Measure {
+        from,
+        to,
         queues: context.within_or(&raw.queues, range.clone(), defaults::MEASURE.queues),
         links: context.within_or(&raw.links, range.clone(), defaults::MEASURE.links),
         switches: context.within_or(&raw.switches, range, defaults::MEASURE.switches),

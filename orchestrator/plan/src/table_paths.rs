@@ -1,0 +1,87 @@
+//! All paths that the switches' tables allow: at each switch any candidate may be chosen.
+
+use std::collections::BTreeMap;
+
+use lab_units::{DcId, Nanos, PortId};
+
+use crate::{
+    ideal::{self, Hop},
+    network::Network,
+    paths::Paths,
+};
+
+/// Paths between DCI switches, by source and destination, without those on which no transfer can end sooner than
+/// on another one.
+#[derive(Default)]
+pub(crate) struct TablePaths(BTreeMap<(DcId, DcId), Vec<TablePath>>);
+
+/// A path between two DCI switches.
+#[derive(Clone, Debug)]
+struct TablePath {
+    ports: Vec<PortId>,
+    hops: Vec<Hop>,
+}
+
+impl TablePaths {
+    /// Egress ports of DCI switches on each path from `from` to `to`.
+    pub fn between<'a>(
+        &'a mut self,
+        network: &Network,
+        paths: &Paths,
+        from: DcId,
+        to: DcId,
+    ) -> impl Iterator<Item = &'a [PortId]> + 'a {
+        let found = self.find(network, paths, from, to);
+        found.iter().map(|path| path.ports.as_slice())
+    }
+
+    fn find(&mut self, network: &Network, paths: &Paths, from: DcId, to: DcId) -> &[TablePath] {
+        if !self.0.contains_key(&(from, to)) {
+            let mut found = Vec::new();
+            for port in paths.next_ports(network, from, to) {
+                let next = network.neighbour(port).dc;
+                let start = TablePath {
+                    ports: vec![port],
+                    hops: ideal::hops(network, &[port]),
+                };
+                if next == to {
+                    start.join(&mut found);
+                    continue;
+                }
+                for rest in self.find(network, paths, next, to) {
+                    start.followed_by(rest).join(&mut found);
+                }
+            }
+            self.0.insert((from, to), found);
+        }
+        &self.0[&(from, to)]
+    }
+}
+
+impl TablePath {
+    fn followed_by(&self, rest: &Self) -> Self {
+        Self {
+            ports: [&*self.ports, &*rest.ports].concat(),
+            hops: [&*self.hops, &*rest.hops].concat(),
+        }
+    }
+
+    fn delay(&self) -> Nanos {
+        self.hops.iter().map(|hop| hop.delay).sum()
+    }
+
+    /// True if every transfer ends at least as soon on this path as on `other`, of as many links: a packet
+    /// that is sooner on a link is at no later one behind, and delays count by their sum alone.
+    fn beats(&self, other: &Self) -> bool {
+        let mut rates = self.hops.iter().zip(&other.hops);
+        self.delay() <= other.delay() && rates.all(|(hop, other)| hop.rate >= other.rate)
+    }
+
+    /// Adds the path to `paths` unless one of them beats it, and takes out those that it beats.
+    fn join(self, paths: &mut Vec<Self>) {
+        if !paths.iter().any(|path| path.beats(&self)) {
+            paths.retain(|path| !self.beats(path));
+            paths.push(self);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The gate between a baseline and a run of the same plan by another build.
+//!
+//! Both runs have the same arrivals, so the gate compares repetition by repetition: a gauge is the logarithm
+//! of a policy's p50 or p99 slowdown, and its change is the mean d̄ of the R differences between the builds. The
+//! chance in d̄ is learnt from those differences alone, because a run shows no other: a build that
+//! computes the same repeats the simulator's numbers exactly, a build that draws other hashes for the same
+//! arrivals moves each repetition up or down, and so does a busy machine in the lab. Runs with other seeds would
+//! show how much arrivals differ, of which d̄ has nothing.
+//!
+//! An increase fails above t · s / √R, where s is the standard deviation of the differences and t Student's
+//! quantile, with R − 1 degrees of freedom, that all gauges of a suite together exceed by chance in 1 % of
+//! suites (Bonferroni). The test is of the slow side alone: a run that is faster is no regression.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::{Check, Samples, Verdict};
+
+/// A gated percentile of a policy: `lcmp.p99`.
+#[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Gauge(pub String);
+
+/// Change of a gauge between two runs with the same arrivals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// Repetitions that both runs have.
+    pub repetitions: usize,
+    /// Mean difference of logarithms; positive is slower.
+    pub mean: f64,
+    /// Largest mean that counts as chance, as a logarithm; `None` for a single repetition.
+    pub limit: Option<f64>,
+    /// Distance above `limit` of the true change that is found in nine of ten cases, as a logarithm.
+    pub margin: f64,
+}
+
+/// Returns the logarithms of the p50 and p99 slowdowns of each policy by repetition.
+fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
+    let mut gauges = BTreeMap::new();
+    for policy in &samples.policies {
+        for percent in PERCENTS {
+            let logs = policy
+                .repetitions
+                .iter()
+                .filter_map(|(&number, slowdowns)| {
+                    let mut sorted = slowdowns.clone();
+                    sorted.sort_by(f64::total_cmp);
+                    let percentile = lab_reports::nearest_rank(&sorted, percent)?;
+                    Some((number, percentile.ln()))
+                });
+            let logs: BTreeMap<u32, f64> = logs.collect();
+            if !logs.is_empty() {
+                gauges.insert(Gauge(format!("{}.p{percent}", policy.policy)), logs);
+            }
+        }
+    }
+    gauges
+}
+
+/// Returns the gauges of a run: means of logarithms over repetitions, of p50 and p99.
+#[must_use]
+pub fn gauges(samples: &Samples) -> BTreeMap<Gauge, f64> {
+    let gauges = by_repetition(samples).into_iter();
+    let gauges = gauges.map(|(gauge, logs)| {
+        let logs: Vec<f64> = logs.into_values().collect();
+        (gauge, mean(&logs))
+    });
+    gauges.collect()
+}
+
+/// Returns the number of gauges of a run with so many policies.
+#[must_use]
+pub const fn gauges_of(policies: usize) -> usize {
+    policies * PERCENTS.len()
+}
+
+impl Change {
+    /// Returns the change of a gauge, one of `gauges` of its suite, from its difference in each repetition;
+    /// `None` without a repetition.
+    #[must_use]
+    pub fn of(differences: &[f64], gauges: usize) -> Option<Self> {
+        let (repetitions, mean) = (differences.len(), mean(differences));
+        let freedom = float(repetitions.checked_sub(1)?);
+        let squares = differences.iter().map(|value| (value - mean).powi(2));
+        let error = (squares.sum::<f64>() / freedom / float(repetitions)).sqrt();
+        let quantile = |student: &StudentsT, rate: f64| error * student.inverse_cdf(1.0 - rate);
+        let student = StudentsT::new(0.0, 1.0, freedom).ok();
+        let student = student.as_ref();
+        Some(Self {
+            repetitions,
+            mean,
+            limit: student.map(|it| quantile(it, FALSE_ALARMS / float(gauges.max(1)))),
+            margin: student.map_or(0.0, |it| quantile(it, MISSED)),
+        })
+    }
+
+    /// Judges the change.
+    ///
+    /// An increase over the limit fails. One that a change of [`MIN_EFFECT`] would exceed in nine of ten cases
+    /// passes; one between is inconclusive. A single repetition shows no chance, so it passes only if
+    /// nothing is slower.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        // Of runs that repeat exactly, any increase counts but rounding's.
+        let rounding = 1e-9;
+        match self.limit {
+            _ if self.mean <= rounding && self.margin == 0.0 => Verdict::Pass,
+            Some(limit) if self.mean > limit + rounding => Verdict::Fail,
+            Some(_) if self.mean + self.margin <= MIN_EFFECT.ln_1p() => Verdict::Pass,
+            _ => Verdict::Inconclusive,
+        }
+    }
+
+    fn sentence(&self) -> String {
+        match self.limit {
+            None => "one repetition shows no chance (hint: `repetitions:` of the case)".to_owned(),
+            Some(limit) => format!(
+                "mean of {} repetitions, chance up to +{:.2} %, finds +{:.1} %",
+                self.repetitions,
+                limit.exp_m1() * 100.0,
+                (limit + self.margin).exp_m1() * 100.0
+            ),
+        }
+    }
+}
+
+/// Gates the run of a case of a suite with `gauges` gauges against its baseline, a run of the same plan.
+#[must_use]
+pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
+    let (base, current) = (by_repetition(base), by_repetition(current));
+    let check = |(gauge, now): (&Gauge, &BTreeMap<u32, f64>)| {
+        let before = base.get(gauge)?;
+        let pairs = now.iter();
+        let pairs = pairs.filter_map(|(number, now)| Some((*before.get(number)?, *now)));
+        let (before, now): (Vec<f64>, Vec<f64>) = pairs.unzip();
+        let differences = before.iter().zip(&now).map(|(before, now)| now - before);
+        let change = Change::of(&differences.collect::<Vec<f64>>(), gauges)?;
+        Some(Check {
+            name: format!("{} against baseline", gauge.0),
+            verdict: change.verdict(),
+            detail: format!(
+                "{:.3} → {:.3} ({:+.2} %), {}",
+                mean(&before).exp(),
+                mean(&now).exp(),
+                change.mean.exp_m1() * 100.0,
+                change.sentence()
+            ),
+        })
+    };
+    let checks: Vec<Check> = current.iter().filter_map(check).collect();
+    if checks.is_empty() {
+        return vec![Check {
+            name: "against baseline".to_owned(),
+            verdict: Verdict::Inconclusive,
+            detail: "the runs have no policy in common".to_owned(),
+        }];
+    }
+    checks
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / float(values.len())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 repetitions")]
+fn float(count: usize) -> f64 {
+    count as f64
+}
+
+/// Gated percentiles.
+const PERCENTS: [u32; 2] = [50, 99];
+
+/// Share of suites without a change that raise a false alarm.
+pub const FALSE_ALARMS: f64 = 0.01;
+
+/// Share of increases that the gate says it finds which do not fail, and of those of [`MIN_EFFECT`] that pass.
+const MISSED: f64 = 0.1;
+
+/// Relative increase that a gate must rule out, or else it is inconclusive.
+pub const MIN_EFFECT: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Noise;
+
+    fn verdict(differences: &[f64]) -> Verdict {
+        Change::of(differences, 4).unwrap().verdict()
+    }
+
+    /// Differences 0.01, 0.02 and 0.03: s = 0.01, the error 0.0057735, and Student's quantile of 0.99 with two
+    /// degrees of freedom 6.9646 (Fisher and Yates), of 0.9 1.8856.
+    #[test]
+    fn the_limit_is_students_of_the_differences() {
+        let change = Change::of(&[0.01, 0.02, 0.03], 1).unwrap();
+        assert!((change.mean - 0.02).abs() < 1e-12);
+        assert!(
+            (change.limit.unwrap() - 0.040_210).abs() < 1e-6,
+            "{change:?}"
+        );
+        assert!((change.margin - 0.010_887).abs() < 1e-6, "{change:?}");
+        assert_eq!(Change::of(&[], 1), None);
+    }
+
+    /// Over 2,000 suites of four gauges and 16 repetitions, whose differences are chance: false alarms, and
+    /// increases of 10 %, where each repetition moves by 5 %.
+    #[test]
+    fn the_gate_keeps_its_rate_of_false_alarms_and_its_power() {
+        let mut noise = Noise::new(1);
+        let mut differences =
+            |slower: f64| -> Vec<f64> { (0..16).map(|_| slower + 0.05 * noise.normal()).collect() };
+        let (mut alarms, mut found) = (0, 0);
+        for _ in 0..2_000 {
+            let gauges = [(); 4].map(|()| verdict(&differences(0.0)));
+            alarms += u32::from(gauges.contains(&Verdict::Fail));
+            found += u32::from(verdict(&differences(MIN_EFFECT.ln_1p())) == Verdict::Fail);
+        }
+        // 1 % of 2,000 are 20; a binomial count is 8 to 32 but once in 100 times.
+        assert!((8..=32).contains(&alarms), "{alarms} of 2,000");
+        assert!(found >= 1_980, "{found} of 2,000");
+    }
+
+    /// Over 2,000 gauges of 16 repetitions that move by 20 % each, so that the gate finds 10 % seldom.
+    #[test]
+    fn an_increase_of_the_minimum_passes_in_one_of_ten_cases_whatever_the_noise() {
+        let mut noise = Noise::new(2);
+        let passes = (0..2_000).filter(|_| {
+            let slower = |_| MIN_EFFECT.ln_1p() + 0.2 * noise.normal();
+            verdict(&(0..16).map(slower).collect::<Vec<f64>>()) == Verdict::Pass
+        });
+        let passes = passes.count();
+        // A binomial count of one in ten is 160 to 240 but three times in 1,000.
+        assert!((160..=240).contains(&passes), "{passes}");
+    }
+
+    #[test]
+    fn between_no_increase_and_one_over_the_limit_a_gauge_cannot_tell() {
+        // 1.1 ÷ e^0.03 is 1.0675.
+        for (increase, expected) in [
+            (-0.2, Verdict::Pass),
+            (0.067, Verdict::Pass),
+            (0.068, Verdict::Inconclusive),
+            (0.0859, Verdict::Inconclusive),
+            (0.0861, Verdict::Fail),
+        ] {
+            let change = Change {
+                repetitions: 16,
+                mean: f64::ln_1p(increase),
+                limit: Some(f64::ln_1p(0.086)),
+                margin: 0.03,
+            };
+            assert_eq!(change.verdict(), expected, "{increase}");
+        }
+    }
+
+    #[test]
+    fn equal_runs_pass_and_an_exact_increase_fails() {
+        assert_eq!(verdict(&[0.0; 5]), Verdict::Pass);
+        assert_eq!(verdict(&[1e-6; 5]), Verdict::Fail);
+        assert_eq!(verdict(&[-0.5; 5]), Verdict::Pass);
+    }
+
+    #[test]
+    fn one_repetition_passes_only_if_nothing_is_slower() {
+        assert_eq!(verdict(&[0.0]), Verdict::Pass);
+        assert_eq!(verdict(&[-0.1]), Verdict::Pass);
+        assert_eq!(verdict(&[0.001]), Verdict::Inconclusive);
+        assert_eq!(verdict(&[0.5]), Verdict::Inconclusive);
+    }
+}
