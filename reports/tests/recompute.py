@@ -255,7 +255,6 @@ class Run:
         self.plan = self.read_json("plan.json")
         self.info, self.outcome = self.json["info"], self.json.get("outcome")
         self.policies = self.info["policies"]
-        self.scheduled = self.info["scheduled_flows"]
         self.repetitions = self.info["repetitions"]
         self.dcs = [dc["name"] for dc in self.info["dcs"]]
         self.links = self.info["links"]
@@ -263,6 +262,19 @@ class Run:
         self.flows = [Flow(row) for row in self.rows("flows")]
         self.flows.sort(key=lambda flow: (self.policies.index(flow.policy), flow.repetition, flow.id))
         self.of = {policy: [flow for flow in self.flows if flow.policy == policy] for policy in self.policies}
+        # Measured flows are those scheduled to start in the window, of which slowdowns are.
+        window = self.info.get("measured") or {}
+        start, end = window.get("from_ns") or 0, window.get("to_ns") or math.inf
+        is_measured = {
+            (flow["repetition"], flow["id"]): start <= flow["paper_start_ns"] < end for flow in self.plan["flows"]
+        }
+        assert len(is_measured) == self.info["scheduled_flows"], "run.json and plan.json schedule other flows"
+        self.scheduled = sum(is_measured.values())
+        self.measured = {
+            policy: [flow for flow in flows if is_measured[flow.repetition, flow.id]]
+            for policy, flows in self.of.items()
+        }
+        self.measured_flows = [flow for flows in self.measured.values() for flow in flows]
         # Samples of links by direction, and of queues by switch and next datacenter.
         self.counters = defaultdict(list)
         for row in self.rows("links"):
@@ -309,14 +321,14 @@ class Run:
     def finished(self, policy):
         """Returns the sorted slowdowns of the flows that finished in each repetition."""
         by_repetition = defaultdict(list)
-        for flow in self.of[policy]:
+        for flow in self.measured[policy]:
             if flow.slowdown is not None:
                 by_repetition[flow.repetition].append(flow.slowdown)
         return [sorted(by_repetition[repetition]) for repetition in range(self.repetitions)]
 
     def least(self, policy):
         """Returns the least slowdown of each scheduled flow that did not finish."""
-        flows = self.of[policy]
+        flows = self.measured[policy]
         passed = lambda flow: 0 if self.until is None else max(0, self.until - flow.start)
         least = [max(1.0, passed(flow) / flow.ideal) for flow in flows if flow.slowdown is None]
         return least + [1.0] * (self.scheduled - len(flows))
@@ -501,7 +513,7 @@ def summary(run):
     first = run.finished(run.policies[0])
     policies = []
     for policy in run.policies:
-        flows = run.of[policy]
+        flows = run.measured[policy]
         finished = sum(flow.is_finished for flow in flows)
         is_compared = run.is_valid and policy != run.policies[0]
         policies.append({
@@ -516,10 +528,21 @@ def summary(run):
     evidence = {**load(run), "policies": [{"policy": policy, "met": met(run, policy)} for policy in run.policies]}
     return {
         "scenario": run.info["scenario"],
+        **measured(run),
         "intervals": estimator(run.repetitions),
         "policies": policies,
         "evidence": evidence,
     }
+
+
+def measured(run):
+    """Returns the sentence about the window of measured flows, if the run has one."""
+    window = run.info.get("measured")
+    if not window:
+        return {}
+    start, end = (nanos and three_digits(nanos) for nanos in (window.get("from_ns"), window.get("to_ns")))
+    times = f" from {start or '0 ns'}" + (f" to {end}" if end else " on")
+    return {"measured": f"flows that start{times}: {run.scheduled:,} of {run.info['scheduled_flows']:,}"}
 
 
 def load(run):
@@ -622,7 +645,7 @@ def figures(run, ledger):
     expected["paths-over-time"] = (STACK_KEYS, paths_over_time(run, grid))
     expected["links-over-time"] = (STRIP_KEYS, links_over_time(run, grid))
     expected["queues-over-time"] = (STRIP_KEYS, queues_over_time(run, grid))
-    if len({flow.pair for flow in run.flows}) > 2:
+    if len({flow.pair for flow in run.measured_flows}) > 2:
         expected["dc-pairs"] = (("policy", "from_dc", "to_dc"), dc_pairs(run))
     if run.faults:
         expected["around-faults"] = (("panel", "link", "start_s"), around_faults(run))
@@ -664,7 +687,7 @@ def cdf(run):
 
 def size_rows(run, percent, uppers):
     for policy in run.policies:
-        for upper, flows in in_bins(run.of[policy], uppers).items():
+        for upper, flows in in_bins(run.measured[policy], uppers).items():
             yield (percent, policy, upper), {
                 "flows": len(flows),
                 "finished": sum(flow.slowdown is not None for flow in flows),
@@ -674,19 +697,19 @@ def size_rows(run, percent, uppers):
 
 def by_size(run):
     for percent in (50, 99):
-        sizes = [flow.size for flow in run.flows]
+        sizes = [flow.size for flow in run.measured_flows]
         yield from size_rows(run, percent, equal_bins(sizes, len(run.policies), needed(percent)))
 
 
 def by_log_size(run):
     for percent in (50, 99):
-        yield from size_rows(run, percent, round_bins([flow.size for flow in run.flows]))
+        yield from size_rows(run, percent, round_bins([flow.size for flow in run.measured_flows]))
 
 
 def dc_pairs(run):
     for policy in run.policies:
-        for pair in {flow.pair for flow in run.of[policy]}:
-            flows = [flow for flow in run.of[policy] if flow.pair == pair]
+        for pair in {flow.pair for flow in run.measured[policy]}:
+            flows = [flow for flow in run.measured[policy] if flow.pair == pair]
             yield (policy, *pair), {
                 "flows": len(flows),
                 "finished": sum(flow.slowdown is not None for flow in flows),
@@ -965,7 +988,7 @@ def compare_policy(runs, policy, are_same, are_valid):
         found[side] = slowdowns(run.finished(policy), least)
     if not are_valid:
         return {**found, "change": None, "paired": None, "paper": None, "bins": []}
-    finished = [[flow for flow in run.of[policy] if flow.slowdown is not None] for run in runs]
+    finished = [[flow for flow in run.measured[policy] if flow.slowdown is not None] for run in runs]
     return {
         **found,
         "change": change(*(run.finished(policy) for run in runs), are_same),

@@ -74,6 +74,8 @@ impl Bench {
         let bench = Self(tempfile::tempdir().unwrap());
         bench.write("small.yaml", SCENARIO);
         bench.write("faults.yaml", &format!("{SCENARIO}{FAULTS}"));
+        let window = ["links: 20 us }", "links: 20 us, from: 500 us, to: 560 us }"];
+        bench.write("window.yaml", &SCENARIO.replace(window[0], window[1]));
         bench.write("sizes.csv", SIZES);
         Some(bench)
     }
@@ -159,7 +161,8 @@ fn what_reports_and_comparisons_say_is_what_the_raw_rows_say() {
     };
     let light = bench.sim("small.yaml", &["--load", "0.01"], 0);
     let cut = bench.sim("small.yaml", &["--until", "1200 us"], 4);
-    assert_agrees(&[&light, &cut], None);
+    let window = bench.sim("window.yaml", &[], 0);
+    assert_agrees(&[&light, &cut, &window], None);
 
     let drawn = bench.sim("small.yaml", &["--repetitions", "3"], 0);
     let with_faults = bench.sim("faults.yaml", &["--repetitions", "3"], 0);
