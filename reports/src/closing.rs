@@ -107,10 +107,8 @@ fn changes(summary: &Summary) -> String {
     }
     let pair = |policy: &PolicySummary| {
         let change = policy.change?;
-        let [p50, p99] = [(change.p50, "p50"), (change.p99, "p99")].map(|(it, name)| match it {
-            Some(it) => text::change_in_words(&it),
-            None => format!("- ({} have no {name})", text::count(change.flows, "flow")),
-        });
+        let [p50, p99] = [(change.p50, "p50"), (change.p99, "p99")]
+            .map(|(it, name)| text::change_in_words(it, change.flows, name));
         Some([policy.policy.clone(), p50, p99])
     };
     let pairs: Vec<[String; 3]> = others.iter().filter_map(pair).collect();

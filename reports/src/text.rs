@@ -136,13 +136,18 @@ pub fn change(value: f64) -> String {
 }
 
 /// Returns a change with its interval and its meaning, `−41 % [−45, −37]: better`, or within one draw of arrivals,
-/// `−41 % in this draw`.
-pub fn change_in_words(estimate: &Estimate) -> String {
-    let value = change(estimate.value);
-    let (Some(interval), Some(meaning)) = (estimate.interval, estimate.meaning()) else {
-        return format!("{value} in this draw");
+/// `−41 % in this draw`. There is none of `statistic` if it needs more than `flows`.
+pub fn change_in_words(estimate: Option<Estimate>, flows: usize, statistic: &str) -> String {
+    let Some(estimate) = estimate else {
+        return format!("- ({} have no {statistic})", count(flows, "flow"));
     };
-    format!("{value} {}: {}", change_interval(interval), meaning.name())
+    let value = change(estimate.value);
+    match (estimate.interval, estimate.meaning()) {
+        (Some(interval), Some(meaning)) => {
+            format!("{value} {}: {}", change_interval(interval), meaning.name())
+        }
+        _ => format!("{value} in this draw"),
+    }
 }
 
 /// Returns the interval of a change: `[−45, −37]`.

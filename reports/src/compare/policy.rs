@@ -11,7 +11,8 @@ use crate::{
     stats::{self, Change, Pair, Paired, PaperReductions, Slowdowns, Statistic},
 };
 
-/// Comparison of one policy in two runs. There are no changes unless both runs are valid: every scheduled flow finished.
+/// Comparison of one policy in two runs. There are no changes unless both runs are valid: every scheduled flow
+/// finished.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyComparison {
     /// Label of the policy.
@@ -146,8 +147,8 @@ fn pairs(flows: &Flows, policy: usize) -> Vec<Vec<Pair>> {
         .collect()
 }
 
-/// Returns the percentiles of both runs in bins of sizes, given as size and slowdown, where both have the flows that they
-/// need.
+/// Returns the percentiles of both runs in bins of sizes, where both have the flows that they need; a run is the size
+/// and slowdown of each flow.
 fn bins(runs: [&Vec<(u64, f64)>; 2]) -> Vec<BinChange> {
     let mut sizes: Vec<Bytes> = runs
         .into_iter()

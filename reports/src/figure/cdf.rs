@@ -141,9 +141,11 @@ impl Figure for Cdf<'_> {
         for curve in &self.curves {
             let ends = (1..100).filter_map(|percent| Some((percent, curve.interval(percent)?)));
             let ends: Vec<(u32, Interval)> = ends.collect();
-            let low = ends.iter().map(|(at, it)| point(it.low, f64::from(*at)));
+            let low = ends
+                .iter()
+                .map(|(at, it)| point(it.low.max(start), f64::from(*at)));
             let high = ends.iter().rev();
-            let high = high.map(|(at, it)| point(it.high, f64::from(*at)));
+            let high = high.map(|(at, it)| point(it.high.min(end), f64::from(*at)));
             let corners: Vec<Point> = low.chain(high).collect();
             if !corners.is_empty() {
                 canvas.area(&corners, curve.style.color, BAND)?;

@@ -132,7 +132,8 @@ impl Intervals {
 pub struct Slowdowns {
     /// Number of flows.
     pub flows: usize,
-    /// True if the statistics are lower bounds: flows that did not finish count with the least slowdown that they can have.
+    /// True if the statistics are lower bounds: flows that did not finish count with the least slowdown that they
+    /// can have.
     pub at_least: bool,
     /// Median.
     pub p50: Option<Estimate>,
@@ -146,8 +147,8 @@ pub struct Slowdowns {
     pub max: f64,
 }
 
-/// Returns the slowdowns of a policy from the sorted ones of the flows that finished in each repetition, and from the least
-/// slowdown that each other flow can have; `None` if no flow finished.
+/// Returns the slowdowns of a policy from the sorted ones of the flows that finished in each repetition, and from
+/// the least slowdown that each other flow can have; `None` if no flow finished.
 #[must_use]
 pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdowns> {
     let mut all = repetitions.concat();
@@ -174,8 +175,8 @@ pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdow
     })
 }
 
-/// Changes of slowdown, other ÷ base − 1: −0.4 is 40 % less. A change is none if a side has fewer flows than its statistic
-/// needs ([`Statistic::min_values`]).
+/// Changes of slowdown, other ÷ base − 1: −0.4 is 40 % less. A change is none if a side has fewer flows than its
+/// statistic needs ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// Number of flows; the smaller one of two runs of different flows.
@@ -235,8 +236,8 @@ fn change_by(
     }
 }
 
-/// Returns the statistic of positive values, sorted in each repetition and all together in `all`, with Student's interval;
-/// `None` for fewer values than it needs.
+/// Returns the statistic of positive values, sorted in each repetition and all together in `all`, with Student's
+/// interval; `None` for fewer values than it needs.
 pub fn estimate(all: &[f64], repetitions: &[Vec<f64>], statistic: Statistic) -> Option<Estimate> {
     let value = shown(all, statistic)?;
     let interval = student(value.ln(), &log_replicates(repetitions, statistic));

@@ -151,12 +151,14 @@ fn row(policy: &PolicyComparison) -> [String; 6] {
             let least = if it.at_least { "≥ " } else { "" };
             Some(format!("{least}{}", slowdown_text(of(&it)?.value)))
         };
-        let [base, other] = runs.map(|it| it.and_then(value).unwrap_or_else(none));
-        format!("{base} → {other}")
+        match runs.map(|it| it.and_then(value)) {
+            [None, None] => none(),
+            both => both.map(|it| it.unwrap_or_else(none)).join(" → "),
+        }
     };
-    let change = |of: fn(&Change) -> Option<Estimate>| {
-        let change = policy.change.as_ref().and_then(of);
-        change.map_or_else(none, |it| change_in_words(&it))
+    let change = |of: fn(&Change) -> Option<Estimate>, name: &str| {
+        let change = policy.change.as_ref();
+        change.map_or_else(none, |it| change_in_words(of(it), it.flows, name))
     };
     [
         policy.policy.clone(),
@@ -165,9 +167,9 @@ fn row(policy: &PolicyComparison) -> [String; 6] {
             [base, other] => format!("{base}, {other}"),
         },
         values(|it| it.p50),
-        change(|it| it.p50),
+        change(|it| it.p50, "p50"),
         values(|it| it.p99),
-        change(|it| it.p99),
+        change(|it| it.p99, "p99"),
     ]
 }
 
