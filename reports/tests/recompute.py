@@ -33,6 +33,7 @@ BEYOND = 10
 PAPER_BINS = 20
 # Figures over time have so many intervals, of which these become one.
 INTERVALS = 240
+WIDE_INTERVALS = 80
 MERGED_STRIPS, MERGED_FLIGHT, MERGED_PATHS = 2, 2, 4
 MAX_STRIPS, MAX_LINKS, MAX_ROUTES, MAX_BARS, MAX_COUNTERS = 16, 40, 6, 100, 800
 NANOS = 10**9
@@ -461,17 +462,17 @@ class Ledger:
         expected = {}
         for key, cells in found:
             expected.setdefault(rounded(key), (key, []))[1].append(cells)
-        for key in written.keys() - expected.keys():
+        for key in [key for key in written if key not in expected]:
             self.wrong.append(f"{self.table}: {name_of(written[key][0])}: the row is not recomputed")
-        for key in expected.keys() - written.keys():
+        for key in [key for key in expected if key not in written]:
             self.wrong.append(f"{self.table}: {name_of(expected[key][0])}: the row is missing")
-        for key in written.keys() & expected.keys():
+        for key in [key for key in written if key in expected]:
             name = name_of(written[key][0])
             lists = written[key][1], expected[key][1]
             if len(lists[0]) != len(lists[1]):
                 self.wrong.append(f"{self.table}: {name}: {len(lists[0])} rows, recomputed {len(lists[1])}")
             for one, other in zip(*lists):
-                for column in one.keys() | other.keys():
+                for column in {**one, **other}:
                     self.value(name, column, one.get(column), other.get(column), absolute)
 
     def print(self, title):
@@ -657,7 +658,7 @@ def figures(run, ledger):
         # Sums of thousands of flows are rounded.
         ledger.rows(directory / f"{name}.csv", keys, rows, 1e-9 if name == "flows-in-flight" else ABSOLUTE)
     written = {path.stem for path in directory.glob("*.csv")}
-    for name in written - expected.keys() - NOT_RECOMPUTED:
+    for name in sorted(written - expected.keys() - NOT_RECOMPUTED):
         ledger.wrong.append(f"figures/{name}.csv: no such figure is recomputed")
     return written & NOT_RECOMPUTED
 
@@ -759,6 +760,16 @@ class Grid:
         focus = max(most, fault) * 5 // 4
         focus = end if focus * 3 // 2 >= end else max(focus, INTERVALS)
         self.width = -(-focus // INTERVALS)
+        # Wider intervals that no figure shows end a counter's steps, too.
+        self.rest = max(0, end - self.width * INTERVALS)
+
+    def index(self, time):
+        """Returns the interval of a time; wider ones follow those of the figures until the end."""
+        after = time - self.width * INTERVALS
+        if after < 0:
+            return time // self.width
+        wide = -(-self.rest // WIDE_INTERVALS)
+        return INTERVALS + min(after // wide, WIDE_INTERVALS - 1) if wide else INTERVALS - 1
 
     def merged(self, count):
         """Returns the start and end of intervals, `count` of them merged."""
@@ -868,7 +879,7 @@ def links_over_time(run, grid):
             # The last sample of each interval counts, and a counter grows evenly between them.
             last = {}
             for time, sent in sorted(samples):
-                last[grid_index(grid, run, time)] = (time, sent)
+                last[grid.index(time)] = (time, sent)
             points = [(0, 0)] + [sample for sample in sorted(last.values()) if sample[0] > 0]
             final = points[-1][0]
             for start, end in grid.merged(MERGED_STRIPS):
@@ -883,19 +894,6 @@ def links_over_time(run, grid):
                 if shares:
                     middle = (start + end) // 2 / NANOS
                     yield (f"{sender} → {receiver}", policy, middle), {"value": mean(shares)}
-
-
-def grid_index(grid, run, time):
-    """Returns the interval of a time. After the figure's there are 80 wider ones until the end."""
-    focus = grid.width * INTERVALS
-    if time < focus:
-        return time // grid.width
-    ends = [end for policy in run.policies for _, end, _ in spans(run, policy)]
-    fault = max((fault["time_ns"] for fault in run.faults), default=0)
-    rest = max([*ends, fault, INTERVALS]) - focus
-    if rest <= 0:
-        return INTERVALS - 1
-    return INTERVALS + min((time - focus) // -(-rest // 80), 79)
 
 
 def counter_at(points, time):
@@ -916,13 +914,9 @@ def queues_over_time(run, grid):
     for link, switch, receiver in strips({key: longest(key) for key in directions(run)}):
         for policy in run.policies:
             samples = run.queues.get((policy, switch, receiver), [])
-            focus = grid.width * INTERVALS
             by_interval = defaultdict(list)
-            ends = grid_index(grid, run, focus) == INTERVALS - 1
             for time, size in samples:
-                if time < focus or ends:
-                    at = min(time // grid.width, INTERVALS - 1)
-                    by_interval[at // MERGED_STRIPS].append(size)
+                by_interval[grid.index(time) // MERGED_STRIPS].append(size)
             for at, (start, end) in enumerate(grid.merged(MERGED_STRIPS)):
                 if by_interval[at]:
                     key = f"{switch} → {receiver}", policy, (start + end) // 2 / NANOS
@@ -1083,7 +1077,7 @@ def main():
             ledger.tree("", run.read_json("summary.json"), summary(run))
             left_out = figures(run, ledger)
             ledger.print(run.path)
-            print("  not recomputed: verdict, mechanisms of policies" + "".join(f", {name}" for name in left_out))
+            print("  not recomputed: verdict, mechanisms of policies" + "".join(f", {name}" for name in sorted(left_out)))
             holds &= not ledger.wrong
         if asked.compare:
             ledger = Ledger()
@@ -1092,6 +1086,9 @@ def main():
             holds &= not ledger.wrong
     except (Unreadable, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyError as error:
+        print(f"error: a run without {error}: it was written by another version", file=sys.stderr)
         return 2
     return 0 if holds else 1
 
