@@ -238,11 +238,12 @@ class Flow:
         self.is_finished = row["status"] == "finished"
         self.has_started = row["launch_lateness_ns"] != "" or self.fct is not None
         self.end = None if self.fct is None else self.start + self.fct
-        # Slowdown is computed, not read.
-        self.slowdown = None if self.fct is None else self.fct / self.ideal
+        # Slowdown is computed, not read: of the times as measured, since those in paper units are rounded.
+        emu_fct, emu_ideal = number(row["emu_fct_ns"]), int(row["emu_ideal_fct_ns"])
+        self.slowdown = None if emu_fct is None else emu_fct / emu_ideal
         self.written_slowdown = float(row["slowdown"]) if row["slowdown"] else None
         resolution = number(row["emu_fct_resolution_ns"]) or 0
-        error = resolution / int(row["emu_ideal_fct_ns"])
+        error = resolution / emu_ideal
         is_artifact = row["semantics"] == "artifact"
         self.is_below_one = self.fct is not None and not is_artifact and self.slowdown + error < 1
 

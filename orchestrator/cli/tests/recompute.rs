@@ -45,6 +45,7 @@ policies:
   - lcmp: { max_delay: 2048 us }
 
 transport: { retransmit_timeout: 4 ms }
+scale: { rate: 1/20, time: 10 }
 seed: 1
 measure: { queues: 50 us, links: 20 us }
 ";
@@ -161,7 +162,7 @@ fn what_reports_and_comparisons_say_is_what_the_raw_rows_say() {
     };
     let light = bench.sim("small.yaml", &["--load", "0.01"], 0);
     let cut = bench.sim("small.yaml", &["--until", "1200 us"], 4);
-    let window = bench.sim("window.yaml", &[], 0);
+    let window = bench.sim("window.yaml", &["--scaled"], 0);
     assert_agrees(&[&light, &cut, &window], None);
 
     let drawn = bench.sim("small.yaml", &["--repetitions", "3"], 0);
@@ -188,7 +189,13 @@ fn a_planted_error_is_named() {
     assert_agrees(&[&run], None);
     for (file, column, number, expected) in [
         ("flows.csv", "slowdown", "9.5", "flows.csv: slowdown: "),
-        ("flows.csv", "fct_ns", "95000000", "summary.json: "),
+        ("flows.csv", "emu_fct_ns", "95000000", "summary.json: "),
+        (
+            "flows.csv",
+            "fct_ns",
+            "95000000",
+            "figures/flow-timeline.csv: ",
+        ),
         ("flows.csv", "size_bytes", "95000000", "figures/paths.csv: "),
         (
             "links.csv",
