@@ -6,8 +6,8 @@
     recompute.py --self-test                Student's quantiles against the table
 
 A line per table has the numbers compared and their largest relative difference. Each number that differs by more
-than 1e-9 is named with its row and column. The exit code is 0 if all agree, 1 if one does not, and 2 if a run
-cannot be read.
+than 1e-9 is named with its row and column; 1e-12 counts as zero, and 1e-9 of a flow in flight. The exit code is 0
+if all agree, 1 if one does not, and 2 if a run cannot be read.
 
 Not recomputed, and named on a line of its own where a run has it: the counts of the policies' mechanisms, which
 need the policies' code; verdicts, which need the engine's own reports and are taken from run.json; rates-over-time.
