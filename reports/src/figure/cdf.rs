@@ -62,9 +62,9 @@ impl Curve<'_> {
         corners
     }
 
-    /// Returns the 95 % interval of a percentile over the repetitions.
+    /// Returns the 95 % interval of a percentile over the repetitions; `None` for the largest, as no flow is beyond it.
     fn interval(&self, percent: u32) -> Option<Interval> {
-        let statistic = Statistic::Percentile(percent);
+        let statistic = (percent < 100).then_some(Statistic::Percentile(percent))?;
         stats::estimate(self.flows.all(), &self.repetitions, statistic)?.interval
     }
 
@@ -226,5 +226,23 @@ mod tests {
         assert_eq!(rows.len(), 1 + 37 + 1, "{numbers}");
         assert_eq!((rows[12], rows[13]), ("ecmp,12,1,,", "ecmp,13,2,,"));
         assert_eq!(rows[38], "ecmp,37.5,4,,");
+    }
+
+    /// Two draws of 1,000 flows: ten flows are beyond the 99th percentile, none beyond the largest.
+    #[test]
+    fn percentiles_have_intervals_and_the_largest_slowdown_has_none() {
+        let policies = ["ecmp".to_owned()];
+        let draw: Vec<f64> = (0..1_000).map(|flow| 1.0 + f64::from(flow)).collect();
+        let mut all = [draw.clone(), draw.clone()].concat();
+        all.sort_by(f64::total_cmp);
+        let curve = Curve {
+            policy: "ecmp".to_owned(),
+            parameters: String::new(),
+            style: policy_styles(&policies)[0],
+            flows: Population::new(all, 2_000),
+            repetitions: vec![draw.clone(), draw],
+        };
+        assert!((1..100).all(|percent| curve.interval(percent).is_some()));
+        assert_eq!(curve.interval(100), None);
     }
 }

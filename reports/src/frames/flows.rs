@@ -132,9 +132,9 @@ impl Flows {
         Some(format!("{} → {}", row.src_host, row.dst_host))
     }
 
-    /// Returns the largest number of flows of a policy.
+    /// Returns the largest number of flows of a policy, measured or not.
     pub fn max_flows(&self) -> usize {
-        let counts = self.counts.iter().map(|counts| counts.flows);
+        let counts = self.recorded.iter().map(|counts| counts.flows);
         usize::try_from(counts.max().unwrap_or(0)).unwrap_or(usize::MAX)
     }
 
@@ -438,6 +438,7 @@ mod tests {
         );
         assert_eq!(flows.slowdowns(0).len(), 2);
         assert_eq!((flows.spans(0).len(), flows.routes(0)[0].flows), (4, 4));
+        assert_eq!(flows.max_flows(), 4);
         assert_eq!(flows.last_start(), Nanos::from_millis(3));
         assert_eq!(
             info.measured_sentence().unwrap(),
