@@ -179,7 +179,7 @@ fn changed_rows_are_found_by_a_second_run() {
 
     // Another scenario with the rows of this one.
     bench.forge("other", |run| {
-        replace(&run.join("scenario.yaml"), "seed: 1", "seed: 1 # other");
+        replace(&run.join("scenario.yaml"), "seed: 2", "seed: 2 # other");
     });
     let verified = bench.verify("other", &["--rerun"], 1);
     assert!(

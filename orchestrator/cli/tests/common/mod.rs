@@ -77,7 +77,7 @@ pub fn write_long_scenario(folder: &Path) {
     let smoke = fs::read_to_string(scenarios.join("smoke.yaml")).unwrap();
     let long = smoke
         .replace("load: 0.06", "load: 0.5")
-        .replace("duration: 4 ms", "duration: 60 s");
+        .replace("duration: 3.6 ms", "duration: 60 s");
     fs::write(folder.join("long.yaml"), long).unwrap();
     fs::create_dir_all(folder.join("workloads")).unwrap();
     fs::copy(

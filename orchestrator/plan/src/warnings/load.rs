@@ -58,8 +58,8 @@ pub(super) fn early_end(inspection: &Inspection<'_>) -> Option<Warning> {
 
 /// A window of measured flows that ends after the last flow may start.
 pub(super) fn late_window(inspection: &Inspection<'_>) -> Option<Warning> {
-    let load = inspection.load;
-    let end = load.paper_duration_ns.max(load.paper_last_start_ns);
+    let starts = inspection.flows.iter().map(|flow| flow.paper_start_ns);
+    let end = starts.chain([inspection.load.paper_duration_ns]).max()?;
     let to = inspection.window?.paper_to_ns.filter(|&to| to > end)?;
     let text = format!(
         "`measure.to` is {}, but flows start until {} at most: the window ends there",
