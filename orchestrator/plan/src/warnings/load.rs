@@ -56,7 +56,7 @@ pub(super) fn early_end(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// A window of measured flows that ends after the last flow may start.
+/// Returns the warning of a window of measured flows that ends after the last possible start.
 pub(super) fn late_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let load = inspection.load;
     let end = load.paper_duration_ns.max(load.paper_last_start_ns);
