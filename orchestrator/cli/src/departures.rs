@@ -1,4 +1,4 @@
-//! Parameters that a scenario sets to values other than the publication's.
+//! Parameters of a policy in a scenario whose values are not those of its publication.
 
 use lab_parameters::{LcmpConfig, Parameter, ParameterSet, Preset, TeConfig, UcmpConfig, Value};
 use lab_records::{Departure, Reference};
