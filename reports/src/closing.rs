@@ -40,7 +40,7 @@ fn slowdowns(summary: &Summary) -> String {
         let percentiles = it.slowdown.into_iter().flat_map(|it| [it.p50, it.p99]);
         percentiles.flatten().any(|it| it.interval.is_some())
     });
-    // An interval follows its value: the values' ends would not stand one below the other.
+    // Where cells have intervals, they align on the left: the values' ends would not stand one below the other.
     let (side, interval) = match has_intervals {
         true => (Side::Left, " [95 %]"),
         false => (Side::Right, ""),

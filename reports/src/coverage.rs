@@ -1,9 +1,10 @@
 //! Coverage of intervals: how often they hold the true value.
 //!
 //! A run of many repetitions stands for all draws of arrivals: its values are the true ones. Groups of its
-//! repetitions, drawn without replacement, are the runs that a user makes. The study counts how many of their
-//! intervals hold the true values, between groups of one policy as well (A/A), and how often a group with slowdowns
-//! that are 10 or 20 % less is found to be better (A/B).
+//! repetitions, drawn without replacement, stand for the runs that a user makes. The study counts how often the
+//! groups' intervals hold the true values, how often the interval of the change between two groups of one
+//! policy holds zero (A/A), and how often a group is found better if its slowdowns are reduced by 10 or 20 %
+//! (A/B).
 
 use std::path::Path;
 
@@ -51,21 +52,21 @@ pub struct Row {
     pub policy: String,
     /// `p50`, `p99` or `mean`.
     pub statistic: &'static str,
-    /// Value of all repetitions.
+    /// Value over all repetitions.
     pub value: f64,
     /// Share of groups whose interval holds that value.
     pub held: f64,
-    /// Share of pairs of groups whose change holds zero.
+    /// Share of pairs of groups whose change has an interval that holds zero.
     pub same: f64,
-    /// Pairs of groups with slowdowns 10 % less in the second.
+    /// Pairs of groups, with the second group's slowdowns reduced by 10 %.
     pub less_10: Found,
-    /// Pairs of groups with slowdowns 20 % less in the second.
+    /// Pairs of groups, with the second group's slowdowns reduced by 20 %.
     pub less_20: Found,
-    /// Change against the run's first policy, the same flows under both; none of the first.
+    /// Change against the run's first policy under the same flows; `None` for the first policy.
     pub change: Option<ChangeHeld>,
 }
 
-/// Meanings that the intervals of a decrease have.
+/// Verdicts on pairs of groups of which the second has lower slowdowns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Found {
     /// Share of pairs whose change is found to be better.
@@ -81,7 +82,7 @@ pub struct ChangeHeld {
     pub value: f64,
     /// Share of groups whose interval holds that change.
     pub held: f64,
-    /// Share of groups whose interval lies on the other side of zero.
+    /// Share of groups whose interval lies beyond zero, on the side opposite to that change.
     pub wrong: f64,
 }
 
@@ -91,10 +92,10 @@ pub enum CoverageError {
     /// The run cannot be read.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// A group has no spread.
+    /// The group is too small to have a spread.
     #[error("a group of {0} has no interval, it must have 2 repetitions or more")]
     SmallGroup(usize),
-    /// The run's repetitions make no two groups.
+    /// The run has too few repetitions for two disjoint groups.
     #[error(
         "`{directory}` has {found} repetitions, two disjoint groups of {group} need {needed} (hint: \
          `sim --repetitions 100`, or a smaller `--group`)"
@@ -109,7 +110,7 @@ pub enum CoverageError {
         /// Number of repetitions that are needed.
         needed: usize,
     },
-    /// The run's values are not those of the scenario.
+    /// The run is not valid, so its values are not those of the scenario.
     #[error("`{directory}` is {grade}: its values are not taken for true ones")]
     NotValid {
         /// Directory of the run.
@@ -186,7 +187,7 @@ fn pairs_of_groups(of: usize, study: Study) -> Vec<Pair> {
     let mut random = Pcg64Mcg::seed_from_u64(SEED);
     let mut order: Vec<usize> = (0..of).collect();
     let mut pair = |_| {
-        // The first places of a Fisher–Yates shuffle.
+        // The first positions of a Fisher–Yates shuffle.
         for place in 0..2 * study.repetitions {
             order.swap(place, place + below(random.next_u64(), of - place));
         }
@@ -202,8 +203,8 @@ fn below(random: u64, len: usize) -> usize {
     usize::try_from(product >> 64).unwrap_or(0)
 }
 
-/// Returns the coverage of a policy's statistics over pairs of groups of its repetitions; `base` are those of the first
-/// policy.
+/// Returns the coverage of a policy's statistics over pairs of groups of its repetitions; `base` has the
+/// repetitions of the first policy.
 fn rows(
     policy: &str,
     repetitions: &[Vec<f64>],
@@ -264,16 +265,16 @@ fn rows(
     STATISTICS.iter().filter_map(row).collect()
 }
 
-/// What a user would see of a pair of groups.
+/// Statistics that a user would see for a pair of groups.
 struct Group {
     slowdowns: Option<Slowdowns>,
     /// Change from the first group to the second.
     same: Change,
-    /// The same with slowdowns of the second 10 % less.
+    /// The same change with the second group's slowdowns reduced by 10 %.
     less_10: Change,
-    /// The same with slowdowns of the second 20 % less.
+    /// The same change with the second group's slowdowns reduced by 20 %.
     less_20: Change,
-    /// Change from the first policy's slowdowns to these, in the first group.
+    /// Change from the first policy's slowdowns to this policy's, in the first group.
     against_first: Option<Change>,
 }
 
@@ -296,13 +297,13 @@ impl Group {
     }
 }
 
-/// Returns the share of `estimates` that satisfy `is`; a missing one does not.
+/// Returns the share of `estimates` that satisfy `is`; a missing estimate does not satisfy it.
 fn share(estimates: &[Option<Estimate>], is: impl Fn(&Estimate) -> bool) -> f64 {
     let count = estimates.iter().flatten().filter(|it| is(it)).count();
     float(count) / float(estimates.len().max(1))
 }
 
-/// True if the interval of `estimate` holds `value`, to rounding.
+/// True if the interval of `estimate` holds `value`, within rounding.
 fn holds(estimate: &Estimate, value: f64) -> bool {
     let slack = 1e-12 * value.abs().max(1.0);
     estimate
@@ -339,7 +340,7 @@ mod tests {
         groups: 200,
     };
 
-    /// Standard normal values by Box and Muller.
+    /// Returns standard normal values (Box and Muller).
     fn normal(count: usize, seed: u64) -> Vec<f64> {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let mut uniform = || float(below(random.next_u64(), 1 << 40)) / float(1 << 40);
@@ -350,7 +351,8 @@ mod tests {
         (0..count).map(value).collect()
     }
 
-    /// Repetitions whose flows share a random level, as flows that share queues do: slowdowns e^(level + spread).
+    /// Returns repetitions whose flows share a random level, as flows that share queues do: slowdowns e^(level
+    /// + spread).
     fn repetitions(count: usize, spread: f64, seed: u64) -> Vec<Vec<f64>> {
         let levels = normal(count, seed);
         let repetition = |(at, level): (u64, f64)| {
@@ -372,7 +374,8 @@ mod tests {
             for share in [row.held, row.same] {
                 assert!((0.91..=0.99).contains(&share), "{row:?}");
             }
-            // A standard deviation of 5 % over 8 repetitions each: 10 % less is 4 standard errors.
+            // The standard deviation is 5 % over 8 repetitions on each side: a reduction by 10 % is 4 standard
+            // errors.
             assert!(
                 row.less_10.better > 0.9 && row.less_20.better > 0.99,
                 "{row:?}"
@@ -399,7 +402,7 @@ mod tests {
             let change = row.change.unwrap();
             assert!((change.value + 0.3).abs() < 0.03, "{row:?}");
             assert_eq!(change.wrong, 0.0, "{row:?}");
-            // Between different flows, the levels hide a tenth.
+            // Between different flows, the spread of the levels hides a reduction by a tenth.
             assert!(row.less_10.better < 0.3, "{row:?}");
         }
         let held = |at: usize| (rows[at].held, rows[at].change.unwrap().held);

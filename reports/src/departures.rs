@@ -2,7 +2,7 @@
 
 use lab_records::{Departure, RunInfo};
 
-/// Returns the departures of `policy`; none in records of an earlier lcmp-lab.
+/// Returns the departures of `policy`; empty in records of an earlier lcmp-lab.
 pub fn of<'a>(info: &'a RunInfo, policy: &str) -> &'a [Departure] {
     let mut settings = info.provenance.policies.iter();
     let found = settings.find(|settings| settings.policy == policy);
@@ -16,7 +16,8 @@ pub fn listed(departures: &[Departure]) -> String {
 }
 
 /// Returns the text of `policy` in the legends of figures, without its label: the parameters that depart, or
-/// their number if they are too long; empty if none departs, or if a legend of all policies has no room.
+/// their number if their text is too long; empty if no parameter departs, or if the run has too many policies
+/// for a legend of all.
 pub fn legend(info: &RunInfo, policy: &str) -> String {
     let departures = of(info, policy);
     if departures.is_empty() || info.policies.len() > MAX_POLICIES {
@@ -30,10 +31,10 @@ pub fn legend(info: &RunInfo, policy: &str) -> String {
     }
 }
 
-/// Number of policies up to which a legend has room for parameters.
+/// Maximum number of policies for which a legend shows parameters.
 const MAX_POLICIES: usize = 8;
 
-/// Length up to which parameters are written out in a legend.
+/// Maximum length of the parameters written out in a legend, in characters.
 const MAX_CHARS: usize = 40;
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use crate::stats::{self, Statistic, nearest_rank};
 
 /// Slowdowns of a group of scheduled flows, sorted; infinite for a flow that did not finish or never started.
 ///
-/// A percentile of the flows that finished would be of those that happened to be fast. So percentiles are of all
-/// flows of the group, and unknown beyond the share that finished.
+/// A percentile of the finished flows alone would be of those that happened to be fast. So percentiles are of
+/// all flows of the group, and unknown beyond the share that finished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Population<'a>(Cow<'a, [f64]>);
 

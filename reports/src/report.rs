@@ -99,7 +99,7 @@ pub struct Summary {
     pub unexercised: Vec<String>,
     /// Estimator of the intervals.
     pub intervals: Intervals,
-    /// Window of the measured flows and their number; none if all flows are measured.
+    /// Window of the measured flows and their number; `None` if all flows are measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
     /// The policies, in the order of the scenario.
@@ -113,7 +113,7 @@ pub struct Summary {
 pub struct PolicySummary {
     /// Label of the policy.
     pub policy: String,
-    /// Parameters that are not the publication's; none in records of an earlier lcmp-lab.
+    /// Parameters that are not the publication's; empty in records of an earlier lcmp-lab.
     pub departures: Vec<Departure>,
     /// Flows recorded.
     pub flows: u64,
@@ -123,10 +123,10 @@ pub struct PolicySummary {
     pub unfinished: u64,
     /// Finished flows with a slowdown under 1, which is an error.
     pub below_one: u64,
-    /// FCT slowdown of the scheduled flows; none if no flow finished.
+    /// FCT slowdown of the scheduled flows; `None` if no flow finished.
     pub slowdown: Option<Slowdowns>,
-    /// Change against the first policy; none for the first, and if the run is not valid: the flows that finished are not
-    /// the flows that were to be compared.
+    /// Change against the first policy; `None` for the first policy, and for a run that is not valid, since the
+    /// flows that finished are not the flows that were to be compared.
     pub change: Option<Change>,
 }
 

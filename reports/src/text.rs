@@ -135,8 +135,8 @@ pub fn change(value: f64) -> String {
     format!("{sign}{text} %")
 }
 
-/// Returns a change with its interval and its meaning, `−41 % [−45, −37]: better`, or within one draw of arrivals,
-/// `−41 % in this draw`. There is none of `statistic` if it needs more than `flows`.
+/// Returns a change with its interval and its meaning, `−41 % [−45, −37]: better`; without an interval, `−41 %
+/// in this draw`; without an estimate, that `flows` flows have no `statistic`.
 pub fn change_in_words(estimate: Option<Estimate>, flows: usize, statistic: &str) -> String {
     let Some(estimate) = estimate else {
         return format!("- ({} have no {statistic})", count(flows, "flow"));

@@ -38,7 +38,7 @@ pub const MECHANISM_BUCKETS: u32 = 0;
 /// Value of `SwitchParams::mechanism`: LCMP.
 pub const MECHANISM_LCMP: u32 = 1;
 
-/// Value of `SwitchParams::keep`: ⌈m/2⌉ of m candidates, and all of equal cost to the last of them.
+/// Value of `SwitchParams::keep`: ⌈m/2⌉ of m candidates, plus those that tie with the last of them.
 pub const KEEP_HALF: u32 = 0;
 
 /// Value of `SwitchParams::keep`: ⌈m/2⌉.

@@ -1,12 +1,12 @@
-//! Parameters that a scenario gives a policy and its publication does not.
+//! Parameters of a policy in a scenario whose values are not those of its publication.
 
 use lab_parameters::{LcmpConfig, Parameter, ParameterSet, Preset, TeConfig, UcmpConfig, Value};
 use lab_records::{Departure, Reference};
 use lab_scenario::{PolicySpec, Settings};
 use lab_units::show::{about_bytes, about_time};
 
-/// Returns the parameters of `policy` that are not the publication's or, where the publication gives none,
-/// not the default.
+/// Returns the parameters of `policy` whose values are not the publication's or, where the publication gives no
+/// value, not the default.
 pub fn departures(policy: &PolicySpec) -> Vec<Departure> {
     match policy {
         PolicySpec::Lcmp(settings) => of::<LcmpConfig>(settings),
@@ -41,7 +41,7 @@ fn of<S: ParameterSet>(settings: &Settings) -> Vec<Departure> {
     authors_code.into_iter().chain(departing).collect()
 }
 
-/// Returns the default of `preset`; none if it depends on the topology.
+/// Returns the default of `preset`; `None` if it depends on the topology.
 fn default<S: ParameterSet>(parameter: &Parameter, preset: Preset) -> Option<Value> {
     let is_derived = preset == Preset::Paper && parameter.derived.is_some();
     S::preset(preset)

@@ -27,7 +27,7 @@ pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance 
     }
 }
 
-/// Returns the departures of the policy `label` of `scenario` from its publication.
+/// Returns the parameters in which the policy `label` of `scenario` departs from its publication.
 fn departures_of(scenario: &Scenario, label: &str) -> Vec<Departure> {
     let mut policies = scenario.policies.iter();
     let policy = policies.find(|policy| policy.label() == label);

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use self::common::{Outcome, command_in, interrupt_at_flows, root, write_long_scenario};
 
-/// A folder with a suite of the smallest scenario, three times.
+/// Creates a folder with a suite that runs the smallest scenario with three repetitions.
 fn suite(expect: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let smoke = root().join("scenarios/smoke.yaml");
@@ -176,10 +176,11 @@ fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
     );
 }
 
-/// The gate's two promises, on the paper's testbed under ECMP and LCMP with the same arrivals and other hashes: at
-/// most 1 % of 1,000 pairs of runs raise an alarm, and a p99 that is 10 % higher is found in at least 90 %.
+/// Tests the gate's two promises on the paper's testbed under ECMP and LCMP. At most 1 % of 1,000 pairs of runs
+/// with the same arrivals and other hashes raise an alarm, and a p99 that is 10 % higher is found in at least
+/// 90 %.
 ///
-/// A pair is [`REPETITIONS`] differences drawn from a pool, each with a drawn sign, since neither side is the
+/// A pair is [`REPETITIONS`] differences drawn from a pool, each with a random sign, since neither side is the
 /// slower one. The pool is simulated by `LCMP_LAB_PROGRAM` (a release build; by default this one).
 #[test]
 #[ignore = "simulates 96 repetitions, minutes with a release build: cargo test --test regress -- --ignored"]
@@ -213,8 +214,8 @@ fn false_alarms_and_power_of_the_gate() {
     assert!(found * 10 >= PAIRS * 9);
 }
 
-/// Returns the differences of the gauges of each repetition between two orders of the datacenters. Switches hash
-/// with their node's number, so another order is another draw of hashes for the same arrivals.
+/// Returns each repetition's differences of gauges between two orders of the datacenters. Switches hash with
+/// their node number, so another order draws other hashes for the same arrivals.
 fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("regress-pool");
     if folder.exists() {

@@ -748,7 +748,7 @@ fn sim_arrivals(bench: &Bench, duration: &str, more: &[&str], exit: i32) -> Stri
     bench.latest().0.to_str().unwrap().to_owned()
 }
 
-/// Compares two runs; returns the comparison of their only policy, and of all.
+/// Compares two runs; returns the comparison of their only policy, and the whole comparison.
 fn compare_arrivals(
     bench: &Bench,
     runs: [&str; 2],
@@ -767,8 +767,8 @@ fn has_meaning(text: &str) -> bool {
     words.into_iter().any(|word| text.contains(word))
 }
 
-/// Half of the flows of the longer run are flows of the shorter one: they are no pairs, since each column is of all flows of
-/// its run.
+/// Half of the longer run's flows are also in the shorter run. They are not paired, since each column covers
+/// all flows of its run.
 #[test]
 fn runs_of_which_only_some_flows_are_common_are_not_paired() {
     let bench = Bench::new();

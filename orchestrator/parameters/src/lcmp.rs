@@ -29,8 +29,7 @@ const SCORE_SHIFTS: Domain = numbers(0, 16);
 /// Right shifts of the trend and of the duration counter, which have 32 bits.
 const STATE_SHIFTS: Domain = numbers(0, 31);
 
-/// Delays from which the delay score is 255 in the publication, 32 and 64 ms, as powers of two of either
-/// preset's unit.
+/// Published delays from which the delay score is 255 (32 and 64 ms), as powers of two of each preset's unit.
 const PUBLISHED_MAX_DELAYS: [Value; 4] = [
     Value::Time(micros(1 << 15)),
     Value::Time(micros(1 << 16)),
@@ -154,7 +153,7 @@ parameters! {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Keep {
-    /// ⌈m/2⌉ of m, and all of equal cost to the last of them.
+    /// ⌈m/2⌉ of m, plus those that tie with the last of them.
     #[default]
     Half,
     /// ⌈m/2⌉.
@@ -172,7 +171,7 @@ impl Keep {
     /// Words of the rules, in the order of [`Self::ALL`].
     const WORDS: &'static [&'static str] = &["half", "half-strict", "floor", "floor-or-all"];
 
-    /// Number kept of `alive` candidates, before ties.
+    /// Returns how many of `alive` candidates are kept, before ties.
     #[must_use]
     pub const fn of(self, alive: usize) -> usize {
         match (self, alive / 2) {
@@ -183,7 +182,7 @@ impl Keep {
         }
     }
 
-    /// True if candidates of equal cost to the last one kept are kept, too.
+    /// True if candidates that tie with the last one kept are kept, too.
     #[must_use]
     pub const fn keeps_ties(self) -> bool {
         matches!(self, Self::Half)
@@ -207,7 +206,7 @@ impl Field for Keep {
 }
 
 impl LcmpConfig {
-    /// Rule of the number of candidates kept: of the preset `artifact`, the authors' own.
+    /// Returns the rule of candidates kept; under the preset `artifact`, the rule of the authors' code.
     #[must_use]
     pub const fn keep_rule(&self) -> Keep {
         match self.preset {

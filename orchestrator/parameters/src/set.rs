@@ -52,7 +52,7 @@ pub struct Published {
     pub words: &'static str,
     /// Place of the words in the publication.
     pub place: &'static str,
-    /// Values that are the publication's; none if the value depends on the topology.
+    /// Published values; empty if the value depends on the topology.
     pub values: &'static [Value],
 }
 
@@ -82,8 +82,8 @@ pub struct Parameter {
     pub only: Option<Preset>,
     /// Default of the preset `paper` in words, if it depends on the topology.
     pub derived: Option<&'static str>,
-    /// Value in the policy's publication; none if the publication names none, and the default of the preset
-    /// `paper` is our reading.
+    /// Value in the policy's publication; `None` if the publication gives none, so that the default of the
+    /// preset `paper` is our reading.
     pub published: Option<Published>,
     /// True if similitude scales times, rates and sizes; false if the plan keeps paper units.
     pub is_scaled: bool,
@@ -106,7 +106,7 @@ impl Parameter {
         }
     }
 
-    /// True if `value` is not the publication's; where the publication names none, if it is not `default`.
+    /// True if `value` is not a published one; for a parameter without a publication, if it is not `default`.
     #[must_use]
     pub fn departs(&self, value: Value, default: Option<Value>) -> bool {
         match self.published {

@@ -1,21 +1,21 @@
 //! Ideal FCT and base round trip: lower bounds of a flow's time.
 //!
-//! The paper normalises an FCT by that of the same flow alone in the network with the shortest propagation
-//! delay: base RTT, with one packet's store-and-forward serialisation, plus wire bytes over the
-//! path's bottleneck rate. That formula counts the bottleneck's first packet twice: once in the base
-//! RTT and once in the wire bytes. And the path of least delay is the fastest for small flows only: a large one
-//! can end sooner where there is more delay and more capacity. Here the flow's packets are sent one by one
-//! instead, each waiting at each link for the packet before it:
+//! The paper normalises an FCT by the FCT of the same flow alone on the path of least propagation delay: base
+//! RTT, with one packet's store-and-forward serialisation, plus wire bytes over the path's bottleneck rate.
+//! That formula counts the bottleneck's first packet twice: once in the base RTT and once in the wire bytes.
+//! The path of least delay is also the fastest for small flows only: a large flow can end sooner on a path with
+//! more delay and more capacity. So the flow's packets are sent one by one here, each waiting at each link for
+//! the packet before it:
 //!
 //! ```text
 //! end(k, i) = max(end(k-1, i) + delay(k-1), end(k, i-1)) + wire(i) / rate(k)
 //! ```
 //!
 //! for packet `i` on link `k`, from host to host and through the fabrics, and then the last ACK back to the
-//! source. The data and the ACKs each take the path on which the flow ends soonest, of all that the tables
-//! allow: at every switch any candidate, which is a neighbour one link nearer to the destination. No policy and
-//! no arrangement of queues can be faster, so a slowdown under one says that something is wrong. A path of
-//! more links, which no table has, can have less delay; the plan warns of that.
+//! source. The data and the ACKs each take the path on which the flow ends soonest, among all that the tables
+//! allow: at every switch any candidate, that is, any neighbour one link nearer to the destination. No policy
+//! and no queueing can be faster, so a slowdown under one indicates an error. A path of more links can have
+//! less delay, but no table has it; the plan warns of such paths.
 //!
 //! Times are picoseconds inside, rounded down, so that a thousand packets round by a nanosecond.
 
@@ -77,7 +77,7 @@ impl HostPath {
         }
     }
 
-    /// Time under which no flow of so many bytes on this path can end if its ACKs come back on `back`.
+    /// Returns a lower bound of the FCT of a flow of `bytes` on this path if its ACKs come back on `back`.
     fn floor(&self, back: &Self, bytes: Bytes) -> Nanos {
         let sent = self.bottleneck.and_then(|rate| rate.serialize(bytes));
         let sent = sent.unwrap_or(Nanos::ZERO);
@@ -85,10 +85,11 @@ impl HostPath {
     }
 }
 
-/// Returns the FCT of `transfer` alone, its data and its ACKs each on that of `paths` on which it ends soonest.
+/// Returns the FCT of `transfer` alone, its data and its ACKs each on the path of `paths` on which it ends
+/// soonest.
 ///
 /// # Panics
-/// Without a path.
+/// If `paths` is empty.
 pub(crate) fn least_completion(paths: &[HostPath], transfer: &Transfer) -> Nanos {
     let bytes = u64::from(transfer.messages).saturating_mul(transfer.message_bytes.get());
     let mut least = completion(&paths[0].hops, transfer);
@@ -111,8 +112,8 @@ pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
     completion_over(path, path, transfer)
 }
 
-/// Returns the FCT of `transfer` alone with its data on `path` and what answers it on `back`, which is given from
-/// the flow's source to its destination, too.
+/// Returns the FCT of `transfer` alone with its data on `path` and the opposite direction on `back`; both paths
+/// are given from the flow's source to its destination.
 fn completion_over(path: &[Hop], back: &[Hop], transfer: &Transfer) -> Nanos {
     let back: Vec<Hop> = back.iter().rev().copied().collect();
     let mut both = Both {

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{demand, error::PlanError, model::Flow, network::Network, schedule::Drafted};
 
-/// Load of a plan's workloads. Listed flows ask for no load and count for none: they stand apart.
+/// Load of a plan's workloads. Listed flows are not part of it and are counted in `listed`.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
     /// Longest duration of a workload, paper time; zero without workloads.
     pub paper_duration_ns: Nanos,
-    /// Start of the last flow of a workload, paper time; the earliest over all repetitions.
+    /// Start of a repetition's last workload flow, paper time; the earliest over all repetitions.
     pub paper_last_start_ns: Nanos,
     /// Arrivals of the workloads within their durations, over all repetitions.
     pub arrivals: u64,
@@ -39,7 +39,7 @@ pub struct SenderLoad {
     pub capacity_bps: u64,
     /// Mean rate that its workloads ask for over the duration, in bits per second.
     pub requested_bps: u64,
-    /// Bytes of its workloads' flows ÷ the duration, mean of the repetitions, in bits per second.
+    /// Bytes of its workloads' flows ÷ the duration, mean over the repetitions, in bits per second.
     pub offered_bps: u64,
 }
 
@@ -210,7 +210,7 @@ struct Asked {
     bit_nanos: u128,
 }
 
-/// Returns the bytes of each sending datacenter's workloads, over all repetitions.
+/// Returns the bytes that each datacenter's workloads send, over all repetitions.
 fn offered(network: &Network, drafted: &Drafted) -> BTreeMap<DcId, Bytes> {
     let dc = |host: NodeId| network.node(host).dc;
     let mut bytes: BTreeMap<DcId, Bytes> = BTreeMap::new();
@@ -221,7 +221,7 @@ fn offered(network: &Network, drafted: &Drafted) -> BTreeMap<DcId, Bytes> {
     bytes
 }
 
-/// Returns the start of the workloads' last flow of a repetition, the earliest over the repetitions.
+/// Returns the start of a repetition's last workload flow, the earliest over all repetitions.
 fn last_start(drafted: &Drafted) -> Nanos {
     let mut last: BTreeMap<u32, Nanos> = BTreeMap::new();
     for (repetition, draft) in drafted.flows.iter().filter(|(_, draft)| !draft.is_listed) {

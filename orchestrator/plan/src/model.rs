@@ -455,7 +455,7 @@ pub struct Flow {
     pub base_rtt_ns: Nanos,
     /// FCT of this flow alone on the path of least delay.
     pub ideal_fct_ns: Nanos,
-    /// True for a flow of a list or of a flow file, which is no part of a workload's load.
+    /// True for a flow of a list or of a flow file, which a workload's load does not include.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_listed: bool,
 }
@@ -511,7 +511,7 @@ pub struct MeasurePlan {
     pub measured: Option<MeasuredWindow>,
 }
 
-/// Flows of which percentiles and comparisons are made, by their scheduled start.
+/// Window of scheduled starts; percentiles and comparisons include only flows that start in it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredWindow {
     /// Earliest start of a measured flow, paper.
@@ -521,8 +521,8 @@ pub struct MeasuredWindow {
 }
 
 impl MeasuredWindow {
-    /// Returns the ids of the measured flows among `flows`, which are those of a plan: a range for each
-    /// repetition that has some, because ids count by repetition and start.
+    /// Returns the ids of the measured flows among `flows`, the flows of a plan: a range for each repetition
+    /// that has measured flows, because ids are in order of repetition and start.
     #[must_use]
     pub fn ids(&self, flows: &[Flow]) -> Vec<Range<u32>> {
         let is_in = |flow: &&Flow| {

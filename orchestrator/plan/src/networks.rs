@@ -53,12 +53,13 @@ impl Networks {
         &self.all((0, 0), src, dst)[0].hops
     }
 
-    /// Returns the ideal FCT of a flow between two hosts that starts at `start`; `alone` is its FCT without
-    /// faults, given all paths between the hosts, the one of least delay first.
+    /// Returns the ideal FCT of a flow between two hosts that starts at `start`. `alone` computes its FCT
+    /// without faults from all paths between the hosts, the path of least delay first.
     ///
-    /// A flow that ends before the next fault has the network at its start. A flow that ends later takes at least
-    /// until the fault, and at least as long as on links with the best rate and delay of both sides. So the ideal FCT,
-    /// the least of all, is below every FCT, whatever changes while the flow runs.
+    /// A flow that ends before the next fault sees the network as it is at its start. A flow that ends later
+    /// takes at least the time until the fault, and at least as long as on links with the better rate and delay
+    /// of before and after. The ideal FCT is the least of these bounds, so no FCT is below it, whatever changes
+    /// while the flow runs.
     pub fn ideal(
         &mut self,
         (src, dst): (NodeId, NodeId),
@@ -77,7 +78,7 @@ impl Networks {
         ideal
     }
 
-    /// Returns the paths that the tables allow between two hosts, the one of least delay first.
+    /// Returns the paths that the tables allow between two hosts, the path of least delay first.
     fn all(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &[HostPath] {
         let epochs = &self.epochs;
         let combined = self.best.entry((first, last)).or_insert_with(|| {

@@ -78,7 +78,7 @@ impl Paths {
         self.best(from, to).map(|path| path.hops)
     }
 
-    /// Ports of `from` towards the neighbours that are one hop nearer to `to`.
+    /// Returns the ports of `from` towards the neighbours that are one hop nearer to `to`.
     pub fn next_ports<'a>(
         &'a self,
         network: &'a Network,
@@ -126,7 +126,7 @@ impl Paths {
         Ok(candidates)
     }
 
-    /// Egress ports of DCI switches on the best path from `from` to `to`.
+    /// Returns the egress ports of DCI switches on the best path from `from` to `to`.
     pub fn ports(&self, network: &Network, from: DcId, to: DcId) -> Vec<PortId> {
         let best = |at| self.best(at, to).and_then(|path| path.port);
         let mut next = best(from);
@@ -199,14 +199,14 @@ pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, 
         .collect()
 }
 
-/// Egress ports from `src` to `dst`, over the best path between their DCs.
+/// Returns the egress ports from `src` to `dst`, over the best path between their DCs.
 pub(crate) fn host_path(network: &Network, paths: &Paths, src: NodeId, dst: NodeId) -> Vec<PortId> {
     let (from, to) = (network.node(src).dc, network.node(dst).dc);
     host_path_over(network, src, dst, &paths.ports(network, from, to))
 }
 
-/// Egress ports from `src` to `dst`, over `between` from the DCI switch of one to that of the other. Inside a DC
-/// all paths are alike, so the first node of each tier represents them.
+/// Returns the egress ports from `src` to `dst`; `between` has those from the source's DCI switch to the
+/// destination's. All paths inside a DC are alike, so the first node of each tier represents them.
 pub(crate) fn host_path_over(
     network: &Network,
     src: NodeId,

@@ -138,8 +138,8 @@ impl FlowInputs<'_> {
         }
     }
 
-    /// FCT of a flow alone on the best of `paths`; by the authors' reference on the one of least delay, which is
-    /// the first.
+    /// Returns the FCT of a flow alone on the best of `paths`; by the authors' reference, on the first, the
+    /// path of least delay.
     fn completion(&self, paths: &[HostPath], messages: u32, message_bytes: Bytes) -> Nanos {
         match self.sender() {
             Sender::Artifact { payload } => {

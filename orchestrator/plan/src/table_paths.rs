@@ -10,8 +10,8 @@ use crate::{
     paths::Paths,
 };
 
-/// Paths between DCI switches, by source and destination, without those on which no transfer can end sooner than
-/// on another one.
+/// Paths between DCI switches, by source and destination; a path on which no transfer can end sooner than on
+/// another one is left out.
 #[derive(Default)]
 pub(crate) struct TablePaths(BTreeMap<(DcId, DcId), Vec<TablePath>>);
 
@@ -23,7 +23,7 @@ struct TablePath {
 }
 
 impl TablePaths {
-    /// Egress ports of DCI switches on each path from `from` to `to`.
+    /// Returns the egress ports of DCI switches on each path from `from` to `to`.
     pub fn between<'a>(
         &'a mut self,
         network: &Network,
@@ -70,14 +70,14 @@ impl TablePath {
         self.hops.iter().map(|hop| hop.delay).sum()
     }
 
-    /// True if every transfer ends at least as soon on this path as on `other`, of as many links: a packet
-    /// that is sooner on a link is at no later one behind, and delays count by their sum alone.
+    /// True if every transfer ends at least as soon on this path as on `other`, which has as many links: a
+    /// packet that leaves one link sooner leaves no later link later, and only the sum of the delays counts.
     fn beats(&self, other: &Self) -> bool {
         let mut rates = self.hops.iter().zip(&other.hops);
         self.delay() <= other.delay() && rates.all(|(hop, other)| hop.rate >= other.rate)
     }
 
-    /// Adds the path to `paths` unless one of them beats it, and takes out those that it beats.
+    /// Adds the path to `paths` unless one of them beats it, and removes those that it beats.
     fn join(self, paths: &mut Vec<Self>) {
         if !paths.iter().any(|path| path.beats(&self)) {
             paths.retain(|path| !self.beats(path));

@@ -6,10 +6,10 @@ use lab_units::{Bytes, Nanos};
 
 use crate::{BusyLink, FlowFields, LinkRates, RunInfo};
 
-/// Use of the links under one policy while flows start: in each repetition from its start to the first sample
-/// of the counters after its last flow's start, or to the last sample if the run ended before.
+/// Use of the links under one policy while flows start: in each repetition, from its start to the first sample
+/// of the counters at or after its last flow's start, or to the last sample if the run ended before.
 ///
-/// The use of a direction is the mean of its repetitions. All flows are to be added before the first counter.
+/// The use of a direction is the mean over its repetitions. Add all flows before the first counter.
 #[derive(Clone, Debug, Default)]
 pub struct ArrivalUse {
     /// Time of the last start, by repetition.
@@ -36,7 +36,7 @@ pub struct DirectionUse {
     pub from_dc: String,
     /// Datacenter that receives in this direction.
     pub to_dc: String,
-    /// Bytes carried ÷ bytes that fit, mean of the repetitions.
+    /// Bytes carried ÷ bytes that fit, mean over the repetitions.
     pub utilisation: f64,
 }
 
@@ -56,13 +56,13 @@ impl ArrivalUse {
         };
         let of_direction = self.counters.entry(direction.map(str::to_owned));
         let known = of_direction.or_default().entry(repetition).or_default();
-        // Flows that all start at zero have the first interval between samples.
+        // If all flows start at zero, the first interval between samples counts.
         if known.time < last_start.max(Nanos::new(1)) && time > known.time {
             *known = Counter { time, bytes };
         }
     }
 
-    /// Returns the use of each direction that was sampled, by link and direction; `info` has the links' rates.
+    /// Returns the use of each sampled direction, by link and direction; `info` has the links' rates.
     #[must_use]
     pub fn uses(&self, info: &RunInfo) -> Vec<DirectionUse> {
         let of = |(direction, counters): (&Direction, &BTreeMap<u32, Counter>)| {
@@ -152,7 +152,7 @@ mod tests {
         (found - expected).abs() < 1e-9
     }
 
-    /// 100 Gbit/s for 1 ms carry 12.5 MB, then 10 Gbit/s for 11 ms 13.75 MB: 26.25 MB fill the link.
+    /// 12.5 MB in 1 ms at 100 Gbit/s, then 13.75 MB in 11 ms at 10 Gbit/s: 26.25 MB fill the link.
     #[test]
     fn a_link_is_full_at_the_rates_in_force() {
         let mut info = info();
@@ -170,7 +170,8 @@ mod tests {
         assert!(is_near(busiest.utilisation, 1.0), "{busiest:?}");
     }
 
-    /// The run is cut at 4 ms, when the link has carried all the 50 MB that fit; flows were to start until 8 ms.
+    /// The run is cut at 4 ms, when the link has carried all the 50 MB that fit; flows were scheduled until 8
+    /// ms.
     #[test]
     fn a_cut_runs_links_are_used_until_the_cut() {
         let mut used = arrivals(&[(0, 0, true), (0, 3, true), (0, 8, false)]);
@@ -184,7 +185,7 @@ mod tests {
         );
     }
 
-    /// In 2 ms 25 MB fit. One direction is used to 100 and 20 %, the other one to 70 % in both repetitions.
+    /// In 2 ms 25 MB fit. One direction is used to 100 and 20 %, the other to 70 % in both repetitions.
     #[test]
     fn the_busiest_link_has_the_largest_mean_of_its_repetitions() {
         let mut used = arrivals(&[(0, 2, true), (1, 2, true)]);

@@ -4,25 +4,25 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Parameter whose value is not the publication's or, where the publication gives none, not our reading.
+/// Parameter whose value is not the publication's or, where the publication gives no value, not our reading.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Departure {
     /// Name of the parameter in scenarios.
     pub parameter: String,
     /// Value in paper units.
     pub value: String,
-    /// Value that the parameter would have otherwise.
+    /// Value from which the parameter departs.
     #[serde(flatten)]
     pub reference: Reference,
 }
 
-/// Value of a parameter without a departure, in words.
+/// Value from which a parameter departs, in words.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reference {
     /// Value of the publication.
     Paper(String),
-    /// Default of a parameter to which the publication gives no value.
+    /// Default of a parameter for which the publication gives no value.
     OurReading(String),
 }
 

@@ -6,8 +6,8 @@ use lab_units::Nanos;
 
 use crate::FlowFields;
 
-/// End of each repetition under one policy, in paper time: the last start or end of a flow, or the last sample of
-/// the links' counters, whichever is later.
+/// End of each repetition under one policy, in paper time: the latest of its flows' starts and ends and of the
+/// samples of the links' counters.
 ///
 /// Engines sample the counters to the end, so a flow that started and did not finish was under way until then.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -27,7 +27,7 @@ impl RepetitionEnds {
         *end = time.max(*end);
     }
 
-    /// Returns the end of `repetition`; zero if nothing is recorded of it.
+    /// Returns the end of `repetition`; zero if it has no records.
     #[must_use]
     pub fn of(&self, repetition: u32) -> Nanos {
         self.0.get(&repetition).copied().unwrap_or_default()

@@ -18,8 +18,8 @@ pub struct Evidence {
     /// Load that each datacenter's flows offered; empty without workloads.
     #[serde(default)]
     pub load: Vec<OfferedLoad>,
-    /// Last start of a workload's flow ÷ duration of the workloads, the earliest of all repetitions; none without
-    /// workloads. Flows that the end of the run came before count for nothing.
+    /// Last start of a workload's flow ÷ duration of the workloads, the earliest of all repetitions; `None`
+    /// without workloads. Flows that had not started when the run ended do not count.
     #[serde(default)]
     pub covered: Option<f64>,
     /// Flows of lists and of flow files, which are no part of the load.
@@ -37,8 +37,8 @@ pub struct OfferedLoad {
     pub dc: String,
     /// Load that the workloads ask for.
     pub requested: f64,
-    /// Load that the workloads' flows offered: over the duration, or over the time that a run covers that ended
-    /// before all of them had started.
+    /// Load that the workloads' flows offered: over the duration or, if the run ended before all of them had
+    /// started, over the time that it covers.
     pub offered: f64,
 }
 
@@ -83,7 +83,8 @@ pub struct Met {
     pub flows: u64,
     /// Those of them that shared a direction of a link with another flow while both were under way.
     pub overlapping: u64,
-    /// Busiest direction of a link while flows start, [`ArrivalUse`](crate::ArrivalUse); none without a sample.
+    /// Busiest direction of a link while flows start, [`ArrivalUse`](crate::ArrivalUse); `None` without a
+    /// sample.
     pub busiest: Option<BusyLink>,
 }
 
@@ -133,7 +134,7 @@ pub struct BusyLink {
     pub from_dc: String,
     /// Datacenter that receives in this direction.
     pub to_dc: String,
-    /// Bytes carried ÷ bytes that fit, mean of the repetitions.
+    /// Bytes carried ÷ bytes that fit, mean over the repetitions.
     pub utilisation: f64,
 }
 
@@ -220,9 +221,11 @@ pub struct HashCounts {
     pub used: u64,
     /// Largest difference of a next hop's share from its buckets', of its destination's decisions.
     pub largest_difference: f64,
-    /// Probability of a larger chi-square by chance; none without a choice, or if all decisions are untested.
+    /// Probability that a fair hash gives a larger chi-square; `None` without a choice, or if all decisions are
+    /// untested.
     pub p_value: Option<f64>,
-    /// Decisions that the chi-square leaves out: there are too few to expect five of two next hops, or more.
+    /// Decisions that the chi-square leaves out, because five are not expected of each of two next hops or
+    /// pools.
     #[serde(default)]
     pub untested: u64,
 }
@@ -267,7 +270,7 @@ impl Evidence {
                 .iter()
                 .filter_map(PolicyEvidence::late_samples),
         );
-        // Each tested policy may raise a false alarm, so they share the rate of one (Bonferroni).
+        // Each tested policy may raise a false alarm, so all share one run's rate of false alarms (Bonferroni).
         let tested = self.policies.iter().filter(|policy| policy.is_tested());
         let max_p_value =
             FALSE_ALARMS / ratio(u64::try_from(tested.count()).unwrap_or(u64::MAX), 1);
@@ -347,8 +350,8 @@ impl PolicyEvidence {
         matches!(&self.mechanism, Mechanism::Hash(counts) if counts.p_value.is_some())
     }
 
-    /// Returns the sentence that the policy's mechanism never acted, if it did not; a hash does not spread if
-    /// its probability is under `max_p_value`.
+    /// Returns a sentence if the policy's mechanism never acted; a hash counts as not spreading if its p is
+    /// under `max_p_value`.
     fn silent(&self, max_p_value: f64) -> Option<String> {
         let silence = self.mechanism.silence(max_p_value)?;
         Some(format!("{}: {silence}", self.policy))
@@ -425,7 +428,7 @@ impl Mechanism {
         }
     }
 
-    /// Returns the sentence that the mechanism never acted, if it did not; see [`PolicyEvidence::silent`].
+    /// Returns a sentence if the mechanism never acted; see [`PolicyEvidence::silent`].
     fn silence(&self, max_p_value: f64) -> Option<String> {
         match self {
             Self::Lcmp(counts) => counts.silence(),
@@ -596,7 +599,7 @@ const MIN_COVERED: f64 = 0.9;
 /// Use of the busiest link under which flows hardly meet.
 const MIN_UTILISATION: f64 = 0.05;
 
-/// Share of runs with fair hashes that are said not to spread.
+/// Share of runs with fair hashes that are warned of a hash that does not spread.
 const FALSE_ALARMS: f64 = 0.001;
 
 #[cfg(test)]
@@ -687,7 +690,7 @@ mod tests {
         insta::assert_snapshot!(counts(Some(1.0), 2), @"42 decisions over 4 of 4 next hops, shares at most 2.1 % from their buckets' (chi-square of 40 decisions: p 1.00)");
     }
 
-    /// p 0.0004 is an alarm of one test in 1,000 alone, and none of one test in three.
+    /// p 0.0004 is an alarm if it is the run's only test (level 0.001), but not as one of three tests.
     #[test]
     fn the_tests_of_a_run_share_its_rate_of_false_alarms() {
         let evidence = |p_values: &[f64]| {

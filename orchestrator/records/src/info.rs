@@ -47,7 +47,7 @@ pub struct RunInfo {
     pub policies: Vec<String>,
     /// Number of scheduled flows, over all repetitions; each policy runs all of them.
     pub scheduled_flows: u64,
-    /// Flows that percentiles and comparisons are made of; `None` if all are.
+    /// Flows that percentiles and comparisons include; `None` if they include all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredFlows>,
     /// The datacenters, in the order of the plan.

@@ -48,7 +48,7 @@ pub struct PolicySettings {
     pub policy: String,
     /// Its parameters as in `plan.json`; times in them are emulated.
     pub parameters: serde_json::Value,
-    /// Parameters that are not the publication's; none in records of an earlier lcmp-lab.
+    /// Parameters that are not the publication's; empty in records of an earlier lcmp-lab.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub departures: Vec<Departure>,
 }

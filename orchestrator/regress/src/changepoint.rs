@@ -1,13 +1,13 @@
 //! Changes of level in a history, by PELT (Killick, Fearnhead and Eckley, JASA 107, 2012).
 //!
-//! The segments of constant level that minimise the sum of squared deviations plus a penalty for each
-//! change are found exactly. The penalty is 16 · σ², where σ² is half the mean square difference of neighbours
-//! (von Neumann, Ann. Math. Stat. 12, 1941), which a few changes of level move little. With it, independent
-//! normal values have a change in at most 1 % of histories of any length, and short histories need no other
-//! penalty, because the estimate's own chance matters most there: the quantile of the largest decrease of
-//! the sum for each change, in σ², that 1 % of histories exceed is 15.0 for 6 values, 16.0 for 8, 15.8 for 10, 14.7
-//! for 20, 13.9 for 60 and 14.0 for 200. A
-//! history whose values mostly repeat exactly, as the simulator's do, has no chance: any step is a change.
+//! The segments of constant level that minimise the sum of squared deviations plus a penalty for each change
+//! are found exactly. The penalty is 16 · σ², where σ² is half the mean square difference of neighbours (von
+//! Neumann, Ann. Math. Stat. 12, 1941), which a few changes of level move little. With it, at most 1 % of
+//! histories of independent normal values have a change, whatever their length. The penalty also serves short
+//! histories, in which the error of the estimate matters most: the decrease of the sum for each change, in σ²,
+//! that 1 % of histories exceed is 15.0 for 6 values, 16.0 for 8, 15.8 for 10, 14.7 for 20, 13.9 for 60 and
+//! 14.0 for 200. A history whose values mostly repeat exactly, as the simulator's do, has no noise: any step is
+//! a change.
 //!
 //! The `changepoint` crate detects online by a Bayesian method, which needs a prior of how often levels
 //! change, and brings linear algebra; a nightly history has tens of points and is looked at as a whole.
@@ -120,7 +120,7 @@ impl Sums {
 }
 
 /// Returns the variance of values about their level: half the mean square difference of neighbours, or a tiny
-/// one if most neighbours are equal.
+/// value if most neighbours are equal.
 fn variance(values: &[f64]) -> f64 {
     let differences = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2));
     let differences: Vec<f64> = differences.collect();
@@ -179,8 +179,8 @@ mod tests {
         assert_eq!(change_points(&noisy(&[(60, 3.0)])), []);
     }
 
-    /// Share of `histories` histories of `nights` normal values with a change, where the values from `at` on
-    /// are higher by `step`.
+    /// Returns the share of `histories` histories of `nights` normal values in which a change is found; values
+    /// from `at` on are higher by `step`.
     fn share(seed: u64, histories: u32, nights: usize, at: usize, step: f64) -> f64 {
         let mut noise = Noise::new(seed);
         let found = (0..histories).filter(|_| {
@@ -191,7 +191,7 @@ mod tests {
         f64::from(u32::try_from(found.count()).unwrap()) / f64::from(histories)
     }
 
-    /// A count of 40 of 4,000 is under 60 but once in 1,000 times.
+    /// A count with mean 40 in 4,000 is under 60 in all but one of 1,000 cases.
     #[test]
     fn noise_has_a_change_in_at_most_one_of_a_hundred_histories_of_any_length() {
         for nights in [4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60] {
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// By simulation outside of this crate: 0.68 of 12 nights, 0.87 of 15, 0.98 of 20, all of 30 and more.
+    /// Shares simulated outside of this crate: 0.68 for 12 nights, 0.87 for 15, 0.98 for 20, 1 for 30 and more.
     #[test]
     fn a_step_of_three_deviations_in_the_middle_is_found() {
         for (nights, least) in [(12, 0.6), (15, 0.8), (20, 0.95), (30, 0.99), (60, 0.99)] {
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// A level of four nights at the end.
+    /// The level changes four nights before the end.
     #[test]
     fn a_step_of_three_deviations_is_found_soon() {
         for (nights, least) in [(20, 0.75), (30, 0.85), (60, 0.9)] {

@@ -149,7 +149,7 @@ impl Series {
     }
 }
 
-/// Value of a statistic of a policy's slowdowns: of all repetitions, or of one.
+/// Lookup of a statistic of a policy's slowdowns, over all repetitions or in one.
 type Lookup<'a> = &'a dyn Fn(&Series, Statistic) -> Option<f64>;
 
 /// Values of the policies of an assertion.
@@ -171,7 +171,7 @@ impl<'a> Values<'a> {
         })
     }
 
-    /// Returns the value of an expression with the statistics of `lookup`; none if it is not defined.
+    /// Returns the value of an expression with the statistics of `lookup`; `None` if it is not defined.
     fn value(&self, expr: &Expr, lookup: Lookup<'_>) -> Option<f64> {
         let value = match expr {
             Expr::Number(number) => *number,
@@ -282,8 +282,8 @@ mod tests {
 
     use super::*;
 
-    /// A run in which `lcmp` has half of the slowdowns of `ecmp`, and one flow of it did not finish. In the repetition r,
-    /// all flows are slower by r %, and those of `lcmp` by another r ‰.
+    /// A run in which `lcmp` has half the slowdowns of `ecmp` and one unfinished flow. In repetition r, all
+    /// flows are slower by r %, and those of `lcmp` by another r ‰.
     fn samples(repetitions: u32) -> Samples {
         let files = tempfile::tempdir().unwrap();
         let info = RunInfo {

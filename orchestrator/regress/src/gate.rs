@@ -1,15 +1,15 @@
 //! The gate between a baseline and a run of the same plan by another build.
 //!
-//! Both runs have the same arrivals, so the gate compares repetition by repetition: a gauge is the logarithm
-//! of a policy's p50 or p99 slowdown, and its change is the mean d̄ of the R differences between the builds. The
-//! chance in d̄ is learnt from those differences alone, because a run shows no other: a build that
-//! computes the same repeats the simulator's numbers exactly, a build that draws other hashes for the same
-//! arrivals moves each repetition up or down, and so does a busy machine in the lab. Runs with other seeds would
-//! show how much arrivals differ, of which d̄ has nothing.
+//! Both runs have the same arrivals, so the gate compares repetition by repetition: a gauge is the logarithm of
+//! a policy's p50 or p99 slowdown, and its change is the mean d̄ of the R differences between the builds. The
+//! noise of d̄ is estimated from those differences alone: a build that computes the same repeats the
+//! simulator's numbers exactly; a build that draws other hashes for the same arrivals moves each repetition up
+//! or down, and so does a busy machine in the lab. Runs with other seeds would show how much arrivals differ,
+//! which does not affect d̄.
 //!
-//! An increase fails above t · s / √R, where s is the standard deviation of the differences and t Student's
-//! quantile, with R − 1 degrees of freedom, that all gauges of a suite together exceed by chance in 1 % of
-//! suites (Bonferroni). The test is of the slow side alone: a run that is faster is no regression.
+//! An increase fails above t · s / √R, where s is the standard deviation of the differences and t the quantile
+//! of Student's distribution with R − 1 degrees of freedom that the gauges of a suite together exceed by chance
+//! in 1 % of suites (Bonferroni). The test is one-sided: a faster run is no regression.
 
 use std::collections::BTreeMap;
 
@@ -30,9 +30,9 @@ pub struct Change {
     pub repetitions: usize,
     /// Mean difference of logarithms; positive is slower.
     pub mean: f64,
-    /// Largest mean that counts as chance, as a logarithm; `None` for a single repetition.
+    /// Largest mean that noise explains, as a logarithm; `None` for a single repetition.
     pub limit: Option<f64>,
-    /// Distance above `limit` of the true change that is found in nine of ten cases, as a logarithm.
+    /// Distance above `limit`, as a logarithm, at which a true change is found in nine of ten cases.
     pub margin: f64,
 }
 
@@ -59,7 +59,7 @@ fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
     gauges
 }
 
-/// Returns the gauges of a run: means of logarithms over repetitions, of p50 and p99.
+/// Returns the gauges of a run: means over repetitions of the logarithms of p50 and p99.
 #[must_use]
 pub fn gauges(samples: &Samples) -> BTreeMap<Gauge, f64> {
     let gauges = by_repetition(samples).into_iter();
@@ -70,14 +70,14 @@ pub fn gauges(samples: &Samples) -> BTreeMap<Gauge, f64> {
     gauges.collect()
 }
 
-/// Returns the number of gauges of a run with so many policies.
+/// Returns the number of gauges of a run with `policies` policies.
 #[must_use]
 pub const fn gauges_of(policies: usize) -> usize {
     policies * PERCENTS.len()
 }
 
 impl Change {
-    /// Returns the change of a gauge, one of `gauges` of its suite, from its difference in each repetition;
+    /// Returns the change of a gauge from its difference in each repetition; its suite has `gauges` gauges.
     /// `None` without a repetition.
     #[must_use]
     pub fn of(differences: &[f64], gauges: usize) -> Option<Self> {
@@ -98,12 +98,12 @@ impl Change {
 
     /// Judges the change.
     ///
-    /// An increase over the limit fails. One that a change of [`MIN_EFFECT`] would exceed in nine of ten cases
-    /// passes; one between is inconclusive. A single repetition shows no chance, so it passes only if
-    /// nothing is slower.
+    /// An increase over the limit fails. A change passes if a true one of [`MIN_EFFECT`] would exceed it in
+    /// nine of ten cases, and is inconclusive between. A single repetition does not show the noise, so it
+    /// passes only if nothing is slower.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        // Of runs that repeat exactly, any increase counts but rounding's.
+        // In runs that repeat exactly, every increase counts beyond rounding.
         let rounding = 1e-9;
         match self.limit {
             _ if self.mean <= rounding && self.margin == 0.0 => Verdict::Pass,
@@ -175,10 +175,11 @@ const PERCENTS: [u32; 2] = [50, 99];
 /// Share of suites without a change that raise a false alarm.
 pub const FALSE_ALARMS: f64 = 0.01;
 
-/// Share of increases that the gate says it finds which do not fail, and of those of [`MIN_EFFECT`] that pass.
+/// Share of increases that the gate says it finds but that do not fail, and of those of [`MIN_EFFECT`] that
+/// pass.
 const MISSED: f64 = 0.1;
 
-/// Relative increase that a gate must rule out, or else it is inconclusive.
+/// Relative increase that the gate must rule out for a pass.
 pub const MIN_EFFECT: f64 = 0.1;
 
 #[cfg(test)]
@@ -190,8 +191,8 @@ mod tests {
         Change::of(differences, 4).unwrap().verdict()
     }
 
-    /// Differences 0.01, 0.02 and 0.03: s = 0.01, the error 0.0057735, and Student's quantile of 0.99 with two
-    /// degrees of freedom 6.9646 (Fisher and Yates), of 0.9 1.8856.
+    /// Differences 0.01, 0.02 and 0.03: s = 0.01, standard error 0.0057735. Student's quantiles with two
+    /// degrees of freedom are 6.9646 at 0.99 and 1.8856 at 0.9 (Fisher and Yates).
     #[test]
     fn the_limit_is_students_of_the_differences() {
         let change = Change::of(&[0.01, 0.02, 0.03], 1).unwrap();
@@ -204,8 +205,8 @@ mod tests {
         assert_eq!(Change::of(&[], 1), None);
     }
 
-    /// Over 2,000 suites of four gauges and 16 repetitions, whose differences are chance: false alarms, and
-    /// increases of 10 %, where each repetition moves by 5 %.
+    /// 2,000 suites of four gauges and 16 repetitions with normal noise of 5 % in each: the false alarms
+    /// without a change, and the increases of 10 % that are found.
     #[test]
     fn the_gate_keeps_its_rate_of_false_alarms_and_its_power() {
         let mut noise = Noise::new(1);
@@ -217,12 +218,12 @@ mod tests {
             alarms += u32::from(gauges.contains(&Verdict::Fail));
             found += u32::from(verdict(&differences(MIN_EFFECT.ln_1p())) == Verdict::Fail);
         }
-        // 1 % of 2,000 are 20; a binomial count is 8 to 32 but once in 100 times.
+        // 1 % of 2,000 is 20; a binomial count with that mean lies within 8 to 32 in 99 of 100 cases.
         assert!((8..=32).contains(&alarms), "{alarms} of 2,000");
         assert!(found >= 1_980, "{found} of 2,000");
     }
 
-    /// Over 2,000 gauges of 16 repetitions that move by 20 % each, so that the gate finds 10 % seldom.
+    /// 2,000 gauges of 16 repetitions with noise of 20 % in each, so that the gate seldom finds 10 %.
     #[test]
     fn an_increase_of_the_minimum_passes_in_one_of_ten_cases_whatever_the_noise() {
         let mut noise = Noise::new(2);
@@ -231,7 +232,7 @@ mod tests {
             verdict(&(0..16).map(slower).collect::<Vec<f64>>()) == Verdict::Pass
         });
         let passes = passes.count();
-        // A binomial count of one in ten is 160 to 240 but three times in 1,000.
+        // A binomial count with mean 200 lies within 160 to 240 in 997 of 1,000 cases.
         assert!((160..=240).contains(&passes), "{passes}");
     }
 

@@ -5,7 +5,7 @@
 //!
 //! - [`samples`]: what assertions and gates need of a run
 //! - [`expect`]: assertions, with the uncertainty of a run's percentiles
-//! - [`gate`]: differences from a baseline with the same arrivals, beside what chance makes of them
+//! - [`gate`]: differences from a baseline with the same arrivals, against their noise
 //! - [`changepoint`]: changes of level in a history
 //! - [`outcome`]: verdicts of checks, cases and suites
 //! - [`junit`], [`markdown`], [`trend`]: the outcome for Jenkins, for people, and over time

@@ -1,13 +1,13 @@
 //! The paper's major claims, the rules by which they are judged, and verdicts.
 //!
-//! A claim is a list of comparisons of LCMP with another policy; a comparison is a relative change, below
-//! zero if LCMP does better. It shows the claim if LCMP is better by at least 5 %, or by as much as the
-//! paper's text states where that is less, and, where the run has repetitions, the 95 % interval of the change
-//! lies below zero. It is contrary if the same holds the other way round. Where the text states that a value
-//! is unchanged, a comparison shows that if LCMP is not worse by 5 %. Cases and values of which the text
-//! states nothing are not compared, so a run with the numbers of the text holds. A claim holds if all its
-//! comparisons show it, holds partly if at least half do, and does not hold otherwise; it cannot be told if
-//! more than half are missing, or if all others show it.
+//! A claim is a list of comparisons of LCMP with another policy; a comparison is a relative change, below zero
+//! if LCMP does better. It shows the claim if LCMP is better by at least 5 %, or by the smallest reduction that
+//! the paper's text states if that is less, and, where the run has repetitions, the 95 % interval of the change
+//! lies below zero. It is contrary if the same holds in the other direction. Where the text states that a value
+//! is unchanged, a comparison shows that if LCMP is not worse by 5 %. Cases and values about which the text
+//! states nothing are not compared, so a run with the text's numbers satisfies every claim. A claim holds if
+//! all its comparisons show it, holds partly if at least half do, and does not hold otherwise; it cannot be
+//! told if more than half are missing, or if some are missing and all others show it.
 //!
 //! A claim is judged against the policies that the paper names and publishes. Traffic engineering stands in
 //! for RedTE and has a verdict of its own.
@@ -188,8 +188,8 @@ enum Wanted {
 }
 
 impl Wanted {
-    /// Returns what shows the claim for p50 and p99, by the changes that the text states; `None` where it
-    /// states none. Without a statement about the policy, [`MIN_CHANGE`] shows it.
+    /// Returns what shows the claim for p50 and p99, from the changes that the text states; `None` where it
+    /// states no change. Without a row for the policy, [`MIN_CHANGE`] shows it.
     fn by_text(stated: Option<&TextRow>) -> [Option<Self>; 2] {
         let Some(row) = stated else {
             return [Some(Self::Lower(MIN_CHANGE)); 2];
@@ -256,8 +256,8 @@ impl Comparison {
 }
 
 impl Claim {
-    /// Judges the claim by the values that `source` has of its cases, `None` for a case without values;
-    /// returns `None` if the claim has no comparison with such policies.
+    /// Judges the claim by the values that `source` has for its cases, `None` for a case without values;
+    /// returns `None` if the claim has no comparison with the policies of `against`.
     #[must_use]
     pub fn judge(
         &self,
@@ -286,8 +286,8 @@ impl Claim {
     }
 }
 
-/// Returns the policies of a case that LCMP is compared with: by their labels under the authors' semantics,
-/// and in the source.
+/// Returns the policies that LCMP is compared with in a case, each by its label under the authors' semantics
+/// and its label in the source.
 fn compared(source: Source, against: Against, case: &Case) -> Vec<(&'static str, &'static str)> {
     match against {
         Against::Named => {

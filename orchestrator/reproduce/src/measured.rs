@@ -19,16 +19,16 @@ use crate::{
 pub struct Values {
     /// Slowdowns.
     pub slowdowns: BTreeMap<String, Slowdowns>,
-    /// p50 and p99 of each bin of sizes; none of published values.
+    /// p50 and p99 of each bin of sizes; empty for published values.
     pub bins: BTreeMap<String, Vec<Bin>>,
     /// 95 % intervals of the changes of p50 and p99 under LCMP against each other policy, Student's over the
-    /// repetitions; none of a run with one repetition, and of published values.
+    /// repetitions; empty for a run with one repetition and for published values.
     pub intervals: BTreeMap<String, [[f64; 2]; 2]>,
     /// Reductions under LCMP against each other policy by the paper's methods.
     pub reductions: BTreeMap<String, PaperReductions>,
     /// Average utilisation of the links at the sending datacenter by policy, in percent.
     pub utilisation: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Paths and delays of the network; none of published values.
+    /// Paths and delays of the network; `None` for published values.
     pub network: Option<Network>,
 }
 
@@ -85,7 +85,7 @@ pub struct Measured {
     pub repetitions: u32,
     /// Reasons not to trust the run.
     pub doubts: Vec<String>,
-    /// Warnings of the plan, and reasons why the run says less than it seems to.
+    /// Warnings of the plan, and reasons why the run shows less than it seems to.
     pub warnings: Vec<String>,
     /// The values.
     pub values: Values,
@@ -262,7 +262,7 @@ fn slowdowns(rows: &[Flow]) -> Option<Slowdowns> {
     })
 }
 
-/// Returns the bins of sizes; a bin's sizes are those of its flows that finished.
+/// Returns the bins of sizes, made from the flows that finished.
 fn bins(rows: &[Flow]) -> Vec<Bin> {
     let finished = sized(rows);
     let mut sizes: Vec<u64> = finished.iter().map(|(size, _)| *size).collect();
@@ -277,8 +277,8 @@ fn bins(rows: &[Flow]) -> Vec<Bin> {
     bins.collect()
 }
 
-/// Returns Student's intervals of the changes of p50 and p99 from `base` to `other` over the repetitions, around the
-/// change of all flows; `None` for fewer than two with both values.
+/// Returns Student's intervals of the changes of p50 and p99 from `base` to `other` over the repetitions,
+/// centred on the change of all flows; `None` if fewer than two repetitions have both values.
 fn intervals(base: &[Flow], other: &[Flow]) -> Option<[[f64; 2]; 2]> {
     let ratios = |base: &[Flow], other: &[Flow]| {
         let [base, other] = [slowdowns(base)?, slowdowns(other)?];
@@ -300,7 +300,7 @@ fn intervals(base: &[Flow], other: &[Flow]) -> Option<[[f64; 2]; 2]> {
     Some([interval(0)?, interval(1)?])
 }
 
-/// Returns the flows of each repetition; `rows` are in the order of their keys.
+/// Returns the flows of each repetition; `rows` must be in the order of their keys.
 fn repetitions(rows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
     rows.chunk_by(|a, b| a.key.0 == b.key.0)
 }
@@ -308,8 +308,8 @@ fn repetitions(rows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
 /// Bytes of both directions of a link by time.
 type Carried = BTreeMap<Nanos, u64>;
 
-/// Returns the average utilisation of the links of `sender` by policy, as the authors' script has it; none if
-/// the first step, which that leaves out, has more than [`MAX_LEFT_OUT`] of the flows.
+/// Returns the average utilisation of the links of `sender` by policy, as in the authors' script. Empty if more
+/// than [`MAX_LEFT_OUT`] of the flows start in the first step, which the script leaves out.
 fn utilisation(
     run: &RunDir,
     policies: &BTreeMap<String, Vec<Flow>>,
@@ -355,7 +355,7 @@ fn left_out(rows: &[Flow]) -> f64 {
     float(early.count()) / float(rows.len().max(1))
 }
 
-/// Share of the flows that an average utilisation may leave out: the published ones leave out a twentieth.
+/// Maximum share of flows in the first step of an average utilisation; it is a twentieth in the published runs.
 const MAX_LEFT_OUT: f64 = 0.25;
 
 /// Number of bins of sizes, each of which must have a flow: means over fewer bins are of other sizes.

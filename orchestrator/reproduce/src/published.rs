@@ -51,8 +51,8 @@ pub struct TextRow {
     pub source: String,
 }
 
-/// Value that the text states of a policy, or of a network (then the policy is empty), from `low` to `high`;
-/// one end is empty if the text names the other alone.
+/// Value that the text states about a policy, or about a network (then the policy is empty), from `low` to
+/// `high`; one end is empty if the text gives only the other.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the columns' names say it")]
 pub struct StatementRow {
@@ -60,7 +60,7 @@ pub struct StatementRow {
     pub case: String,
     pub policy: String,
     pub quantity: Quantity,
-    /// Link of a utilisation, flow size of a percentile in bytes; empty for all bins of sizes.
+    /// Link of a utilisation, or flow size of a percentile in bytes; empty for all bins of sizes.
     pub at: String,
     pub low: Option<f64>,
     pub high: Option<f64>,
@@ -71,8 +71,8 @@ pub struct StatementRow {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Median slowdown of the bin of sizes that has the size; without a size, of the bins from the lowest
-    /// to the highest.
+    /// Median slowdown in the bin that has the flow size; without a size, the range from the lowest bin to the
+    /// highest.
     P50,
     /// 99th percentile, as the median.
     P99,
@@ -168,7 +168,7 @@ impl Published {
         })
     }
 
-    /// True if the text states a change of the case.
+    /// True if the text states a change for the case.
     #[must_use]
     pub fn is_in_text(&self, case: &Case) -> bool {
         self.text.iter().any(|row| row.is_about(case))

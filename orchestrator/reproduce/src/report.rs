@@ -178,8 +178,8 @@ impl Report {
         }
     }
 
-    /// True if a claim cannot be told by the simulator for want of runs that ended; a claim that short runs
-    /// alone cannot tell lacks none.
+    /// True if the simulator cannot judge a claim because a run is missing or did not end. A claim that cannot
+    /// be told only because its runs are short does not count.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         let lacks_run = |claim: &ClaimReport, source: Source| {
@@ -409,7 +409,7 @@ fn statement_report(
     }
 }
 
-/// Returns the lowest and the highest value of what the row states.
+/// Returns the lowest and the highest value of the row's quantity.
 fn stated_value(row: &StatementRow, source: Source, values: &Values) -> Option<[f64; 2]> {
     let label = source.label(&row.policy);
     let slowdowns = |label: &str| values.slowdowns.get(label);

@@ -201,7 +201,7 @@ pub(crate) fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     causes
 }
 
-/// Returns the command and commit that the report is made by, and says which runs are not of this commit.
+/// Returns the command and the commit that made the report, and the number of runs of other commits.
 pub(crate) fn origin(report: &Report) -> String {
     let settings = &report.settings;
     let mut text = format!(
@@ -225,7 +225,7 @@ pub(crate) fn origin(report: &Report) -> String {
     text
 }
 
-/// True if a commit is that of all files.
+/// True if no file differed from `commit`.
 fn is_clean(commit: &str) -> bool {
     commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -262,7 +262,7 @@ pub(crate) fn claim_rows(report: &Report) -> Vec<[String; 5]> {
     rows.flatten().collect()
 }
 
-/// Returns the verdicts on a claim, each with who gives it.
+/// Returns the verdicts on a claim, each with the name of its source.
 pub(crate) fn judgements(claim: &ClaimReport) -> impl Iterator<Item = (String, &Judged)> {
     let verdicts = claim.verdicts.iter();
     let verdicts = verdicts.map(|(source, judged)| (source.name().to_owned(), judged));

@@ -49,9 +49,9 @@ pub struct Comparison {
 pub struct Against {
     /// Name of the run: `B`.
     pub run: String,
-    /// True if the runs schedule the same flows, so that each is compared with itself.
+    /// True if the runs schedule the same flows, so that each flow is compared with itself.
     pub is_paired: bool,
-    /// Runs that are not valid: unless there are none, there are no changes.
+    /// Runs that are not valid; if there are any, no changes are computed.
     pub not_valid: Vec<String>,
     /// Estimator of the changes' intervals.
     pub intervals: Intervals,
@@ -147,7 +147,7 @@ impl Against {
         }
     }
 
-    /// Returns what a reader of the comparison needs to know, a sentence or two each.
+    /// Returns notes for the reader of the comparison, a sentence or two each.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();

@@ -11,7 +11,7 @@ use crate::{
     stats::{self, Change, Pair, Paired, PaperReductions, Slowdowns, Statistic},
 };
 
-/// Comparison of one policy in two runs. There are no changes unless both runs are valid: every scheduled flow
+/// Comparison of one policy in two runs. Changes are computed only if both runs are valid: every scheduled flow
 /// finished.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyComparison {
@@ -25,7 +25,7 @@ pub struct PolicyComparison {
     pub other: Option<Slowdowns>,
     /// Changes of the statistics.
     pub change: Option<Change>,
-    /// Ratios of each flow with itself; none if the runs schedule different flows, or too few.
+    /// Ratios of each flow with itself; `None` if the runs schedule different flows, or too few.
     pub paired: Option<Paired>,
     /// Changes as the paper reduces its figures.
     pub paper: Option<PaperReductions>,
@@ -33,7 +33,7 @@ pub struct PolicyComparison {
     pub bins: Vec<BinChange>,
 }
 
-/// A percentile of slowdowns in a bin of sizes; the bins of a percentile have about equally many flows.
+/// A percentile of slowdowns in a bin of sizes; the bins of a percentile hold about equally many flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BinChange {
     /// The percentile: 50 or 99.
@@ -64,7 +64,7 @@ struct Played {
 }
 
 impl Played {
-    /// Returns the flows of the policy at `policy`, of flows in the order of repetitions.
+    /// Returns the flows of the policy at index `policy`; `flows` are in the order of repetitions.
     fn of(flows: &[Recorded], policy: usize, unfinished: &Unfinished) -> Self {
         let of_policy: Vec<&Recorded> = flows.iter().filter(|it| it.key.policy == policy).collect();
         let finished = |flows: &[&Recorded]| -> Vec<(u64, f64)> {
@@ -96,7 +96,8 @@ impl Played {
     }
 }
 
-/// Compares the policy at `policy` of both runs. `are_valid` if both are; `is_paired` if they schedule the same flows.
+/// Compares the policy at index `policy` of both runs. `are_valid`: both runs are valid; `is_paired`: they
+/// schedule the same flows.
 pub fn compare(
     flows: &Flows,
     policy: usize,
@@ -147,8 +148,8 @@ fn pairs(flows: &Flows, policy: usize) -> Vec<Vec<Pair>> {
         .collect()
 }
 
-/// Returns the percentiles of both runs in bins of sizes, where both have the flows that they need; a run is the size
-/// and slowdown of each flow.
+/// Returns the percentiles of both runs in each bin of sizes in which both have enough flows; a run is given as
+/// the size and slowdown of each flow.
 fn bins(runs: [&Vec<(u64, f64)>; 2]) -> Vec<BinChange> {
     let mut sizes: Vec<Bytes> = runs
         .into_iter()

@@ -1,4 +1,4 @@
-//! Schedules of runs: the flows that were to be played, however many of them were.
+//! Schedules of runs: the flows that were scheduled, whether or not they ran.
 
 use std::{fs::File, io::BufReader};
 
@@ -26,7 +26,7 @@ struct Node {
     name: String,
 }
 
-/// A scheduled flow. Sizes and times are the paper's: those of a lab are rounded.
+/// A scheduled flow. Sizes and times are in paper units, since those of a lab are rounded.
 #[derive(Deserialize)]
 struct Flow {
     repetition: u32,

@@ -226,6 +226,6 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| to_float(part) / to_float(whole))
 }
 
-/// Minimum number of flows of each policy in a bin. The same flows of both runs are in a bin, so that its percentiles agree
-/// or not however few they are.
+/// Minimum number of flows of each policy in a bin. A bin has the same flows of both runs, so its percentiles
+/// can be compared however few flows it has.
 const MIN_FLOWS: usize = 10;

@@ -21,7 +21,7 @@ pub struct SizePanels {
     pub name: &'static str,
     /// Label and style of each policy.
     pub policies: Vec<(String, Style)>,
-    /// Parameters of each policy in the legend; empty without any.
+    /// Parameters of each policy in the legend; empty strings without departures.
     pub parameters: Vec<String>,
     /// The panels.
     pub panels: Vec<SizePanel>,
@@ -44,7 +44,7 @@ pub struct SizeBin {
     pub flows: usize,
     /// Number of flows that finished.
     pub finished: usize,
-    /// The percentile; none if it needs more flows, or is beyond those that finished.
+    /// The percentile; `None` if the bin has too few flows for it, or if it is beyond the flows that finished.
     pub value: Option<f64>,
 }
 
@@ -234,7 +234,7 @@ const SPREAD: f64 = 0.6;
 mod tests {
     use super::*;
 
-    /// An empty bin, and one of `flows` flows of which all but `unfinished` finished.
+    /// Returns panels with an empty bin and a bin of `flows` flows, of which `unfinished` did not finish.
     fn panels(flows: usize, unfinished: usize) -> SizePanels {
         let policies = ["ecmp".to_owned()];
         let styles = crate::figure::theme::policy_styles(&policies);

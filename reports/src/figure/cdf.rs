@@ -20,7 +20,8 @@ use crate::{
     text,
 };
 
-/// The figure `fct-slowdown-cdf`: the share of all scheduled flows, so that a curve ends at the share that finished.
+/// The figure `fct-slowdown-cdf`: shares of all scheduled flows, so that a curve ends at the share that
+/// finished.
 pub struct Cdf<'a> {
     /// One curve for each policy.
     pub curves: Vec<Curve<'a>>,
@@ -36,7 +37,7 @@ pub struct Curve<'a> {
     pub style: Style,
     /// Slowdowns of all repetitions.
     pub flows: Population<'a>,
-    /// Sorted slowdowns of each repetition, for intervals; none if flows did not finish.
+    /// Sorted slowdowns of each repetition, for intervals; empty if any flow did not finish.
     pub repetitions: Vec<Vec<f64>>,
 }
 

@@ -42,11 +42,11 @@ pub struct PairPanel {
 /// Slowdowns between two datacenters.
 #[derive(Clone, Copy)]
 pub struct PairCell {
-    /// Median; none of too few flows, or beyond those that finished.
+    /// Median; `None` if there are too few flows, or if it is beyond the flows that finished.
     pub p50: Option<f64>,
-    /// 99th percentile; likewise.
+    /// 99th percentile; `None` under the same conditions.
     pub p99: Option<f64>,
-    /// Largest; none if a flow did not finish.
+    /// Largest slowdown; `None` if a flow did not finish.
     pub max: Option<f64>,
     /// Number of flows.
     pub flows: usize,
@@ -116,7 +116,7 @@ impl DcPairs {
         Ok(())
     }
 
-    /// Draws a cell whose background is the fuller the larger its p50 is.
+    /// Draws a cell; the larger its p50, the stronger the colour of its background.
     fn draw_cell<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,

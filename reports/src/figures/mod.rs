@@ -137,7 +137,7 @@ impl Draw<'_> {
             parameters: departures::legend(&self.run.info, policy),
             style: *style,
             flows: flows.of_policy(index, self.run.info.measured_flows()),
-            // Flows that did not finish leave no interval.
+            // There is no interval if any flow did not finish.
             repetitions: match flows.unfinished(index) {
                 [] => flows.slowdowns_by_repetition(index),
                 _ => Vec::new(),
@@ -363,7 +363,7 @@ impl Draw<'_> {
     }
 }
 
-/// Sentence under percentiles of bins in which flows did not finish; empty if all did.
+/// Returns the sentence under percentiles of bins in which flows did not finish; empty if all finished.
 fn about_unfinished(figure: &SizePanels) -> &'static str {
     match figure.has_unfinished() {
         true => {

@@ -59,7 +59,8 @@ impl Chosen {
         rows
     }
 
-    /// Keeps the flows that started and did not finish, and then those with the largest slowdowns.
+    /// Keeps the worst flows: first those that started and did not finish, then those with the largest
+    /// slowdowns.
     fn keep_worst(&mut self) {
         let badness = |row: &FlowRow| badness(row.fields());
         self.worst.sort_by(|a, b| {
@@ -73,8 +74,8 @@ impl Chosen {
     }
 }
 
-/// Returns what the worst flows have most of: the slowdown, infinite for a flow that started and did not finish. A
-/// flow that never started tells nothing about its policy, and comes last.
+/// Returns the sort key of the worst flows: the slowdown; infinity for a flow that started and did not finish;
+/// 0 for a flow that never started, which shows nothing about its policy.
 pub fn badness(flow: FlowFields<'_>) -> f64 {
     match (flow.slowdown, flow.has_started()) {
         (Some(slowdown), _) => slowdown,

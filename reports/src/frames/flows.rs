@@ -170,14 +170,14 @@ impl Flows {
         last.map_or(0, |flow| flow.repetition + 1)
     }
 
-    /// Returns the slowdowns of a policy's `scheduled` flows, of which some may have no row.
+    /// Returns the slowdowns of a policy's `scheduled` flows, some of which may have no row.
     pub fn of_policy(&self, policy: usize, scheduled: u64) -> Population<'_> {
         let scheduled = scheduled.max(self.counts[policy].flows);
         let scheduled = usize::try_from(scheduled).unwrap_or(usize::MAX);
         Population::new(self.slowdowns(policy), scheduled)
     }
 
-    /// Returns the least slowdown that each scheduled flow of a policy that did not finish can have.
+    /// Returns a lower bound of the slowdown of each scheduled flow of a policy that did not finish.
     pub fn unfinished(&self, policy: usize) -> &[f64] {
         &self.of_policies[policy].unfinished
     }
@@ -223,8 +223,8 @@ impl Flows {
             .count()
     }
 
-    /// Returns the times at which the flows of first repetitions ended, ns; of those that did not finish the end
-    /// of the repetition.
+    /// Returns the times at which the flows of first repetitions ended, ns; an unfinished flow counts with the
+    /// end of its repetition.
     pub fn ends(&self) -> impl Iterator<Item = u64> {
         let spans = (0..self.policies.len()).flat_map(|policy| self.first_repetition(policy));
         spans.map(|span| span.end.get())
@@ -403,8 +403,8 @@ mod tests {
         assert_eq!((flows.counts[1].flows, flows.total().finished), (3, 2));
     }
 
-    /// Flow 0 warms up and flow 3 starts too late: both load the network, and neither is a slowdown, a size or a
-    /// pair.
+    /// Flow 0 warms up and flow 3 starts too late: both load the network, but are not part of slowdowns, sizes
+    /// or pairs.
     #[test]
     fn only_flows_of_the_window_are_measured() {
         let row = |id, size| FlowRow {

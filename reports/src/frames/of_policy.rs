@@ -14,7 +14,7 @@ pub struct PolicyFlows {
     pub unmeasured: Vec<Flow>,
     /// Slowdowns of those that finished, sorted.
     pub slowdowns: Vec<f64>,
-    /// Least slowdown that each scheduled flow that did not finish can have.
+    /// Lower bound of the slowdown of each scheduled flow that did not finish.
     pub unfinished: Vec<f64>,
     /// Routes, most bytes first.
     pub routes: Vec<RouteShare>,
@@ -30,7 +30,7 @@ pub struct Flow {
     pub size: Bytes,
     pub start: Nanos,
     pub fct: Option<Nanos>,
-    /// Number of the route; none if it is not known.
+    /// Number of the route; `None` if it is not known.
     pub route: Option<u32>,
     pub has_started: bool,
     pub slowdown: Option<f64>,

@@ -1,4 +1,4 @@
-//! Slowdowns that flows without an FCT have at least.
+//! Lower bounds of the slowdowns of flows without an FCT.
 
 use lab_records::RunDir;
 use lab_units::{Nanos, Ratio};
@@ -7,16 +7,17 @@ use crate::text;
 
 /// Facts of a run that bound the slowdowns of its unfinished flows.
 pub struct Unfinished {
-    /// Time at which flows were still under way; none if it is not known.
+    /// Time at which unfinished flows were still under way; `None` if it is not known.
     until: Option<Nanos>,
-    /// Number of scheduled flows of each policy that are measured.
+    /// Number of scheduled and measured flows of each policy.
     scheduled: u64,
     /// Paper time ÷ emulated time.
     time: Ratio,
 }
 
 impl Unfinished {
-    /// Returns the facts of `run`. A run that was interrupted may have ended before the time that it was to stop at.
+    /// Returns the facts of `run`. The time is not known for an interrupted run, which may have ended before
+    /// its `--until`.
     pub fn of(run: &RunDir) -> Self {
         let info = run.info();
         let has_ended = run.outcome().is_some_and(|it| !it.end.is_interrupted);
@@ -28,7 +29,7 @@ impl Unfinished {
         }
     }
 
-    /// Returns the least slowdown of a flow that started at `start` and did not finish.
+    /// Returns a lower bound of the slowdown of a flow that started at `start` and did not finish.
     pub fn least_slowdown(&self, start: Nanos, ideal_fct: Nanos) -> f64 {
         let until = self.until.unwrap_or(start);
         let elapsed = text::seconds(until.saturating_sub(start));
@@ -36,7 +37,8 @@ impl Unfinished {
         if slowdown > 1.0 { slowdown } else { 1.0 }
     }
 
-    /// Returns the number of scheduled, measured flows of a policy that are not among its `recorded` ones.
+    /// Returns the number of a policy's scheduled and measured flows without a row, given the number of
+    /// `recorded` ones.
     pub fn unrecorded(&self, recorded: usize) -> usize {
         let scheduled = usize::try_from(self.scheduled).unwrap_or(usize::MAX);
         scheduled.saturating_sub(recorded)

@@ -22,7 +22,7 @@ pub use statistic::{Statistic, nearest_rank};
 pub struct Estimate {
     /// Value of all repetitions together.
     pub value: f64,
-    /// The interval; none for one repetition, or for a lower bound.
+    /// The interval; `None` for one repetition, or for a lower bound.
     pub interval: Option<Interval>,
 }
 
@@ -75,13 +75,13 @@ const SAME: f64 = 0.01;
 /// Estimator of intervals.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub enum Intervals {
-    /// Student's, of repetitions that have the same flows in both sides of a change.
+    /// Student's: both sides of a change have the same flows in each repetition.
     #[serde(rename = "student-t over repetitions")]
     Student,
-    /// Welch's, of two runs of different flows.
+    /// Welch's: the two runs have different flows.
     #[serde(rename = "welch-t over the repetitions of both runs")]
     Welch,
-    /// None.
+    /// No intervals: one repetition is one draw of arrivals.
     #[serde(rename = "none: one draw of arrivals")]
     OneDraw,
 }
@@ -96,7 +96,8 @@ impl Intervals {
         }
     }
 
-    /// Returns the estimator of changes between runs of so many repetitions; `is_paired` if both have the same flows.
+    /// Returns the estimator of changes between runs with these numbers of repetitions; `is_paired` if both
+    /// have the same flows.
     #[must_use]
     pub const fn between([base, other]: [u32; 2], is_paired: bool) -> Self {
         match (base, other) {
@@ -126,14 +127,14 @@ impl Intervals {
     }
 }
 
-/// Slowdowns of the scheduled flows of a policy. A statistic is none if there are fewer flows than it needs
+/// Slowdowns of the scheduled flows of a policy. A statistic is `None` if there are fewer flows than it needs
 /// ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdowns {
     /// Number of flows.
     pub flows: usize,
-    /// True if the statistics are lower bounds: flows that did not finish count with the least slowdown that they
-    /// can have.
+    /// True if the statistics are lower bounds, since flows that did not finish count with a lower bound of
+    /// their slowdown.
     pub at_least: bool,
     /// Median.
     pub p50: Option<Estimate>,
@@ -143,12 +144,12 @@ pub struct Slowdowns {
     pub p99: Option<Estimate>,
     /// Arithmetic mean.
     pub mean: Option<Estimate>,
-    /// Largest.
+    /// Largest slowdown.
     pub max: f64,
 }
 
-/// Returns the slowdowns of a policy from the sorted ones of the flows that finished in each repetition, and from
-/// the least slowdown that each other flow can have; `None` if no flow finished.
+/// Returns the slowdowns of a policy from the sorted slowdowns of the finished flows in each repetition and the
+/// lower bound of each unfinished flow's slowdown; `None` if no flow finished.
 #[must_use]
 pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdowns> {
     let mut all = repetitions.concat();
@@ -175,11 +176,11 @@ pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdow
     })
 }
 
-/// Changes of slowdown, other ÷ base − 1: −0.4 is 40 % less. A change is none if a side has fewer flows than its
-/// statistic needs ([`Statistic::min_values`]).
+/// Changes of slowdown, other ÷ base − 1: −0.4 is 40 % less. A change is `None` if a side has fewer flows than
+/// its statistic needs ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Number of flows; the smaller one of two runs of different flows.
+    /// Number of flows; for two runs of different flows, the smaller number.
     pub flows: usize,
     /// Change of the median.
     pub p50: Option<Estimate>,
@@ -209,8 +210,8 @@ pub fn change_between(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
     })
 }
 
-/// Returns the changes, with the interval that `interval` has around a logarithm of a ratio from the logarithms of the
-/// statistic's replicates.
+/// Returns the changes. `interval` computes the interval around the logarithm of a ratio from the logarithms of
+/// the statistic's replicates.
 fn change_by(
     base: &[Vec<f64>],
     other: &[Vec<f64>],

@@ -18,7 +18,7 @@ pub struct Pair {
 pub struct Paired {
     /// Number of flows.
     pub pairs: usize,
-    /// Median of the flows' ratios, other ÷ base; none if there are too few flows.
+    /// Median of the flows' ratios, other ÷ base; `None` if there are too few flows.
     pub median_ratio: Option<Estimate>,
     /// Geometric mean of the flows' ratios.
     pub mean_ratio: Estimate,

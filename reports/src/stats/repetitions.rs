@@ -1,11 +1,11 @@
 //! Intervals over repetitions.
 //!
-//! Flows of one repetition share queues, so they are not independent, and an interval over them is too
-//! narrow for what another draw of arrivals gives. Repetitions are drawn independently: they are the
-//! sample. An interval is centred on the value of all flows together; its half width is Student's t
-//! (Biometrika 6, 1908) times the standard error that the [`replicates`] show. Two runs of different
-//! flows have Welch's interval (Biometrika 34, 1947). Slowdowns and their ratios are estimated by
-//! their natural logarithms. One repetition shows no spread, and has no interval.
+//! Flows of one repetition share queues, so they are not independent, and an interval over flows is too narrow
+//! to cover another draw of arrivals. Repetitions are drawn independently: they are the sample. An interval is
+//! centred on the value of all flows together; its half width is Student's t (Biometrika 6, 1908) times the
+//! standard error of the [`replicates`]. Two runs of different flows have Welch's interval (Biometrika 34,
+//! 1947). Slowdowns and their ratios are estimated by their natural logarithms. One repetition shows no spread
+//! and has no interval.
 
 use serde::Serialize;
 use statrs::{
@@ -32,7 +32,7 @@ impl Interval {
         }
     }
 
-    /// Returns the interval of a function of the value that grows with it.
+    /// Applies an increasing function to both ends.
     pub(super) fn map(self, f: impl Fn(f64) -> f64) -> Self {
         Self {
             low: f(self.low),
@@ -54,14 +54,15 @@ fn standard_error(replicates: &[f64]) -> f64 {
     replicates.std_dev() / float(replicates.len()).sqrt()
 }
 
-/// Returns Student's 95 % interval around `value`; `None` for fewer than two replicates, or one that is not finite.
+/// Returns Student's 95 % interval around `value`; `None` for fewer than two replicates, or for one that is not
+/// finite.
 #[must_use]
 pub fn student(value: f64, replicates: &[f64]) -> Option<Interval> {
     around(value, standard_error(replicates), freedom(replicates)?)
 }
 
-/// Returns Welch's 95 % interval around `value`, a difference of two runs with independent replicates; `None` if a
-/// run has fewer than two, or one that is not finite.
+/// Returns Welch's 95 % interval around `value`, a difference of two runs with independent replicates; `None`
+/// if a run has fewer than two replicates, or one that is not finite.
 #[must_use]
 pub fn welch(value: f64, base: &[f64], other: &[f64]) -> Option<Interval> {
     let freedoms = [freedom(base)?, freedom(other)?];

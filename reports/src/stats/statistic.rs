@@ -19,8 +19,8 @@ impl Statistic {
     /// 99th percentile.
     pub const P99: Self = Self::Percentile(99);
 
-    /// Returns the smallest number of values from which the statistic is shown: ten values are beyond a
-    /// percentile, and a mean is of ten.
+    /// Returns the minimum number of values for which the statistic is shown: ten values must lie beyond a
+    /// percentile, and a mean needs ten values.
     #[must_use]
     pub const fn min_values(self) -> usize {
         match self {
@@ -48,7 +48,7 @@ impl Statistic {
 /// at least `percent` % of the values do not exceed, so always one of the values. `None` if there
 /// are no values, or if `percent` is not within 1 to 100.
 ///
-/// The rank is ⌈percent · n / 100⌉ in integers: in floats 7 % of 100 values would be the eighth.
+/// The rank ⌈percent · n / 100⌉ is computed in integers: in floats, 7 % of 100 values would be the eighth.
 #[must_use]
 pub fn nearest_rank<T: Copy>(sorted: &[T], percent: u32) -> Option<T> {
     if !(1..=100).contains(&percent) {
@@ -70,7 +70,7 @@ pub(super) fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// Values beyond a percentile from which it says something about the distribution.
+/// Minimum number of values beyond a percentile for which it says something about the distribution.
 const MIN_BEYOND: u32 = 10;
 
 #[cfg(test)]

@@ -16,9 +16,9 @@ use crate::{
 /// [`MAX_CANDIDATES`] are ignored.
 ///
 /// 1. Each candidate costs C = α·C_path + β·C_cong (Eq. 1); `artifact`: >> 2, at most 255.
-/// 2. The cheaper half of the m live candidates is kept, in order of (C, given order). `paper`: by the rule
-///    `keep`, as a default ⌈m/2⌉ and any of equal cost to the last of them. `artifact`: ⌊m/2⌋, or all if that is
-///    less than two, and of them those that cost less than `drop_threshold`.
+/// 2. The cheaper half of the m live candidates is kept, in order of (C, given order). `paper`: the parameter
+///    `keep` sets the rule, by default ⌈m/2⌉ plus those that tie with the last of them. `artifact`: ⌊m/2⌋, or
+///    all if that is less than two; of these, those that cost less than `drop_threshold`.
 /// 3. `paper`: if C_cong of every live candidate is `congested_threshold` or more, only the cheapest
 ///    is kept (section 3.4). `artifact`: if none is left, all live candidates are kept.
 /// 4. The hash modulo the number of kept candidates is the index in that order.
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Costs 30, 60, 60 and 90: the cut is at 60, of which half-strict keeps the first alone.
+    /// Costs 30, 60, 60 and 90: the cut falls between the two of 60; half-strict keeps only the first of these.
     #[test]
     fn the_rule_of_the_half_is_a_parameter() {
         let kept_by = |keep, paths: &[u8]| {

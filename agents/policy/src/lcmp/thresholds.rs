@@ -52,14 +52,15 @@ pub struct PortThresholds {
 impl PortThresholds {
     /// Computes the thresholds of a port.
     ///
-    /// Queue levels begin at buffer·i/N, where the buffer is `level_buffer` or else the port's own. `artifact` takes 5 GB for every port's buffer and stores
-    /// the products in 32 bits, so that the last level begins at 205,032,704 B.
+    /// Queue levels begin at buffer·i/N; the buffer is `level_buffer` if set, else the port's own. `artifact`
+    /// takes 5 GB as every port's buffer and stores the products in 32 bits, so that the last level begins at
+    /// 205,032,704 B.
     ///
     /// Trend levels begin at rate/8/1000·(i+1)/N bytes per millisecond. A trend, the growth in one sample
     /// interval, is compared with that rate times the interval: `sample_interval`, in `artifact` 1 ms. The
     /// product scales like bytes, so a scaled lab has the same levels.
     ///
-    /// Times in `config` are times of the clock that observes the port, sizes those of its queue.
+    /// Times in `config` are on the clock that observes the port; sizes are in the same units as its queue.
     #[must_use]
     pub fn new(port: &PortProvision, config: &LcmpConfig) -> Self {
         let tenth = |buffer: u64, index: u64| {
@@ -166,7 +167,7 @@ mod tests {
         }
     }
 
-    /// A sixth of a switch's 6 GB: levels at every 100 MB, though the port may hold 6 GB.
+    /// A level buffer of 1 GB, a sixth of 6 GB: a level every 100 MB, although the port may hold 6 GB.
     #[test]
     fn queue_levels_are_tenths_of_the_buffer_that_a_parameter_gives() {
         let port = PortProvision::paper_units(gbit(100), Bytes::new(6_000_000_000));

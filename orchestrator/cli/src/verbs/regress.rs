@@ -47,7 +47,7 @@ struct Output<'a> {
 struct Loaded {
     suite: Suite,
     engine: Engine,
-    /// What the scenario of each case adds to it.
+    /// The suite's cases, each with what its scenario adds: assertions and policies.
     cases: Vec<LoadedCase>,
 }
 

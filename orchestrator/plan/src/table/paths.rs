@@ -102,7 +102,7 @@ impl<'a, T: Display + PartialEq> Numbers<'a, T> {
     }
 }
 
-/// Merges policies with the same numbers: `lcmp+3` is `lcmp` and three others.
+/// Merges policies with the same numbers: `lcmp+3` is `lcmp` and three more.
 fn grouped<T: PartialEq>(runs: Vec<(String, &[T])>) -> Vec<(String, &[T])> {
     let mut groups: Vec<(String, &[T], usize)> = Vec::new();
     for (label, numbers) in runs {
@@ -118,7 +118,7 @@ fn grouped<T: PartialEq>(runs: Vec<(String, &[T])>) -> Vec<(String, &[T])> {
     groups.into_iter().map(label).collect()
 }
 
-/// Number of policies up to which each has a column of its own.
+/// Maximum number of policies for which each has its own column.
 const MAX_COLUMNS: usize = 8;
 
 /// Destinations with one candidate, by that candidate.

@@ -1,4 +1,4 @@
-//! Pairs of datacenters with a path of less delay than those of their ideal FCTs.
+//! Warning of pairs of datacenters with a path of less delay than those of their ideal FCTs.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,8 @@ use crate::{
     network::Network,
 };
 
-/// Pairs of datacenters with flows between which a path of more links has less delay than all candidates.
+/// Returns the warning of pairs of datacenters with flows for which a path of more links has less delay than
+/// every candidate.
 pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let dc = |node| network.node(node).dc;

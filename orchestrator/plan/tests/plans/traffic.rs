@@ -380,11 +380,11 @@ fn unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes() {
     }
 }
 
-/// Packets of a large flow end sooner over 100 Gbit/s and 12 ms, its last ACK comes back over 10 ms, and a small flow
-/// goes and comes over 10 ms, at 10 Gbit/s. Host links have 100 Gbit/s and 1 µs. A full packet is 4,154 B, which
-/// takes 332.32 ns at 100 Gbit/s: 5,000 of them over four links take 5,003 times as long. An ACK of 62 B takes
-/// 4.96 ns on two links and 49.6 ns on two, 109.12 ns in all. A packet of 1,058 B takes ten times 84.64 ns on
-/// two links and 84.64 ns on two.
+/// The packets of a large flow end sooner over 100 Gbit/s and 12 ms, while its last ACK comes back over 10 ms;
+/// a small flow takes the 10 ms path at 10 Gbit/s both ways. Host links have 100 Gbit/s and 1 µs. A full packet
+/// is 4,154 B, which takes 332.32 ns at 100 Gbit/s: 5,000 of them over four links take 5,003 times as long. An
+/// ACK of 62 B takes 4.96 ns on two links and 49.6 ns on two, 109.12 ns in all. A packet of 1,058 B takes ten
+/// times 84.64 ns on two links and 84.64 ns on two.
 #[test]
 fn ideal_fcts_are_the_least_over_all_paths_of_the_tables() {
     let plan = common::simulated(
@@ -463,7 +463,7 @@ fn a_window_without_a_flow_is_an_error_and_one_beyond_the_traffic_a_warning() {
     assert_eq!(late("{ from: 10 ms, to: 40 ms }"), None);
 }
 
-/// The second switch has a choice, too: of two paths by the same neighbour the later half decides.
+/// The second switch has a choice, too: two paths share their first neighbour, and their second half decides.
 #[test]
 fn ideal_fcts_know_the_choices_of_every_switch() {
     let text = |second: &str| {

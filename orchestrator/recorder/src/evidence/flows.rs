@@ -23,7 +23,7 @@ struct Seen {
     repetition: u32,
     id: u32,
     start: Nanos,
-    /// End; none for a flow that did not finish, which was under way until its repetition's end.
+    /// End; `None` for an unfinished flow, which is under way until its repetition ends.
     end: Option<Nanos>,
     /// Number of its path; none if it is not known.
     path: Option<usize>,
@@ -71,8 +71,8 @@ impl Flows {
         Concurrency::of(spans.map(|flow| (flow.repetition, flow.start, flow.end_by(ends))))
     }
 
-    /// Returns the number of flows on known paths, and of those that shared a direction of a link with
-    /// another of them while both were under way; repetitions end at `ends`.
+    /// Returns the number of flows on known paths, and how many of them shared a direction of a link with
+    /// another one while both were under way; repetitions end at `ends`.
     pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
         let mut by_link: BTreeMap<_, Vec<Span>> = BTreeMap::new();
         let mut known = 0;
@@ -163,8 +163,9 @@ mod tests {
 
     use super::*;
 
-    /// In a run of 20 ns: 0 to 10, 4 to the end and 12 to the end are 34 ns of flows, 1.7 at once. The first two
-    /// share a link from 4 to 10, the third takes another one, the fourth was to start after the end.
+    /// In a run of 20 ns, flows from 0 to 10, from 4 to the end and from 12 to the end last 34 ns in total, 1.7
+    /// at once. The first two share a link from 4 to 10, the third takes another one, the fourth would start
+    /// after the end.
     #[test]
     fn an_unfinished_flow_is_under_way_until_the_runs_end() {
         let row = |id: u32, start: u64, fct: Option<u64>, to: &str| FlowRow {

@@ -1,9 +1,9 @@
-//! Shares of next hops against the shares of their buckets, tested by Pearson's chi-square.
+//! Pearson's chi-square test of the shares of next hops against the shares of their buckets.
 //!
-//! The chi-square distribution is that of the statistic only if the expected counts are large enough, so cells
-//! are pooled until at least five decisions are expected of each (Cochran, Biometrics 10, 1954). Destinations
-//! without two such cells are tested together, with their next hops pooled by rank in the table, since a hash
-//! that prefers an index prefers it everywhere.
+//! The statistic has the chi-square distribution only if the expected counts are large enough, so cells are
+//! pooled until each has at least five expected decisions (Cochran, Biometrics 10, 1954). Destinations without
+//! two such cells are tested together, with their next hops pooled by rank in the table, since a hash that
+//! prefers an index prefers it everywhere.
 
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ impl Shares {
 }
 
 impl Choice {
-    /// Returns the share of a next datacenter, which is added if it has none yet.
+    /// Returns the share of a next datacenter; adds an empty one for a new datacenter.
     fn share(&mut self, next: &str) -> &mut Share {
         let known = self.0.iter().position(|share| share.next == next);
         let at = known.unwrap_or_else(|| {
@@ -146,7 +146,7 @@ impl Cell {
     }
 }
 
-/// Pools cells, those of the fewest expected decisions first, until each has [`MIN_EXPECTED`]; empty if all
+/// Pools cells, the smallest expected counts first, until each has [`MIN_EXPECTED`]; empty if all cells
 /// together have fewer.
 fn pooled(cells: &[Cell]) -> Vec<Cell> {
     let mut sorted = cells.to_vec();
@@ -155,7 +155,7 @@ fn pooled(cells: &[Cell]) -> Vec<Cell> {
     let mut open = Cell::default();
     for cell in &sorted {
         open = open.with(cell);
-        // Sums of shares are rounded.
+        // The tolerance covers the rounding of summed shares.
         if open.expected >= MIN_EXPECTED - 1e-9 {
             pooled.push(std::mem::take(&mut open));
         }
@@ -166,7 +166,7 @@ fn pooled(cells: &[Cell]) -> Vec<Cell> {
     pooled
 }
 
-/// Least expected decisions of a cell: Cochran's rule.
+/// Minimum number of expected decisions in a cell (Cochran's rule).
 const MIN_EXPECTED: f64 = 5.0;
 
 #[cfg(test)]
@@ -176,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts of destinations whose next hops have these buckets and decisions.
+    /// Returns the counts of destinations whose next hops have these buckets and decisions.
     fn counts_of(destinations: &[Vec<(u64, u64)>]) -> HashCounts {
         let choice = |(at, shares): (usize, &Vec<(u64, u64)>)| {
             let shares = shares
@@ -225,9 +225,9 @@ mod tests {
         assert_eq!((only.p_value, only.next_hops, only.untested), (None, 1, 0));
     }
 
-    /// Of 40 decisions over buckets 1, 1, 2, 6 and 10, 2, 2, 4, 12 and 20 are expected: the first three are one
-    /// cell of 8. χ² is 2²/8 + 4²/12 + 6²/20 = 3.6333; its survival function for two degrees is
-    /// e^(−1.81667) = 0.16256.
+    /// For 40 decisions over buckets 1, 1, 2, 6 and 10, the expected counts are 2, 2, 4, 12 and 20: the first
+    /// three are one cell of 8. χ² is 2²/8 + 4²/12 + 6²/20 = 3.6333; its survival function for two degrees of
+    /// freedom is e^(−1.81667) = 0.16256.
     #[test]
     fn cells_of_few_expected_decisions_are_pooled() {
         let pooled = counts(&[(1, 6), (1, 0), (2, 0), (6, 8), (10, 26)]);
@@ -246,7 +246,7 @@ mod tests {
         assert!((ten.p_value.unwrap() - 0.001_565_4).abs() < 1e-7, "{ten:?}");
     }
 
-    /// Three destinations of four decisions: the first next hops have 12 of 12 together, where 6 are expected.
+    /// Three destinations of four decisions: together, the first next hops have all 12, where 6 are expected.
     /// χ² is 12: erfc(√6).
     #[test]
     fn destinations_of_few_decisions_are_tested_together() {
@@ -300,8 +300,8 @@ mod tests {
         counts_of(&destinations)
     }
 
-    /// Share of 20,000 tests of a fair hash whose p is under a level, over that level. A count of 20 of 20,000
-    /// is 7 to 36 but once in 1,000 times.
+    /// Share of 20,000 tests of a fair hash whose p is below a level, divided by that level. A count with mean
+    /// 20 in 20,000 lies within 7 to 36 in all but one of 1,000 cases.
     #[test]
     fn small_runs_of_a_fair_hash_raise_as_many_alarms_as_the_level_says() {
         let mut random = Pcg64Mcg::seed_from_u64(1);

@@ -1,4 +1,4 @@
-//! Load that the flows of workloads offered, of those that started.
+//! Load that the started flows of workloads offered.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ impl Started {
     }
 }
 
-/// Returns the load that was offered under all policies, each with the ends of its repetitions: bytes ÷ time, both
+/// Returns the load offered under all policies, each given with the ends of its repetitions: bytes ÷ time, both
 /// summed over policies and repetitions.
 pub(super) fn offered<'a>(
     plan: &Plan,

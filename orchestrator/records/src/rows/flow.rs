@@ -159,7 +159,7 @@ impl FlowRow {
 }
 
 impl FlowFields<'_> {
-    /// True if the flow started: one that the end of the run came before did not.
+    /// True if the flow started; false if the run ended before its start.
     #[must_use]
     pub const fn has_started(&self) -> bool {
         self.launch_lateness_ns.is_some() || self.fct_ns.is_some()
