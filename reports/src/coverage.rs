@@ -93,11 +93,11 @@ pub enum CoverageError {
     #[error(transparent)]
     Report(#[from] ReportError),
     /// The group is too small to have a spread.
-    #[error("a group of {0} has no interval, it must have 2 repetitions or more")]
+    #[error("a group of {0} repetitions has no interval (hint: `--group 2` or more)")]
     SmallGroup(usize),
     /// The run has too few repetitions for two disjoint groups.
     #[error(
-        "`{directory}` has {found} repetitions, two disjoint groups of {group} need {needed} (hint: \
+        "`{directory}` has {found} repetitions, but two disjoint groups of {group} need {needed} (hint: \
          `sim --repetitions 100`, or a smaller `--group`)"
     )]
     FewRepetitions {
@@ -109,6 +109,16 @@ pub enum CoverageError {
         group: usize,
         /// Number of repetitions that are needed.
         needed: usize,
+    },
+    /// The groups have too few flows for any statistic.
+    #[error(
+        "`{directory}`: {group} repetitions have too few flows for a p50 (hint: a larger `--group`)"
+    )]
+    FewFlows {
+        /// Directory of the run.
+        directory: String,
+        /// Number of repetitions of a group.
+        group: usize,
     },
     /// The run is not valid, so its values are not those of the scenario.
     #[error("`{directory}` is {grade}: its values are not taken for true ones")]
@@ -170,12 +180,19 @@ pub fn coverage(path: &Path, study: Study) -> Result<Coverage, CoverageError> {
         let base = (at > 0).then(|| policies[0].as_slice());
         rows(&flows.policies[at], &policies[at], base, &pairs)
     });
+    let rows = rows.concat();
+    if rows.is_empty() {
+        return Err(CoverageError::FewFlows {
+            directory: path.display().to_string(),
+            group: study.repetitions,
+        });
+    }
     Ok(Coverage {
         scenario: run.info().scenario.clone(),
         repetitions: study.repetitions,
         groups: study.groups,
         of,
-        rows: rows.concat(),
+        rows,
     })
 }
 
@@ -262,7 +279,16 @@ fn rows(
             change: against_first(),
         })
     };
-    STATISTICS.iter().filter_map(row).collect()
+    STATISTICS
+        .iter()
+        .filter(|(_, value_of, _)| {
+            let values = groups
+                .iter()
+                .map(|group| group.slowdowns.as_ref().and_then(value_of));
+            values.into_iter().all(|value| value.is_some())
+        })
+        .filter_map(row)
+        .collect()
 }
 
 /// Statistics that a user would see for a pair of groups.

@@ -453,7 +453,7 @@ pub struct Flow {
     pub start_ns: Nanos,
     /// Round trip of one full packet and its ACK on the path of least delay, nothing queued.
     pub base_rtt_ns: Nanos,
-    /// FCT of this flow alone on the path of least delay.
+    /// FCT of this flow alone on the fastest path of the tables.
     pub ideal_fct_ns: Nanos,
     /// True for a flow of a list or of a flow file, which a workload's load does not include.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -131,14 +131,21 @@ impl Change {
 pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
     let (base, current) = (by_repetition(base), by_repetition(current));
     let check = |(gauge, now): (&Gauge, &BTreeMap<u32, f64>)| {
-        let before = base.get(gauge)?;
+        let name = format!("{} against baseline", gauge.0);
+        let Some(before) = base.get(gauge) else {
+            return Some(Check {
+                name,
+                verdict: Verdict::Inconclusive,
+                detail: "the baseline has no finished flow under this policy".to_owned(),
+            });
+        };
         let pairs = now.iter();
         let pairs = pairs.filter_map(|(number, now)| Some((*before.get(number)?, *now)));
         let (before, now): (Vec<f64>, Vec<f64>) = pairs.unzip();
         let differences = before.iter().zip(&now).map(|(before, now)| now - before);
         let change = Change::of(&differences.collect::<Vec<f64>>(), gauges)?;
         Some(Check {
-            name: format!("{} against baseline", gauge.0),
+            name,
             verdict: change.verdict(),
             detail: format!(
                 "{:.3} → {:.3} ({:+.2} %), {}",

@@ -227,7 +227,7 @@ fn values(policies: &BTreeMap<String, Vec<Flow>>) -> Values {
             values.intervals.insert(policy.clone(), intervals);
         }
         if let Some(reductions) = reductions(sized(rows), sized(lcmp))
-            && reductions.bins == BINS
+            && reductions.is_complete()
         {
             values.reductions.insert(policy.clone(), reductions);
         }

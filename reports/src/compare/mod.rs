@@ -129,7 +129,8 @@ impl Against {
     fn of(runs: [&RunDir; 2], facts: [&RunFacts; 2], flows: &Flows) -> Self {
         let infos = runs.map(RunDir::info);
         let unfinished = runs.map(Unfinished::of);
-        let is_paired = schedule::is_same(runs);
+        let measured = infos.map(|info| info.measured.as_ref().map(|it| &it.ids));
+        let is_paired = measured[0] == measured[1] && schedule::is_same(runs);
         let not_valid = facts.into_iter().filter(|it| !it.problems.is_empty());
         let not_valid: Vec<String> = not_valid.map(|it| it.name.clone()).collect();
         let compared = (0..flows.policies.len())
@@ -159,8 +160,8 @@ impl Against {
             ));
         }
         let flows = match self.is_paired {
-            true => "Both runs schedule the same flows.",
-            false => "The runs schedule different flows, so none is compared with itself.",
+            true => "Both runs measure the same flows.",
+            false => "The runs measure different flows, so no flow is compared with itself.",
         };
         notes.push(format!("{flows} {}", self.intervals.note()));
         let policies = self.policies.iter();

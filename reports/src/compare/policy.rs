@@ -127,7 +127,7 @@ pub fn compare(
             .flatten();
         comparison.bins = bins([&base.sizes, &other.sizes]);
         let [base, other] = runs.map(|run| run.sizes);
-        comparison.paper = stats::reductions(base, other);
+        comparison.paper = stats::reductions(base, other).filter(PaperReductions::is_complete);
     }
     comparison
 }

@@ -152,7 +152,7 @@ impl Draw<'_> {
         };
         let mut caption = format!(
             "Share of each policy's scheduled flows whose FCT slowdown is at most the value below. \
-             Further left is better; 1 is a flow alone on the path of least delay.{band}"
+             Further left is better; 1 is a flow alone on the fastest path of the tables.{band}"
         );
         if figure.curves.iter().any(|curve| !curve.flows.is_finished()) {
             caption += " A curve ends at the share of the flows that finished: how slow the others \

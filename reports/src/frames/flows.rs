@@ -92,7 +92,7 @@ impl Flows {
         let policies = run.info().policies.clone();
         let count = policies.len();
         let room = MAX_SHOWN / 2 / count.max(1);
-        let chosen = || Chosen::new(run.info().scheduled_flows, room);
+        let chosen = || Chosen::new(run.info().measured_flows(), room);
         let mut reader = Reader {
             info: run.info(),
             flows: Self {

@@ -19,6 +19,14 @@ pub struct PaperReductions {
     pub worst_bin_p99: f64,
 }
 
+impl PaperReductions {
+    /// True if every bin has flows, as the paper's have.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.bins == BINS
+    }
+}
+
 /// Returns the changes from `base` to `other`, flows as size and slowdown; `None` if one has no flows.
 #[must_use]
 pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<PaperReductions> {

@@ -116,6 +116,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-const WORDS: &str = "Shares of the groups whose 95 % interval holds the value of all repetitions (value), \
-     no change between two groups (A/A), and the change between two policies of all repetitions (against …); shares \
-     of pairs of groups in which a decrease by 10 or 20 % is called better, or is called worse (wrong).";
+const WORDS: &str = "value: groups whose 95 % interval holds the value over all repetitions; A/A: pairs of groups \
+     whose change holds zero; −10 %, −20 %: pairs in which slowdowns that much smaller are called better, and (wrong) \
+     worse; against: groups whose change between the policies holds the change over all repetitions, and (wrong) has \
+     the other sign.";

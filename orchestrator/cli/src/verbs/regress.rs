@@ -262,6 +262,10 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
     };
     match baseline {
         None => no_baseline("the baseline has no run of this case"),
+        Some(base) if !base.doubts.is_empty() => no_baseline(&format!(
+            "the baseline is not clean: {}",
+            base.doubts.join("; ")
+        )),
         Some(base) if base.info.scenario_hash != samples.info.scenario_hash => {
             no_baseline("the baseline is of another version of the scenario")
         }
