@@ -914,7 +914,7 @@ pub struct CoverageArgs {
     #[arg(value_parser = clap::value_parser!(u16).range(2..=500))]
     pub group: u16,
     /// Number of groups
-    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub groups: u16,
     /// Smallest share of a row's intervals that must hold the true value, in percent
