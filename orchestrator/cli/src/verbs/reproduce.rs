@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_plan::Engine;
-use lab_records::{EngineInfo, RunDir, directory::PLAN_FILE, listing};
+use lab_plan::{Engine, Plan};
+use lab_records::{EngineInfo, RunDir, RunInfo, directory::PLAN_FILE, listing};
 use lab_reports::{draw_published, fidelity};
 use lab_reproduce::{
     CASES, Case, CaseRuns, Figure, Measured, Played, Published, Report, Settings, Source, Variant,
@@ -205,8 +205,7 @@ impl<'a> Work<'a> {
                 }
                 EngineInfo::Kernel => {
                     for (load, plan) in &testbed {
-                        let names = [&file.info.scenario, &file.info.scenario_hash];
-                        if names == [&plan.name, &plan.scenario_hash] {
+                        if is_run_of(&file.info, plan) {
                             work.emulated.insert(load, run.path.clone());
                         }
                     }
@@ -216,9 +215,8 @@ impl<'a> Work<'a> {
         Ok(work)
     }
 
-    /// Returns the plans of the lab's testbed by load; those of a place depend on its capacity, and only
-    /// the scenario's name and hash count.
-    fn testbed(&self) -> Result<Vec<(&'static str, lab_plan::Plan)>, Failure> {
+    /// Returns the plans of the lab's testbed by load.
+    fn testbed(&self) -> Result<Vec<(&'static str, Plan)>, Failure> {
         let loads = CASES.iter().filter_map(|case| case.lab_load);
         let plan = |load| {
             let scenario = self.testbed_at(load)?;
@@ -432,6 +430,15 @@ impl<'a> Work<'a> {
         let both = all.pearson_of_p50.zip(all.pearson_of_p99);
         Ok(both.map(<[f64; 2]>::from))
     }
+}
+
+/// True if a run of the lab played the whole scenario of `plan`: all repetitions and policies. The rest of
+/// the plan depends on the capacity of the place.
+fn is_run_of(info: &RunInfo, plan: &Plan) -> bool {
+    let labels = plan.policies.iter().map(|policy| &policy.label);
+    [&info.scenario, &info.scenario_hash] == [&plan.name, &plan.scenario_hash]
+        && info.repetitions == plan.repetitions
+        && info.policies.iter().eq(labels)
 }
 
 /// Fails if a run was interrupted, with exit code 4.
