@@ -236,59 +236,55 @@ fn rows(
         .collect();
     let row = |&(name, value_of, change_of): &Accessors| {
         let value = truth.as_ref().and_then(value_of)?.value;
-        let changes = |of: fn(&Group) -> &Change| {
-            let changes = groups.iter().map(move |group| change_of(of(group)));
-            changes.collect::<Vec<_>>()
+        let values = groups.iter().map(|it| value_of(it.slowdowns.as_ref()?));
+        let values: Vec<Option<Estimate>> = values.collect();
+        // Without the statistic a group shows no interval that could fail.
+        if values.contains(&None) {
+            return None;
+        }
+        let changes = |of: fn(&Group) -> Option<&Change>| -> Vec<Option<Estimate>> {
+            let changes = groups.iter().map(|group| change_of(of(group)?));
+            changes.collect()
         };
-        let found = |of: fn(&Group) -> &Change| {
-            let all = changes(of);
-            let meant = |meaning| share(&all, |it| it.meaning() == Some(meaning));
-            Found {
-                better: meant(Meaning::Better),
-                worse: meant(Meaning::Worse),
-            }
-        };
-        let values: Vec<_> = groups
-            .iter()
-            .map(|group| group.slowdowns.as_ref().and_then(value_of))
-            .collect();
-        let against_first = || {
-            let truth = change.as_ref().and_then(change_of)?.value;
-            let all: Vec<_> = groups
-                .iter()
-                .map(|group| group.against_first.as_ref().and_then(change_of))
-                .collect();
-            Some(ChangeHeld {
-                value: truth,
-                held: share(&all, |it| holds(it, truth)),
-                wrong: share(&all, |it| match it.meaning() {
-                    Some(Meaning::Better) => truth > 0.0,
-                    Some(Meaning::Worse) => truth < 0.0,
-                    _ => false,
-                }),
-            })
-        };
+        let change = change.as_ref().and_then(change_of);
         Some(Row {
             policy: policy.to_owned(),
             statistic: name,
             value,
             held: share(&values, |it| holds(it, value)),
-            same: share(&changes(|group| &group.same), |it| holds(it, 0.0)),
-            less_10: found(|group| &group.less_10),
-            less_20: found(|group| &group.less_20),
-            change: against_first(),
+            same: share(&changes(|it| Some(&it.same)), |it| holds(it, 0.0)),
+            less_10: Found::of(&changes(|it| Some(&it.less_10))),
+            less_20: Found::of(&changes(|it| Some(&it.less_20))),
+            change: change
+                .map(|it| ChangeHeld::of(it.value, &changes(|group| group.against_first.as_ref()))),
         })
     };
-    STATISTICS
-        .iter()
-        .filter(|(_, value_of, _)| {
-            let values = groups
-                .iter()
-                .map(|group| group.slowdowns.as_ref().and_then(value_of));
-            values.into_iter().all(|value| value.is_some())
-        })
-        .filter_map(row)
-        .collect()
+    STATISTICS.iter().filter_map(row).collect()
+}
+
+impl Found {
+    fn of(changes: &[Option<Estimate>]) -> Self {
+        let meant = |meaning| share(changes, |it| it.meaning() == Some(meaning));
+        Self {
+            better: meant(Meaning::Better),
+            worse: meant(Meaning::Worse),
+        }
+    }
+}
+
+impl ChangeHeld {
+    /// Judges the changes of groups by the change over all repetitions, `value`.
+    fn of(value: f64, changes: &[Option<Estimate>]) -> Self {
+        Self {
+            value,
+            held: share(changes, |it| holds(it, value)),
+            wrong: share(changes, |it| match it.meaning() {
+                Some(Meaning::Better) => value > 0.0,
+                Some(Meaning::Worse) => value < 0.0,
+                _ => false,
+            }),
+        }
+    }
 }
 
 /// Statistics that a user would see for a pair of groups.

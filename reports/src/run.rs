@@ -151,7 +151,7 @@ impl Run {
 fn arrival_uses(info: &RunInfo, flows: &Flows) -> Vec<(String, DirectionUse)> {
     let policies = flows.policies.iter().enumerate();
     let uses = policies.flat_map(|(index, policy)| {
-        let uses = flows.coverage.uses(index, info).into_iter();
+        let uses = flows.extent.uses(index, info).into_iter();
         uses.map(|one| (policy.clone(), one))
     });
     uses.collect()

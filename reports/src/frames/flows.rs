@@ -10,7 +10,7 @@ use lab_units::{Bytes, FlowId, Nanos};
 
 use super::{
     chosen::{Chosen, badness},
-    coverage::Coverage,
+    extent::Extent,
     interned::{Pairs, RouteNumbers},
     of_policy::{Flow, PolicyFlows, index},
     stories::FlowKey,
@@ -42,7 +42,7 @@ pub struct Flows {
     /// Routes, by their numbers.
     pub route_names: Vec<String>,
     /// Ends of the repetitions, and use of the links while flows start.
-    pub coverage: Coverage,
+    pub extent: Extent,
     /// Sending and receiving datacenters, by the number of each pair.
     pairs: Vec<(String, String)>,
     /// Flows of each policy.
@@ -106,7 +106,7 @@ impl Flows {
                 bins: PERCENTS.map(|_| SizeBins::equal(&[], 1, 1)),
                 log_bins: SizeBins::logarithmic(&[]),
                 route_names: Vec::new(),
-                coverage: Coverage::new(count),
+                extent: Extent::new(count),
                 pairs: Vec::new(),
             },
             routes: RouteNumbers::new(routes),
@@ -116,7 +116,7 @@ impl Flows {
             policy: 0,
         };
         let truncated = run.visit_flows(|flow, row| reader.add(flow, row))?;
-        reader.flows.coverage.read_counters(run)?;
+        reader.flows.extent.read_counters(run)?;
         Ok((reader.finish(), truncated))
     }
 
@@ -204,7 +204,7 @@ impl Flows {
     /// Returns the started flows of a policy's first repetition.
     pub fn first_repetition(&self, policy: usize) -> impl Iterator<Item = Span> {
         let flows = self.of_policies[policy].all();
-        let end = self.coverage.end(policy, 0);
+        let end = self.extent.end(policy, 0);
         flows
             .filter(|flow| flow.repetition == 0 && flow.has_started)
             .map(move |flow| Span {
@@ -233,7 +233,7 @@ impl Flows {
     /// Returns the end of the first repetitions, under the policy that took longest.
     pub fn first_end(&self) -> Nanos {
         let policies = 0..self.policies.len();
-        let ends = policies.map(|policy| self.coverage.end(policy, 0));
+        let ends = policies.map(|policy| self.extent.end(policy, 0));
         ends.max().unwrap_or_default()
     }
 
@@ -297,7 +297,7 @@ impl Reader<'_> {
             self.policy = policy.expect("records are read with rows of the run's policies only");
         }
         flows.recorded[self.policy].add(flow);
-        flows.coverage.flow(self.policy, flow);
+        flows.extent.flow(self.policy, flow);
         flows.max_lateness = flows.max_lateness.max(flow.launch_lateness_ns);
         flows.max_resolution = flows.max_resolution.max(flow.emu_fct_resolution_ns);
         let of = &mut flows.of_policies[self.policy];

@@ -5,7 +5,7 @@
 //! the number of threads.
 
 mod chosen;
-mod coverage;
+mod extent;
 mod flows;
 mod grid;
 mod in_flight;

@@ -75,7 +75,7 @@ fn times(run: &Run) -> String {
     let started = flows.started_count();
     let mut times = format!(
         "flows start until {last_start}; the run ends at {} with {} of them under way",
-        text::time(flows.coverage.last_end()),
+        text::time(flows.extent.last_end()),
         text::number(started - counts.finished),
     );
     let never = counts.flows - started;

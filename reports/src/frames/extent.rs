@@ -7,18 +7,18 @@ use crate::error::ReportError;
 
 /// Ends of repetitions and use of links under each policy.
 #[derive(Clone, Debug, Default)]
-pub struct Coverage(Vec<PolicyCoverage>);
+pub struct Extent(Vec<PolicyExtent>);
 
 #[derive(Clone, Debug, Default)]
-struct PolicyCoverage {
+struct PolicyExtent {
     ends: RepetitionEnds,
     arrivals: ArrivalUse,
 }
 
-impl Coverage {
-    /// Creates the coverage of `policies` policies without flows.
+impl Extent {
+    /// Creates the extent of `policies` policies without flows.
     pub fn new(policies: usize) -> Self {
-        Self(vec![PolicyCoverage::default(); policies])
+        Self(vec![PolicyExtent::default(); policies])
     }
 
     /// Adds a flow of a policy.
