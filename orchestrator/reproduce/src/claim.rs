@@ -156,6 +156,8 @@ pub struct Judged {
     pub missing: Vec<String>,
     /// True if a run was short, so that the verdict is weak.
     pub is_weak: bool,
+    /// Cases whose runs are doubtful.
+    pub doubtful: Vec<String>,
 }
 
 /// Policies that LCMP is compared with.
@@ -369,6 +371,7 @@ fn judge(comparisons: &[Comparison]) -> Judged {
         contrary,
         missing,
         is_weak: false,
+        doubtful: Vec::new(),
     }
 }
 
@@ -394,6 +397,9 @@ impl Judged {
                 }
             }
         }
+        if !self.doubtful.is_empty() {
+            text += &format!("; doubtful runs: {}", self.doubtful.join(", "));
+        }
         text
     }
 }
@@ -411,7 +417,7 @@ fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     [0, 1].map(|at| {
         Some(Change {
             value: lcmp[at]? / other[at]? - 1.0,
-            interval: intervals.map(|both| both[at]),
+            interval: intervals.and_then(|both| both[at]),
         })
     })
 }

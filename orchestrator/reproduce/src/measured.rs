@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab_artifact::{UTILISATION_STEP, average_utilisation};
-use lab_records::{FlowFields, LinkRow, RecordsError, RunDir};
+use lab_records::{FlowFields, Grade, LinkRow, RecordsError, RunDir};
 use lab_reports::{PaperReductions, paper_bins, reductions, student};
 use lab_units::{Bytes, FlowId, Nanos};
 use serde::Serialize;
@@ -22,8 +22,8 @@ pub struct Values {
     /// p50 and p99 of each bin of sizes; empty for published values.
     pub bins: BTreeMap<String, Vec<Bin>>,
     /// 95 % intervals of the changes of p50 and p99 under LCMP against each other policy, Student's over the
-    /// repetitions; empty for a run with one repetition and for published values.
-    pub intervals: BTreeMap<String, [[f64; 2]; 2]>,
+    /// repetitions; `None` for a percentile that fewer than two repetitions have, and empty for published values.
+    pub intervals: BTreeMap<String, [Option<[f64; 2]>; 2]>,
     /// Reductions under LCMP against each other policy by the paper's methods.
     pub reductions: BTreeMap<String, PaperReductions>,
     /// Average utilisation of the links at the sending datacenter by policy, in percent.
@@ -83,12 +83,26 @@ pub struct Measured {
     pub flows: usize,
     /// Repetitions of each policy.
     pub repetitions: u32,
-    /// Reasons not to trust the run.
+    /// Reasons for which the run is doubtful.
     pub doubts: Vec<String>,
     /// Warnings of the plan, and reasons why the run shows less than it seems to.
     pub warnings: Vec<String>,
     /// The values.
     pub values: Values,
+}
+
+/// Reason why a run has no values for a case.
+#[derive(Debug, thiserror::Error)]
+pub enum NotMeasured {
+    /// The run has no outcome.
+    #[error("the run did not end")]
+    Unfinished,
+    /// The run's results are not those of its scenario.
+    #[error("the run is invalid: {0}")]
+    Invalid(String),
+    /// The run's tables are damaged.
+    #[error(transparent)]
+    Records(#[from] RecordsError),
 }
 
 impl Values {
@@ -132,8 +146,15 @@ impl Measured {
     /// played `played`.
     ///
     /// # Errors
-    /// If the tables cannot be read.
-    pub fn read(run: &RunDir, case: &Case, played: Played) -> Result<Self, RecordsError> {
+    /// If the run did not end or is invalid, or its tables cannot be read.
+    pub fn read(run: &RunDir, case: &Case, played: Played) -> Result<Self, NotMeasured> {
+        let verdict = match run.outcome() {
+            None => return Err(NotMeasured::Unfinished),
+            Some(outcome) if outcome.verdict.grade == Grade::Invalid => {
+                return Err(NotMeasured::Invalid(outcome.verdict.sentences().join("; ")));
+            }
+            Some(outcome) => &outcome.verdict,
+        };
         let is_counted = |flow: &FlowFields<'_>| {
             let ends = [flow.src_dc, flow.dst_dc];
             run.info().is_measured(flow.flow_id)
@@ -164,13 +185,7 @@ impl Measured {
         values.utilisation = utilisation(run, &policies, &sender)?;
         values.network = Some(Network::of(&run.info().dcs, &run.info().links));
         let mut warnings = run.info().warnings.clone();
-        let doubts = match run.outcome() {
-            Some(outcome) => {
-                warnings.extend(outcome.verdict.unexercised.iter().cloned());
-                outcome.verdict.sentences()
-            }
-            None => vec!["the run did not end".to_owned()],
-        };
+        warnings.extend(verdict.unexercised.iter().cloned());
         let name = run.path().file_name().unwrap_or_default();
         Ok(Self {
             played,
@@ -178,7 +193,7 @@ impl Measured {
             commit: run.info().provenance.tool_commit.clone(),
             flows: policies.values().map(Vec::len).max().unwrap_or(0),
             repetitions: run.info().repetitions,
-            doubts,
+            doubts: verdict.sentences(),
             warnings,
             values,
         })
@@ -223,9 +238,9 @@ fn values(policies: &BTreeMap<String, Vec<Flow>>) -> Values {
         return values;
     };
     for (policy, rows) in policies.iter().filter(|(policy, _)| *policy != LCMP) {
-        if let Some(intervals) = intervals(rows, lcmp) {
-            values.intervals.insert(policy.clone(), intervals);
-        }
+        values
+            .intervals
+            .insert(policy.clone(), intervals(rows, lcmp));
         if let Some(reductions) = reductions(sized(rows), sized(lcmp))
             && reductions.is_complete()
         {
@@ -278,26 +293,26 @@ fn bins(rows: &[Flow]) -> Vec<Bin> {
 }
 
 /// Returns Student's intervals of the changes of p50 and p99 from `base` to `other` over the repetitions,
-/// centred on the change of all flows; `None` if fewer than two repetitions have both values.
-fn intervals(base: &[Flow], other: &[Flow]) -> Option<[[f64; 2]; 2]> {
+/// each centred on the change of all flows; `None` where fewer than two repetitions have the percentile.
+fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
     let ratios = |base: &[Flow], other: &[Flow]| {
-        let [base, other] = [slowdowns(base)?, slowdowns(other)?];
-        Some([
-            (other.p50.mean / base.p50.mean).ln(),
-            (other.p99?.mean / base.p99?.mean).ln(),
-        ])
+        let (Some(base), Some(other)) = (slowdowns(base), slowdowns(other)) else {
+            return [None; 2];
+        };
+        let p99 = other.p99.zip(base.p99);
+        [
+            Some((other.p50.mean / base.p50.mean).ln()),
+            p99.map(|(other, base)| (other.mean / base.mean).ln()),
+        ]
     };
-    let all = ratios(base, other)?;
+    let all = ratios(base, other);
     let pairs = repetitions(base).zip(repetitions(other));
-    let each: Vec<[f64; 2]> = pairs
-        .filter_map(|(base, other)| ratios(base, other))
-        .collect();
-    let interval = |at: usize| {
-        let replicates: Vec<f64> = each.iter().map(|it| it[at]).collect();
-        let interval = student(all[at], &replicates)?;
+    let each: Vec<_> = pairs.map(|(base, other)| ratios(base, other)).collect();
+    [0, 1].map(|at: usize| {
+        let replicates: Vec<f64> = each.iter().filter_map(|it| it[at]).collect();
+        let interval = student(all[at]?, &replicates)?;
         Some([interval.low.exp_m1(), interval.high.exp_m1()])
-    };
-    Some([interval(0)?, interval(1)?])
+    })
 }
 
 /// Returns the flows of each repetition; `rows` must be in the order of their keys.
@@ -405,12 +420,30 @@ mod tests {
     fn an_interval_is_students_over_the_repetitions_around_the_change_of_all_flows() {
         let base = flows(3, |_| 10.0);
         let other = flows(3, |repetition| [4.0, 5.0, 6.25][repetition as usize]);
-        let found = intervals(&base, &other).unwrap();
+        let found = intervals(&base, &other).map(Option::unwrap);
         for (found, expected) in found.iter().zip([[-0.713, -0.130], [-0.641, 0.088]]) {
             let apart = [0, 1].map(|end: usize| (found[end] - expected[end]).abs());
             assert!(apart[0].max(apart[1]) < 1e-3, "{found:?}");
         }
-        assert_eq!(intervals(&flows(1, |_| 10.0), &flows(1, |_| 5.0)), None);
+        let one_draw = intervals(&flows(1, |_| 10.0), &flows(1, |_| 5.0));
+        assert_eq!(one_draw, [None; 2]);
+    }
+
+    /// One of 40 flows of the last repetition is unfinished, 2.5 %: its p99 is not known, its p50 is, and so
+    /// are both of the others.
+    #[test]
+    fn a_repetition_without_a_p99_leaves_the_interval_of_p50_as_it_is() {
+        let base = flows(3, |_| 10.0);
+        let mut other = flows(3, |repetition| [4.0, 5.0, 6.25][repetition as usize]);
+        let whole = intervals(&base, &other);
+        other.last_mut().unwrap().slowdown = None;
+        let [p50, p99] = intervals(&base, &other);
+        assert_eq!(p50, whole[0]);
+        assert_ne!(p99, whole[1]);
+        let mut one = other.split_off(80);
+        one.iter_mut().for_each(|flow| flow.key.0 = 0);
+        let [p50, p99] = intervals(&base[..40], &one);
+        assert_eq!((p50, p99), (None, None));
     }
 
     #[test]

@@ -250,8 +250,15 @@ fn claim_report(
         let cases: Vec<_> = cases.collect();
         let judged = claim.judge(source, against, &cases, published)?;
         let is_short = |it: &CaseRuns| it.measured(source).is_some_and(|it| it.played.is_short);
-        let is_weak = own().any(is_short);
-        Some((source, Judged { is_weak, ..judged }))
+        let is_doubtful =
+            |it: &&CaseRuns| it.measured(source).is_some_and(|it| !it.doubts.is_empty());
+        let doubtful = own().filter(is_doubtful).map(|it| it.case.title());
+        let judged = Judged {
+            is_weak: own().any(is_short),
+            doubtful: doubtful.collect(),
+            ..judged
+        };
+        Some((source, judged))
     };
     let verdicts = |against: Against| {
         let found = Source::ALL.into_iter();

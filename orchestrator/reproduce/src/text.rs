@@ -62,7 +62,8 @@ pub(crate) const LEGEND: &str = "Values are FCT slowdowns as in the authors' ana
     claim's verdict, and verdicts against it have lines of their own. LCMP's delay score saturates at 512 ms \
     (524 ms in the column fair) in figures 1, 5, 10 and 11, where the paper has 32 or 64 ms; at 64 ms in figure \
     9 and the testbed, and at 32 ms in figures 7 and 8. A run with one repetition is one draw of arrivals: how \
-    far its changes spread over draws is not known.";
+    far its changes spread over draws is not known. A verdict that stands on doubtful runs is marked `?`, and its \
+    reason names their cases; an invalid run has no values.";
 
 /// Explanation of weak verdicts.
 pub(crate) const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth of the duration. Queues \
@@ -242,7 +243,8 @@ pub(crate) fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)
 /// Returns the verdicts on all claims, those against traffic engineering below.
 pub(crate) fn claim_rows(report: &Report) -> Vec<[String; 5]> {
     let words = |judged: &Judged| {
-        let is_weak = judged.is_weak && judged.verdict != Verdict::CannotTell;
+        let is_weak = (judged.is_weak || !judged.doubtful.is_empty())
+            && judged.verdict != Verdict::CannotTell;
         format!(
             "{}{}",
             judged.verdict.words(),
@@ -489,6 +491,34 @@ pub(crate) mod tests {
             ["C1", "holds", "holds partly?", "cannot tell", "cannot tell"]
         );
         assert!(text(&report(true)).contains("over 5 %: lcmp p50: a tenth of the duration"));
+    }
+
+    #[test]
+    fn verdicts_of_a_doubtful_run_are_marked_and_name_its_case() {
+        let published = of_repository();
+        let mut found = report(false);
+        let runs = found.cases.iter_mut().map(|case| {
+            let mut runs = std::mem::take(&mut case.runs);
+            let run = runs.get_mut(&Source::Simulated).unwrap();
+            if case.case == "50 %" {
+                run.doubts = vec!["2 flows did not finish".into()];
+            }
+            CaseRuns {
+                case: CASES
+                    .iter()
+                    .find(|it| (it.figure, it.name) == (case.figure, case.case))
+                    .unwrap(),
+                runs: runs
+                    .into_iter()
+                    .map(|(source, run)| (source, Ok(run)))
+                    .collect(),
+            }
+        });
+        let runs = runs.collect();
+        let report = Report::new(found.settings, &published, runs, None);
+        assert_eq!(claim_rows(&report)[0][2], "holds partly?");
+        let reason = report.claims[0].verdicts[&Source::Simulated].reason();
+        assert!(reason.ends_with("; doubtful runs: fig5 50 %"), "{reason}");
     }
 
     #[test]

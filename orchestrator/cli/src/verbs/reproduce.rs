@@ -456,8 +456,8 @@ fn ended(run: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn measured(run: &Path, case: &Case, played: Played) -> Result<Measured, String> {
-    let read = RunDir::open(run).and_then(|run| Measured::read(&run, case, played));
-    read.map_err(|error| with_causes(&error))
+    let run = RunDir::open(run).map_err(|error| with_causes(&error))?;
+    Measured::read(&run, case, played).map_err(|error| with_causes(&error))
 }
 
 /// The lab's testbed at the paper's loads.
