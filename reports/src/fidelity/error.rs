@@ -17,7 +17,7 @@ pub enum FidelityError {
     /// The runs are of different plans.
     #[error(
         "the runs are not of one plan: {what} is `{first}` in the first run and `{second}` in the \
-         second (hint: simulate the first run's `scenario.yaml` with `sim --scaled` and its seed)"
+         second (hint: lcmp-lab sim SCENARIO --scaled --scale RUN_KERNEL, with the first run's scenario, seed and flags)"
     )]
     OtherPlan {
         /// What differs.

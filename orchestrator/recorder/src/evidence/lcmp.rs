@@ -82,7 +82,8 @@ fn is_own_rule(reason: &str) -> bool {
 /// recorded choice; `None` if `config` gives other costs or keeps others than recorded.
 ///
 /// A record does not say which ports were dead: if all alive do not explain it, those are dead that were
-/// dropped in spite of a cost below that of a kept candidate.
+/// dropped in spite of a cost below that of a kept candidate. A cost equal to it means a dead port where the rule
+/// of the half keeps ties, and a port beyond the cut where it does not, so both are tried.
 fn replayed(
     row: &DecisionRow,
     seed: u32,
@@ -115,9 +116,16 @@ fn replayed(
                 .all(|((scored, cost), kept)| same((scored, (cost, kept))))
         })
     };
-    let is_plausible = |at: usize| row.kept.get(at) == Some(&1) || row.cost[at] > *max_kept;
+    let is_kept = |at: usize| row.kept.get(at) == Some(&1);
     let found = candidates(&|_| true).filter(&is_recorded);
-    let found = found.or_else(|| candidates(&is_plausible).filter(&is_recorded))?;
+    let found = found.or_else(|| {
+        let above = candidates(&|at| is_kept(at) || row.cost[at] > *max_kept);
+        above.filter(&is_recorded)
+    });
+    let found = found.or_else(|| {
+        let from = candidates(&|at| is_kept(at) || row.cost[at] >= *max_kept);
+        from.filter(&is_recorded)
+    })?;
     let tuple = FlowTuple {
         src: row.src,
         dst: row.dst,
@@ -166,6 +174,7 @@ const ROCE_PORT: u16 = 4791;
 pub(super) mod tests {
     use std::net::Ipv4Addr;
 
+    use lab_policy::lcmp::Keep;
     use lab_records::List;
     use lab_units::{BitsPerSec, FlowId, Nanos};
 
@@ -270,6 +279,21 @@ pub(super) mod tests {
         let mut routes = IDLE;
         routes[2].2 = false;
         let found = counts(&[row(&routes, &config(), 1)], &config());
+        assert_eq!((found.decisions, found.unexplained), (1, 0));
+    }
+
+    /// Of the five that are alive `half-strict` keeps three, 30 and two of the three of 60: the third lies beyond the
+    /// cut and is alive. With it dead, four would leave two.
+    #[test]
+    fn a_tie_beyond_the_cut_is_alive_beside_a_dead_port() {
+        let strict = LcmpConfig {
+            keep: Keep::HalfStrict,
+            ..config()
+        };
+        let routes = [10, 30, 60, 60, 60, 90].map(|path| (path, 0, path != 10));
+        let row = row(&routes, &strict, 1);
+        assert_eq!(*row.kept, [0, 1, 1, 1, 0, 0]);
+        let found = counts(&[row], &strict);
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
