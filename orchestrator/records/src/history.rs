@@ -1,10 +1,6 @@
 //! The history of a suite of runs: a table that grows by some rows at every run, and its Parquet copy.
 
-use std::{
-    fs::{self, File},
-    io::Write,
-    path::Path,
-};
+use std::{fs, io::Write, path::Path};
 
 use crate::{
     csv_table,
@@ -39,11 +35,7 @@ pub fn append(dir: &Path, rows: &[HistoryRow]) -> Result<(), RecordsError> {
         .into_inner()
         .expect("a vector is flushed without errors");
     // One write appends all rows, or none that a reader takes for whole.
-    let mut file = File::options()
-        .append(true)
-        .create(true)
-        .open(&path)
-        .map_err(Operation::CreateFile.failed(&path))?;
+    let mut file = lab_files::append(&path).map_err(Operation::CreateFile.failed(&path))?;
     file.write_all(&text)
         .map_err(Operation::Write.failed(&path))?;
     parquet_table::copy(&path, HistoryRow::COLUMNS)
