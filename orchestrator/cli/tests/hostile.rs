@@ -118,6 +118,17 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
             assert!(is_named, "{words:?}: {out:?}");
         }
     }
+    for path in special {
+        for words in READERS.map(|words| of_run(words, path)) {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let out = bench.ends(&words);
+            assert_eq!(out.exit, Some(2), "{words:?}: {out:?}");
+        }
+        for words in [&["bundle", path][..], &["runs", "tag", path, "kept"]] {
+            let out = bench.ends(words);
+            assert_eq!(out.exit, Some(2), "{words:?}: {out:?}");
+        }
+    }
     for file in [
         "run.json",
         "plan.json",

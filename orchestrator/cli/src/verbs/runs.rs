@@ -62,7 +62,6 @@ pub fn report(arguments: &ReportArgs, global: &Global) -> Outcome {
             ))
         })?,
     };
-    caller::become_owner(&run).during("take the rights of the run's owner")?;
     if !run.join(lab_records::directory::RUN_FILE).is_file() {
         return Err(Failure::usage(format_args!(
             "`{}` is not a run directory: it has no `{}`",
@@ -70,6 +69,7 @@ pub fn report(arguments: &ReportArgs, global: &Global) -> Outcome {
             lab_records::directory::RUN_FILE
         )));
     }
+    caller::become_owner(&run).during("take the rights of the run's owner")?;
     run_dir::conclude(&run, global, String::new)
 }
 
