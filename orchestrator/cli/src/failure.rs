@@ -293,8 +293,8 @@ mod tests {
 
     #[test]
     fn causes_are_not_repeated() {
-        let inner = std::io::Error::other("disk on fire");
-        let outer = std::io::Error::other(inner);
+        let inner = io::Error::other("disk on fire");
+        let outer = io::Error::other(inner);
         assert_eq!(with_causes(&outer), "disk on fire");
     }
 }

@@ -165,6 +165,9 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
     }
 }
 
+/// Damage to the run at a path.
+type Damage<'a> = &'a dyn Fn(&Path);
+
 /// A run that cannot be read is wrong input for every verb: exit code 2.
 #[test]
 fn one_damage_has_one_exit_code() {
@@ -185,9 +188,9 @@ fn one_damage_has_one_exit_code() {
     };
     let other_policy = |run: &Path| {
         let text = fs::read_to_string(run.join("flows.csv")).unwrap();
-        fs::write(run.join("flows.csv"), text.replacen("\necmp", "\nwcmp", 1)).unwrap();
+        fs::write(run.join("flows.csv"), text.replacen(",ecmp,", ",wcmp,", 1)).unwrap();
     };
-    let damages: [(&str, &dyn Fn(&Path)); 7] = [
+    let damages: [(&str, Damage<'_>); 7] = [
         ("run.json", &garbage("run.json")),
         ("plan.json", &garbage("plan.json")),
         ("flows.parquet", &garbage("flows.parquet")),
@@ -195,7 +198,7 @@ fn one_damage_has_one_exit_code() {
         ("flows.csv", &long),
         ("flows.csv", &other_policy),
         ("flows.csv", &|run| {
-            fs::remove_file(run.join("flows.csv")).unwrap()
+            fs::remove_file(run.join("flows.csv")).unwrap();
         }),
     ];
     for (file, damage) in damages {

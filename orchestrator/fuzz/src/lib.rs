@@ -5,19 +5,22 @@
 //!
 //! A test that links this crate has an allocator that counts.
 //!
-//! `LCMP_LAB_INPUTS` is the number of inputs per reader (2,000).
+//! `LCMP_LAB_INPUTS` is the number of inputs per reader (2,000), and `LCMP_LAB_FAILED` a folder into which an input
+//! that fails is written, for the corpus of the reader's tests.
 
 mod damage;
 
 use std::{
     cell::Cell,
-    env,
+    env, fs,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
 use peak_alloc::PeakAlloc;
 use proptest::{
     prelude::*,
+    sample::Index,
     test_runner::{TestError, TestRunner},
 };
 
@@ -45,12 +48,9 @@ pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> 
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    let member = any::<prop::sample::Index>();
+    let member = any::<Index>();
     let tested = TestRunner::new(config).run(&(member, damage::any()), |(member, damages)| {
-        let mut input = member.get(&corpus).to_vec();
-        for damage in &damages {
-            damage.apply(&mut input, &corpus);
-        }
+        let input = damaged(&member, &damages, &corpus);
         let started = Instant::now();
         let (is_accepted, memory) = peak_of(|| read(&input));
         let took = started.elapsed();
@@ -62,6 +62,9 @@ pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> 
         Ok(())
     });
     if let Err(error) = tested {
+        if let TestError::Fail(_, (member, damages)) = &error {
+            keep(&damaged(member, damages, &corpus));
+        }
         panic!("{format}: {}", shown(error));
     }
     let kept = MEMORY.current_usage().saturating_sub(before);
@@ -75,6 +78,27 @@ pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> 
         kept <= MAX_MEMORY,
         "{format}: {kept} bytes of memory are kept"
     );
+}
+
+/// Returns a damaged member of the corpus.
+fn damaged(member: &Index, damages: &[Damage], corpus: &[&[u8]]) -> Vec<u8> {
+    let mut input = member.get(corpus).to_vec();
+    for damage in damages {
+        damage.apply(&mut input, corpus);
+    }
+    input
+}
+
+/// Writes an input into the folder for those that fail, if there is one.
+fn keep(input: &[u8]) {
+    if let Some(folder) = env::var_os("LCMP_LAB_FAILED") {
+        let hash = input.iter().fold(0_u64, |hash, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let path = PathBuf::from(folder).join(format!("{hash:016x}"));
+        fs::write(&path, input).expect("the folder is writable");
+        eprintln!("fuzz: the input is in {}", path.display());
+    }
 }
 
 /// Returns the result of `action`, and the most memory that it had at a time, in bytes. What other threads have

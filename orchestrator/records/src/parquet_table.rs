@@ -8,8 +8,9 @@
 use std::{
     fs::{self, File},
     num::NonZero,
+    panic::{self, AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{Arc, mpsc},
+    sync::{Arc, Once, mpsc},
     thread,
 };
 
@@ -40,6 +41,9 @@ use crate::{
 /// Number of rows above which a table becomes a Parquet file: tens of megabytes as CSV, a tenth of it as
 /// Parquet.
 pub const LARGE_TABLE_ROWS: u64 = 250_000;
+
+/// Name of the threads that decode.
+const DECODER: &str = "decoder";
 
 /// Number of threads that decode a table: a row group of the widest one is about 20 MB in memory.
 const MAX_DECODERS: usize = 4;
@@ -96,26 +100,61 @@ pub(crate) fn read<E: From<RecordsError>>(
 ) -> Result<(), E> {
     let decoders = thread::available_parallelism().map_or(1, NonZero::get);
     let decoders = decoders.min(MAX_DECODERS);
+    quiet_decoders();
     thread::scope(|scope| {
         let decoder = |first: usize| {
             // A batch waits at its decoder: each one in a channel would be more memory.
             let (decoded, batches) = mpsc::sync_channel(0);
-            scope.spawn(move || {
+            let decode = move || {
                 // The other end is gone once `visit` has failed.
                 let send = |batch| decoded.send(batch).is_ok();
                 let groups = (first..).step_by(decoders);
-                if let Err(error) = decode(path, columns, groups, |batch| send(Ok(batch))) {
+                let step = || decode(path, columns, groups, |batch| send(Ok(batch)));
+                if let Err(error) = without_panic(path, step) {
                     send(Err(error));
                 }
-            });
-            batches
+            };
+            let named = thread::Builder::new().name(DECODER.to_owned());
+            let started = named.spawn_scoped(scope, decode);
+            started.map_err(Operation::Read.failed(path))?;
+            Ok(batches)
         };
-        let batches: Vec<_> = (0..decoders).map(decoder).collect();
+        let batches = (0..decoders).map(decoder);
+        let batches = batches.collect::<Result<Vec<_>, RecordsError>>()?;
         // A decoder ends after its last group: the first without another one is at the end of the table.
         let in_order = batches.iter().cycle();
         let mut in_order = in_order.map_while(|batches| batches.recv().ok());
         in_order.try_for_each(|batch: Result<Batch, RecordsError>| visit(&batch?))
     })
+}
+
+/// Returns the result of `step`, which decodes the copy at `path`; the decoder panics at some damage.
+fn without_panic(
+    path: &Path,
+    step: impl FnOnce() -> Result<(), RecordsError>,
+) -> Result<(), RecordsError> {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref().copied());
+        let message = message.unwrap_or("without a message");
+        Err(RecordsError::Parquet {
+            path: path.to_owned(),
+            source: ParquetError::General(format!("its decoder panics: {message}")),
+        })
+    })
+}
+
+/// Keeps panics of decoders, which become errors, from being printed.
+fn quiet_decoders() {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let print = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if thread::current().name() != Some(DECODER) {
+                print(panic);
+            }
+        }));
+    });
 }
 
 /// Calls `visit` with those of `groups` that the copy at `path` has, in order, until it returns false.

@@ -70,6 +70,33 @@ fn a_damaged_run_of_parquet_tables_is_read_or_refused_with_its_file() {
     damage_first(&files, count);
 }
 
+/// Inputs that a reader panicked at, or would have asked for gigabytes by, each named after its table. They are
+/// in this folder because damage or an attack found them.
+#[test]
+fn inputs_that_failed_once_are_refused() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/corpus");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).expect("the corpus") {
+        let input = entry.expect("an entry").path();
+        let name = input.file_name().expect("a name").to_string_lossy();
+        let table = name.split('-').next().expect("a table");
+        let dir = tempfile::tempdir().expect("a directory");
+        for (name, bytes) in corpus(1) {
+            fs::write(dir.path().join(name), bytes).expect("a file");
+        }
+        fs::copy(&input, dir.path().join(format!("{table}.parquet"))).expect("a copy");
+        let (refused, memory) = lab_fuzz::peak_of(|| read(dir.path()));
+        let refused = refused.expect_err(&name).to_string();
+        assert!(
+            refused.contains(&format!("{table}.parquet")),
+            "{name}: {refused}"
+        );
+        assert!(memory < lab_fuzz::MAX_MEMORY, "{name}: {memory} bytes");
+        count += 1;
+    }
+    assert!(count >= 5, "{count} inputs");
+}
+
 /// Damages each of the first `count` of `files`, one at a time.
 fn damage_first(files: &[(String, Vec<u8>)], count: usize) {
     let dir = tempfile::tempdir().expect("a directory");
