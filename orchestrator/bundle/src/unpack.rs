@@ -20,8 +20,7 @@ pub struct Limits {
     pub files: u64,
     /// Maximum number of bytes of all files.
     pub bytes: u64,
-    /// Maximum number of bytes of all files for each byte of the bundle; rows are packed to a seventh, rows of
-    /// idle queues to a hundredth.
+    /// Maximum number of bytes of all files for each byte of the bundle; runs are packed to a sixth or seventh.
     pub expansion: u64,
     /// Number of bytes that a bundle of any size may have.
     pub any_size: u64,
@@ -34,7 +33,7 @@ impl Default for Limits {
         Self {
             files: 1_000,
             bytes: 16 << 30,
-            expansion: 250,
+            expansion: 100,
             any_size: 256 << 20,
             manifest: 1 << 20,
         }
