@@ -287,12 +287,11 @@ pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<()
 /// Returns the text of an object's error, with a hint.
 fn with_hint(error: &ObjectError) -> String {
     match error {
-        ObjectError::Read(_) | ObjectError::NoFile => format!(
+        ObjectError::Read(_) => format!(
             "{error} (hint: the path is relative to the scenario, agents/ebpf/build.sh SOURCE.c \
              OBJECT.o makes one)"
         ),
-        ObjectError::TooLarge { .. }
-        | ObjectError::NotAnObject { .. }
+        ObjectError::NotAnObject { .. }
         | ObjectError::License { .. }
         | ObjectError::NoProgram
         | ObjectError::NoMap { .. }
