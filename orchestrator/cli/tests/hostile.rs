@@ -302,8 +302,8 @@ fn rows_that_have_no_room_end_a_run_with_the_remedy() {
         let rows = fs::read_to_string(newest).map_or(0, |text| text.lines().count());
         if rows > 1 {
             let out = Outcome::from(command_in(folder.path(), &["report"]).output().unwrap());
-            assert_eq!(out.exit, Some(5), "{out:?}");
-            assert!(out.stdout.contains("verdict: invalid"), "{out:?}");
+            assert!(matches!(out.exit, Some(4 | 5)), "{out:?}");
+            assert!(out.stderr.contains("the run did not end"), "{out:?}");
             kept += 1;
         }
     }
