@@ -1,9 +1,9 @@
 //! The history of a suite of runs: a table that grows by some rows at every run, and its Parquet copy.
 
-use std::{fs, io::Write, path::Path};
+use std::{io::Write, path::Path};
 
 use crate::{
-    csv_table,
+    csv_table, draft,
     error::{Operation, RecordsError},
     parquet_table,
     rows::{HistoryRow, Row},
@@ -14,7 +14,7 @@ use crate::{
 /// # Errors
 /// If a file cannot be written.
 pub fn append(dir: &Path, rows: &[HistoryRow]) -> Result<(), RecordsError> {
-    fs::create_dir_all(dir).map_err(Operation::CreateDir.failed(dir))?;
+    draft::make_dir(dir).map_err(Operation::CreateDir.failed(dir))?;
     let path = dir.join(HistoryRow::FILE);
     let is_new = !path.exists();
     let failed = |source| RecordsError::Write {
