@@ -32,7 +32,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn create(draft: &Path) -> io::Result<File> {
     match fs::remove_file(draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => File::create_new(draft),
+        // For writing alone, as QEMU opens its console once more.
+        _ => File::options().write(true).create_new(true).open(draft),
     }
 }
 
