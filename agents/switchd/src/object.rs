@@ -4,12 +4,13 @@
 //! here, because the kernel's messages do not name them.
 
 use std::{
-    fs, io,
+    io,
     panic::{self, AssertUnwindSafe, catch_unwind},
     path::Path,
 };
 
 use aya_obj::{Object, ProgramSection, generated::bpf_map_type};
+use lab_files::Links;
 
 use crate::{
     pins::{FLOWS, MAPS, MapShape},
@@ -37,13 +38,6 @@ const GPL_COMPATIBLE: [&str; 6] = [
 pub enum ObjectError {
     #[error("cannot read it: {0}")]
     Read(#[from] io::Error),
-    #[error("it is no file")]
-    NoFile,
-    #[error(
-        "it has {bytes} bytes, at most {MAX_OBJECT_BYTES} (hint: agents/ebpf/build.sh SOURCE.c \
-         OBJECT.o)"
-    )]
-    TooLarge { bytes: u64 },
     #[error("it is no BPF object: {why} (hint: agents/ebpf/build.sh SOURCE.c OBJECT.o)")]
     NotAnObject { why: String },
     #[error(
@@ -72,15 +66,7 @@ pub enum ObjectError {
 
 /// Reads and checks a user's own switch program.
 pub fn read_object(path: &Path) -> Result<Vec<u8>, ObjectError> {
-    let file = fs::metadata(path)?;
-    if !file.is_file() {
-        return Err(ObjectError::NoFile);
-    }
-    let bytes = file.len();
-    if bytes > MAX_OBJECT_BYTES {
-        return Err(ObjectError::TooLarge { bytes });
-    }
-    let object = fs::read(path)?;
+    let object = lab_files::read(path, Links::Follow, MAX_OBJECT_BYTES)?;
     check(&object)?;
     Ok(object)
 }
@@ -195,8 +181,12 @@ mod tests {
         assert!(error.starts_with("it is no BPF object: "), "{error}");
         for (path, expected) in [
             ("/nowhere/own.o", "cannot read it: "),
-            ("/tmp", "it is no file"),
-            ("/dev/zero", "it is no file"),
+            ("/tmp", "cannot read it: it is a directory"),
+            ("/dev/zero", "cannot read it: it is a pipe or a device"),
+            (
+                "/proc/self/status",
+                "cannot read it: it is a file of the kernel",
+            ),
         ] {
             let error = read_object(Path::new(path)).expect_err(path).to_string();
             assert!(error.starts_with(expected), "{error}");

@@ -125,6 +125,7 @@ struct Members {
 
 impl<'a> Graph<'a> {
     fn new(file: &'a TopologyFile) -> Result<Self, ArtifactError> {
+        check_links(file)?;
         let mut links = vec![Vec::new(); index(file.nodes)];
         for row in &file.links {
             let [a, b] = row.between;
@@ -303,17 +304,10 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        if expected == self.file.nodes {
-            return Ok(());
+        match expected == self.file.nodes {
+            true => Ok(()),
+            false => Err(of_no_datacenter(self.file, self.name(expected))),
         }
-        let unlinked = (0..self.file.nodes).find(|&node| self.links[index(node)].is_empty());
-        let node = unlinked.unwrap_or(expected);
-        Err(self.whole(ArtifactErrorKind::Degree {
-            node: self.name(node),
-            what: "links to a datacenter",
-            found: 0,
-            expected: "one at least".to_owned(),
-        }))
     }
 
     fn name(&self, node: u32) -> String {
@@ -339,6 +333,35 @@ impl<'a> Graph<'a> {
     fn at_line(&self, line: usize, kind: ArtifactErrorKind) -> ArtifactError {
         let file = self.file.file.clone();
         ArtifactError { file, line, kind }
+    }
+}
+
+/// Refuses the first node without a link, before there is memory for as many nodes as the file says.
+fn check_links(file: &TopologyFile) -> Result<(), ArtifactError> {
+    let linked = file.links.iter().flat_map(|row| row.between);
+    let linked: BTreeSet<u32> = linked.collect();
+    let unlinked = (0..file.nodes).find(|node| !linked.contains(node));
+    unlinked.map_or(Ok(()), |node| {
+        let kind = match () {
+            () if file.dci_switches.contains(&node) => "DCI switch",
+            () if file.fabric_switches.contains(&node) => "switch",
+            () => "host",
+        };
+        Err(of_no_datacenter(file, format!("{kind} {node}")))
+    })
+}
+
+/// Returns the error of a node that no datacenter has.
+fn of_no_datacenter(file: &TopologyFile, node: String) -> ArtifactError {
+    ArtifactError {
+        file: file.file.clone(),
+        line: 1,
+        kind: ArtifactErrorKind::Degree {
+            node,
+            what: "links to a datacenter",
+            found: 0,
+            expected: "one at least".to_owned(),
+        },
     }
 }
 

@@ -1,15 +1,11 @@
 //! The numbers of a report, derived again from the rows and compared with those that were kept.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use lab_plan::Plan;
 use lab_records::{
     Outcome, RecordsError, RunDir, UtcTime,
-    directory::{FIGURES_DIR, PLAN_FILE, REPORT_FILE, SUMMARY_FILE},
+    directory::{self, FIGURES_DIR, PLAN_FILE, REPORT_FILE, SUMMARY_FILE},
 };
 use lab_reports::{ReportError, Summary};
 use serde::Serialize;
@@ -71,7 +67,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
         differences.extend(compare_text(&name, kept, again)?);
     }
     differences.extend(compare_text(SUMMARY_FILE, kept, again)?);
-    let plan_text = read(&kept.join(PLAN_FILE))?.unwrap_or_default();
+    let plan_text = directory::read_text(kept, PLAN_FILE)?.unwrap_or_default();
     let mut digester = Digester::default();
     digester.add(plan_text.as_bytes());
     if digester.hex() != run.info().plan_hash {
@@ -131,18 +127,12 @@ fn names(dir: &Path) -> Result<BTreeSet<String>, BundleError> {
     Ok(names)
 }
 
-/// Reads a text; none if there is no such file.
-fn read(path: &PathBuf) -> Result<Option<String>, BundleError> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(BundleError::io("read", path)(error)),
-    }
-}
-
 /// Compares the file `name` of both directories line by line.
-fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Difference>, BundleError> {
-    let texts = (read(&kept.join(name))?, read(&again.join(name))?);
+fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Difference>, RecordsError> {
+    let texts = (
+        directory::read_text(kept, name)?,
+        directory::read_text(again, name)?,
+    );
     let detail = match texts {
         (Some(kept), Some(again)) if kept == again => return Ok(None),
         (Some(kept), Some(again)) => lines(&kept, &again),

@@ -1,11 +1,12 @@
 //! A run directory to a bundle.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Read, Write},
     path::Path,
 };
 
+use lab_files::Links;
 use lab_records::directory::{FIGURES_DIR, SUMMARY_FILE};
 use tar::{Builder, EntryType, Header};
 
@@ -86,7 +87,7 @@ fn list(run: &Path, folder: &str) -> Result<Vec<String>, BundleError> {
 
 fn digest(run: &Path, path: String) -> Result<PackedFile, BundleError> {
     let full = run.join(&path);
-    let file = File::open(&full).map_err(BundleError::io("read", &full))?;
+    let file = lab_files::open(&full, Links::Refuse).map_err(BundleError::io("read", &full))?;
     let mut file = Digesting::new(file);
     io::copy(&mut file, &mut io::sink()).map_err(BundleError::io("read", &full))?;
     Ok(PackedFile {
@@ -104,7 +105,7 @@ fn append<W: Write>(
     packed: &PackedFile,
 ) -> Result<(), BundleError> {
     let full = run.join(&packed.path);
-    let file = File::open(&full).map_err(BundleError::io("read", &full))?;
+    let file = lab_files::open(&full, Links::Refuse).map_err(BundleError::io("read", &full))?;
     let mut file = Digesting::new(file.take(packed.bytes));
     let head = header(origin, &packed.path, packed.bytes)?;
     let appended = tar.append(&head, &mut file);

@@ -3,12 +3,12 @@
 use std::{
     cmp::Ordering,
     fmt::Write,
-    fs::File,
     hash::{DefaultHasher, Hash, Hasher},
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
+use lab_files::Links;
 use lab_records::{
     Batch, DecisionRow, FlowRow, LinkRow, PfcRow, PortRow, QueueRow, RecordsError, Row, RunDir,
     SplitRow, StoryRow, SwitchRow, Values,
@@ -104,7 +104,8 @@ fn file_of<R: Row>(run: &RunDir) -> Option<PathBuf> {
 }
 
 fn are_equal(first: &Path, second: &Path) -> io::Result<bool> {
-    let (mut first, mut second) = (File::open(first)?, File::open(second)?);
+    let open = |path| lab_files::open(path, Links::Refuse);
+    let (mut first, mut second) = (open(first)?, open(second)?);
     if first.metadata()?.len() != second.metadata()?.len() {
         return Ok(false);
     }

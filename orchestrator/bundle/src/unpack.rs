@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
     path::Path,
 };
 
@@ -20,6 +20,10 @@ pub struct Limits {
     pub files: u64,
     /// Maximum number of bytes of all files.
     pub bytes: u64,
+    /// Maximum number of bytes of all files for each byte of the bundle; runs are packed to a sixth or seventh.
+    pub expansion: u64,
+    /// Number of bytes that a bundle of any size may have.
+    pub any_size: u64,
     /// Maximum number of bytes of the manifest.
     pub manifest: u64,
 }
@@ -28,8 +32,21 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             files: 1_000,
-            bytes: 64 << 30,
+            bytes: 16 << 30,
+            expansion: 100,
+            any_size: 256 << 20,
             manifest: 1 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// Returns the limits of a bundle of `packed` bytes.
+    fn of_size(self, packed: u64) -> Self {
+        let expanded = packed.saturating_mul(self.expansion).max(self.any_size);
+        Self {
+            bytes: self.bytes.min(expanded),
+            ..self
         }
     }
 }
@@ -37,16 +54,50 @@ impl Default for Limits {
 /// Unpacks a bundle into `into`, which is created and must not exist, and returns its manifest.
 ///
 /// The archive must hold the manifest and its files in their order, as regular files of the manifest's
-/// sizes and SHA-256, and nothing else. Of a refused bundle, files before the refusal may be left in `into`,
-/// and nothing elsewhere.
+/// sizes and SHA-256, and nothing else. It is read twice: nothing of a refused bundle is written.
 ///
 /// # Errors
 /// If the bundle is refused, or a file cannot be written.
-pub fn unpack(bundle: impl Read, into: &Path, limits: &Limits) -> Result<Manifest, BundleError> {
+pub fn unpack(
+    mut bundle: impl Read + Seek,
+    into: &Path,
+    limits: &Limits,
+) -> Result<Manifest, BundleError> {
+    let packed = bundle.seek(SeekFrom::End(0));
+    let limits = limits.of_size(packed.map_err(BundleError::damaged("its size"))?);
+    let rewound =
+        |bundle: &mut _| Seek::rewind(bundle).map_err(BundleError::damaged("its head"));
+    rewound(&mut bundle)?;
+    walk(&mut bundle, &limits, |_| Ok(io::sink()))?;
+    rewound(&mut bundle)?;
     fs::create_dir(into).map_err(BundleError::io("create", into))?;
+    walk(&mut bundle, &limits, |path| {
+        // Each folder once, and no folder above: `into` may be removed meanwhile, and is not made again.
+        if let Some(folder) = path.parent().filter(|folder| *folder != Path::new("")) {
+            let folder = into.join(folder);
+            match fs::create_dir(&folder) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(BundleError::io("create", folder)(error));
+                }
+                _ => {}
+            }
+        }
+        let path = into.join(path);
+        File::create_new(&path).map_err(BundleError::io("create", path))
+    })
+}
+
+/// Reads a bundle, writes each file to what `create` returns for its path, and returns the manifest.
+fn walk<W: Write>(
+    bundle: impl Read,
+    limits: &Limits,
+    mut create: impl FnMut(&Path) -> Result<W, BundleError>,
+) -> Result<Manifest, BundleError> {
     let mut compressed = BufReader::new(bundle);
     let decoder = zstd::Decoder::with_buffer(&mut compressed);
-    let decoder = decoder.map_err(BundleError::damaged("its head"))?;
+    let mut decoder = decoder.map_err(BundleError::damaged("its head"))?;
+    let bounded = decoder.window_log_max(MAX_WINDOW_LOG);
+    bounded.map_err(BundleError::damaged("its head"))?;
     let mut archive = Archive::new(decoder.single_frame());
     let entries = archive.entries();
     // Raw entries: an extension such as a long name is an entry of its own, which is refused.
@@ -64,7 +115,7 @@ pub fn unpack(bundle: impl Read, into: &Path, limits: &Limits) -> Result<Manifes
     }
     for file in &manifest.files {
         let entry = next(&file.path)?.ok_or_else(|| missing(&file.path))?;
-        unpack_file(entry, run, file, into)?;
+        unpack_file(entry, run, file, || create(Path::new(&file.path)))?;
     }
     if let Some(entry) = next("its end")? {
         return Err(unlisted(format!("`{}`", name(&entry)), "its end"));
@@ -101,12 +152,12 @@ fn read_manifest<R: Read>(
     Ok((folder.to_owned(), Manifest::read(&text, limits)?))
 }
 
-/// Writes one file, which must be what the manifest says.
-fn unpack_file<R: Read>(
+/// Writes one file, which must be what the manifest says, to what `create` returns.
+fn unpack_file<R: Read, W: Write>(
     mut entry: Entry<'_, R>,
     run: &str,
     file: &PackedFile,
-    into: &Path,
+    create: impl FnOnce() -> Result<W, BundleError>,
 ) -> Result<(), BundleError> {
     let name = check_kind(&entry)?;
     if name != format!("{run}/{}", file.path) {
@@ -116,11 +167,7 @@ fn unpack_file<R: Read>(
         let found = format!("{} bytes of `{name}`", entry.size());
         return Err(unlisted(found, &file.bytes.to_string()));
     }
-    let path = into.join(&file.path);
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(BundleError::io("create", folder))?;
-    }
-    let mut out = File::create_new(&path).map_err(BundleError::io("create", &path))?;
+    let mut out = create()?;
     let mut digester = Digester::default();
     let mut buffer = vec![0; BLOCK];
     loop {
@@ -131,7 +178,7 @@ fn unpack_file<R: Read>(
         }
         digester.add(&buffer[..count]);
         let written = out.write_all(&buffer[..count]);
-        written.map_err(BundleError::io("write", &path))?;
+        written.map_err(BundleError::io("write", &file.path))?;
     }
     if digester.bytes != file.bytes {
         return Err(missing(&file.path));
@@ -190,6 +237,10 @@ fn unlisted(found: String, expected: &str) -> BundleError {
 
 /// Maximum number of zeros after the last file: tar fills up blocks of 10 KiB.
 const MAX_PADDING: u64 = 1 << 16;
+
+/// Largest window of the compression, as a power of two: memory that a bundle can ask for. The level of a
+/// packed bundle takes 2^21.
+const MAX_WINDOW_LOG: u32 = 24;
 
 /// Bytes written at a time.
 const BLOCK: usize = 1 << 16;

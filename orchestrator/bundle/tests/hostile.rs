@@ -1,8 +1,10 @@
 //! Hostile, damaged and cut-off bundles: each is refused, and nothing is written outside the folder.
 
 use std::{
+    collections::BTreeSet,
+    ffi::OsString,
     fs,
-    io::Write,
+    io::{Cursor, Write},
     path::{Path, PathBuf},
 };
 
@@ -117,17 +119,21 @@ impl Yard {
         self.0.path().join("into")
     }
 
-    /// Unpacks, and checks that nothing outside of the place was written.
+    fn names(&self) -> BTreeSet<OsString> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect()
+    }
+
+    /// Unpacks, and checks that nothing outside of the place was written, and of a refused bundle nothing.
     fn unpack(&self, bundle: &[u8], limits: &Limits) -> Result<Manifest, BundleError> {
-        let result = unpack(bundle, &self.target(), limits);
+        let mut expected = self.names();
+        let result = unpack(Cursor::new(bundle), &self.target(), limits);
         let outside = fs::read_to_string(self.0.path().join("outside")).unwrap();
         assert_eq!(outside, "untouched");
-        let mut names: Vec<_> = fs::read_dir(self.0.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
-            .collect();
-        names.sort();
-        assert_eq!(names, ["into", "outside"]);
+        if result.is_ok() {
+            expected.insert("into".into());
+        }
+        assert_eq!(self.names(), expected);
         result
     }
 }
@@ -316,6 +322,45 @@ fn other_formats_and_sizes_are_refused() {
         error.to_string().contains("bytes of `manifest.json`"),
         "{error}"
     );
+}
+
+/// A gigabyte of zeros takes 32 kB in a bundle; how much it would unfold to is said in its manifest, which is held
+/// against the bundle's size before the first file is read.
+#[test]
+fn a_bundle_unfolds_in_proportion_to_its_size() {
+    let zeros = "0".repeat(1 << 20);
+    let bundle = forge(&manifest(&[listed("a", &zeros)]), &[file("a", &zeros)]);
+    assert!(bundle.len() < 2_000, "{}", bundle.len());
+    let unfolded = |expansion| {
+        let limits = Limits {
+            expansion,
+            any_size: 0,
+            ..Limits::default()
+        };
+        Yard::new().unpack(&bundle, &limits)
+    };
+    assert!(unfolded(10_000).is_ok());
+    let error = unfolded(100).unwrap_err();
+    let words = format!(
+        "bytes of the bundle: 1048576, at most {} are",
+        bundle.len() * 100
+    );
+    assert!(error.to_string().contains(&words), "{error}");
+}
+
+#[test]
+fn a_window_that_takes_memory_is_refused() {
+    let packed_with = |window| {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.window_log(window).unwrap();
+        encoder
+            .write_all(&zstd::decode_all(&packed()[..]).unwrap())
+            .unwrap();
+        encoder.finish().unwrap()
+    };
+    let unpacked = Yard::new().unpack(&packed_with(21), &Limits::default());
+    assert!(unpacked.is_ok(), "{unpacked:?}");
+    assert!(refused(&packed_with(27)).contains("damaged"));
 }
 
 #[test]

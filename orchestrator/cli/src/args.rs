@@ -44,10 +44,11 @@ Root is needed by:
 Exit codes:
   0  pass
   1  an assertion failed: `validate`, `fidelity` or `verify` found a difference out of bounds
-  2  usage, or an error in the scenario
+  2  usage, or wrong input: a scenario, run, bundle or file that cannot be read as what it should be
   3  environment: this machine lacks something, or a system call failed (see `lcmp-lab doctor`)
   4  inconclusive: the run was interrupted, or its results are doubtful: a figure is out of its bound
-  5  invalid: the run's results are not those of the scenario";
+  5  invalid: the run's results are not those of the scenario, or its rows had no room
+  128 + N  ended by signal N; of `exec`, the command's own exit code";
 
 const EXEC_EXAMPLES: &str = "\
 See the RoCEv2 packets of a run, from another terminal while it runs:

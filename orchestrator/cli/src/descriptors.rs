@@ -1,6 +1,9 @@
-//! Open files that this process needs.
+//! Limits of this process: open files that it needs, and the size of files.
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::{
+    resource::{Resource, getrlimit, setrlimit},
+    signal::{SigHandler, Signal, signal},
+};
 
 use crate::failure::{During, Failure};
 
@@ -22,6 +25,14 @@ pub fn require() -> Result<(), Failure> {
         )));
     }
     setrlimit(Resource::RLIMIT_NOFILE, NEEDED, hard).during("raise the limit of open files")
+}
+
+/// Makes a write beyond the limit of a file's size an error, as on a full disk, in this process and those that it
+/// starts; else the signal of the limit would end them without a word.
+#[expect(unsafe_code, reason = "a signal's action is the whole process's")]
+pub fn outlive_size_limit() -> nix::Result<()> {
+    // SAFETY: no handler is installed, and none was before.
+    unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.map(drop)
 }
 
 /// Open files of the verb that has most without a lab: a guest's owner, with its pipes and exec clients.

@@ -3,7 +3,7 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
     time::SystemTime,
@@ -46,8 +46,7 @@ fn append_to(path: &Path, change: &LiveChange) -> io::Result<()> {
     let mut line = serde_json::to_vec(change)?;
     line.push(b'\n');
     // One write appends the line whole, whoever else writes.
-    let mut file = File::options().append(true).create(true).open(path)?;
-    file.write_all(&line)
+    lab_files::append(path)?.write_all(&line)
 }
 
 /// Returns the entries of a log; none if there is no log. A line that was cut off is left out.
@@ -59,6 +58,8 @@ fn read_from(path: &Path) -> Vec<LiveChange> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]

@@ -1,8 +1,8 @@
 //! Failures of verbs: a message for the user and a documented exit code.
 
-use std::fmt;
+use std::{error::Error, fmt, io, iter};
 
-use lab_records::Grade;
+use lab_records::{Grade, RecordsError};
 use lab_reports::ReportError;
 use lab_scenario::ScenarioErrors;
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,9 @@ pub struct Failure {
     /// Problems of a scenario, each with its file, line, column and hint; empty for other failures.
     #[serde(default)]
     pub problems: Vec<Value>,
+    /// True if a file had no room: on its file system, or under a limit.
+    #[serde(default)]
+    pub no_room: bool,
 }
 
 /// Result of a verb.
@@ -92,6 +95,7 @@ impl Failure {
             exit: Exit::Usage,
             message: message.to_string(),
             problems: Vec::new(),
+            no_room: false,
         }
     }
 
@@ -101,7 +105,46 @@ impl Failure {
             exit: Exit::Environment,
             message: message.to_string(),
             problems: Vec::new(),
+            no_room: false,
         }
+    }
+
+    /// Returns the failure of this machine by `error`, with a remedy if a file had no room.
+    pub fn of(error: &(dyn Error + 'static)) -> Self {
+        let failure = Self::environment(with_causes(error));
+        match remedy_for_room(error) {
+            Some(remedy) => Self {
+                message: format!("{} (hint: {remedy})", failure.message),
+                no_room: true,
+                ..failure
+            },
+            None => failure,
+        }
+    }
+
+    /// Returns this failure as that of a run: one whose rows had no room has not the results of its scenario.
+    pub fn of_run(self) -> Self {
+        match self.no_room {
+            true => Self {
+                exit: Exit::Invalid,
+                ..self
+            },
+            false => self,
+        }
+    }
+
+    /// Returns the failure of reading or writing a run: one that cannot be read is wrong input, as is any file
+    /// that the command line names.
+    pub fn records(error: &RecordsError) -> Self {
+        match error.is_of_machine() {
+            true => Self::of(error),
+            false => Self::usage(with_causes(error)),
+        }
+    }
+
+    /// Returns the failure of a report of a run: as [`Failure::records`] if the run cannot be read.
+    pub fn report(error: &ReportError) -> Self {
+        Self::comparison(error, Some(error))
     }
 
     /// Returns the failure of a scenario, with each of its problems.
@@ -115,13 +158,20 @@ impl Failure {
 
     /// Returns the failure of a comparison of runs by `error`, whose part is `report`: runs that cannot be
     /// compared are a usage error, a comparison that cannot be drawn or written is not.
-    pub fn comparison(error: &dyn std::error::Error, report: Option<&ReportError>) -> Self {
-        let message = with_causes(error);
-        match report {
-            Some(ReportError::Frame(_) | ReportError::Draw { .. } | ReportError::Write { .. }) => {
-                Self::environment(message)
-            }
-            _ => Self::usage(message),
+    pub fn comparison(error: &(dyn Error + 'static), report: Option<&ReportError>) -> Self {
+        let is_of_machine = match report {
+            Some(ReportError::Records(records)) => records.is_of_machine(),
+            Some(
+                ReportError::Frame(_)
+                | ReportError::Draw { .. }
+                | ReportError::Data(_)
+                | ReportError::Write { .. },
+            ) => true,
+            None => false,
+        };
+        match is_of_machine {
+            true => Self::of(error),
+            false => Self::usage(with_causes(error)),
         }
     }
 
@@ -141,16 +191,47 @@ pub trait During<T> {
     fn during(self, action: impl fmt::Display) -> Result<T, Failure>;
 }
 
-impl<T, E: std::error::Error> During<T> for Result<T, E> {
+impl<T, E: Error + 'static> During<T> for Result<T, E> {
     fn during(self, action: impl fmt::Display) -> Result<T, Failure> {
         self.map_err(|error| {
-            Failure::environment(format_args!("cannot {action}: {}", with_causes(&error)))
+            let failure = Failure::of(&error);
+            Failure {
+                message: format!("cannot {action}: {}", failure.message),
+                ..failure
+            }
         })
     }
 }
 
+/// Returns the remedy for a file that had no room, if `error` is caused by one.
+fn remedy_for_room(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let mut next = Some(error);
+    let causes = iter::from_fn(|| {
+        let cause = next?;
+        next = cause.source();
+        Some(cause)
+    });
+    let mut kinds = causes.filter_map(|cause| {
+        let of_records = || cause.downcast_ref::<RecordsError>()?.io_kind();
+        let of_system = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        of_system.or_else(of_records)
+    });
+    kinds.find_map(|kind| match kind {
+        io::ErrorKind::StorageFull => {
+            Some("free space on its file system, or name a folder of another one by `--results`")
+        }
+        io::ErrorKind::QuotaExceeded => {
+            Some("your quota is used up there; name another folder by `--results`")
+        }
+        io::ErrorKind::FileTooLarge => {
+            Some("this shell limits the size of files: `ulimit -f unlimited` in another one")
+        }
+        _ => None,
+    })
+}
+
 /// Returns an error with its causes in one line; a cause that the text already contains is left out.
-pub fn with_causes(error: &dyn std::error::Error) -> String {
+pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -165,6 +246,8 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lab_records::error::Operation;
+
     use super::*;
 
     #[test]
@@ -186,9 +269,32 @@ mod tests {
     }
 
     #[test]
+    fn a_run_without_room_is_invalid_and_says_what_helps() {
+        for (kind, remedy) in [
+            (io::ErrorKind::StorageFull, "free space"),
+            (io::ErrorKind::QuotaExceeded, "quota"),
+            (io::ErrorKind::FileTooLarge, "ulimit -f"),
+        ] {
+            let error = RecordsError::Io {
+                operation: Operation::Write,
+                path: "flows.csv".into(),
+                source: kind.into(),
+            };
+            let failure = Err::<(), _>(error).during("finish").unwrap_err();
+            let begin = "cannot finish: cannot write `flows.csv`: ";
+            assert!(failure.message.starts_with(begin), "{}", failure.message);
+            assert!(failure.message.contains(remedy), "{}", failure.message);
+            assert_eq!(failure.exit, Exit::Environment);
+            assert_eq!(failure.of_run().exit, Exit::Invalid);
+        }
+        let other = Failure::of(&io::Error::from(io::ErrorKind::PermissionDenied));
+        assert_eq!(other.of_run().exit, Exit::Environment);
+    }
+
+    #[test]
     fn causes_are_not_repeated() {
-        let inner = std::io::Error::other("disk on fire");
-        let outer = std::io::Error::other(inner);
+        let inner = io::Error::other("disk on fire");
+        let outer = io::Error::other(inner);
         assert_eq!(with_causes(&outer), "disk on fire");
     }
 }

@@ -1,11 +1,8 @@
 //! Reading and planning the scenario that a path on the command line names.
 
-use std::{
-    fs,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
+use lab_files::Links;
 use lab_plan::{Capacity, Engine, Plan, PlanOptions};
 use lab_records::RunDir;
 use lab_scenario::{Files, PolicySpec, Repetitions, Scenario, limits};
@@ -245,35 +242,12 @@ fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
         .during("take the rights of the user who called sudo")?
 }
 
-/// Reads at most `limit` + 1 bytes, so that a larger file is refused without holding it in memory.
 fn read_here(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
     if let Some(bytes) = builtin::read(path) {
         return Ok(bytes.to_vec());
     }
-    let unreadable = |source: std::io::Error| {
-        Failure::usage(format_args!("cannot read `{}`: {source}", path.display()))
-    };
-    // To open a pipe, or to read a device, may never end.
-    let kind = fs::metadata(path).map_err(unreadable)?.file_type();
-    if !kind.is_file() {
-        let what = match kind.is_dir() {
-            true => "a directory",
-            false => "a pipe or a device",
-        };
-        let message = format!("`{}` is {what}, not a file", path.display());
-        return Err(Failure::usage(message));
-    }
-    let file = fs::File::open(path).map_err(unreadable)?;
-    let mut bytes = Vec::new();
-    let max = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    file.take(max).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() > limit {
-        return Err(Failure::usage(format_args!(
-            "`{}` is larger than {limit} bytes, the most such a file may have",
-            path.display()
-        )));
-    }
-    Ok(bytes)
+    lab_files::read(path, Links::Follow, limit as u64)
+        .map_err(|error| Failure::usage(lab_files::failed(path, &error)))
 }
 
 /// Returns the absolute path of an existing file, which names the same file inside a guest.
@@ -313,12 +287,11 @@ pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<()
 /// Returns the text of an object's error, with a hint.
 fn with_hint(error: &ObjectError) -> String {
     match error {
-        ObjectError::Read(_) | ObjectError::NoFile => format!(
+        ObjectError::Read(_) => format!(
             "{error} (hint: the path is relative to the scenario, agents/ebpf/build.sh SOURCE.c \
              OBJECT.o makes one)"
         ),
-        ObjectError::TooLarge { .. }
-        | ObjectError::NotAnObject { .. }
+        ObjectError::NotAnObject { .. }
         | ObjectError::License { .. }
         | ObjectError::NoProgram
         | ObjectError::NoMap { .. }

@@ -4,6 +4,7 @@
 //! - `args`: command line; uses no other module
 //! - `builtin`: scenarios inside the program
 //! - `failure`, `terminal`, `descriptors`: exit codes, standard streams and signals, open files
+//! - `temporary`: folders that no way out leaves behind
 //! - `caller`: the user who called sudo, who gets the files
 //! - `provenance`: origin of a run, for its records
 //! - `exec_log`: commands that `exec` ran in a lab of this kernel
@@ -26,6 +27,7 @@ mod programs;
 mod progress;
 mod provenance;
 mod run_dir;
+mod temporary;
 mod terminal;
 mod verbs;
 
@@ -35,7 +37,7 @@ use clap::Parser;
 
 use crate::{
     args::{Cli, Verb},
-    failure::{Exit, Failure, Outcome},
+    failure::{During, Exit, Failure, Outcome},
     terminal::note,
 };
 
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Outcome {
     descriptors::require()?;
+    descriptors::outlive_size_limit().during("ignore a signal")?;
     let global = &cli.global;
     if let Some(verb) = cli.verb.without_json().filter(|_| global.json) {
         return Err(Failure::usage(format_args!(

@@ -1,10 +1,13 @@
 //! Switch programs of the user's own in a run directory, by which a bundle of the run can be run again.
 
-use std::{collections::BTreeMap, fmt, fs, path::Path};
+use std::{collections::BTreeMap, fmt, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use lab_plan::{Plan, PolicyPlan};
-use lab_records::{RunWriter, directory::PROGRAMS_FILE};
+use lab_records::{
+    RunWriter,
+    directory::{self, PROGRAMS_FILE},
+};
 use lab_switchd::read_object;
 
 use crate::failure::{During, Failure};
@@ -36,12 +39,12 @@ pub fn keep(records: &RunWriter, plan: &Plan, base: &Path) -> Result<(), Failure
 /// Fails on a file that is none of [`keep`], with exit code 2.
 pub fn kept(dir: &Path) -> Result<Programs, Failure> {
     let path = dir.join(PROGRAMS_FILE);
-    if !path.is_file() {
+    let text = directory::read_text(dir, PROGRAMS_FILE);
+    let Some(text) = text.map_err(|error| Failure::records(&error))? else {
         return Ok(Programs::new());
-    }
+    };
     let wrong =
         |error: &dyn fmt::Display| Failure::usage(format_args!("`{}`: {error}", path.display()));
-    let text = fs::read_to_string(&path).map_err(|error| wrong(&error))?;
     let texts: BTreeMap<String, String> =
         serde_json::from_str(&text).map_err(|error| wrong(&error))?;
     let decoded = texts.into_iter().map(|(name, text)| {
@@ -53,6 +56,8 @@ pub fn kept(dir: &Path) -> Result<Programs, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

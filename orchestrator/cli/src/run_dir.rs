@@ -132,8 +132,7 @@ struct Concluded<'a> {
 pub fn conclude(dir: &Path, global: &Global, cost: impl FnOnce() -> String) -> Outcome {
     let mut progress = Progress::new();
     progress.begin("report", 0);
-    let report =
-        lab_reports::render(dir).during(format_args!("write the report of `{}`", dir.display()))?;
+    let report = lab_reports::render(dir).map_err(|error| Failure::report(&error))?;
     progress.finish();
     caller::hand_over(dir);
     let summary = &report.summary;

@@ -117,6 +117,11 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-reproduce",
         &[&["rtnetlink", "aya", "lab-sim", "lab-kernel"]],
     ),
+    // Any crate opens files by it.
+    (
+        "lab-files",
+        &[ENGINES, &["lab-units", "lab-records", "nix"]],
+    ),
     // Any crate's tests may use it.
     ("lab-fuzz", &[&["lab-units", "lab-records"]]),
     // Records know neither engines nor plots.

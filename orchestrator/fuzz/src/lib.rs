@@ -1,20 +1,26 @@
 //! Damaged copies of good input, for the tests of readers.
 //!
-//! [`fuzz`] damages members of a corpus and feeds them to a reader, which must not panic, hang or keep
-//! memory. A failure is shrunk to the least damage that shows it.
+//! [`fuzz`] damages members of a corpus and feeds them to a reader, which must not panic, hang or take more
+//! memory than its input is worth. A failure is shrunk to the least damage that shows it.
 //!
-//! `LCMP_LAB_INPUTS` is the number of inputs per reader (2,000).
+//! A test that links this crate has an allocator that counts.
+//!
+//! `LCMP_LAB_INPUTS` is the number of inputs per reader (2,000), and `LCMP_LAB_FAILED` a folder into which an input
+//! that fails is written, for the corpus of the reader's tests.
 
 mod damage;
 
 use std::{
     cell::Cell,
-    env,
+    env, fs,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
+use peak_alloc::PeakAlloc;
 use proptest::{
     prelude::*,
+    sample::Index,
     test_runner::{TestError, TestRunner},
 };
 
@@ -26,46 +32,82 @@ pub use damage::Damage;
 /// an input.
 ///
 /// # Panics
-/// If `read` panics, takes more than [`LONGEST`] for an input, or keeps more than [`GROWTH`] of memory; if
-/// the corpus is empty, or `read` refuses a member of it.
+/// If `read` panics, takes more than [`LONGEST`] or [`MAX_MEMORY`] for an input, or keeps more than that after
+/// all; if the corpus is empty, or `read` refuses a member of it.
 pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> bool) {
     let corpus: Vec<&[u8]> = corpus.iter().map(AsRef::as_ref).collect();
     for (number, member) in corpus.iter().enumerate() {
         assert!(read(member), "{format}: member {number} is refused");
     }
-    let before = memory();
+    let before = MEMORY.current_usage();
     let (accepted, slowest) = (Cell::new(0_u64), Cell::new(Duration::ZERO));
+    let most = Cell::new(0);
     let inputs = inputs();
     let config = ProptestConfig {
         cases: inputs,
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    let member = any::<prop::sample::Index>();
+    let member = any::<Index>();
     let tested = TestRunner::new(config).run(&(member, damage::any()), |(member, damages)| {
-        let mut input = member.get(&corpus).to_vec();
-        for damage in &damages {
-            damage.apply(&mut input, &corpus);
-        }
+        let input = damaged(&member, &damages, &corpus);
         let started = Instant::now();
-        let is_accepted = read(&input);
+        let (is_accepted, memory) = peak_of(|| read(&input));
         let took = started.elapsed();
         accepted.set(accepted.get() + u64::from(is_accepted));
         slowest.set(slowest.get().max(took));
+        most.set(most.get().max(memory));
         prop_assert!(took <= LONGEST, "it took {took:?}");
+        prop_assert!(memory <= MAX_MEMORY, "it took {memory} bytes of memory");
         Ok(())
     });
     if let Err(error) = tested {
+        if let TestError::Fail(_, (member, damages)) = &error {
+            keep(&damaged(member, damages, &corpus));
+        }
         panic!("{format}: {}", shown(error));
     }
-    let kept = memory().saturating_sub(before);
+    let kept = MEMORY.current_usage().saturating_sub(before);
     eprintln!(
-        "fuzz: {format}: {inputs} inputs, {} accepted, the slowest {:?}, {} kB more memory",
+        "fuzz: {format}: {inputs} inputs, {} accepted, the slowest {:?}, at most {} kB of memory",
         accepted.get(),
         slowest.get(),
-        kept / 1024
+        most.get() / 1024
     );
-    assert!(kept <= GROWTH, "{format}: {kept} bytes of memory are kept");
+    assert!(
+        kept <= MAX_MEMORY,
+        "{format}: {kept} bytes of memory are kept"
+    );
+}
+
+/// Returns a damaged member of the corpus.
+fn damaged(member: &Index, damages: &[Damage], corpus: &[&[u8]]) -> Vec<u8> {
+    let mut input = member.get(corpus).to_vec();
+    for damage in damages {
+        damage.apply(&mut input, corpus);
+    }
+    input
+}
+
+/// Writes an input into the folder for those that fail, if there is one.
+fn keep(input: &[u8]) {
+    if let Some(folder) = env::var_os("LCMP_LAB_FAILED") {
+        let hash = input.iter().fold(0_u64, |hash, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let path = PathBuf::from(folder).join(format!("{hash:016x}"));
+        fs::write(&path, input).expect("the folder is writable");
+        eprintln!("fuzz: the input is in {}", path.display());
+    }
+}
+
+/// Returns the result of `action`, and the most memory that it had at a time, in bytes. What other threads have
+/// meanwhile counts, too.
+pub fn peak_of<T>(action: impl FnOnce() -> T) -> (T, usize) {
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    let result = action();
+    (result, MEMORY.peak_usage().saturating_sub(before))
 }
 
 /// Feeds damaged copies of JSON texts to the reader of `T`, as [`fuzz`] does.
@@ -81,8 +123,13 @@ pub fn fuzz_json<T: DeserializeOwned>(format: &str, corpus: &[impl AsRef<[u8]>])
 /// Longest time that an input may take: far above that of any, on a machine however loaded.
 pub const LONGEST: Duration = Duration::from_secs(10);
 
-/// Most memory that may be kept after all inputs, in bytes: tests beside this one use some too.
-pub const GROWTH: u64 = 256 << 20;
+/// Most memory that a reader may have for an input, in bytes: inputs have some kilobytes, and tests beside this one
+/// use some memory, too.
+pub const MAX_MEMORY: usize = 256 << 20;
+
+/// Allocator of a test's process.
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
 
 fn shown<T: std::fmt::Debug>(error: TestError<T>) -> String {
     match error {
@@ -93,12 +140,6 @@ fn shown<T: std::fmt::Debug>(error: TestError<T>) -> String {
 
 fn inputs() -> u32 {
     env::var("LCMP_LAB_INPUTS").map_or(2_000, |text| text.parse().expect("it is a number"))
-}
-
-/// Returns the resident memory of this process, in bytes.
-fn memory() -> u64 {
-    let statm = procfs::process::Process::myself().and_then(|process| process.statm());
-    statm.map_or(0, |statm| statm.resident * procfs::page_size())
 }
 
 #[cfg(test)]

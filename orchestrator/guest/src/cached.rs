@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use lab_files::{Links, draft};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Fact in its file.
@@ -20,7 +21,7 @@ struct Record<T> {
 pub fn load<T: DeserializeOwned>(cache: &Path, file: &str, key: &str) -> Option<T> {
     directories(cache)
         .into_iter()
-        .filter_map(|dir| fs::read(dir.join(file)).ok())
+        .filter_map(|dir| lab_files::read(&dir.join(file), Links::Refuse, MAX_FACT).ok())
         .filter_map(|bytes| serde_json::from_slice::<Record<T>>(&bytes).ok())
         .find(|record| record.key == key)
         .map(|record| record.value)
@@ -43,12 +44,10 @@ pub fn store<T: Serialize>(cache: &Path, file: &str, key: &str, value: &T) -> io
     Err(last)
 }
 
-/// Writes a temporary file and renames it, so that no reader sees a partial one.
+/// Writes a file as a whole, so that no reader sees a part of it. A home may be that of the user who called sudo.
 fn write(dir: &Path, file: &str, json: &str) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
-    let partial = dir.join(format!("{file}.{}", std::process::id()));
-    fs::write(&partial, json)?;
-    fs::rename(&partial, dir.join(file))
+    draft::make_dir(dir)?;
+    draft::replace(&dir.join(file), json.as_bytes())
 }
 
 fn directories(cache: &Path) -> Vec<PathBuf> {
@@ -75,6 +74,9 @@ fn first_model(cpuinfo: &str) -> String {
     let values = values.map(|(_, value)| value.trim());
     values.collect::<Vec<_>>().join(" ")
 }
+
+/// Maximum number of bytes of a fact's file: a thousand times that of any.
+const MAX_FACT: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests {

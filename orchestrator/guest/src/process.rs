@@ -9,6 +9,7 @@ use std::{
     process::{Child, ChildStderr, Command, ExitStatus, Stdio},
 };
 
+use lab_files::Links;
 use nix::{
     fcntl::{FcntlArg, FdFlag, fcntl},
     sched::{CpuSet, sched_setaffinity},
@@ -140,7 +141,8 @@ pub(crate) fn output_pipe() -> io::Result<(PipeReader, PipeWriter)> {
 
 /// Returns the last panic message in a console log.
 pub(crate) fn panic_message(log: &Path) -> Option<String> {
-    let bytes = fs::read(log).ok()?;
+    // The guest may write to the log's directory.
+    let bytes = lab_files::read(log, Links::Refuse, MAX_CONSOLE).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     text.lines().rev().find_map(|line| {
         let at = line.find(PANIC)?;
@@ -172,6 +174,9 @@ pub(crate) const QEMU_PACKAGE: &str = "qemu-system-x86";
 
 /// Debian package of the statically linked busybox.
 pub(crate) const BUSYBOX_PACKAGE: &str = "busybox-static";
+
+/// Maximum number of bytes of a console's log that is looked into; a boot writes a thousandth.
+const MAX_CONSOLE: u64 = 64 << 20;
 
 /// Maximum size of a pipe that an unprivileged process may set, bytes.
 const OUTPUT_PIPE_SIZE: i32 = 1 << 20;

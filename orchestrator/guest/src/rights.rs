@@ -5,14 +5,15 @@
 //! Started by another user, QEMU has that user's rights.
 
 use std::{
-    fs::{self, File, Metadata, TryLockError},
+    fs::{self, File, Metadata, OpenOptions, TryLockError},
     io,
-    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, lchown},
+    os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown, lchown},
     path::{Path, PathBuf},
 };
 
+use lab_files::Links;
 use rustix::{
-    fs::{Gid, Uid},
+    fs::{Gid, OFlags, Uid},
     thread::{
         CapabilitySet, CapabilitySets, configure_capability_in_ambient_set, set_capabilities,
         set_keep_capabilities, set_no_new_privs, set_thread_groups, set_thread_res_gid,
@@ -83,10 +84,11 @@ impl Lent {
         let mut lent = Self(Vec::new());
         if nix::unistd::geteuid().is_root() {
             for path in directories {
-                let lock = File::open(path)?;
+                // By its descriptor: the path may lead elsewhere a moment later.
+                let lock = open_directory(path)?;
                 lock.lock_shared()?;
                 let owner = lock.metadata()?;
-                chown(path, Some(GUEST_USER), Some(GUEST_USER))
+                fchown(&lock, Some(GUEST_USER), Some(GUEST_USER))
                     .map_err(|error| without(path, error))?;
                 lent.0.push(LentDirectory {
                     path: path.clone(),
@@ -126,7 +128,7 @@ impl Drop for Lent {
 /// # Errors
 /// The directory cannot be looked at or changed.
 pub fn recover(directory: &Path) -> io::Result<()> {
-    let file = File::open(directory)?;
+    let file = open_directory(&directory.canonicalize()?)?;
     if file.metadata()?.uid() != GUEST_USER || !nix::unistd::geteuid().is_root() {
         return Ok(());
     }
@@ -154,16 +156,25 @@ fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
         if found.is_dir() {
             take_back(&path, (uid, gid))?;
         } else if found.is_file() {
-            lchown(&path, Some(uid), Some(gid))?;
+            let file = lab_files::open(&path, Links::Refuse)?;
+            fchown(&file, Some(uid), Some(gid))?;
             // A change of the owner clears these bits only on programs.
             let mode = found.permissions().mode() & 0o777;
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
+            file.set_permissions(fs::Permissions::from_mode(mode))?;
         } else {
             tracing::warn!(path = %path.display(), kind = kind(&found), "removed: a guest made it");
             fs::remove_file(&path)?;
         }
     }
     Ok(())
+}
+
+/// Opens a directory, and not what a link at its path leads to.
+fn open_directory(path: &Path) -> io::Result<File> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let mut options = OpenOptions::new();
+    let options = options.read(true);
+    options.custom_flags(flags.bits().cast_signed()).open(path)
 }
 
 fn kind(found: &Metadata) -> &'static str {
@@ -181,7 +192,7 @@ fn kind(found: &Metadata) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{chown, symlink};
 
     use super::*;
 
@@ -226,6 +237,12 @@ mod tests {
         assert_eq!(mode & 0o7777, 0o755);
         assert!(fs::symlink_metadata(&link).is_err());
         assert!(fs::metadata("/etc/passwd").unwrap().uid() == 0);
+
+        // A link in its place is not lent, nor is what it leads to.
+        let swapped = folder.path().join("swapped");
+        symlink(&lent, &swapped).unwrap();
+        assert!(Lent::new(&[swapped]).is_err());
+        assert_eq!(owner(&lent), before);
 
         // State that a killed process leaves.
         chown(&lent, Some(GUEST_USER), Some(GUEST_USER)).unwrap();

@@ -2,7 +2,6 @@
 
 use std::{
     ffi::OsString,
-    fs::File,
     io,
     os::{
         fd::{AsRawFd, OwnedFd},
@@ -12,6 +11,8 @@ use std::{
     sync::mpsc::{self, Sender},
     time::{Duration, Instant},
 };
+
+use lab_files::draft;
 
 use crate::{
     Accelerator, Clock, ExecConfig, GuestError, GuestRequest,
@@ -160,7 +161,7 @@ fn start(
     let initramfs = initramfs::build(kernel, &busybox, &request.init_program, inner)
         .and_then(|archive| in_memory(&archive))
         .map_err(host("initramfs"))?;
-    let console = File::create(&request.console_log)
+    let console = draft::create(&request.console_log)
         .map_err(GuestError::file("console log", &request.console_log))?;
     let (stdout, its_stdout) = output_pipe().map_err(GuestError::host)?;
     let (stderr, its_stderr) = output_pipe().map_err(GuestError::host)?;

@@ -62,6 +62,7 @@ impl Batch {
     ) -> Result<(), String> {
         self.lines.push(line);
         for ((column, values), text) in self.columns.iter_mut().zip(texts) {
+            check_length(column.name, text.len())?;
             let text = Some(text).filter(|text| !(column.optional && text.is_empty()));
             values.push(text)?;
         }
@@ -168,8 +169,9 @@ impl Batch {
 impl Values {
     fn push(&mut self, text: Option<&str>) -> Result<(), String> {
         fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+            let shown = || text.chars().take(MAX_SHOWN).collect::<String>();
             text.parse()
-                .map_err(|_| format!("`{text}` is not a number"))
+                .map_err(|_| format!("`{}` is not a number", shown()))
         }
         match self {
             Self::Integers(values) => values.push(text.map(number).transpose()?),
@@ -250,6 +252,25 @@ impl<'de> Deserializer<'de> for Value<'de> {
         unit_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }
+
+/// Checks the length of a text of `column`.
+pub(crate) fn check_length(column: &str, bytes: usize) -> Result<(), String> {
+    match bytes <= MAX_FIELD {
+        true => Ok(()),
+        false => Err(format!(
+            "column `{column}` has a text of {bytes} bytes, at most {MAX_FIELD} are read"
+        )),
+    }
+}
+
+/// Maximum number of bytes of a field: far more than any name, reason or list of candidates has.
+const MAX_FIELD: usize = (1 << 16) - 1;
+
+/// Characters of a wrong value that a message shows.
+const MAX_SHOWN: usize = 40;
+
+/// Bytes of rows after which a batch ends: a batch of short rows has all of [`BATCH_ROWS`] in less.
+pub(crate) const MAX_BATCH_BYTES: usize = 64 << 20;
 
 /// Maximum number of rows of a batch, and of a row group of a Parquet file: about 20 MB of the widest table.
 pub const BATCH_ROWS: usize = 1 << 16;

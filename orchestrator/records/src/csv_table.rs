@@ -7,9 +7,10 @@ use std::{
 };
 
 use csv::StringRecord;
+use lab_files::{Bounded, Links};
 
 use crate::{
-    columns::{BATCH_ROWS, Batch},
+    columns::{BATCH_ROWS, Batch, MAX_BATCH_BYTES},
     error::{Operation, RecordsError},
     rows::Column,
 };
@@ -18,7 +19,8 @@ use crate::{
 /// number of truncated rows at the end.
 ///
 /// A writer ends every row with a line feed. A last row without one was being written when its
-/// writer died: it is counted and left out, even if the rest of it could be read.
+/// writer died: it is counted and left out, even if the rest of it could be read. A row of more than
+/// [`MAX_ROW`] bytes is refused before it is in memory.
 pub(crate) fn read<E: From<RecordsError>>(
     path: &Path,
     columns: &[Column],
@@ -28,8 +30,9 @@ pub(crate) fn read<E: From<RecordsError>>(
     if file.limit() == 0 {
         return Ok(truncated);
     }
-    let mut reader = csv::Reader::from_reader(file);
-    let header = reader.headers().map_err(|error| row_error(path, error))?;
+    let mut reader = csv::Reader::from_reader(Bounded::new(file, MAX_ROW));
+    let header = reader.headers();
+    let header = header.map_err(|error| row_error(path, 1, error))?;
     let position = |column: &Column| {
         let found = header.iter().position(|name| name == column.name);
         found.ok_or_else(|| RecordsError::Row {
@@ -42,7 +45,10 @@ pub(crate) fn read<E: From<RecordsError>>(
     let mut batch = Batch::new(columns);
     let mut record = StringRecord::new();
     let mut is_cut_in_quotes = false;
+    let mut bytes = 0;
     loop {
+        reader.get_mut().renew();
+        let line = reader.position().line();
         match reader.read_record(&mut record) {
             Ok(true) => {}
             Ok(false) => break,
@@ -51,7 +57,7 @@ pub(crate) fn read<E: From<RecordsError>>(
                 is_cut_in_quotes = true;
                 break;
             }
-            Err(error) => return Err(row_error(path, error).into()),
+            Err(error) => return Err(row_error(path, line, error).into()),
         }
         let line = record.position().map_or(1, csv::Position::line);
         let texts = positions.iter().map(|&position| &record[position]);
@@ -62,9 +68,11 @@ pub(crate) fn read<E: From<RecordsError>>(
                 line,
                 source: problem.into(),
             })?;
-        if batch.len() == BATCH_ROWS {
+        bytes += record.as_slice().len();
+        if batch.len() == BATCH_ROWS || bytes >= MAX_BATCH_BYTES {
             visit(&batch)?;
             batch = Batch::new(columns);
+            bytes = 0;
         }
     }
     if !batch.is_empty() {
@@ -76,22 +84,23 @@ pub(crate) fn read<E: From<RecordsError>>(
 /// Opens the file at `path` up to its last line feed, with 1 if there is more after it and 0 if
 /// not.
 fn open_whole_lines(path: &Path) -> io::Result<(io::Take<File>, u64)> {
-    let mut file = File::open(path)?;
+    let mut file = lab_files::open(path, Links::Refuse)?;
     let length = file.seek(SeekFrom::End(0))?;
-    let mut block = vec![0; BLOCK];
-    let mut end = length;
-    let mut whole = 0;
-    while end > 0 {
-        let start = end.saturating_sub(BLOCK as u64);
-        let block = &mut block[..usize::try_from(end - start).unwrap_or(BLOCK)];
-        file.seek(SeekFrom::Start(start))?;
-        file.read_exact(block)?;
-        if let Some(last) = block.iter().rposition(|&byte| byte == b'\n') {
-            whole = start + last as u64 + 1;
-            break;
+    // A last row is no longer than any other.
+    let start = length.saturating_sub(MAX_ROW);
+    let mut end = Vec::new();
+    file.seek(SeekFrom::Start(start))?;
+    (&mut file).take(MAX_ROW).read_to_end(&mut end)?;
+    let whole = match end.iter().rposition(|&byte| byte == b'\n') {
+        Some(last) => start + last as u64 + 1,
+        None if start == 0 => 0,
+        None => {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("its last {MAX_ROW} bytes have no line end: it is no table"),
+            ));
         }
-        end = start;
-    }
+    };
     file.rewind()?;
     Ok((file.take(whole), u64::from(whole < length)))
 }
@@ -103,17 +112,19 @@ fn is_short(error: &csv::Error) -> bool {
     )
 }
 
-fn is_at_end<F: Read>(reader: &mut csv::Reader<F>) -> bool {
+fn is_at_end<F: Read>(reader: &mut csv::Reader<Bounded<F>>) -> bool {
+    reader.get_mut().renew();
     matches!(reader.read_record(&mut StringRecord::new()), Ok(false))
 }
 
-fn row_error(path: &Path, error: csv::Error) -> RecordsError {
+/// Returns the error of the row at `line`, unless the error knows its line.
+fn row_error(path: &Path, line: u64, error: csv::Error) -> RecordsError {
     RecordsError::Row {
         path: path.to_owned(),
-        line: error.position().map_or(1, csv::Position::line),
+        line: error.position().map_or(line, csv::Position::line),
         source: error.into(),
     }
 }
 
-/// Bytes read at a time in search of the last line feed; a row is seldom longer.
-const BLOCK: usize = 1 << 16;
+/// Maximum number of bytes of a row: a thousand times that of any that is written.
+const MAX_ROW: u64 = 1 << 20;

@@ -2,11 +2,15 @@
 //! `results/20261121T093000Z-8dc-1f2e3d4c`.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, BufReader},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     time::SystemTime,
 };
+
+use lab_files::{Bounded, Links};
+use serde::de::DeserializeOwned;
 
 use crate::{
     UtcTime, draft,
@@ -48,6 +52,16 @@ pub const PROGRAMS_FILE: &str = "programs.json";
 /// File of the report.
 pub const REPORT_FILE: &str = "report.html";
 
+/// Maximum number of bytes of [`RUN_FILE`]: links, faults and evidence of the largest lab take a tenth.
+pub const MAX_RUN_FILE: u64 = 16 << 20;
+
+/// Maximum number of bytes of [`PLAN_FILE`]: a million flows take half.
+pub const MAX_PLAN: u64 = 1 << 30;
+
+/// Maximum number of bytes of any other file that is read as one text: [`INPUTS_FILE`] with four files of the
+/// largest size fits.
+pub const MAX_TEXT: u64 = 256 << 20;
+
 /// Link to the newest run, beside the run directories.
 pub const LATEST: &str = "latest";
 
@@ -81,6 +95,44 @@ pub fn point_latest(results_dir: &Path, run_name: &str) -> Result<(), RecordsErr
         let _ = fs::remove_file(&draft);
         Operation::Replace.failed(&latest)(source)
     })
+}
+
+/// Reads the text `name` of the run directory `run_dir`; none if there is no such file. A link is refused: it
+/// may lead anywhere.
+///
+/// # Errors
+/// If the file cannot be read, is no regular file, is not UTF-8 or is larger than [`MAX_TEXT`], the plan than
+/// [`MAX_PLAN`].
+pub fn read_text(run_dir: &Path, name: &str) -> Result<Option<String>, RecordsError> {
+    let max = match name {
+        PLAN_FILE => MAX_PLAN,
+        RUN_FILE => MAX_RUN_FILE,
+        _ => MAX_TEXT,
+    };
+    let path = run_dir.join(name);
+    match lab_files::read_text(&path, Links::Refuse, max) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Operation::Read.failed(path)(error)),
+    }
+}
+
+/// Reads the plan of the run directory `run_dir` as a `T`; none if there is no plan.
+///
+/// # Errors
+/// If the file cannot be read, is no regular file or larger than [`MAX_PLAN`], or is no plan.
+pub fn read_plan<T: DeserializeOwned>(run_dir: &Path) -> Result<Option<T>, RecordsError> {
+    let path = run_dir.join(PLAN_FILE);
+    let file = match lab_files::open(&path, Links::Refuse) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Operation::Read.failed(path)(error)),
+    };
+    let text = BufReader::new(Bounded::new(file, MAX_PLAN));
+    match serde_json::from_reader(text) {
+        Ok(plan) => Ok(Some(plan)),
+        Err(source) => Err(RecordsError::Plan { path, source }),
+    }
 }
 
 /// Writes `text` to `path`, so that a reader sees the old file or the new one.

@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use parquet::errors::ParquetError;
+
 use crate::directory::FORMAT_VERSION;
 
 /// Error of reading or writing a run directory.
@@ -73,7 +75,7 @@ pub enum RecordsError {
         /// The file.
         path: PathBuf,
         /// Cause.
-        source: parquet::errors::ParquetError,
+        source: ParquetError,
     },
     /// A row cannot be parsed, and is not a truncated last one.
     #[error("`{}` cannot be read at line {line}", path.display())]
@@ -85,6 +87,44 @@ pub enum RecordsError {
         /// Cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+impl RecordsError {
+    /// True if records cannot be written, which is no fault of the records.
+    #[must_use]
+    pub const fn is_of_machine(&self) -> bool {
+        match self {
+            Self::Io { operation, .. } => !matches!(operation, Operation::Read),
+            Self::Write { .. } => true,
+            Self::NotARun { .. }
+            | Self::OtherFormat { .. }
+            | Self::Json { .. }
+            | Self::Plan { .. }
+            | Self::Parquet { .. }
+            | Self::Row { .. } => false,
+        }
+    }
+
+    /// Returns the kind of the operating system's error; `None` if there was none.
+    #[must_use]
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            Self::Io { source, .. } => Some(source.kind()),
+            Self::Write { source, .. } => match source.kind() {
+                csv::ErrorKind::Io(source) => Some(source.kind()),
+                _ => None,
+            },
+            Self::Parquet { source, .. } => match source {
+                ParquetError::External(source) => Some(source.downcast_ref::<io::Error>()?.kind()),
+                _ => None,
+            },
+            Self::NotARun { .. }
+            | Self::OtherFormat { .. }
+            | Self::Json { .. }
+            | Self::Plan { .. }
+            | Self::Row { .. } => None,
+        }
+    }
 }
 
 /// An operation on the file system.

@@ -1,13 +1,9 @@
 //! The history of a suite of runs: a table that grows by some rows at every run, and its Parquet copy.
 
-use std::{
-    fs::{self, File},
-    io::Write,
-    path::Path,
-};
+use std::{io::Write, path::Path};
 
 use crate::{
-    csv_table,
+    csv_table, draft,
     error::{Operation, RecordsError},
     parquet_table,
     rows::{HistoryRow, Row},
@@ -18,7 +14,7 @@ use crate::{
 /// # Errors
 /// If a file cannot be written.
 pub fn append(dir: &Path, rows: &[HistoryRow]) -> Result<(), RecordsError> {
-    fs::create_dir_all(dir).map_err(Operation::CreateDir.failed(dir))?;
+    draft::make_dir(dir).map_err(Operation::CreateDir.failed(dir))?;
     let path = dir.join(HistoryRow::FILE);
     let is_new = !path.exists();
     let failed = |source| RecordsError::Write {
@@ -39,11 +35,7 @@ pub fn append(dir: &Path, rows: &[HistoryRow]) -> Result<(), RecordsError> {
         .into_inner()
         .expect("a vector is flushed without errors");
     // One write appends all rows, or none that a reader takes for whole.
-    let mut file = File::options()
-        .append(true)
-        .create(true)
-        .open(&path)
-        .map_err(Operation::CreateFile.failed(&path))?;
+    let mut file = lab_files::append(&path).map_err(Operation::CreateFile.failed(&path))?;
     file.write_all(&text)
         .map_err(Operation::Write.failed(&path))?;
     parquet_table::copy(&path, HistoryRow::COLUMNS)

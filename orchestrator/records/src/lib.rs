@@ -20,7 +20,7 @@
 //! - [`history`][]: the history of a suite of runs
 //! - [`writer`], [`reader`]: writing and reading a run directory; `mirror` copies tables elsewhere meanwhile
 //! - [`columns`]: batches of typed columns, those of texts in `texts`; `csv_table` and [`parquet_table`] read
-//!   them from files
+//!   them from files, the latter by the pages that `parquet_pages` checks
 //! - [`sample`][]: a small run, for tests
 //! - [`time`]: times of day as text
 //!
@@ -37,7 +37,6 @@ pub mod columns;
 mod csv_table;
 mod departure;
 pub mod directory;
-pub mod draft;
 pub mod ends;
 pub mod error;
 pub mod evidence;
@@ -47,6 +46,7 @@ pub mod link_rates;
 pub mod listing;
 mod mirror;
 pub mod outcome;
+mod parquet_pages;
 pub mod parquet_table;
 pub mod provenance;
 pub mod reader;
@@ -72,6 +72,7 @@ pub use info::{
     DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, MeasuredFlows, RunInfo,
     ScaleInfo, SimInfo,
 };
+pub use lab_files::draft;
 pub use lab_units::{Clock, LinkChange, Semantics};
 pub use link_rates::LinkRates;
 pub use outcome::{

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use lab_files::Links;
+
 use crate::{
     RunFile,
     directory::{LATEST, RUN_FILE, point_latest, write_whole},
@@ -19,19 +21,19 @@ pub struct ListedRun {
     pub name: String,
     /// The directory.
     pub path: PathBuf,
-    /// `run.json`, or why it cannot be read.
+    /// `run.json`, or why it or the tags cannot be read.
     pub file: Result<RunFile, RecordsError>,
-    /// Tags, in alphabetical order.
+    /// Tags, in alphabetical order; none if they cannot be read.
     pub tags: BTreeSet<String>,
-    /// Size of all its files.
+    /// Size of all its files; 0 if they cannot be listed.
     pub bytes: u64,
 }
 
 /// Returns the runs of `results`, oldest first; none if the directory does not exist. Directories
-/// without a `run.json` are no runs.
+/// without a `run.json` are no runs. A run whose files cannot be read is among them.
 ///
 /// # Errors
-/// If a directory or a file of tags cannot be read.
+/// If a directory cannot be read.
 pub fn list(results: &Path) -> Result<Vec<ListedRun>, RecordsError> {
     let entries = match fs::read_dir(results) {
         Ok(entries) => entries,
@@ -42,8 +44,8 @@ pub fn list(results: &Path) -> Result<Vec<ListedRun>, RecordsError> {
     for entry in entries {
         let path = entry.map_err(Operation::Read.failed(results))?.path();
         // `latest` is a link to a run that is listed itself.
-        if !path.is_symlink() && path.join(RUN_FILE).is_file() {
-            runs.push(ListedRun::read(path)?);
+        if !path.is_symlink() && path.join(RUN_FILE).symlink_metadata().is_ok() {
+            runs.push(ListedRun::read(path));
         }
     }
     runs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -51,32 +53,48 @@ pub fn list(results: &Path) -> Result<Vec<ListedRun>, RecordsError> {
 }
 
 impl ListedRun {
-    /// Reads the facts of the run directory at `path`.
-    ///
-    /// # Errors
-    /// If its files or tags cannot be read; an invalid `run.json` is in [`ListedRun::file`].
-    pub fn read(path: PathBuf) -> Result<Self, RecordsError> {
+    /// Reads the facts of the run directory at `path`, or why they cannot be read.
+    #[must_use]
+    pub fn read(path: PathBuf) -> Self {
         let name = path.file_name().unwrap_or_default();
-        Ok(Self {
+        let (tags, of_tags) = match tags(&path) {
+            Ok(tags) => (tags, None),
+            Err(error) => (BTreeSet::new(), Some(error)),
+        };
+        let (bytes, of_size) = match size(&path) {
+            Ok(bytes) => (bytes, None),
+            Err(error) => (0, Some(Operation::Read.failed(&path)(error))),
+        };
+        let problem = of_tags.or(of_size);
+        Self {
             name: name.to_string_lossy().into_owned(),
-            file: RunFile::read(&path),
-            tags: tags(&path)?,
-            bytes: size(&path).map_err(Operation::Read.failed(&path))?,
+            file: problem.map_or_else(|| RunFile::read(&path), Err),
+            tags,
+            bytes,
             path,
-        })
+        }
     }
 }
 
 /// Returns the tags of a run directory; none without a file of tags.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// If the file cannot be read, is a link or larger than 64 KiB, or has a line that is no tag.
 pub fn tags(run_dir: &Path) -> Result<BTreeSet<String>, RecordsError> {
     let path = run_dir.join(TAGS_FILE);
-    match fs::read_to_string(&path) {
-        Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
-        Err(error) => Err(Operation::Read.failed(path)(error)),
+    let text = match lab_files::read_text(&path, Links::Refuse, MAX_TAGS) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        Err(error) => return Err(Operation::Read.failed(path)(error)),
+    };
+    // The line is not shown: where a link led here, it could be of any file.
+    match (1..).zip(text.lines()).find(|(_, line)| !is_tag(line)) {
+        Some((line, _)) => Err(RecordsError::Row {
+            path,
+            line,
+            source: "it is no tag".into(),
+        }),
+        None => Ok(text.lines().map(str::to_owned).collect()),
     }
 }
 
@@ -138,6 +156,9 @@ fn size(path: &Path) -> io::Result<u64> {
 
 /// File of a run's tags, one a line.
 const TAGS_FILE: &str = "tags.txt";
+
+/// Maximum number of bytes of a file of tags.
+const MAX_TAGS: u64 = 64 << 10;
 
 /// Maximum number of characters of a tag.
 const MAX_TAG: usize = 64;

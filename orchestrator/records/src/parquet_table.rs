@@ -2,40 +2,48 @@
 //!
 //! A table grows as CSV, so that nothing is lost if its writer dies; a large one is copied when
 //! its run is closed, and its CSV removed. The copy has the same columns and values; a column that may be empty is
-//! optional. Both directions go a row group at a time, so that memory does not grow with the table.
+//! optional. Both directions go a row group at a time, so that memory does not grow with the table. A file that
+//! says to be larger than it is, or has a column of another type, is refused before it is decoded.
 
 use std::{
     fs::{self, File},
     num::NonZero,
+    panic::{self, AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{Arc, mpsc},
+    sync::{Arc, Once, mpsc},
     thread,
 };
 
 use parquet::{
     basic::{Compression, LogicalType, Repetition, Type as Physical},
-    column::reader::{ColumnReader, ColumnReaderImpl},
+    column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader},
     data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type},
     errors::ParquetError,
     file::{
-        metadata::ColumnChunkMetaData,
+        metadata::{ColumnChunkMetaData, ParquetMetaDataReader, RowGroupMetaData},
         properties::WriterProperties,
-        reader::{FileReader, RowGroupReader, SerializedFileReader},
+        serialized_reader::SerializedPageReader,
         writer::{SerializedColumnWriter, SerializedFileWriter},
     },
     schema::types::{Type, TypePtr},
 };
 
+use lab_files::Links;
+
 use crate::{
-    columns::{Batch, Texts, Values},
+    columns::{BATCH_ROWS, Batch, MAX_BATCH_BYTES, Texts, Values, check_length},
     csv_table, draft,
     error::{Operation, RecordsError},
+    parquet_pages::Pages,
     rows::{Column, Kind},
 };
 
 /// Number of rows above which a table becomes a Parquet file: tens of megabytes as CSV, a tenth of it as
 /// Parquet.
 pub const LARGE_TABLE_ROWS: u64 = 250_000;
+
+/// Name of the threads that decode.
+const DECODER: &str = "decoder";
 
 /// Number of threads that decode a table: a row group of the widest one is about 20 MB in memory.
 const MAX_DECODERS: usize = 4;
@@ -92,26 +100,61 @@ pub(crate) fn read<E: From<RecordsError>>(
 ) -> Result<(), E> {
     let decoders = thread::available_parallelism().map_or(1, NonZero::get);
     let decoders = decoders.min(MAX_DECODERS);
+    quiet_decoders();
     thread::scope(|scope| {
         let decoder = |first: usize| {
             // A batch waits at its decoder: each one in a channel would be more memory.
             let (decoded, batches) = mpsc::sync_channel(0);
-            scope.spawn(move || {
+            let decode = move || {
                 // The other end is gone once `visit` has failed.
                 let send = |batch| decoded.send(batch).is_ok();
                 let groups = (first..).step_by(decoders);
-                if let Err(error) = decode(path, columns, groups, |batch| send(Ok(batch))) {
+                let step = || decode(path, columns, groups, |batch| send(Ok(batch)));
+                if let Err(error) = without_panic(path, step) {
                     send(Err(error));
                 }
-            });
-            batches
+            };
+            let named = thread::Builder::new().name(DECODER.to_owned());
+            let started = named.spawn_scoped(scope, decode);
+            started.map_err(Operation::Read.failed(path))?;
+            Ok(batches)
         };
-        let batches: Vec<_> = (0..decoders).map(decoder).collect();
+        let batches = (0..decoders).map(decoder);
+        let batches = batches.collect::<Result<Vec<_>, RecordsError>>()?;
         // A decoder ends after its last group: the first without another one is at the end of the table.
         let in_order = batches.iter().cycle();
         let mut in_order = in_order.map_while(|batches| batches.recv().ok());
         in_order.try_for_each(|batch: Result<Batch, RecordsError>| visit(&batch?))
     })
+}
+
+/// Returns the result of `step`, which decodes the copy at `path`; the decoder panics at some damage.
+fn without_panic(
+    path: &Path,
+    step: impl FnOnce() -> Result<(), RecordsError>,
+) -> Result<(), RecordsError> {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref().copied());
+        let message = message.unwrap_or("without a message");
+        Err(RecordsError::Parquet {
+            path: path.to_owned(),
+            source: ParquetError::General(format!("its decoder panics: {message}")),
+        })
+    })
+}
+
+/// Keeps panics of decoders, which become errors, from being printed.
+fn quiet_decoders() {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let print = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if thread::current().name() != Some(DECODER) {
+                print(panic);
+            }
+        }));
+    });
 }
 
 /// Calls `visit` with those of `groups` that the copy at `path` has, in order, until it returns false.
@@ -122,49 +165,63 @@ fn decode(
     visit: impl Fn(Batch) -> bool,
 ) -> Result<(), RecordsError> {
     // Threads share no open file: they would share the position in it, too.
-    let file = File::open(path).map_err(Operation::Read.failed(path))?;
+    let file = lab_files::open(path, Links::Refuse).map_err(Operation::Read.failed(path))?;
     let failed = |source| RecordsError::Parquet {
         path: path.to_owned(),
         source,
     };
-    let file = SerializedFileReader::new(file).map_err(failed)?;
-    let rows_of = file.metadata().row_groups().iter();
-    let rows_of = rows_of.map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
-    let rows_of: Vec<u64> = rows_of.collect();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file);
+    let metadata = metadata.map_err(failed)?;
+    let pages = Arc::new(Pages::of(file).map_err(Operation::Read.failed(path))?);
+    let row_groups = metadata.row_groups();
+    let rows_of = row_groups.iter().map(rows);
+    let rows_of: Vec<usize> = rows_of.collect::<Result<_, _>>().map_err(failed)?;
     for index in groups.take_while(|&index| index < rows_of.len()) {
-        let values = read_group(&file, index, columns).map_err(failed)?;
-        let first = 1 + rows_of[..index].iter().sum::<u64>();
-        if !visit(Batch::from_columns(values, first..first + rows_of[index])) {
+        let values = read_group(&pages, &row_groups[index], columns).map_err(failed)?;
+        let first = 1 + rows_of[..index].iter().sum::<usize>() as u64;
+        let batch = Batch::from_columns(values, first..first + rows_of[index] as u64);
+        if !visit(batch) {
             break;
         }
     }
     Ok(())
 }
 
+/// Returns the number of rows of a row group, which is a batch.
+fn rows(group: &RowGroupMetaData) -> Result<usize, ParquetError> {
+    let rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
+    match rows <= BATCH_ROWS {
+        true => Ok(rows),
+        false => Err(ParquetError::General(format!(
+            "a row group of {} rows, a table has at most {BATCH_ROWS} in one",
+            group.num_rows()
+        ))),
+    }
+}
+
 fn read_group(
-    file: &SerializedFileReader<File>,
-    index: usize,
+    pages: &Arc<Pages>,
+    group: &RowGroupMetaData,
     columns: &[Column],
 ) -> Result<Vec<(Column, Values)>, ParquetError> {
-    let group = file.get_row_group(index)?;
     let columns = columns.iter();
     columns
-        .map(|column| Ok((*column, read_column(group.as_ref(), column)?)))
+        .map(|column| Ok((*column, read_column(pages, group, column)?)))
         .collect()
 }
 
 fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
     let field = |column: &Column| {
-        let (physical, logical) = match column.kind {
-            Kind::Integer => (Physical::INT64, Some(LogicalType::integer(64, false))),
-            Kind::Float => (Physical::DOUBLE, None),
-            Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        let logical = match column.kind {
+            Kind::Integer => Some(LogicalType::integer(64, false)),
+            Kind::Float => None,
+            Kind::Text => Some(LogicalType::String),
         };
         let repetition = match column.optional {
             true => Repetition::OPTIONAL,
             false => Repetition::REQUIRED,
         };
-        let field = Type::primitive_type_builder(column.name, physical)
+        let field = Type::primitive_type_builder(column.name, physical(column.kind))
             .with_repetition(repetition)
             .with_logical_type(logical);
         field.build().map(Arc::new)
@@ -172,6 +229,15 @@ fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
     let fields = columns.iter().map(field).collect::<Result<_, _>>()?;
     let schema = Type::group_type_builder("row").with_fields(fields);
     schema.build().map(Arc::new)
+}
+
+/// Returns the type of a column's values in the file.
+const fn physical(kind: Kind) -> Physical {
+    match kind {
+        Kind::Integer => Physical::INT64,
+        Kind::Float => Physical::DOUBLE,
+        Kind::Text => Physical::BYTE_ARRAY,
+    }
 }
 
 fn write_group(file: &mut SerializedFileWriter<File>, batch: &Batch) -> Result<(), ParquetError> {
@@ -225,15 +291,29 @@ fn only_text(column: &ColumnChunkMetaData) -> Option<&str> {
     std::str::from_utf8(min).ok().filter(|_| is_one)
 }
 
-fn read_column(group: &dyn RowGroupReader, column: &Column) -> Result<Values, ParquetError> {
-    let metadata = group.metadata();
-    let rows = usize::try_from(metadata.num_rows()).unwrap_or(0);
-    let mut names = metadata.schema_descr().columns().iter();
-    let general = |problem: String| ParquetError::General(problem);
+fn read_column(
+    pages: &Arc<Pages>,
+    group: &RowGroupMetaData,
+    column: &Column,
+) -> Result<Values, ParquetError> {
+    let rows = rows(group)?;
+    let mut names = group.schema_descr().columns().iter();
     let index = names
-        .position(|found| found.name() == column.name)
-        .ok_or_else(|| general(format!("column `{}` is missing", column.name)))?;
-    Ok(match group.get_column_reader(index)? {
+        .position(|found| found.path().parts() == [column.name])
+        .ok_or_else(|| general(column, "is missing"))?;
+    let chunk = group.column(index);
+    check_type(chunk, column)?;
+    let mut texts = Texts::default();
+    if column.kind == Kind::Text
+        && let Some(text) = only_text(chunk)
+    {
+        check_length(column.name, text.len()).map_err(ParquetError::General)?;
+        texts.push_all(text, rows);
+        return Ok(Values::Texts(texts));
+    }
+    let reader = SerializedPageReader::new(pages.clone(), chunk, rows, None)?;
+    let reader = get_column_reader(chunk.column_descr_ptr(), Box::new(reader));
+    Ok(match reader {
         ColumnReader::Int64ColumnReader(reader) => {
             Values::Integers(read_values(reader, rows, i64::cast_unsigned)?)
         }
@@ -241,13 +321,18 @@ fn read_column(group: &dyn RowGroupReader, column: &Column) -> Result<Values, Pa
             Values::Floats(read_values(reader, rows, |number| number)?)
         }
         ColumnReader::ByteArrayColumnReader(reader) => {
-            let mut texts = Texts::default();
-            if let Some(text) = only_text(metadata.column(index)) {
-                texts.push_all(text, rows);
-                return Ok(Values::Texts(texts));
-            }
-            for bytes in read_values(reader, rows, |bytes: ByteArray| bytes)? {
-                texts.push(bytes.as_ref().map(ByteArray::as_utf8).transpose()?);
+            let mut bytes = 0;
+            for text in read_values(reader, rows, |bytes: ByteArray| bytes)? {
+                let text = text.as_ref().map(ByteArray::as_utf8).transpose()?;
+                let length = text.map_or(0, str::len);
+                check_length(column.name, length).map_err(ParquetError::General)?;
+                // A short page may name one long text many times.
+                bytes += length;
+                if bytes > MAX_TEXTS_BYTES {
+                    let problem = format!("has more than {MAX_TEXTS_BYTES} bytes in a row group");
+                    return Err(general(column, &problem));
+                }
+                texts.push(text);
             }
             Values::Texts(texts)
         }
@@ -256,10 +341,42 @@ fn read_column(group: &dyn RowGroupReader, column: &Column) -> Result<Values, Pa
         | ColumnReader::Int96ColumnReader(_)
         | ColumnReader::FloatColumnReader(_)
         | ColumnReader::FixedLenByteArrayColumnReader(_) => {
-            let problem = format!("column `{}` has a type that no table has", column.name);
-            return Err(general(problem));
+            unreachable!("the type was checked")
         }
     })
+}
+
+/// Checks that a column of the file has the type that `column` has, and lies in the file.
+fn check_type(chunk: &ColumnChunkMetaData, column: &Column) -> Result<(), ParquetError> {
+    let (found, expected) = (chunk.column_type(), physical(column.kind));
+    if found != expected {
+        return Err(general(column, &format!("is {found}, not {expected}")));
+    }
+    let descriptor = chunk.column_descr();
+    if descriptor.max_rep_level() > 0 || descriptor.max_def_level() > i16::from(column.optional) {
+        let expected = match column.optional {
+            true => "at most one value",
+            false => "one value",
+        };
+        return Err(general(
+            column,
+            &format!("may have other than {expected} in a row"),
+        ));
+    }
+    let dictionary = chunk.dictionary_page_offset().unwrap_or(0);
+    match chunk
+        .data_page_offset()
+        .min(dictionary)
+        .min(chunk.compressed_size())
+        < 0
+    {
+        true => Err(general(column, "is at a negative place")),
+        false => Ok(()),
+    }
+}
+
+fn general(column: &Column, problem: &str) -> ParquetError {
+    ParquetError::General(format!("column `{}` {problem}", column.name))
 }
 
 fn read_values<T: DataType, V>(
@@ -267,13 +384,13 @@ fn read_values<T: DataType, V>(
     rows: usize,
     convert: impl Fn(T::T) -> V,
 ) -> Result<Vec<Option<V>>, ParquetError> {
-    let (mut levels, mut values) = (Vec::new(), Vec::new());
-    while levels.len().max(values.len()) < rows {
-        let (read, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
-        if read == 0 {
-            let read = levels.len().max(values.len());
+    let (mut levels, mut values, mut read) = (Vec::new(), Vec::new(), 0);
+    while read < rows {
+        let (more, ..) = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
+        if more == 0 {
             return Err(ParquetError::General(format!("{read} of {rows} values")));
         }
+        read += more;
     }
     let mut values = values.into_iter().map(convert);
     if levels.is_empty() {
@@ -282,3 +399,6 @@ fn read_values<T: DataType, V>(
     let value = |level| if level == 0 { None } else { values.next() };
     Ok(levels.into_iter().map(value).collect())
 }
+
+/// Maximum number of bytes of a column's texts in a row group: a batch of the CSV has no more in all columns.
+const MAX_TEXTS_BYTES: usize = MAX_BATCH_BYTES + (1 << 20);

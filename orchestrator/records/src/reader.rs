@@ -1,10 +1,6 @@
 //! Reading a run directory.
 
-use std::{
-    fs::File,
-    io::{self, BufReader},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use serde::{
     Deserialize,
@@ -12,13 +8,8 @@ use serde::{
 };
 
 use crate::{
-    FlowFields, FlowRow, Outcome, Row, RunFile, RunInfo, UtcTime,
-    columns::Batch,
-    csv_table,
-    directory::PLAN_FILE,
-    error::{Operation, RecordsError},
-    parquet_table,
-    rows::Column,
+    FlowFields, FlowRow, Outcome, Row, RunFile, RunInfo, UtcTime, columns::Batch, csv_table,
+    directory, error::RecordsError, parquet_table, rows::Column,
 };
 
 /// A run directory of this format version.
@@ -64,7 +55,7 @@ impl RunDir {
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         let path = path.to_owned();
         let file = RunFile::read(&path)?;
-        check_plan(&path.join(PLAN_FILE))?;
+        directory::read_plan::<PlanHead>(&path)?;
         Ok(Self { path, file })
     }
 
@@ -247,20 +238,6 @@ fn row_error(path: &Path, batch: &Batch, index: usize, source: value::Error) -> 
         line: batch.line(index),
         source: source.into(),
     }
-}
-
-/// Checks that the file at `path` is a plan, if there is one.
-fn check_plan(path: &Path) -> Result<(), RecordsError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Operation::Read.failed(path)(error)),
-    };
-    let plan: Result<PlanHead, _> = serde_json::from_reader(BufReader::new(file));
-    plan.map(drop).map_err(|source| RecordsError::Plan {
-        path: path.to_owned(),
-        source,
-    })
 }
 
 /// The part of `plan.json` that every plan has.

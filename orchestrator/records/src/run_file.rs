@@ -1,12 +1,13 @@
 //! `run.json`: the facts of a run and its outcome.
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
+use lab_files::Links;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     LiveChange, Outcome, Phase, RunInfo, UtcTime, Verdict,
-    directory::{FORMAT_VERSION, RUN_FILE, write_whole},
+    directory::{FORMAT_VERSION, MAX_RUN_FILE, RUN_FILE, write_whole},
     error::{Operation, RecordsError},
 };
 
@@ -37,7 +38,8 @@ impl RunFile {
     /// Reads the file from `run_dir`, its version first: the rest may differ in another version.
     pub(crate) fn read(run_dir: &Path) -> Result<Self, RecordsError> {
         let path = run_dir.join(RUN_FILE);
-        let text = fs::read_to_string(&path).map_err(|source| match source.kind() {
+        let text = lab_files::read_text(&path, Links::Refuse, MAX_RUN_FILE);
+        let text = text.map_err(|source| match source.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => RecordsError::NotARun {
                 path: run_dir.to_owned(),
             },

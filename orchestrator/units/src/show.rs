@@ -32,10 +32,12 @@ pub fn table<const N: usize>(indent: usize, sides: [Side; N], rows: &[[String; N
     for row in rows {
         let mut line = " ".repeat(indent);
         for ((cell, width), side) in row.iter().zip(widths).zip(sides) {
-            line += &match side {
-                Side::Left => format!("{cell:<width$}  "),
-                Side::Right => format!("{cell:>width$}  "),
-            };
+            // The width of a format is at most 65,535, and more panics.
+            let padding = " ".repeat(width - cell.chars().count());
+            match side {
+                Side::Left => line.extend([cell, &*padding, "  "]),
+                Side::Right => line.extend([&*padding, cell, "  "]),
+            }
         }
         text.push_str(line.trim_end());
         text.push('\n');
@@ -179,6 +181,14 @@ mod tests {
         let rows = [row("name", "n"), row("a", "1,000"), row("b", "")];
         let text = table(1, sides(1), &rows);
         assert_eq!(text, " name      n\n a     1,000\n b\n");
+    }
+
+    #[test]
+    fn a_cell_of_any_length_is_shown() {
+        let long = "x".repeat(70_000);
+        let rows = [[long, "1".to_owned()], ["a".to_owned(), "2".to_owned()]];
+        let text = table(0, sides(1), &rows);
+        assert!(text.lines().map(str::len).eq([70_003, 70_003]));
     }
 
     #[test]

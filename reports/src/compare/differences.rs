@@ -1,8 +1,8 @@
 //! Differences between the plans of runs.
 
-use std::{collections::BTreeMap, fs::File, io::BufReader, str::FromStr};
+use std::{collections::BTreeMap, str::FromStr};
 
-use lab_records::{EngineInfo, RunDir, RunInfo, directory::PLAN_FILE};
+use lab_records::{EngineInfo, RunDir, RunInfo, directory};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -203,9 +203,8 @@ fn engine(info: &RunInfo) -> String {
 
 /// Returns the parts of `plan.json` that no other aspect covers, by name; none without a plan.
 fn settings(run: &RunDir) -> BTreeMap<String, String> {
-    let file = File::open(run.path().join(PLAN_FILE)).ok();
-    let plan = file.and_then(|file| serde_json::from_reader(BufReader::new(file)).ok());
-    let plan: PlanSettings = plan.unwrap_or_default();
+    let plan = directory::read_plan::<PlanSettings>(run.path());
+    let plan = plan.ok().flatten().unwrap_or_default();
     let parts = [plan.transport, plan.rdma, plan.measure];
     let values = parts.into_iter().flatten();
     let values = values.map(|(name, value)| (name, value.to_string()));

@@ -1,8 +1,6 @@
 //! Schedules of runs: the flows that were scheduled, whether or not they ran.
 
-use std::{fs::File, io::BufReader};
-
-use lab_records::{RunDir, directory::PLAN_FILE};
+use lab_records::{RunDir, directory};
 use serde::Deserialize;
 
 /// True if both runs schedule the same flows: each repetition has flows of the same numbers, hosts, sizes and starts.
@@ -39,8 +37,7 @@ struct Flow {
 
 impl Plan {
     fn read(run: &RunDir) -> Option<Self> {
-        let file = File::open(run.path().join(PLAN_FILE)).ok()?;
-        let mut plan: Self = serde_json::from_reader(BufReader::new(file)).ok()?;
+        let mut plan: Self = directory::read_plan(run.path()).ok()??;
         plan.flows.sort_by_key(|flow| (flow.repetition, flow.id));
         Some(plan)
     }

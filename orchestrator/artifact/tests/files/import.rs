@@ -128,6 +128,21 @@ fn what_no_scenario_can_say_is_refused_at_its_line() {
     insta::assert_snapshot!(said);
 }
 
+/// A number of nodes asks for memory only once the links show that there are as many.
+#[test]
+fn a_count_of_the_file_is_held_against_its_rows() {
+    for nodes in ["4294967295", "60000000"] {
+        let topology = format!("{nodes} 0 2 1\n0 1\n0 1 40Gbps 5ms 0\n");
+        let (refused, memory) =
+            lab_fuzz::peak_of(|| imported(&topology, "1\n0 1 3 100 1000 2.0\n").unwrap_err());
+        assert_eq!(
+            refused,
+            "made/topology.txt:1: host 2 has 0 links to a datacenter, it must have one at least"
+        );
+        assert!(memory < 16 << 20, "{memory} bytes");
+    }
+}
+
 #[test]
 fn flows_of_no_host_are_refused_at_their_line() {
     let flows = "2\n0 2 3 100 1000 2.0\n0 9 3 100 1000 2.0\n";

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufWriter},
+    io::{self, BufWriter, Seek},
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -36,7 +36,7 @@ struct Packed<'a> {
 /// Runs `lcmp-lab bundle`.
 pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
     let run = load::absolute(&arguments.run)?;
-    let records = RunDir::open(&run).map_err(|error| Failure::usage(with_causes(&error)))?;
+    let records = RunDir::open(&run).map_err(|error| Failure::records(&error))?;
     let name = run.file_name().unwrap_or_default().to_string_lossy();
     let output = match &arguments.output {
         Some(file) => file.clone(),
@@ -61,7 +61,8 @@ pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
     }
     let manifest = packed.map_err(failure)?;
     caller::hand_over(&output);
-    let (sha256, bytes) = digest(&output)?;
+    let packed = File::open(&output).and_then(|mut file| digest(&mut file));
+    let (sha256, bytes) = packed.during(format_args!("read `{}`", output.display()))?;
     let packed = Packed {
         bundle: &output,
         sha256,
@@ -93,22 +94,18 @@ fn text(packed: &Packed<'_>) -> String {
 
 /// Returns the failure of a bundle: one that is refused is a usage error.
 pub fn failure(error: BundleError) -> Failure {
-    let message = with_causes(&error);
     match error.is_of_machine() {
-        true => Failure::environment(message),
-        false => Failure::usage(message),
+        true => Failure::of(&error),
+        false => Failure::usage(with_causes(&error)),
     }
 }
 
 /// Returns the SHA-256 and the size of a file.
-pub fn digest(path: &Path) -> Result<(String, u64), Failure> {
-    let digest = || {
-        let mut file = Digesting::new(File::open(path)?);
-        io::copy(&mut file, &mut io::sink())?;
-        io::Result::Ok((file.digester.bytes, file.digester.hex()))
-    };
-    let (bytes, hex) = digest().during(format_args!("read `{}`", path.display()))?;
-    Ok((hex, bytes))
+pub fn digest(file: &mut File) -> io::Result<(String, u64)> {
+    file.rewind()?;
+    let mut file = Digesting::new(file);
+    let bytes = io::copy(&mut file, &mut io::sink())?;
+    Ok((file.digester.hex(), bytes))
 }
 
 fn seconds(time: SystemTime) -> u64 {

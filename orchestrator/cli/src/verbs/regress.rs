@@ -8,7 +8,7 @@ use std::{
 };
 
 use lab_plan::Engine;
-use lab_records::{HistoryRow, RunDir, history, listing};
+use lab_records::{HistoryRow, RunDir, draft, history, listing};
 use lab_regress::{
     CaseOutcome, Check, Gauge, Samples, SuiteOutcome, Verdict, expect,
     gate::{gate, gauges, gauges_of},
@@ -172,8 +172,10 @@ impl Loaded {
         let Some(newest) = runs.iter().rev().find(|run| run.tags.contains(&tag)) else {
             return Ok(None);
         };
-        let run = RunDir::open(&newest.path).during("read the baseline")?;
-        Samples::read(&run).map(Some).during("read the baseline")
+        let run = RunDir::open(&newest.path).map_err(|error| Failure::records(&error))?;
+        Samples::read(&run)
+            .map(Some)
+            .map_err(|error| Failure::records(&error))
     }
 
     fn history(&self, case: &Case, run: &Path, samples: &Samples) -> Vec<HistoryRow> {
@@ -316,7 +318,7 @@ fn keep_history(
     let series = trend::series(suite, &rows);
     let page = dir.join("trend.html");
     let text = trend::page(suite, &series, env!("CARGO_PKG_VERSION"));
-    fs::write(&page, text).during(&action)?;
+    draft::replace(&page, text.as_bytes()).during(&action)?;
     caller::hand_over(dir);
     let changes = series.iter().flat_map(trend::Series::sentences);
     Ok((changes.collect(), page))

@@ -2,12 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 
 use lab_plan::{Engine, Plan};
-use lab_records::{EngineInfo, RunDir, RunInfo, directory::PLAN_FILE, listing};
+use lab_records::{EngineInfo, RunDir, RunInfo, directory, draft, listing};
 use lab_reports::{draw_published, fidelity};
 use lab_reproduce::{
     CASES, Case, CaseRuns, Figure, Measured, Played, Published, Report, Settings, Source, Variant,
@@ -148,7 +147,7 @@ fn write(report: &Report, dir: &Path) -> Result<PathBuf, Failure> {
     caller::create_dirs(&figures).during(&action)?;
     draw_published(&report.series(), &figures).during(&action)?;
     let page = dir.join("REPRODUCTION.md");
-    fs::write(&page, markdown(report, FIGURES)).during(&action)?;
+    draft::replace(&page, markdown(report, FIGURES).as_bytes()).during(&action)?;
     for path in [&figures, &page] {
         caller::hand_over(path);
     }
@@ -196,10 +195,7 @@ impl<'a> Work<'a> {
             match file.info.engine {
                 EngineInfo::Sim(_) => {
                     // A plan of another format is no plan of now.
-                    let Ok(text) = fs::read_to_string(run.path.join(PLAN_FILE)) else {
-                        continue;
-                    };
-                    if let Ok(plan) = serde_json::from_str(&text) {
+                    if let Ok(Some(plan)) = directory::read_plan(&run.path) {
                         work.simulated.insert(run_dir::identity(plan), run.path);
                     }
                 }

@@ -62,7 +62,6 @@ pub fn report(arguments: &ReportArgs, global: &Global) -> Outcome {
             ))
         })?,
     };
-    caller::become_owner(&run).during("take the rights of the run's owner")?;
     if !run.join(lab_records::directory::RUN_FILE).is_file() {
         return Err(Failure::usage(format_args!(
             "`{}` is not a run directory: it has no `{}`",
@@ -70,12 +69,13 @@ pub fn report(arguments: &ReportArgs, global: &Global) -> Outcome {
             lab_records::directory::RUN_FILE
         )));
     }
+    caller::become_owner(&run).during("take the rights of the run's owner")?;
     run_dir::conclude(&run, global, String::new)
 }
 
 /// Runs `lcmp-lab flow`.
 pub fn flow(arguments: &FlowArgs, global: &Global) -> Outcome {
-    let run = RunDir::open(&arguments.run).map_err(Failure::usage)?;
+    let run = RunDir::open(&arguments.run).map_err(|error| Failure::records(&error))?;
     let flows = read_flows(&run, arguments)?;
     if flows.is_empty() {
         return Err(unknown(&run, arguments));
@@ -98,7 +98,7 @@ fn read_flows(run: &RunDir, arguments: &FlowArgs) -> Result<Vec<FlowRecords>, Fa
             });
         }
     })
-    .during("read the flows")?;
+    .map_err(|error| Failure::records(&error))?;
     run.visit(|row: DecisionRow| {
         let of_flow = (row.flow_id == Some(id)).then(|| find(&mut flows, &row.policy));
         if let Some(records) = of_flow.flatten() {
@@ -106,7 +106,7 @@ fn read_flows(run: &RunDir, arguments: &FlowArgs) -> Result<Vec<FlowRecords>, Fa
             records.decisions.push(choice);
         }
     })
-    .during("read the decisions")?;
+    .map_err(|error| Failure::records(&error))?;
     run.visit(|row: StoryRow| {
         if row.flow_id == id
             && let Some(records) = find(&mut flows, &row.policy)
@@ -114,7 +114,7 @@ fn read_flows(run: &RunDir, arguments: &FlowArgs) -> Result<Vec<FlowRecords>, Fa
             records.story.push(row);
         }
     })
-    .during("read the stories")?;
+    .map_err(|error| Failure::records(&error))?;
     for records in &mut flows {
         records.decisions.sort_by_key(|choice| choice.time_ns);
         records.story.sort_by_key(|row| row.time_ns);

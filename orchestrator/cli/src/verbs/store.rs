@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::{
     args::{Global, RunFilter, RunVerdict, RunsArgs, RunsVerb},
     caller,
-    failure::{During, Exit, Failure, Outcome},
+    failure::{During, Exit, Failure, Outcome, with_causes},
     terminal::{note, show},
 };
 
@@ -76,12 +76,13 @@ fn tag(run: &Path, add: &[String], remove: &[String], global: &Global) -> Outcom
         )));
     }
     let path = find(run, global)?;
-    let mut tags = listing::tags(&path).during("read the tags")?;
+    caller::become_owner(&path).during("take the rights of the run's owner")?;
+    let mut tags = listing::tags(&path).map_err(|error| Failure::records(&error))?;
     tags.extend(add.iter().cloned());
     tags.retain(|tag| !remove.contains(tag));
     listing::set_tags(&path, &tags).during("write the tags")?;
     caller::hand_over(&path);
-    let run = ListedRun::read(path).during("read the run")?;
+    let run = ListedRun::read(path);
     show(global.json, &[Entry::of(run)], |entries| text(entries))
 }
 
@@ -97,8 +98,7 @@ fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> O
             let found = runs.iter().map(|run| find(run, global));
             let found: Vec<PathBuf> = found.collect::<Result<_, _>>()?;
             let read = found.into_iter().map(ListedRun::read);
-            let read: Vec<_> = read.collect::<Result<_, _>>().during("read the runs")?;
-            read.into_iter().map(Entry::of).collect()
+            read.map(Entry::of).collect()
         }
     };
     if runs.is_empty() && !global.yes && !entries.is_empty() {
@@ -155,7 +155,7 @@ impl Entry {
     fn of(run: ListedRun) -> Self {
         let (facts, problem) = match run.file {
             Ok(file) => (Some(Facts::of(file)), None),
-            Err(error) => (None, Some(error.to_string())),
+            Err(error) => (None, Some(one_line(&with_causes(&error)))),
         };
         Self {
             name: run.name,
@@ -214,6 +214,15 @@ impl Facts {
     }
 }
 
+/// Returns the begin of a message as one line: it may quote the file.
+fn one_line(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    match line.char_indices().nth(MAX_PROBLEM) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
 fn text(entries: &[Entry]) -> String {
     if entries.is_empty() {
         return "no runs".to_owned();
@@ -250,3 +259,6 @@ fn text(entries: &[Entry]) -> String {
         about_bytes(Bytes::new(total))
     )
 }
+
+/// Maximum number of characters of a problem in the list.
+const MAX_PROBLEM: usize = 300;

@@ -168,7 +168,8 @@ fn a_disk_that_fills_ends_the_run_with_its_rows() {
     let _alone = alone();
     let target = Target::new(Place::Guest);
     let (out, harm) = target.fill_disk();
-    assert_eq!(out.exit, Some(3), "{out:?}");
+    assert_eq!(out.exit, Some(5), "{out:?}");
+    assert!(out.stderr.contains("free space"), "{out:?}");
     for part in ["No space left on device", "flows are kept"] {
         assert!(out.stderr.contains(part), "{part}: {out:?}");
     }

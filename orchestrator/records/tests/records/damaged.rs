@@ -7,11 +7,12 @@ use lab_records::{
     sample::{counter, end, flow, info, now, queue},
 };
 
-/// Files of a run that has every kind of value, by name.
-fn corpus() -> Vec<(String, Vec<u8>)> {
+/// Files of a run that has every kind of value, by name. Tables of more than `large` rows are Parquet.
+fn corpus(large: u64) -> Vec<(String, Vec<u8>)> {
     let results = tempfile::tempdir().expect("a directory");
     let info = info();
-    let mut writer = RunWriter::create(results.path(), now(), &info).expect("a run");
+    let writer = RunWriter::create(results.path(), now(), &info).expect("a run");
+    let mut writer = writer.with_large_table(large);
     for policy in ["ecmp", "lcmp"] {
         writer.append_flow(&flow(policy)).expect("a row");
         writer
@@ -54,13 +55,56 @@ fn read(dir: &Path) -> Result<(), RecordsError> {
 
 #[test]
 fn a_damaged_run_is_read_or_refused_with_its_file() {
-    let files = corpus();
+    let files = corpus(100);
+    damage_first(&files, files.len());
+}
+
+#[test]
+fn a_damaged_run_of_parquet_tables_is_read_or_refused_with_its_file() {
+    let mut files = corpus(1);
+    let is_parquet = |(name, _): &(String, Vec<u8>)| name.ends_with(".parquet");
+    let count = files.iter().filter(|file| is_parquet(file)).count();
+    assert_eq!(count, 3, "flows, links and queues");
+    // The other files are damaged beside the CSV tables.
+    files.sort_by_key(|file| !is_parquet(file));
+    damage_first(&files, count);
+}
+
+/// Inputs that a reader panicked at, or would have asked for gigabytes by, each named after its table. They are
+/// in this folder because damage or an attack found them.
+#[test]
+fn inputs_that_failed_once_are_refused() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/corpus");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).expect("the corpus") {
+        let input = entry.expect("an entry").path();
+        let name = input.file_name().expect("a name").to_string_lossy();
+        let table = name.split('-').next().expect("a table");
+        let dir = tempfile::tempdir().expect("a directory");
+        for (name, bytes) in corpus(1) {
+            fs::write(dir.path().join(name), bytes).expect("a file");
+        }
+        fs::copy(&input, dir.path().join(format!("{table}.parquet"))).expect("a copy");
+        let (refused, memory) = lab_fuzz::peak_of(|| read(dir.path()));
+        let refused = refused.expect_err(&name).to_string();
+        assert!(
+            refused.contains(&format!("{table}.parquet")),
+            "{name}: {refused}"
+        );
+        assert!(memory < lab_fuzz::MAX_MEMORY, "{name}: {memory} bytes");
+        count += 1;
+    }
+    assert!(count >= 5, "{count} inputs");
+}
+
+/// Damages each of the first `count` of `files`, one at a time.
+fn damage_first(files: &[(String, Vec<u8>)], count: usize) {
     let dir = tempfile::tempdir().expect("a directory");
-    for (name, bytes) in &files {
+    for (name, bytes) in files {
         fs::write(dir.path().join(name), bytes).expect("a file");
     }
     read(dir.path()).expect("undamaged");
-    for (name, bytes) in &files {
+    for (name, bytes) in &files[..count] {
         let path = dir.path().join(name);
         lab_fuzz::fuzz(&format!("`{name}` of a run"), &[bytes], |damaged| {
             fs::write(&path, damaged).expect("a file");

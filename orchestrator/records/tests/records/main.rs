@@ -1,6 +1,7 @@
 //! Run directories, written and read.
 
 mod damaged;
+mod hostile;
 mod laws;
 mod listing;
 mod parquet;

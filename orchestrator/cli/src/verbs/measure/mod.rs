@@ -10,7 +10,7 @@
 mod inside;
 mod show;
 
-use std::{env, ffi::OsString, fs};
+use std::{env, ffi::OsString};
 
 use lab_guest::{GuestRequest, probe};
 use lab_kernel::doctor;
@@ -120,7 +120,12 @@ fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads,
     }
     let program = env::current_exe().during("find this program")?;
     let cwd = env::current_dir().during("find the working directory")?;
-    let console = env::temp_dir().join(format!("lcmp-lab-measure-{}.log", std::process::id()));
+    // A folder that no other user can look into: its name is nobody's to guess.
+    let folder = tempfile::Builder::new()
+        .prefix("lcmp-lab-measure-")
+        .tempdir()
+        .during("make a temporary directory")?;
+    let console = folder.path().join("console.log");
     let words = ["measure-here", "--log", &global.log, "--flows"];
     let mut command: Vec<OsString> = vec![program.into()];
     command.extend(words.map(OsString::from));
@@ -138,14 +143,14 @@ fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads,
     let loads: Loads = match (code, serde_json::from_slice(&output)) {
         (0, Ok(loads)) => loads,
         _ => {
+            // Its reader removes it.
+            let _ = folder.keep();
             return Err(Failure::environment(format_args!(
                 "the measurement in the guest ended with exit code {code} (its console: {})",
                 console.display()
             )));
         }
     };
-    // Without a reader, a file that stays does no harm.
-    let _ = fs::remove_file(&console);
     let flows = observed
         .phases
         .iter()

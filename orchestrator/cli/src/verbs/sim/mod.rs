@@ -173,23 +173,41 @@ struct Done {
 
 impl Simulation {
     fn run(&self, global: &Global) -> Result<PathBuf, Failure> {
+        let now = SystemTime::now();
+        let dir = run_dir::create(&global.results, &self.plan, now)?;
+        let _handover = Handover::of(&dir);
+        self.run_in(&dir, now).map_err(|failure| {
+            let kept = match failure.no_room {
+                true => format!(
+                    "\n(what is written is kept: `lcmp-lab report {}`)",
+                    dir.display()
+                ),
+                false => String::new(),
+            };
+            Failure {
+                message: format!("{}{kept}", failure.message),
+                ..failure.of_run()
+            }
+        })?;
+        Ok(dir)
+    }
+
+    /// Simulates into the run directory `dir`.
+    fn run_in(&self, dir: &Path, now: SystemTime) -> Result<(), Failure> {
         let stop = CancellationToken::new();
         terminal::on_signal(&stop, "interrupted: keeping what is finished", "writing")
             .during("listen to signals")?;
-        let now = SystemTime::now();
         let since = Instant::now();
-        let dir = run_dir::create(&global.results, &self.plan, now)?;
-        let _handover = Handover::of(&dir);
         let threads = self.options.threads;
         let setting = RunSetting::simulated(&self.plan, threads, run_dir::kernel_release());
         let mut records = run_dir::start_records(
-            &dir,
+            dir,
             &self.plan,
             &self.loaded,
             (&setting, self.asked.clone()),
             now,
         )?;
-        run_dir::make_latest(&dir)?;
+        run_dir::make_latest(dir)?;
         let mut done = Done::default();
         let failure = self.run_all(&mut records, &stop, &mut done).err();
         let mut problems: Vec<String> = failure.iter().map(|f| f.message.clone()).collect();
@@ -206,11 +224,15 @@ impl Simulation {
             warnings: Vec::new(),
             problems,
             is_interrupted: done.interrupted.is_some(),
-            evidence: lab_recorder::evidence(&self.plan, &dir).during("read the records")?,
+            evidence: lab_recorder::evidence(&self.plan, dir).during("read the records")?,
             changes: Vec::new(),
         };
-        records.finish(end).during("finish the records")?;
-        failure.map_or(Ok(dir), Err)
+        let finished = records.finish(end).during("finish the records");
+        // Where the rows have no room, the outcome has none, either.
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        finished.map(drop)
     }
 
     /// Runs every repetition of every policy until `stop` is cancelled.
@@ -331,7 +353,7 @@ fn interruption(not_begun: &[String]) -> String {
 fn failure(error: &RecordError) -> Failure {
     match error {
         RecordError::Sim(error) => Failure::usage(with_causes(error)),
-        RecordError::Records(error) => Failure::environment(with_causes(error)),
+        RecordError::Records(error) => Failure::of(error),
     }
 }
 

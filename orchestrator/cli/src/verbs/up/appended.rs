@@ -5,14 +5,12 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
 use lab_records::{FlowRow, Row};
-use nix::fcntl::OFlag;
 
 use crate::{run_dir, terminal::note};
 
@@ -92,7 +90,9 @@ fn append(
 ) -> io::Result<()> {
     let file = match files.get_mut(table) {
         Some(file) => file,
-        None => files.entry(table.to_owned()).or_insert(open(path)?),
+        None => files
+            .entry(table.to_owned())
+            .or_insert(lab_files::append(path)?),
     };
     let before = file.metadata()?.len();
     let written = file.write_all(bytes);
@@ -103,15 +103,6 @@ fn append(
         };
     }
     written
-}
-
-/// Opens a table for appends, without following a link or waiting for a pipe: the run directory is the guest's.
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
-        .open(path)
 }
 
 /// Table, appended bytes and the bytes after a message.
@@ -165,7 +156,7 @@ const MAX_APPENDED: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{fs::OpenOptions, os::unix::fs::symlink};
 
     use super::*;
 

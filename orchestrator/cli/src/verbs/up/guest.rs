@@ -187,7 +187,10 @@ fn exec_change(event: &GuestEvent) -> Option<LiveChange> {
 }
 
 fn guest_failure(error: GuestError) -> Failure {
-    Failure::guest(error.exit_code(), with_causes(&error))
+    match &error {
+        GuestError::Outbox { .. } => Failure::of(&error).of_run(),
+        _ => Failure::guest(error.exit_code(), with_causes(&error)),
+    }
 }
 
 fn guest_request(

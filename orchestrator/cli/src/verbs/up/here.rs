@@ -19,7 +19,7 @@ use lab_plan::Plan;
 use lab_recorder::RunSetting;
 use lab_records::{
     Asked, Certification, CertifiedRow, Conduct, GuestCpu, LiveChange, Outcome as RunOutcome,
-    Phase, Place, RunEnd, RunWriter, UtcTime, directory::RUN_FILE,
+    Phase, Place, RunEnd, RunWriter, UtcTime, directory::RUN_FILE, draft,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +28,7 @@ use crate::{
     args,
     caller::Handover,
     exec_log,
-    failure::{During, Exit, Failure, Outcome, with_causes},
+    failure::{During, Exit, Failure, Outcome},
     load, programs,
     progress::Progress,
     run_dir, terminal,
@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
         };
         let phases = progress.finish();
         for (name, text) in state {
-            if let Err(error) = fs::write(self.dir.join(name), text) {
+            if let Err(error) = draft::replace(&self.dir.join(name), text.as_bytes()) {
                 terminal::note(&format!("warning: cannot write `{name}`: {error}"));
             }
         }
@@ -363,14 +363,17 @@ impl<'a> Run<'a> {
             evidence: lab_recorder::evidence(plan, records.dir()).during("read the records")?,
             changes: report.changes.into_iter().chain(commands).collect(),
         };
-        let (_, outcome) = records.finish(end).during("finish the records")?;
-        if let Some(host) = &self.host {
-            host.copy(self.dir).during("copy the records to the host")?;
+        let finished = records.finish(end).during("finish the records");
+        let copied = match &self.host {
+            Some(host) => host.copy(self.dir).during("copy the records to the host"),
+            None => Ok(()),
+        };
+        // Where the rows have no room, the outcome has none, either.
+        if let Some(failure) = ending.failure {
+            return Err(failure);
         }
-        match ending.failure {
-            Some(failure) => Err(failure),
-            None => Ok(outcome),
-        }
+        let (_, outcome) = finished?;
+        copied.map(|()| outcome)
     }
 }
 
@@ -445,8 +448,8 @@ fn interrupted() -> Failure {
     Failure::interrupted("the run was interrupted; the lab was taken down")
 }
 
-fn environment(error: impl std::error::Error) -> Failure {
-    Failure::environment(with_causes(&error))
+fn environment(error: impl std::error::Error + 'static) -> Failure {
+    Failure::of(&error)
 }
 
 /// Links that an error names.

@@ -111,11 +111,12 @@ fn run_at_place(
     {
         note(&reason);
     }
-    match location {
+    let ran = match location {
         Location::Here => here::run(request),
         Location::Guest => guest::run(request),
         Location::KeptGuest => owner::start(request),
-    }
+    };
+    ran.map_err(Failure::of_run)
 }
 
 impl<'a> Request<'a> {

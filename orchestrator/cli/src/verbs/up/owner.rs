@@ -128,9 +128,7 @@ fn stay(guest: StayingGuest<'_>, dir: &Path) -> Result<(), GuestError> {
     let served = guest.serve();
     if let Err(error) = &served {
         // Standard error leads nowhere any more.
-        let console = OpenOptions::new()
-            .append(true)
-            .open(guest::console_log(dir));
+        let console = lab_files::append(&guest::console_log(dir));
         let _ = console.and_then(|mut console| writeln!(console, "lcmp-lab: {error}"));
     }
     served

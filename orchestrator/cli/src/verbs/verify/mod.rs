@@ -4,16 +4,14 @@
 
 mod rerun;
 
-use std::{
-    fs::{self, File},
-    path::PathBuf,
-};
+use std::{fs, path::PathBuf};
 
 use lab_bundle::{
     Difference, Limits, Manifest,
     derive::{DeriveError, derive},
     unpack,
 };
+use lab_files::Links;
 use lab_units::show::commas;
 use serde::Serialize;
 
@@ -22,6 +20,7 @@ use crate::{
     args::{Global, VerifyArgs},
     caller,
     failure::{During, Exit, Failure, Outcome, with_causes},
+    temporary::Temporary,
     terminal::{note, print, print_json},
     verbs::bundle,
 };
@@ -49,31 +48,7 @@ struct Verified {
 
 /// Runs `lcmp-lab verify`.
 pub fn verify(arguments: &VerifyArgs, global: &Global) -> Outcome {
-    let work = Work::new(arguments)?;
-    let path = &arguments.bundle;
-    let file = File::open(path).map_err(|error| {
-        Failure::usage(format_args!("cannot read `{}`: {error}", path.display()))
-    })?;
-    let (sha256, _) = bundle::digest(path)?;
-    let unpacked = unpack(file, &work.at(KEPT), &Limits::default());
-    let manifest = unpacked.map_err(bundle::failure)?;
-    let derived = derive(&work.at(KEPT), &work.at("derived")).map_err(derive_failure)?;
-    let mut verified = Verified {
-        run: manifest.origin.run.clone(),
-        sha256,
-        packed_by: [
-            manifest.origin.tool_version.clone(),
-            manifest.origin.tool_commit.clone(),
-        ],
-        verdict: Exit::Pass,
-        exit: 0,
-        figures: derived.figures,
-        differences: derived.differences,
-        rerun: None,
-    };
-    if arguments.rerun {
-        verified.rerun = Some(rerun::rerun(&work, global)?);
-    }
+    let (mut verified, manifest) = check(arguments, global)?;
     let agrees = verified.rerun.as_ref().is_none_or(|rerun| rerun.agrees);
     if !agrees || !verified.differences.is_empty() {
         verified.verdict = Exit::Failed;
@@ -90,11 +65,43 @@ pub fn verify(arguments: &VerifyArgs, global: &Global) -> Outcome {
     Ok(verified.verdict)
 }
 
+/// Unpacks the bundle and derives its numbers. The temporary folder is gone when this returns.
+fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest), Failure> {
+    let path = &arguments.bundle;
+    let unreadable = |error| Failure::usage(lab_files::failed(path, &error));
+    let mut file = lab_files::open(path, Links::Follow).map_err(unreadable)?;
+    let work = Work::new(arguments)?;
+    let unpacked = unpack(&mut file, &work.at(KEPT), &Limits::default());
+    let manifest = unpacked.map_err(bundle::failure)?;
+    let (sha256, _) = bundle::digest(&mut file).map_err(unreadable)?;
+    let derived = derive(&work.at(KEPT), &work.at("derived")).map_err(derive_failure)?;
+    let mut verified = Verified {
+        run: manifest.origin.run.clone(),
+        sha256,
+        packed_by: [
+            manifest.origin.tool_version.clone(),
+            manifest.origin.tool_commit.clone(),
+        ],
+        verdict: Exit::Pass,
+        exit: 0,
+        figures: derived.figures,
+        differences: derived.differences,
+        rerun: None,
+    };
+    if arguments.rerun {
+        if let Some(temporary) = &work.temporary {
+            temporary.leave_signals();
+        }
+        verified.rerun = Some(rerun::rerun(&work, global)?);
+    }
+    Ok((verified, manifest))
+}
+
 /// Directory of a verification.
 struct Work {
     path: PathBuf,
-    /// Deletes the directory when it is dropped.
-    _temporary: Option<tempfile::TempDir>,
+    /// The directory, unless the command line names it.
+    temporary: Option<Temporary>,
 }
 
 impl Work {
@@ -107,16 +114,13 @@ impl Work {
             let path = path.canonicalize().during("find the directory")?;
             return Ok(Self {
                 path,
-                _temporary: None,
+                temporary: None,
             });
         }
-        let temporary = tempfile::Builder::new()
-            .prefix("lcmp-lab-verify-")
-            .tempdir();
-        let temporary = temporary.during("make a temporary directory")?;
+        let temporary = Temporary::new("lcmp-lab-verify-")?;
         Ok(Self {
             path: temporary.path().to_owned(),
-            _temporary: Some(temporary),
+            temporary: Some(temporary),
         })
     }
 
@@ -126,11 +130,11 @@ impl Work {
 }
 
 fn derive_failure(error: DeriveError) -> Failure {
-    let message = with_causes(&error);
     match error {
         DeriveError::Files(error) => bundle::failure(error),
-        DeriveError::Records(_) | DeriveError::Plan(_) => Failure::usage(message),
-        DeriveError::Report(_) => Failure::environment(message),
+        DeriveError::Records(error) => Failure::records(&error),
+        DeriveError::Report(error) => Failure::report(&error),
+        DeriveError::Plan(_) => Failure::usage(with_causes(&error)),
     }
 }
 

@@ -10,7 +10,7 @@ use lab_bundle::{TableDifference, compare_tables};
 use lab_plan::Plan;
 use lab_records::{
     Asked, EngineInfo, Location, RunDir,
-    directory::{INPUTS_FILE, PLAN_FILE, SCENARIO_FILE},
+    directory::{self, INPUTS_FILE, PLAN_FILE, SCENARIO_FILE},
 };
 use lab_reports::fidelity::{self, Bounds};
 use lab_units::show::commas;
@@ -58,7 +58,12 @@ pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
         EngineInfo::Kernel => emulate(&kept, work, &global)?,
     };
     let again = open(&dir)?;
-    let tables = compare_tables(&kept, &again).during("compare the rows")?;
+    if again.outcome().is_none_or(|it| it.end.is_interrupted) {
+        return Err(Failure::interrupted(
+            "the second run was interrupted: the bundle is not verified",
+        ));
+    }
+    let tables = compare_tables(&kept, &again).map_err(|error| Failure::records(&error))?;
     let plan = compare_plans(&kept, &again)?;
     let is_same = tables.iter().all(TableDifference::is_same);
     let broken = match (&kept.info().engine, is_same) {
@@ -78,13 +83,13 @@ pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
 }
 
 fn open(dir: &Path) -> Result<RunDir, Failure> {
-    RunDir::open(dir).map_err(|error| Failure::usage(with_causes(&error)))
+    RunDir::open(dir).map_err(|error| Failure::records(&error))
 }
 
 /// Simulates the scenario of `kept` from memory and returns the run directory.
 fn simulate(kept: &RunDir, global: &Global) -> Result<PathBuf, Failure> {
     let (asked, plan, path) = (asked(kept)?, plan(kept)?, kept.path().join(SCENARIO_FILE));
-    let text = read(&path)?;
+    let text = read(kept, SCENARIO_FILE)?;
     let scenario = lab_scenario::parse(SCENARIO_FILE, text.as_bytes())
         .map_err(|errors| Failure::scenario(&errors))?;
     let loaded = Loaded {
@@ -145,18 +150,18 @@ fn overrides(kept: &RunDir, asked: &Asked) -> Overrides {
 }
 
 fn plan(run: &RunDir) -> Result<Plan, Failure> {
-    let path = run.path().join(PLAN_FILE);
-    serde_json::from_str(&read(&path)?)
-        .map_err(|error| Failure::usage(format_args!("`{PLAN_FILE}` is no plan: {error}")))
+    directory::read_plan(run.path())
+        .map_err(|error| Failure::records(&error))?
+        .ok_or_else(|| missing(PLAN_FILE))
 }
 
 /// Returns the texts of the files that the scenario names.
 fn inputs(kept: &RunDir) -> Result<BTreeMap<String, String>, Failure> {
-    let path = kept.path().join(INPUTS_FILE);
-    if !path.is_file() {
+    let text = directory::read_text(kept.path(), INPUTS_FILE);
+    let Some(text) = text.map_err(|error| Failure::records(&error))? else {
         return Ok(BTreeMap::new());
-    }
-    serde_json::from_str(&read(&path)?)
+    };
+    serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format_args!("`{INPUTS_FILE}`: {error}")))
 }
 
@@ -174,7 +179,7 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     let base: PathBuf = std::iter::repeat_n("d", depth.unwrap_or(0)).collect();
     let mut files = vec![(
         base.join(SCENARIO_FILE),
-        read(&kept.path().join(SCENARIO_FILE))?.into_bytes(),
+        read(kept, SCENARIO_FILE)?.into_bytes(),
     )];
     for (name, bytes) in inputs {
         let path = inside(&base, &name).ok_or_else(|| {
@@ -209,9 +214,14 @@ fn inside(base: &Path, name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format_args!("the bundle's `{}`: {error}", path.display())))
+fn read(kept: &RunDir, name: &str) -> Result<String, Failure> {
+    let text = directory::read_text(kept.path(), name);
+    text.map_err(|error| Failure::records(&error))?
+        .ok_or_else(|| missing(name))
+}
+
+fn missing(name: &str) -> Failure {
+    Failure::usage(format_args!("the bundle's run has no `{name}`"))
 }
 
 /// Returns the difference of the plans of both runs; of a lab in another slot of the machine, which has

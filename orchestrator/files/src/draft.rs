@@ -26,10 +26,14 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Creates the file at `draft`. What a process left there that was killed is removed, a link not followed.
-pub(crate) fn create(draft: &Path) -> io::Result<File> {
+///
+/// # Errors
+/// If what is there cannot be removed, or the file not created.
+pub fn create(draft: &Path) -> io::Result<File> {
     match fs::remove_file(draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => File::create_new(draft),
+        // For writing alone, as QEMU opens its console once more.
+        _ => File::options().write(true).create_new(true).open(draft),
     }
 }
 

@@ -1,0 +1,78 @@
+//! Temporary folder of a verb, removed on every way out of the process: a return, a panic, a signal.
+
+use std::{
+    fs, io,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+    low_level::emulate_default_handler,
+};
+use tempfile::TempDir;
+
+use crate::failure::{During, Failure};
+
+/// Folder that only this user can look into, removed when this value is dropped or a signal ends the process.
+pub struct Temporary {
+    folder: TempDir,
+    ends_on_signal: Arc<AtomicBool>,
+}
+
+impl Temporary {
+    /// Makes a folder whose name begins with `prefix`.
+    ///
+    /// # Errors
+    /// If it cannot be made, or signals cannot be watched.
+    pub fn new(prefix: &str) -> Result<Self, Failure> {
+        // A signal that comes before the thread waits for it is kept.
+        let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).during("listen to signals")?;
+        let folder = tempfile::Builder::new().prefix(prefix).tempdir();
+        let folder = folder.during("make a temporary directory")?;
+        let ends_on_signal = Arc::new(AtomicBool::new(true));
+        let (path, ends) = (folder.path().to_owned(), ends_on_signal.clone());
+        thread::spawn(move || {
+            for signal in signals.forever() {
+                if ends.load(Ordering::SeqCst) {
+                    remove(&path);
+                    let _ = emulate_default_handler(signal);
+                }
+            }
+        });
+        Ok(Self {
+            folder,
+            ends_on_signal,
+        })
+    }
+
+    /// Returns the path of the folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Leaves signals to a run that begins, which keeps what is finished and returns.
+    pub fn leave_signals(&self) {
+        self.ends_on_signal.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Removes the folder at `path`, into which another thread may still be writing.
+fn remove(path: &Path) {
+    for _ in 0..MAX_ATTEMPTS {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Ok(()) => {}
+            Err(_) => thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// Attempts to remove a folder.
+const MAX_ATTEMPTS: u32 = 1_000;

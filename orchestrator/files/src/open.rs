@@ -1,0 +1,217 @@
+//! Opening and reading a file.
+
+use std::{
+    fs::{self, File, Metadata, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+use rustix::fs::{OFlags, PROC_SUPER_MAGIC, fstatfs};
+
+/// Treatment of a symbolic link at the end of a path.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Links {
+    /// Opens the file that the link leads to: a file that the command line names.
+    Follow,
+    /// Refuses the link: a file in a directory that somebody else may have written.
+    Refuse,
+}
+
+/// Reason to refuse a file, as the inner error of an [`io::Error`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    /// A directory.
+    #[error("it is a directory, not a file")]
+    Directory,
+    /// A pipe, a socket or a device: to read it may never end.
+    #[error("it is a pipe or a device, not a file")]
+    Special,
+    /// A link, which is not followed.
+    #[error("it is a link, which is not followed")]
+    Link,
+    /// A file of the kernel, such as `/proc/kmsg`: to read it may never end.
+    #[error("it is a file of the kernel, not of a disk")]
+    OfKernel,
+    /// A file larger than its bound.
+    #[error("it is larger than {max} bytes, the most such a file may have")]
+    TooLarge {
+        /// Maximum size.
+        max: u64,
+    },
+}
+
+impl From<Refusal> for io::Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(io::ErrorKind::InvalidData, refusal)
+    }
+}
+
+/// Opens the regular file at `path` for reading.
+///
+/// # Errors
+/// If it cannot be opened, or with a [`Refusal`] if it is no regular file.
+pub fn open(path: &Path, links: Links) -> io::Result<File> {
+    // To open a device may have effects: it is not opened if it is seen to be one.
+    check(&match links {
+        Links::Follow => fs::metadata(path)?,
+        Links::Refuse => fs::symlink_metadata(path)?,
+    })?;
+    // The path may lead to something else by now: to open a pipe would wait for its other end.
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    if links == Links::Refuse {
+        flags |= OFlags::NOFOLLOW;
+    }
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    check(&file.metadata()?)?;
+    match fstatfs(&file)?.f_type {
+        PROC_SUPER_MAGIC => Err(Refusal::OfKernel.into()),
+        _ => Ok(file),
+    }
+}
+
+/// Reads the regular file at `path`, which has at most `max` bytes.
+///
+/// # Errors
+/// If it cannot be read, or with a [`Refusal`] if it is no regular file or larger.
+pub fn read(path: &Path, links: Links, max: u64) -> io::Result<Vec<u8>> {
+    let file = open(path, links)?;
+    if file.metadata()?.len() > max {
+        return Err(Refusal::TooLarge { max }.into());
+    }
+    // It may grow meanwhile.
+    let mut bytes = Vec::new();
+    file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > max {
+        true => Err(Refusal::TooLarge { max }.into()),
+        false => Ok(bytes),
+    }
+}
+
+/// Reads the regular file at `path`, a text in UTF-8 of at most `max` bytes.
+///
+/// # Errors
+/// If it cannot be read or is not UTF-8, or with a [`Refusal`] if it is no regular file or larger.
+pub fn read_text(path: &Path, links: Links, max: u64) -> io::Result<String> {
+    String::from_utf8(read(path, links, max)?)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Returns the message of a file that cannot be read: its path with the refusal or the error.
+#[must_use]
+pub fn failed(path: &Path, error: &io::Error) -> String {
+    let path = path.display();
+    let inner = error.get_ref();
+    match inner.and_then(|inner| inner.downcast_ref::<Refusal>()) {
+        Some(refusal) => refusal.to_string().replacen("it", &format!("`{path}`"), 1),
+        None => format!("cannot read `{path}`: {error}"),
+    }
+}
+
+fn check(metadata: &Metadata) -> Result<(), Refusal> {
+    let kind = metadata.file_type();
+    match () {
+        () if kind.is_file() => Ok(()),
+        () if kind.is_dir() => Err(Refusal::Directory),
+        () if kind.is_symlink() => Err(Refusal::Link),
+        () => Err(Refusal::Special),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        os::unix::{fs::symlink, net::UnixListener},
+        sync::mpsc,
+        thread,
+        time::Duration,
+    };
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    /// Returns the result of a read that must not wait.
+    fn read_at_once(path: &Path, links: Links) -> io::Result<Vec<u8>> {
+        let (path, (result, read)) = (path.to_owned(), mpsc::channel());
+        thread::spawn(move || result.send(super::read(&path, links, 100)));
+        let read = read.recv_timeout(Duration::from_secs(60));
+        read.expect("the read ends")
+    }
+
+    fn refusal(path: &Path, links: Links) -> Refusal {
+        let error = read_at_once(path, links).unwrap_err();
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+        *inner.unwrap_or_else(|| panic!("{}: {error}", path.display()))
+    }
+
+    #[test]
+    fn nothing_but_a_regular_file_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name| folder.path().join(name);
+        mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+        let _listener = UnixListener::bind(at("socket")).unwrap();
+        for name in ["pipe", "socket"] {
+            assert_eq!(
+                refusal(&at(name), Links::Follow),
+                Refusal::Special,
+                "{name}"
+            );
+            assert_eq!(
+                refusal(&at(name), Links::Refuse),
+                Refusal::Special,
+                "{name}"
+            );
+        }
+        assert_eq!(refusal(folder.path(), Links::Follow), Refusal::Directory);
+        for device in ["/dev/zero", "/dev/tty", "/dev/stdin"] {
+            // `/dev/tty` is none without a terminal, standard input may be anything.
+            let error = read_at_once(device.as_ref(), Links::Follow);
+            assert!(device == "/dev/stdin" || error.is_err(), "{device}");
+        }
+        assert_eq!(
+            refusal("/dev/zero".as_ref(), Links::Follow),
+            Refusal::Special
+        );
+        // Of the kernel's files, this one can be read by every user.
+        let own = Path::new("/proc/self/status");
+        assert_eq!(refusal(own, Links::Follow), Refusal::OfKernel);
+    }
+
+    #[test]
+    fn a_link_is_followed_on_request_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "text").unwrap();
+        symlink(&file, &link).unwrap();
+        assert_eq!(read_text(&link, Links::Follow, 4).unwrap(), "text");
+        assert_eq!(refusal(&link, Links::Refuse), Refusal::Link);
+        assert_eq!(read_text(&file, Links::Refuse, 4).unwrap(), "text");
+        let missing = read(&folder.path().join("none"), Links::Refuse, 4).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_file_over_its_bound_is_refused_before_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "12345").unwrap();
+        assert_eq!(read(&path, Links::Follow, 5).unwrap(), b"12345");
+        let error = read(&path, Links::Follow, 4).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "it is larger than 4 bytes, the most such a file may have"
+        );
+        // A hole of a tebibyte takes no disk, and would take a tebibyte of memory.
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        assert!(read(&path, Links::Follow, 1 << 20).is_err());
+        let message = failed("a file".as_ref(), &error);
+        assert!(
+            message.starts_with("`a file` is larger than 4 bytes"),
+            "{message}"
+        );
+    }
+}

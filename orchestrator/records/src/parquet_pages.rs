@@ -1,0 +1,317 @@
+//! Pages of a Parquet file, whose headers are checked before the decoder believes them.
+//!
+//! The decoder allocates what a header announces: the bytes of a page, the values of a dictionary. A file of
+//! a kilobyte could so ask for gigabytes. A header is a Thrift structure in the compact protocol
+//! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>) with the fields of
+//! `PageHeader` (<https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>); one
+//! that a writer of tables does not write is refused.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read},
+};
+
+use bytes::Bytes;
+use parquet::{
+    errors::ParquetError,
+    file::reader::{ChunkReader, Length},
+};
+
+use crate::columns::BATCH_ROWS;
+
+/// An open file, of which only pages are read.
+pub struct Pages {
+    file: File,
+    bytes: u64,
+}
+
+impl Pages {
+    /// Returns the pages of `file`.
+    pub fn of(file: File) -> io::Result<Self> {
+        let bytes = file.metadata()?.len();
+        Ok(Self { file, bytes })
+    }
+}
+
+impl Length for Pages {
+    fn len(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl ChunkReader for Pages {
+    type T = BufReader<File>;
+
+    /// Returns a reader of the header at `start`, and of what follows.
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Header::read(&mut self.file.get_read(start)?)?.check(self.bytes)?;
+        self.file.get_read(start)
+    }
+
+    /// Returns the bytes of a page.
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let end = start.saturating_add(length as u64);
+        match end <= self.bytes {
+            true => self.file.get_bytes(start, length),
+            false => Err(refused("a page ends after the file")),
+        }
+    }
+}
+
+/// Sizes that a page's header announces.
+#[derive(Debug, Default, Eq, PartialEq)]
+struct Header {
+    /// Bytes of the page once it is unpacked.
+    unpacked: u64,
+    /// Bytes of the page in the file.
+    packed: u64,
+    /// Values of the page, or of the dictionary that it is.
+    values: u64,
+}
+
+impl Header {
+    /// Reads a header.
+    fn read(input: &mut impl Read) -> Result<Self, ParquetError> {
+        let mut header = Self::default();
+        let mut fields = Fields::of(input);
+        while let Some(field) = fields.next()? {
+            match field {
+                (PAGE_TYPE | CHECKSUM, INTEGER) => drop(fields.integer()?),
+                (UNPACKED, INTEGER) => header.unpacked = fields.count()?,
+                (PACKED, INTEGER) => header.packed = fields.count()?,
+                (DATA_PAGE, STRUCTURE) => header.values = data_page(fields.input)?,
+                (DICTIONARY_PAGE, STRUCTURE) => header.values = dictionary(fields.input)?,
+                _ => return Err(refused("a page's header has a field that no table has")),
+            }
+        }
+        Ok(header)
+    }
+
+    /// Checks the sizes against a file of `bytes`, which the page is in.
+    fn check(&self, bytes: u64) -> Result<(), ParquetError> {
+        let expanded = self.packed.saturating_mul(MAX_EXPANSION);
+        let is_possible =
+            self.packed <= bytes && self.unpacked <= expanded && self.values <= BATCH_ROWS as u64;
+        match is_possible {
+            true => Ok(()),
+            false => Err(refused(&format!(
+                "a page of {} bytes announces {} bytes and {} values, more than it can have",
+                self.packed, self.unpacked, self.values
+            ))),
+        }
+    }
+}
+
+/// Returns the number of values of a `DataPageHeader`.
+fn data_page<R: Read>(input: &mut R) -> Result<u64, ParquetError> {
+    let mut values = 0;
+    let mut fields = Fields::of(input);
+    while let Some(field) = fields.next()? {
+        match field {
+            (VALUES, INTEGER) => values = fields.count()?,
+            (ENCODING, INTEGER) => check_encoding(fields.count()?)?,
+            (OF_DEFINITIONS | OF_REPETITIONS, INTEGER) => drop(fields.integer()?),
+            (STATISTICS, STRUCTURE) => skip(fields.input)?,
+            _ => return Err(refused("a page's header has a field that no table has")),
+        }
+    }
+    Ok(values)
+}
+
+/// Returns the number of values of a `DictionaryPageHeader`.
+fn dictionary<R: Read>(input: &mut R) -> Result<u64, ParquetError> {
+    let mut values = 0;
+    let mut fields = Fields::of(input);
+    while let Some(field) = fields.next()? {
+        match field {
+            (VALUES, INTEGER) => values = fields.count()?,
+            (ENCODING, INTEGER) => check_encoding(fields.count()?)?,
+            (IS_SORTED, TRUE | FALSE) => {}
+            _ => {
+                return Err(refused(
+                    "a dictionary's header has a field that no table has",
+                ));
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// Refuses encodings that announce further sizes inside of a page.
+fn check_encoding(encoding: u64) -> Result<(), ParquetError> {
+    match encoding {
+        PLAIN | PLAIN_DICTIONARY | RLE_DICTIONARY => Ok(()),
+        _ => Err(refused("a page has an encoding that no table has")),
+    }
+}
+
+/// Skips a structure of numbers, texts and truth values.
+fn skip<R: Read>(input: &mut R) -> Result<(), ParquetError> {
+    let mut fields = Fields::of(input);
+    while let Some((_, kind)) = fields.next()? {
+        match kind {
+            TRUE | FALSE => {}
+            INTEGER | LONG => drop(fields.integer()?),
+            BINARY => {
+                let length = fields.varint()?;
+                let skipped = io::copy(&mut fields.input.take(length), &mut io::sink())?;
+                if skipped < length {
+                    return Err(refused("a page's header is cut off"));
+                }
+            }
+            _ => {
+                return Err(refused(
+                    "a page's statistics have a field that no table has",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Fields of a structure in the compact protocol.
+struct Fields<'a, R> {
+    input: &'a mut R,
+    last: u8,
+}
+
+impl<'a, R: Read> Fields<'a, R> {
+    const fn of(input: &'a mut R) -> Self {
+        Self { input, last: 0 }
+    }
+
+    /// Returns the id and the kind of the next field; none after the last one. Ids grow, so that a field
+    /// is there once.
+    fn next(&mut self) -> Result<Option<(u8, u8)>, ParquetError> {
+        let byte = self.byte()?;
+        if byte == STOP {
+            return Ok(None);
+        }
+        let (delta, kind) = (byte >> 4, byte & 0x0f);
+        if delta == 0 || kind == STOP {
+            return Err(refused("a page's header has fields in no order"));
+        }
+        self.last = self.last.saturating_add(delta);
+        Ok(Some((self.last, kind)))
+    }
+
+    /// Reads a number that is not negative.
+    fn count(&mut self) -> Result<u64, ParquetError> {
+        let number = self.integer()?;
+        u64::try_from(number).map_err(|_| refused("a page has a negative size"))
+    }
+
+    /// Reads a number in zigzag form.
+    fn integer(&mut self) -> Result<i64, ParquetError> {
+        let bits = self.varint()?;
+        Ok((bits >> 1).cast_signed() ^ -(bits & 1).cast_signed())
+    }
+
+    fn varint(&mut self) -> Result<u64, ParquetError> {
+        let mut bits = 0;
+        for shift in (0..MAX_BITS).step_by(7) {
+            let byte = self.byte()?;
+            bits |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(bits);
+            }
+        }
+        Err(refused("a number of a page's header has no end"))
+    }
+
+    fn byte(&mut self) -> Result<u8, ParquetError> {
+        let mut byte = [0];
+        self.input.read_exact(&mut byte)?;
+        Ok(byte[0])
+    }
+}
+
+fn refused(problem: &str) -> ParquetError {
+    ParquetError::General(problem.to_owned())
+}
+
+/// Bits of the longest number of a header: an `i64` in seven bits a byte would take 70, of which 63 are
+/// used by any that occurs.
+const MAX_BITS: u32 = 63;
+
+/// Largest ratio of a page's bytes to those in the file: Snappy copies at most 64 bytes by an element of
+/// three (<https://github.com/google/snappy/blob/main/format_description.txt>).
+const MAX_EXPANSION: u64 = 22;
+
+// Kinds of fields.
+const STOP: u8 = 0;
+const TRUE: u8 = 1;
+const FALSE: u8 = 2;
+const INTEGER: u8 = 5;
+const LONG: u8 = 6;
+const BINARY: u8 = 8;
+const STRUCTURE: u8 = 12;
+
+// Fields of `PageHeader`.
+const PAGE_TYPE: u8 = 1;
+const UNPACKED: u8 = 2;
+const PACKED: u8 = 3;
+const CHECKSUM: u8 = 4;
+const DATA_PAGE: u8 = 5;
+const DICTIONARY_PAGE: u8 = 7;
+
+// Fields of `DataPageHeader` and `DictionaryPageHeader`.
+const VALUES: u8 = 1;
+const ENCODING: u8 = 2;
+const OF_DEFINITIONS: u8 = 3;
+const OF_REPETITIONS: u8 = 4;
+const STATISTICS: u8 = 5;
+const IS_SORTED: u8 = 3;
+
+// Encodings of values.
+const PLAIN: u64 = 0;
+const PLAIN_DICTIONARY: u64 = 2;
+const RLE_DICTIONARY: u64 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A data page of 10 values: 20 bytes as 15 in the file, plain, levels by runs; numbers are doubled,
+    /// as zigzag has it.
+    const DATA: [u8; 17] = [
+        0x15, 0, 0x15, 40, 0x15, 30, 0x2c, 0x15, 20, 0x15, 0, 0x15, 6, 0x15, 6, 0, 0,
+    ];
+
+    fn checked(header: &[u8]) -> Result<Header, String> {
+        let header = Header::read(&mut &*header).map_err(|error| error.to_string())?;
+        header.check(1_000).map_err(|error| error.to_string())?;
+        Ok(header)
+    }
+
+    #[test]
+    fn a_header_announces_what_the_page_can_have() {
+        let expected = Header {
+            unpacked: 20,
+            packed: 15,
+            values: 10,
+        };
+        assert_eq!(checked(&DATA), Ok(expected));
+        for (at, bytes, words) in [
+            // 2,048 bytes out of 15.
+            (3, &[0x80, 0x20][..], "more than it can have"),
+            // 2,048 bytes in a file of 1,000.
+            (5, &[0x80, 0x20], "more than it can have"),
+            // 2^17 values.
+            (8, &[0x80, 0x80, 0x10], "more than it can have"),
+            (8, &[1], "negative size"),
+            // Lengths in a row, which the decoder would allocate.
+            (10, &[12], "an encoding that no table has"),
+            // The number of values again, by its full id.
+            (9, &[0x05, 2, 0xff, 0x7f], "in no order"),
+            (0, &[0x16], "a field that no table has"),
+            (3, &[0xff; 12], "has no end"),
+        ] {
+            let mut header = DATA.to_vec();
+            header.splice(at..=at, bytes.iter().copied());
+            let refused = checked(&header).expect_err(words);
+            assert!(refused.contains(words), "{refused}");
+        }
+        assert!(checked(&DATA[..9]).is_err(), "it is cut off");
+    }
+}
