@@ -38,7 +38,7 @@ impl Clone {
         for other in ["agents", "perftest-wrappers", "reports", "vagrant"] {
             fs::create_dir(path.join(other)).unwrap();
         }
-        for file in ["Cargo.toml", "Cargo.lock", SOURCE] {
+        for file in ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", SOURCE] {
             fs::write(path.join(file), "").unwrap();
         }
         script(&path.join("vagrant/provision.sh"), "exit 0");
@@ -497,4 +497,18 @@ fn libraries_that_cannot_be_checked_are_a_named_skip() {
         out.stdout,
         "skipped: dependencies: cargo-deny is not installed\n"
     );
+}
+
+/// A build by the clone's toolchain checks the claim of the oldest one only if they are the same.
+#[test]
+fn the_clones_toolchain_is_the_oldest_that_the_crates_claim() {
+    let quoted = |file: &str, key: &str| {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        let mut lines = text.lines();
+        let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""));
+        value.unwrap().trim_end_matches('"').to_owned()
+    };
+    let oldest = quoted("Cargo.toml", "rust-version");
+    let channel = quoted("rust-toolchain.toml", "channel");
+    assert_eq!(channel, format!("{oldest}.0"));
 }
