@@ -53,7 +53,7 @@ const RECEIVE_BUFFER: usize = 8 << 20;
 
 /// Prints that the running test, whose name is that of its thread, is skipped.
 pub(crate) fn skipped(reason: &str) {
-    let thread = std::thread::current();
+    let thread = thread::current();
     println!("skipped: {}: {reason}", thread.name().unwrap_or_default());
 }
 
