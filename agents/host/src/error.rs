@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf};
 
 use aya::{EbpfError, maps::MapError, pin::PinError, programs::ProgramError};
+use nix::{errno::Errno, unistd::geteuid};
 
 /// Failure of loading, pinning, running or reading the host programs.
 #[derive(Debug, thiserror::Error)]
@@ -42,15 +43,18 @@ impl HostError {
     /// Returns true if the kernel refused for lack of privileges: tests are skipped then.
     #[must_use]
     pub fn is_not_permitted(&self) -> bool {
-        let mut cause: Option<&dyn std::error::Error> = Some(self);
-        while let Some(error) = cause {
-            if let Some(error) = error.downcast_ref::<io::Error>() {
-                return error.kind() == io::ErrorKind::PermissionDenied;
-            }
-            cause = error.source();
-        }
-        false
+        lacks_privilege(self, geteuid().is_root())
     }
+}
+
+/// Returns true if a cause of an error is that its process, which `is_root` or not, may not do what it tried.
+///
+/// That is `EPERM`: `EACCES` is the verifier's answer to a program that it refuses, and what root is refused is not
+/// refused for lack of privileges.
+fn lacks_privilege(error: &(dyn std::error::Error + 'static), is_root: bool) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    let is_eperm = |error: &io::Error| error.raw_os_error() == Some(Errno::EPERM as i32);
+    !is_root && causes.any(|cause| cause.downcast_ref().is_some_and(is_eperm))
 }
 
 /// Returns an error and its causes on one line.
@@ -62,4 +66,21 @@ fn chain(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_eperm_and_only_for_users_is_a_lack_of_privileges() {
+        let refused = |errno: Errno| HostError::Directory {
+            path: PathBuf::new(),
+            source: errno.into(),
+        };
+        assert!(lacks_privilege(&refused(Errno::EPERM), false));
+        assert!(!lacks_privilege(&refused(Errno::EPERM), true));
+        assert!(!lacks_privilege(&refused(Errno::EACCES), false));
+        assert!(!lacks_privilege(&HostError::Missing { name: "law" }, false));
+    }
 }

@@ -10,12 +10,10 @@
 //! - [`selftest`][mod@selftest]: comparison of the programs' law with its reference
 //! - [`error`][]: failures
 //!
-//! ```
-//! let report = match lab_host::selftest(1_000, 1) {
-//!     Err(error) if error.is_not_permitted() => return,
-//!     report => report.expect("the programs load and run"),
-//! };
+//! ```no_run
+//! let report = lab_host::selftest(1_000, 1)?; // as root
 //! assert_eq!(report.mismatches, 0);
+//! # Ok::<(), lab_host::HostError>(())
 //! ```
 
 pub mod error;

@@ -5,6 +5,7 @@ use std::io;
 use aya::{EbpfError, maps::MapError, programs::ProgramError};
 use lab_abi::wire::AgentConfigError;
 use lab_units::PortId;
+use nix::{errno::Errno, unistd::geteuid};
 
 use crate::ObjectError;
 
@@ -105,14 +106,7 @@ impl SwitchdError {
     /// Returns true if the kernel refused for lack of privileges: tests are skipped then.
     #[must_use]
     pub fn is_not_permitted(&self) -> bool {
-        let mut cause: Option<&dyn std::error::Error> = Some(self);
-        while let Some(error) = cause {
-            if let Some(error) = error.downcast_ref::<io::Error>() {
-                return error.kind() == io::ErrorKind::PermissionDenied;
-            }
-            cause = error.source();
-        }
-        false
+        lacks_privilege(self, geteuid().is_root())
     }
 
     /// Returns the error and its causes on one line, without repeating a cause that is already there.
@@ -132,22 +126,98 @@ impl SwitchdError {
     }
 }
 
+/// Returns true if a cause of an error is that its process, which `is_root` or not, may not do what it tried.
+///
+/// That is `EPERM`: `EACCES` is the verifier's answer to a program that it refuses, and what root is refused is not
+/// refused for lack of privileges.
+#[must_use]
+pub fn lacks_privilege(error: &(dyn std::error::Error + 'static), is_root: bool) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    let is_eperm = |error: &io::Error| error.raw_os_error() == Some(Errno::EPERM as i32);
+    !is_root && causes.any(|cause| cause.downcast_ref().is_some_and(is_eperm))
+}
+
 #[cfg(test)]
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
 mod tests {
+    use aya_obj::{Object, VerifierLog, generated::bpf_insn};
+
     use super::*;
+    use crate::program::{OBJECT, PROGRAM, Program};
+
+    fn refused_program(errno: Errno) -> SwitchdError {
+        SwitchdError::program("load")(ProgramError::LoadError {
+            io_error: errno.into(),
+            verifier_log: VerifierLog::new(String::new()),
+        })
+    }
+
+    #[test]
+    fn only_eperm_and_only_for_users_is_a_lack_of_privileges() {
+        assert!(lacks_privilege(&refused_program(Errno::EPERM), false));
+        assert!(!lacks_privilege(&refused_program(Errno::EPERM), true));
+        for refused in [Errno::EACCES, Errno::EINVAL, Errno::E2BIG] {
+            assert!(
+                !lacks_privilege(&refused_program(refused), false),
+                "{refused}"
+            );
+        }
+        assert!(!lacks_privilege(&SwitchdError::NoTcx, false));
+    }
+
+    /// Returns the agent's object with a read far behind its context as the first instruction of its program.
+    fn with_an_illegal_read() -> Vec<u8> {
+        // r0 = *(u64 *)(r1 + 32752)
+        const READ: [u8; 8] = [0x79, 0x10, 0xf0, 0x7f, 0, 0, 0, 0];
+        let parsed = Object::parse(OBJECT).expect("an object");
+        let mut functions = parsed.functions.values();
+        let function = functions.find(|function| function.name == PROGRAM);
+        let code = &function.expect("the program").instructions;
+        let start: Vec<u8> = code.iter().take(16).flat_map(bytes).collect();
+        let mut found = OBJECT.windows(start.len()).enumerate();
+        let (at, _) = found.find(|(_, bytes)| *bytes == start).expect("its code");
+        let mut object = OBJECT.to_vec();
+        object[at..at + READ.len()].copy_from_slice(&READ);
+        object
+    }
+
+    fn bytes(instruction: &bpf_insn) -> [u8; 8] {
+        let mut bytes = [0; 8];
+        bytes[0] = instruction.code;
+        bytes[1] = instruction.src_reg() << 4 | instruction.dst_reg();
+        bytes[2..4].copy_from_slice(&instruction.off.to_le_bytes());
+        bytes[4..].copy_from_slice(&instruction.imm.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_program_that_the_verifier_refuses_fails_its_tests() {
+        match Program::load_object(&with_an_illegal_read(), 1_000, None) {
+            Err(error) if error.is_not_permitted() => println!(
+                "skipped: a_program_that_the_verifier_refuses_fails_its_tests: {}",
+                error.chain()
+            ),
+            Err(SwitchdError::Program {
+                source: ProgramError::LoadError { io_error, .. },
+                ..
+            }) => assert_eq!(io_error.raw_os_error(), Some(Errno::EACCES as i32)),
+            Err(error) => panic!("{}", error.chain()),
+            Ok(_) => panic!("the kernel runs it"),
+        }
+    }
 
     #[test]
     fn a_chain_names_each_cause_once_and_finds_a_refusal() {
         let refused = MapError::CreateError {
             name: "flows".to_owned(),
-            io_error: io::Error::from(io::ErrorKind::PermissionDenied),
+            io_error: Errno::EPERM.into(),
         };
         let error = SwitchdError::Load(EbpfError::MapError(refused));
-        assert!(error.is_not_permitted());
+        assert!(lacks_privilege(&error, false));
         assert_eq!(
             error.chain(),
             "cannot load the switch program: map error: failed to create map `flows`: \
-             permission denied"
+             Operation not permitted (os error 1)"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! The launcher of a clone: when it builds, whom it runs as, and where it can be called from. Cargo and
-//! the program are scripts that say how they were called.
+//! The launcher of a clone: when it builds, whom it runs as, where it can be called from, and what it says of
+//! tests. Cargo, the program and the guest are scripts that say how they were called.
 
 mod common;
 
@@ -38,7 +38,7 @@ impl Clone {
         for other in ["agents", "perftest-wrappers", "reports", "vagrant"] {
             fs::create_dir(path.join(other)).unwrap();
         }
-        for file in ["Cargo.toml", "Cargo.lock", SOURCE] {
+        for file in ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", SOURCE] {
             fs::write(path.join(file), "").unwrap();
         }
         script(&path.join("vagrant/provision.sh"), "exit 0");
@@ -265,4 +265,250 @@ fn root_by_sudo_builds_as_the_user() {
     ran(&mut command, &["up", "x"]);
     let calls = fs::read_to_string(&clone.calls).unwrap();
     assert!(calls.starts_with(&format!("{NOBODY} build")), "{calls}");
+}
+
+/// Cargo's log: of five tests one is skipped, two lack modules, and one runs another in a process of its own.
+const NATIVE: &str = "
+     Running unittests src/lib.rs (target/release/deps/lab_kernel-0123456789abcdef)
+
+running 5 tests
+skipped: lab::a: veth is missing
+test lab::a ... ok
+test lab::b ... skipped: lab::b: rdma_rxe is missing
+ok
+test lab::c ... ok
+skipped: d: clang-14 is another
+skipped: d: so is clang-15
+test d ... ok
+
+running 1 test
+test e ... ok
+
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 4 filtered out; finished in 0.01s
+
+test e ... ok
+
+test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.10s
+
+   Doc-tests lab_units
+
+test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s
+
+test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s
+";
+
+/// The guest's log of the two that lacked modules: one failed, the other needs more than a module.
+const GUEST: &str = "
+running 2 tests
+test lab::a ... FAILED
+test lab::b ... skipped: lab::b: it needs two CPUs
+ok
+
+test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 3 filtered out; finished in 0.10s
+";
+
+const BOTH_PASSED: &str = "
+running 2 tests
+test lab::a ... ok
+test lab::b ... ok
+
+test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 3 filtered out; finished in 0.10s
+";
+
+const NONE_RAN: &str = "
+running 0 tests
+
+test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 5 filtered out; finished in 0.00s
+";
+
+/// Calls a function of the launcher with files of these texts.
+fn function(name: &str, texts: &[&str], words: &[&str]) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new("bash");
+    command
+        .args(["-c", "source \"$1\" && shift && \"$@\"", "test"])
+        .arg(root().join("lcmp-lab"))
+        .arg(name)
+        .current_dir(folder.path());
+    for (number, text) in texts.iter().enumerate() {
+        let file = folder.path().join(number.to_string());
+        fs::write(&file, text).unwrap();
+        command.arg(number.to_string());
+    }
+    command.args(words).output().unwrap().into()
+}
+
+#[test]
+fn each_test_is_counted_once_by_what_became_of_it_in_the_end() {
+    let libraries = "bans ok\nskipped: advisories: there is no copy\n";
+    // Passed: c, e and five of documentation. Failed: a. Skipped: b, d and the advisories.
+    let out = function("report", &[NATIVE, GUEST, libraries], &[]);
+    let expected = "skipped: d: clang-14 is another\n\
+                    skipped: lab::b: it needs two CPUs\n\
+                    skipped: advisories: there is no copy\n\
+                    7 passed, 1 failed, 3 skipped\n";
+    assert_eq!((out.exit, out.stdout.as_str()), (Some(0), expected));
+
+    // There is no guest: a, b and d are skipped.
+    let out = function("report", &[NATIVE, "", ""], &[]);
+    let last = out.stdout.lines().last();
+    assert_eq!(last, Some("7 passed, 0 failed, 3 skipped"), "{out:?}");
+    assert!(out.stdout.contains("skipped: lab::a: veth is missing\n"));
+}
+
+#[test]
+fn a_guest_that_ran_fewer_tests_than_it_was_asked_to_is_an_error() {
+    assert_eq!(function("guest_ran_all", &[GUEST], &["2"]).exit, Some(0));
+    for log in [NONE_RAN, ""] {
+        let out = function("guest_ran_all", &[log], &["2"]);
+        assert_eq!(out.exit, Some(1), "{out:?}");
+        assert!(out.stderr.contains("the guest ran 0 of 2 tests"), "{out:?}");
+    }
+}
+
+#[test]
+fn a_skip_that_no_line_of_the_list_allows_is_an_error() {
+    let list = "# Why.\n\nd: clang-14 *\nlab::b: it needs two CPUs\n";
+    let refuse = |report: &str| function("refuse_skips", &[list, report], &[]);
+    for allowed in [
+        "",
+        "skipped: d: clang-14 is another\n1 passed, 0 failed, 1 skipped\n",
+    ] {
+        let out = refuse(allowed);
+        assert_eq!((out.exit, out.stderr.as_str()), (Some(0), ""));
+    }
+    for one_more in [
+        "skipped: d: there is no clang",
+        "skipped: e: clang-14 is another",
+        "skipped: lab::b: it needs two CPUs\nskipped: lab::bb: it needs two CPUs",
+    ] {
+        let out = refuse(one_more);
+        assert_eq!(out.exit, Some(1), "{one_more}");
+        let line = one_more.lines().last().unwrap();
+        let named = line.strip_prefix("skipped: ").unwrap();
+        assert!(out.stderr.contains(named), "{out:?}");
+        assert_eq!(out.stderr.lines().count(), 1, "{out:?}");
+    }
+}
+
+/// The whole run, with a guest that has this log; none if there can be no guest.
+fn strict_run(guest: Option<&str>) -> Outcome {
+    let clone = Clone::new();
+    fs::create_dir_all(clone.path.join("orchestrator/kernel")).unwrap();
+    fs::create_dir(clone.path.join(".ci")).unwrap();
+    script(&clone.path.join(".ci/dependencies"), "echo licences ok");
+    fs::write(clone.path.join(".ci/skips"), "d: clang-14 *\n").unwrap();
+    fs::write(clone.path.join("native"), NATIVE).unwrap();
+    fs::write(clone.path.join("guest"), guest.unwrap_or_default()).unwrap();
+    let built = clone.path.join("target/release");
+    fs::create_dir_all(built.join("examples")).unwrap();
+    fs::create_dir(built.join("deps")).unwrap();
+    fs::write(built.join("deps/lab_kernel-0123456789abcdef"), "").unwrap();
+    script(
+        &clone.programs.join("cargo"),
+        "case $* in *--no-run* | fmt*) ;; test*) cat native ;; esac",
+    );
+    let needs = if guest.is_some() { 0 } else { 3 };
+    script(
+        &built.join("examples/guest"),
+        &format!("[ \"$1\" != needs ] || exit {needs}\ncat ../../guest"),
+    );
+    let mut command = clone.launcher(&["test", "--yes", "--strict"]);
+    command.output().unwrap().into()
+}
+
+#[test]
+fn a_strict_run_passes_if_all_that_was_asked_for_ran() {
+    let out = strict_run(Some(BOTH_PASSED));
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    assert!(
+        out.stdout.ends_with("9 passed, 0 failed, 1 skipped\n"),
+        "{out:?}"
+    );
+}
+
+#[test]
+fn a_strict_run_without_a_guest_or_with_an_idle_one_fails() {
+    let none = strict_run(None);
+    assert_eq!(none.exit, Some(1), "{none:?}");
+    let idle = strict_run(Some(NONE_RAN));
+    assert_eq!(idle.exit, Some(1), "{idle:?}");
+    assert!(idle.stderr.contains("ran 0 of 2 tests"), "{idle:?}");
+    for out in [none, idle] {
+        let last = out.stdout.lines().last();
+        assert_eq!(last, Some("7 passed, 0 failed, 3 skipped"), "{out:?}");
+        let unlisted = "not in .ci/skips: lab::a: veth is missing";
+        assert!(out.stderr.contains(unlisted), "{out:?}");
+    }
+}
+
+/// Returns the lines of Rust in the tree that contain `text`, each with the eight after it.
+fn sources_with(text: &str) -> String {
+    let mut command = Command::new("grep");
+    command.args(["-rhF", "-A", "8", "--include=*.rs", text]);
+    command.args(["orchestrator", "agents", "perftest-wrappers", "reports"]);
+    let found = command.current_dir(root()).output().unwrap();
+    String::from_utf8(found.stdout).unwrap()
+}
+
+#[test]
+fn skips_that_ci_allows_are_of_tests_that_there_are() {
+    let list = fs::read_to_string(root().join(".ci/skips")).unwrap();
+    let dependencies = fs::read_to_string(root().join(".ci/dependencies")).unwrap();
+    let lines = list.lines();
+    let allowed = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    for line in allowed {
+        let (name, _) = line.split_once(": ").expect("a name and a reason");
+        let test = name.rsplit("::").next().unwrap();
+        let is_test = !sources_with(&format!("fn {test}(")).is_empty();
+        let is_check = dependencies.contains(&format!("skipped: {line}"));
+        assert!(is_test || is_check, "{line}");
+    }
+}
+
+/// An ignored test is one that takes long, which `--slow` runs, or a process that tests start, which it leaves out.
+#[test]
+fn slow_runs_leave_out_the_processes_that_tests_start() {
+    let launcher = fs::read_to_string(root().join("lcmp-lab")).unwrap();
+    let words: Vec<&str> = launcher.split_whitespace().collect();
+    let is_left_out = |name: &str| {
+        let ends = |word: &str| word.rsplit("::").next() == Some(name);
+        let mut pairs = words.windows(2);
+        pairs.any(|pair| pair[0] == "--skip" && ends(pair[1]))
+    };
+    let sources = sources_with("#[ignore = \"started by other tests\"]");
+    let functions = sources.lines().filter_map(|line| line.strip_prefix("fn "));
+    let names: Vec<&str> = functions
+        .filter_map(|line| line.strip_suffix("() {"))
+        .collect();
+    assert!(names.contains(&"owner"), "{names:?}");
+    for name in names {
+        assert!(is_left_out(name), "{name}");
+    }
+}
+
+#[test]
+fn libraries_that_cannot_be_checked_are_a_named_skip() {
+    let mut command = Command::new(root().join(".ci/dependencies"));
+    command.env_clear().env("PATH", "/usr/bin:/bin");
+    let out = Outcome::from(command.output().unwrap());
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    assert_eq!(
+        out.stdout,
+        "skipped: dependencies: cargo-deny is not installed\n"
+    );
+}
+
+/// A build by the clone's toolchain checks the claim of the oldest one only if they are the same.
+#[test]
+fn the_clones_toolchain_is_the_oldest_that_the_crates_claim() {
+    let quoted = |file: &str, key: &str| {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        let mut lines = text.lines();
+        let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""));
+        value.unwrap().trim_end_matches('"').to_owned()
+    };
+    let oldest = quoted("Cargo.toml", "rust-version");
+    let channel = quoted("rust-toolchain.toml", "channel");
+    assert_eq!(channel, format!("{oldest}.0"));
 }

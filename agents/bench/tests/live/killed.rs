@@ -18,19 +18,15 @@ use nix::{sys::signal::Signal, unistd::Pid};
 
 use crate::{
     FLOWS, chosen,
-    lab::{BpfMount, Lab, Result},
+    lab::{BpfMount, Lab, Result, skipped},
 };
 
-/// Variable set in a process of this test that is to be an agent.
-const IS_AGENT: &str = "LAB_SWITCHD_TEST_AGENT";
-
-/// Body of an agent's process; not a test.
+/// Agent in a process of its own, which other tests start; no test itself.
 #[test]
+#[ignore = "started by other tests"]
 fn agent_process() {
-    if std::env::var_os(IS_AGENT).is_some() {
-        let config = serde_json::from_reader(std::io::stdin()).expect("a configuration");
-        lab_switchd::run(&config).expect("a clean end");
-    }
+    let config = serde_json::from_reader(std::io::stdin()).expect("a configuration");
+    lab_switchd::run(&config).expect("a clean end");
 }
 
 /// Starts the switch's agent in a process of its own.
@@ -44,8 +40,12 @@ fn spawn(config: &AgentConfig, enter: impl FnOnce() -> Result + Send) -> Child {
     let start = || {
         enter().expect("root may enter it");
         Command::new(test)
-            .args(["--exact", "killed::agent_process", "--nocapture"])
-            .env(IS_AGENT, "1")
+            .args([
+                "--exact",
+                "killed::agent_process",
+                "--ignored",
+                "--nocapture",
+            ])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
@@ -164,7 +164,7 @@ fn flows_leave_a_dead_port_while_the_agent_is_stopped_or_gone() -> Result {
         };
         let (mut controller, mut agent) = start(&lab, &config)?;
         if !controller.ready()?.has_carriers {
-            println!("skipped: live: this kernel does not mark dead ports by itself");
+            skipped("this kernel does not mark dead ports by itself");
             kill(&mut agent);
             return Ok(());
         }

@@ -51,6 +51,12 @@ const ROCE: u16 = 4791;
 /// buffer of some 280 packets is full after 40 ms at the rate of both links.
 const RECEIVE_BUFFER: usize = 8 << 20;
 
+/// Prints that the running test, whose name is that of its thread, is skipped.
+pub(crate) fn skipped(reason: &str) {
+    let thread = thread::current();
+    println!("skipped: {}: {reason}", thread.name().unwrap_or_default());
+}
+
 /// Namespaces of one test, deleted when this value is dropped.
 pub(crate) struct Lab {
     pub(crate) testbed: Testbed,
@@ -63,7 +69,7 @@ impl Lab {
     pub(crate) fn test(body: impl FnOnce(Self) -> Result) -> Result {
         let testbed = match Testbed::new() {
             Err(error) if error.is_not_permitted() => {
-                println!("skipped: live: {error}");
+                skipped(&error.to_string());
                 return Ok(());
             }
             other => other?,

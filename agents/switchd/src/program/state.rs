@@ -50,7 +50,7 @@ fn a_cut_empties_the_queue_of_its_port() {
         return;
     };
     let Ok(carriers) = program.watch_carriers() else {
-        println!("skipped: a cut: the kernel tells of no carriers");
+        println!("skipped: a_cut_empties_the_queue_of_its_port: the kernel tells of no carriers");
         return;
     };
     unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace of this thread");

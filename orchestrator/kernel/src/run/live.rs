@@ -45,16 +45,12 @@ use crate::{
     testing::{self, isolated, skipped},
 };
 
-/// Variable of the processes of this test that are agents.
-const IS_AGENT: &str = "LAB_KERNEL_TEST_AGENT";
-
-/// Runs an agent in a process of its own; not a test.
+/// Agent in a process of its own, which other tests start; no test itself.
 #[test]
+#[ignore = "started by other tests"]
 fn agent_process() {
-    if env::var_os(IS_AGENT).is_some() {
-        let config = serde_json::from_reader(std::io::stdin()).expect("a configuration");
-        lab_switchd::run(&config).expect("a clean end");
-    }
+    let config = serde_json::from_reader(std::io::stdin()).expect("a configuration");
+    lab_switchd::run(&config).expect("a clean end");
 }
 
 const DC1: DcId = DcId(0);
@@ -262,11 +258,10 @@ fn with_run(plan: impl FnOnce(u8) -> Plan, policy: usize, test: impl FnOnce(&mut
     let pin_dir = lab.bpf_directory().unwrap();
     let launcher = AgentLauncher {
         command: [
-            "env".into(),
-            format!("{IS_AGENT}=1").into(),
             env::current_exe().unwrap().into(),
             "--exact".into(),
             "run::live::agent_process".into(),
+            "--ignored".into(),
             "--nocapture".into(),
         ]
         .into(),

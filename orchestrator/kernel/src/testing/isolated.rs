@@ -1,7 +1,7 @@
 //! Isolated machine for tests that change it.
 
 use std::{
-    env, io,
+    env, fs, io,
     process::{Command, ExitStatus},
     thread,
 };
@@ -19,13 +19,16 @@ use crate::exec::netns;
 pub(crate) fn isolated(body: impl FnOnce()) {
     let test = running();
     if env::var(MARK).is_ok_and(|inside| inside == test) {
-        return body();
+        body();
+        let proof = env::var_os(PROOF).expect("the process that started it says where");
+        return fs::write(proof, &test).expect("it can be written");
     }
     if !Uid::effective().is_root() {
         return skipped("it needs root");
     }
-    let status = run_again(&test).expect("the test can be started again");
+    let (status, ended) = run_again(&test).expect("the test can be started again");
     assert!(status.success(), "{test}: {status}");
+    assert_eq!(ended, test, "its process did not run it");
 }
 
 /// Prints that the running test is skipped, in the form that the launcher counts and with the name by
@@ -43,20 +46,38 @@ fn running() -> String {
     thread::current().name().unwrap_or_default().to_owned()
 }
 
-fn run_again(test: &str) -> io::Result<ExitStatus> {
+/// Runs a test in a process of its own; returns how the process ended, and the test whose body did: none if the
+/// harness ran no test, which is a success to it.
+fn run_again(test: &str) -> io::Result<(ExitStatus, String)> {
+    let proof = tempfile::NamedTempFile::new()?;
     let mut command = Command::new(env::current_exe()?);
     command
         .args(["--exact", test, "--nocapture"])
-        .env(MARK, test);
+        .env(MARK, test)
+        .env(PROOF, proof.path());
     // The child inherits the namespaces of the thread that starts it.
-    netns::on_thread(|| {
+    let status = netns::on_thread(|| {
         unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS)?;
         let none = None::<&str>;
         mount(none, "/", none, MsFlags::MS_PRIVATE | MsFlags::MS_REC, none)?;
         mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), none)?;
         mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), none)?;
         command.status()
-    })
+    })?;
+    Ok((status, fs::read_to_string(proof.path())?))
 }
 
+/// Variable with the test that is to run in the process.
 const MARK: &str = "LAB_KERNEL_ISOLATED";
+/// Variable with the file into which the process writes the test whose body ended.
+const PROOF: &str = "LAB_KERNEL_ISOLATED_PROOF";
+
+#[test]
+fn a_process_that_ran_no_test_has_no_proof_of_it() {
+    if !Uid::effective().is_root() {
+        return skipped("it needs root");
+    }
+    let (status, ended) = run_again("no::such::test").unwrap();
+    assert!(status.success(), "{status}");
+    assert_eq!(ended, "");
+}

@@ -1,7 +1,5 @@
 //! The inter-DC map of plans.
 
-use std::fs;
-
 use lab_plan::render_svg;
 
 /// Texts that are drawn, in order.
@@ -42,18 +40,4 @@ fn names_are_escaped() {
         "{svg}"
     );
     assert!(!svg.contains("<script>"), "{svg}");
-}
-
-/// Draws every scenario into a directory, to be looked at: `LAB_PLAN_MAPS=/tmp/maps cargo test …`.
-#[test]
-fn maps_are_drawn_where_asked() {
-    let Ok(directory) = std::env::var("LAB_PLAN_MAPS") else {
-        return;
-    };
-    for name in ["8dc.yaml", "smoke.yaml", "fabric.yaml", "8dc-fabric.yaml"] {
-        let svg = render_svg(&crate::common::plan(&crate::common::scenario_text(name)));
-        fs::write(format!("{directory}/{name}.svg"), svg).unwrap();
-    }
-    let svg = render_svg(&crate::common::plan(include_str!("data/13dc.yaml")));
-    fs::write(format!("{directory}/13dc.svg"), svg).unwrap();
 }
