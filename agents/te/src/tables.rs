@@ -238,6 +238,31 @@ mod tests {
         assert_eq!(found.rows[0][1], None);
     }
 
+    /// 0 reaches 3 by 1, and by 2, 4 and 5. Even shares use half of every link, by a sum of 5 · 1/2 over the switches; all
+    /// by 1 would use twice as much of two links, by a sum of 2 · 1.
+    #[test]
+    fn the_sum_of_utilisations_yields_to_the_largest() {
+        let rows = vec![
+            vec![row(3, &[(0, 1), (1, 2)])],
+            vec![row(3, &[(2, 3)])],
+            vec![row(3, &[(3, 4)])],
+            vec![],
+            vec![row(3, &[(4, 5)])],
+            vec![row(3, &[(5, 3)])],
+        ];
+        let topology = Topology::new(rows);
+        let capacities = [100; 6].map(rate);
+        let zero = || vec![Bytes::ZERO];
+        let amount = vec![Bytes::new(1_000_000)];
+        let demands = [amount, zero(), zero(), vec![], zero(), zero()];
+        let measured = Measured {
+            demands: &demands,
+            capacities: &capacities,
+        };
+        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        assert_eq!(found.rows[0][0], Some(vec![50, 50]));
+    }
+
     #[test]
     fn a_measurement_of_another_topology_is_refused() {
         let (topology, capacities) = testbed();

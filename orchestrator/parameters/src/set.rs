@@ -357,3 +357,74 @@ macro_rules! last {
     };
 }
 pub(crate) use last;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DcqcnConfig, LcmpConfig, TimelyConfig, limits::micros};
+
+    /// Returns the parameters that a check names, of a set after `change`.
+    fn refused<S: ParameterSet>(mut set: S, change: impl FnOnce(&mut S)) -> [&'static str; 2] {
+        change(&mut set);
+        let checked = set.check();
+        checked.map_or_else(|error| error.names(), |()| [""; 2])
+    }
+
+    /// The plan of a lab has parameters in the lab's own units, which may be out of the domain in the paper's.
+    #[test]
+    fn a_scaled_parameter_may_have_any_value_but_zero() {
+        let dcqcn = |change: fn(&mut DcqcnConfig)| refused(DcqcnConfig::PAPER, change);
+        // The domains begin at 100 ns and end at an hour and at 1 TB.
+        assert_eq!(dcqcn(|set| set.alpha_interval_ns = Nanos::new(1)), [""; 2]);
+        assert_eq!(
+            dcqcn(|set| set.alpha_interval_ns = Nanos::new(u64::MAX)),
+            [""; 2]
+        );
+        assert_eq!(
+            dcqcn(|set| set.byte_counter_bytes = Bytes::new(u64::MAX)),
+            [""; 2]
+        );
+        let zero = dcqcn(|set| set.alpha_interval_ns = Nanos::ZERO);
+        assert_eq!(zero, ["alpha_interval"; 2]);
+        let zero = dcqcn(|set| set.byte_counter_bytes = Bytes::ZERO);
+        assert_eq!(zero, ["byte_counter"; 2]);
+    }
+
+    /// `max_delay` is in the paper's units in every plan: 1 µs to an hour.
+    #[test]
+    fn a_parameter_that_is_not_scaled_is_held_to_its_domain() {
+        let lcmp = |max_delay| refused(LcmpConfig::PAPER, |set| set.max_delay_ns = max_delay);
+        assert_eq!(lcmp(micros(1)), [""; 2]);
+        assert_eq!(lcmp(Nanos::new(999)), ["max_delay"; 2]);
+        assert_eq!(lcmp(Nanos::from_millis(3_600_001)), ["max_delay"; 2]);
+    }
+
+    #[test]
+    fn an_error_names_the_parameters_that_do_not_fit_together() {
+        let lcmp = |change: fn(&mut LcmpConfig)| refused(LcmpConfig::PAPER, change);
+        assert_eq!(lcmp(|set| set.s_path = 17), ["s_path"; 2]);
+        assert_eq!(lcmp(|set| set.max_delay_ns = micros(3)), ["max_delay"; 2]);
+        assert_eq!(lcmp(|set| set.low_water = 204), ["low_water", "high_water"]);
+        assert_eq!(
+            lcmp(|set| (set.alpha, set.beta) = (0, 0)),
+            ["alpha", "beta"]
+        );
+        let timely = refused(TimelyConfig::PAPER, |set| set.t_low_ns = micros(501));
+        assert_eq!(timely, ["t_low", "t_high"]);
+    }
+
+    #[test]
+    fn a_parameter_is_called_as_its_field_without_the_unit() {
+        for (field, name) in [
+            ("max_delay_ns", "max_delay"),
+            ("min_rate_bps", "min_rate"),
+            ("byte_counter_bytes", "byte_counter"),
+            ("alpha_percent", "alpha"),
+            ("s_path", "s_path"),
+            ("columns", "columns"),
+            ("bytes", "bytes"),
+        ] {
+            assert_eq!(without_unit(field), name);
+        }
+    }
+}

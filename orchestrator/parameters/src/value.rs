@@ -195,3 +195,47 @@ impl<T: Field> Field for Option<T> {
         T::from_value(value).map(Some)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(numerator: u64, denominator: u64) -> Value {
+        Value::Ratio(Ratio::new(numerator, denominator).expect("not a division by zero"))
+    }
+
+    /// Multiples of 0.01 up to ten: 10.00 is the last one.
+    #[test]
+    fn hundredths_end_at_their_maximum_and_have_two_decimals() {
+        let domain = Domain::Hundredths { max: 10 };
+        for (numerator, denominator, expected) in [
+            (0, 1, true),
+            (1, 100, true),
+            (1, 2, true),
+            (10, 1, true),
+            (1_001, 100, false),
+            (11, 1, false),
+            (1, 1_000, false),
+            (1, 3, false),
+        ] {
+            let value = ratio(numerator, denominator);
+            assert_eq!(domain.contains(value), expected, "{value}");
+        }
+        assert!(!domain.contains(Value::Number(1)));
+    }
+
+    #[test]
+    fn a_share_is_above_zero_and_at_most_one() {
+        let contains =
+            |numerator, denominator| Domain::Share.contains(ratio(numerator, denominator));
+        assert!(contains(1, 1_000) && contains(1, 1));
+        assert!(!contains(0, 1) && !contains(1_001, 1_000));
+    }
+
+    #[test]
+    fn bounds_belong_to_their_domain() {
+        let domain = Domain::Number { min: 2, max: 4 };
+        let found = [1, 2, 3, 4, 5].map(|number| domain.contains(Value::Number(number)));
+        assert_eq!(found, [false, true, true, true, false]);
+    }
+}

@@ -6,7 +6,9 @@ use lab_parameters::{
     DcqcnConfig, DctcpConfig, HpccConfig, LcmpConfig, ParameterSet, Preset, TeConfig, TimelyConfig,
     UcmpConfig,
 };
-use lab_scenario::{CcSpec, PolicySpec, Scenario, Settings, SizeCdf, Traffic, files, parse};
+use lab_scenario::{
+    CcSpec, Fabric, PolicySpec, Scenario, Settings, SizeCdf, Traffic, files, parse,
+};
 use lab_units::Ratio;
 
 fn folder() -> PathBuf {
@@ -55,6 +57,56 @@ fn a_file_named_twice_is_listed_once() {
     let again = text.replace(&workload, &workload.repeat(2));
     let scenario = read("8dc.yaml", again.as_bytes());
     assert_eq!(files(&scenario), ["workloads/websearch.csv"]);
+}
+
+/// Loss of each kind of link, and of one that says nothing.
+#[test]
+fn loss_is_read_where_it_is_written_and_nowhere_else() {
+    let text = "\
+name: lossy
+topology:
+  defaults:
+    host_link: { loss: 1/500 }
+    inter_dc: { loss: 0.001 }
+  dcs:
+    - { name: dc1, hosts: 1 }
+    - name: dc2
+      fabric:
+        spines: 1
+        leaves: 1
+        hosts_per_leaf: 1
+        host_link: { loss: 1/400 }
+        leaf_spine: { loss: 0 }
+    - { name: dc3, hosts: 1 }
+  links:
+    - { between: [dc1, dc2], rate: 1 Gbit, delay: 1 ms, loss: 0.02 }
+    - { between: [dc2, dc3], rate: 1 Gbit, delay: 1 ms }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc3/h1, size: 1 MB }]
+policies: [ecmp]
+";
+    let topology = read("lossy.yaml", text.as_bytes()).topology;
+    let ratio = |part, whole| Ratio::new(part, whole).unwrap();
+    let links: Vec<_> = topology.links.iter().map(|link| link.wire.loss).collect();
+    assert_eq!(links, [ratio(1, 50), ratio(1, 1_000)]);
+    let inside = topology.dcs.iter().map(|dc| match &dc.fabric {
+        Fabric::Direct { host_link, .. } => vec![host_link.loss],
+        Fabric::LeafSpine {
+            host_link,
+            leaf_spine,
+            spine_dci,
+            ..
+        } => [host_link, leaf_spine, spine_dci]
+            .map(|wire| wire.loss)
+            .to_vec(),
+    });
+    let inside: Vec<_> = inside.collect();
+    let expected = [
+        vec![ratio(1, 500)],
+        vec![ratio(1, 400), Ratio::ZERO, Ratio::ZERO],
+        vec![ratio(1, 500)],
+    ];
+    assert_eq!(inside, expected);
 }
 
 #[test]

@@ -36,6 +36,11 @@ mod tests {
     fn decimal_and_binary_prefixes_differ() {
         assert_eq!("1 kB".parse(), Ok(Bytes::new(1_000)));
         assert_eq!("1 KiB".parse(), Ok(Bytes::new(1_024)));
+        assert_eq!("3 MB".parse(), Ok(Bytes::new(3_000_000)));
+        assert_eq!("3 MiB".parse(), Ok(Bytes::new(3_145_728)));
+        assert_eq!("3 GB".parse(), Ok(Bytes::new(3_000_000_000)));
+        assert_eq!("3 GiB".parse(), Ok(Bytes::new(3_221_225_472)));
+        assert_eq!("3 TB".parse(), Ok(Bytes::new(3_000_000_000_000)));
         assert_eq!(Bytes::new(1_024).to_string(), "1024 B");
     }
 

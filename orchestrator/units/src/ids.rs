@@ -72,3 +72,27 @@ impl PortId {
         Self(self.0 ^ 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Links 0, 1 and 7 have ports 0 and 1, 2 and 3, 14 and 15.
+    #[test]
+    fn a_link_has_two_ports_that_are_each_others_peers() {
+        for (link, a, b) in [(0, 0, 1), (1, 2, 3), (7, 14, 15)] {
+            let (link, a, b) = (LinkId(link), PortId(a), PortId(b));
+            assert_eq!((link.port_a(), link.port_b()), (a, b));
+            assert_eq!((a.link(), b.link()), (link, link));
+            assert_eq!((a.peer(), b.peer()), (b, a));
+        }
+    }
+
+    #[test]
+    fn an_index_past_32_bits_is_no_id() {
+        let last = usize::try_from(u32::MAX).expect("a machine of 64 bits");
+        assert_eq!(FlowId::from_index(last), Some(FlowId(u32::MAX)));
+        assert_eq!(FlowId::from_index(last + 1), None);
+        assert_eq!(FlowId(u32::MAX).index(), last);
+    }
+}

@@ -181,4 +181,27 @@ mod tests {
             assert!(text.parse::<Ratio>().is_err(), "{text}");
         }
     }
+
+    #[test]
+    fn a_ratio_is_read_in_lowest_terms() {
+        let ratio = Ratio::new(84, 36).unwrap();
+        assert_eq!((ratio.numerator(), ratio.denominator()), (7, 3));
+        assert_eq!((Ratio::ZERO.numerator(), Ratio::ZERO.denominator()), (0, 1));
+        assert_eq!(ratio.inverse(), Ratio::new(3, 7));
+        assert_eq!(Ratio::ZERO.inverse(), None);
+    }
+
+    /// 14/15 · 25/21 = 10/9. Terms are taken out before numbers are multiplied, so that a product fits whenever it does
+    /// in lowest terms.
+    #[test]
+    fn a_product_is_in_lowest_terms_and_fits_if_these_do() {
+        let ratio = |numerator, denominator| Ratio::new(numerator, denominator).unwrap();
+        assert_eq!(ratio(14, 15).times(ratio(25, 21)), Some(ratio(10, 9)));
+        assert_eq!(ratio(3, 4).times(Ratio::ZERO), Some(Ratio::ZERO));
+        let large = u64::MAX;
+        assert_eq!(ratio(large, 2).times(ratio(2, large)), Some(Ratio::ONE));
+        assert_eq!(ratio(2, large).times(ratio(large, 2)), Some(Ratio::ONE));
+        assert_eq!(ratio(large, 1).times(ratio(2, 1)), None);
+        assert_eq!(ratio(1, large).times(ratio(1, 2)), None);
+    }
 }

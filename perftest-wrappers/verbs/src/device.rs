@@ -13,6 +13,7 @@ use lab_units::Bytes;
 
 use crate::{
     error::VerbsError,
+    object::Object,
     sys::{self, Verbs, Wc},
 };
 
@@ -20,24 +21,23 @@ use crate::{
 pub(crate) struct Device {
     verbs: &'static Verbs,
     name: String,
-    context: NonNull<sys::Context>,
-    pub(crate) pd: NonNull<sys::Pd>,
-    mr: NonNull<sys::Mr>,
-    channel: NonNull<sys::CompChannel>,
+    context: Arc<Context>,
+    pd: Arc<Pd>,
+    mr: Object<sys::Mr, (Arc<Pd>, Arc<Buffer>)>,
+    channel: Arc<Channel>,
     /// Completions of sent messages; they raise events.
-    pub(crate) send_cq: NonNull<sys::Cq>,
+    send_cq: Cq,
     /// Completions of received messages, which nobody waits for.
-    pub(crate) recv_cq: NonNull<sys::Cq>,
+    recv_cq: Cq,
     /// GIDs that the device's queue pairs send from, by index.
     gids: BTreeMap<u8, sys::Gid>,
     buffer: Arc<Buffer>,
 }
 
-// SAFETY: libibverbs' objects may be used from any thread; calls on one object are serialised by the
-// library and the driver, which is what its documentation promises (ibv_create_qp(3), thread safety).
-unsafe impl Send for Device {}
-// SAFETY: as above; `Device` gives out no reference to what the objects point to.
-unsafe impl Sync for Device {}
+type Context = Object<sys::Context, ()>;
+type Pd = Object<sys::Pd, Arc<Context>>;
+type Channel = Object<sys::CompChannel, Arc<Context>>;
+type Cq = Object<sys::Cq, (Arc<Context>, Arc<Channel>)>;
 
 /// Memory that all messages are read from and written to. Its bytes mean nothing.
 ///
@@ -78,8 +78,8 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new` with this length, and every device that had it registered is closed:
-        // each holds an `Arc` of it.
+        // SAFETY: mapped by `new` with this length, and no longer registered: a memory region holds an `Arc` of it
+        // until it is deregistered, and for ever if it cannot be.
         unsafe { libc::munmap(self.memory.as_ptr(), self.len) };
     }
 }
@@ -100,51 +100,62 @@ impl Device {
     /// # Errors
     /// There is no such device, or it refuses an object.
     pub(crate) fn open(
+        verbs: &'static Verbs,
         name: &str,
         gid_indices: &BTreeSet<u8>,
         completions: usize,
         buffer: Arc<Buffer>,
     ) -> Result<Self, VerbsError> {
-        let verbs = Verbs::get()?;
         let failed = |call| VerbsError::Call {
             call,
             device: name.to_owned(),
             source: io::Error::last_os_error(),
         };
         let context = open_context(verbs, name)?;
-        // From here on a failure closes what was opened, in reverse order.
-        let mut opened = Opened::new(verbs, context);
-        // SAFETY: `context` is open, here and below, and every argument is an object of it.
-        let pd = unsafe { (verbs.alloc_pd)(context.as_ptr()) };
-        let pd = *opened
-            .pd
-            .insert(NonNull::new(pd).ok_or_else(|| failed("ibv_alloc_pd"))?);
+        // SAFETY: the context was opened above and is closed by this object alone.
+        let context = unsafe { Context::new(context, (), verbs.close_device, "ibv_close_device") };
+        let context = Arc::new(context);
+        let at = context.as_ptr();
+        // SAFETY: the context is open.
+        let pd = NonNull::new(unsafe { (verbs.alloc_pd)(at) });
+        let pd = pd.ok_or_else(|| failed("ibv_alloc_pd"))?;
+        let parent = Arc::clone(&context);
+        // SAFETY: the domain was made above, of the context that it holds.
+        let pd = unsafe { Pd::new(pd, parent, verbs.dealloc_pd, "ibv_dealloc_pd") };
+        let pd = Arc::new(pd);
         let access = sys::ACCESS_LOCAL_WRITE | sys::ACCESS_REMOTE_WRITE;
-        // SAFETY: the memory stays mapped for as long as this device holds `buffer`.
-        let mr = unsafe { (verbs.reg_mr)(pd.as_ptr(), buffer.memory.as_ptr(), buffer.len, access) };
-        let mr = *opened
-            .mr
-            .insert(NonNull::new(mr).ok_or_else(|| failed("ibv_reg_mr"))?);
-        // SAFETY: see above.
-        let channel = unsafe { (verbs.create_comp_channel)(context.as_ptr()) };
-        let channel = NonNull::new(channel).ok_or_else(|| failed("ibv_create_comp_channel"))?;
-        opened.channel = Some(channel);
+        let (memory, len) = (buffer.memory.as_ptr(), buffer.len);
+        // SAFETY: the domain is open, and `memory` has `len` mapped bytes.
+        let mr = NonNull::new(unsafe { (verbs.reg_mr)(pd.as_ptr(), memory, len, access) });
+        let mr = mr.ok_or_else(|| failed("ibv_reg_mr"))?;
+        let parents = (Arc::clone(&pd), Arc::clone(&buffer));
+        // SAFETY: the region was made above, of the domain and the memory that it holds.
+        let mr = unsafe { Object::new(mr, parents, verbs.dereg_mr, "ibv_dereg_mr") };
+        // SAFETY: the context is open.
+        let channel = NonNull::new(unsafe { (verbs.create_comp_channel)(at) });
+        let channel = channel.ok_or_else(|| failed("ibv_create_comp_channel"))?;
+        let close = verbs.destroy_comp_channel;
+        let parent = Arc::clone(&context);
+        // SAFETY: the channel was made above, of the context that it holds.
+        let channel = unsafe { Channel::new(channel, parent, close, "ibv_destroy_comp_channel") };
+        let channel = Arc::new(channel);
         let entries = c_int::try_from(completions)
             .unwrap_or(c_int::MAX)
             .min(MAX_CQ_ENTRIES);
-        let create_cq = |channel: *mut sys::CompChannel| {
-            // SAFETY: see above; the channel is of this context or none.
-            let cq = unsafe {
-                (verbs.create_cq)(context.as_ptr(), entries, ptr::null_mut(), channel, 0)
-            };
-            NonNull::new(cq).ok_or_else(|| failed("ibv_create_cq"))
+        let create_cq = |events: *mut sys::CompChannel| {
+            // SAFETY: the context is open, and the channel is the one above or none.
+            let cq = unsafe { (verbs.create_cq)(at, entries, ptr::null_mut(), events, 0) };
+            let cq = NonNull::new(cq).ok_or_else(|| failed("ibv_create_cq"));
+            let parents = (Arc::clone(&context), Arc::clone(&channel));
+            // SAFETY: the queue was made above, of the context and the channel that it holds.
+            cq.map(|cq| unsafe { Cq::new(cq, parents, verbs.destroy_cq, "ibv_destroy_cq") })
         };
-        let send_cq = *opened.send_cq.insert(create_cq(channel.as_ptr())?);
-        let recv_cq = *opened.recv_cq.insert(create_cq(ptr::null_mut())?);
+        let send_cq = create_cq(channel.as_ptr())?;
+        let recv_cq = create_cq(ptr::null_mut())?;
         let query_gid = |&index: &u8| {
             let mut gid = sys::Gid::default();
-            // SAFETY: `gid` is writable.
-            match unsafe { (verbs.query_gid)(context.as_ptr(), PORT, index.into(), &raw mut gid) } {
+            // SAFETY: the context is open, and `gid` is writable.
+            match unsafe { (verbs.query_gid)(at, PORT, index.into(), &raw mut gid) } {
                 0 => Ok((index, gid)),
                 _ => Err(failed("ibv_query_gid")),
             }
@@ -153,7 +164,6 @@ impl Device {
             .iter()
             .map(query_gid)
             .collect::<Result<_, _>>()?;
-        std::mem::forget(opened);
         let device = Self {
             verbs,
             name: name.to_owned(),
@@ -168,6 +178,31 @@ impl Device {
         };
         device.arm()?;
         Ok(device)
+    }
+
+    /// Creates a queue pair, which keeps the device open.
+    ///
+    /// # Errors
+    /// The device refuses it.
+    pub(crate) fn create_qp(
+        self: &Arc<Self>,
+        cap: sys::QpCap,
+    ) -> Result<Object<sys::Qp, Arc<Self>>, VerbsError> {
+        let mut attributes = sys::QpInitAttr {
+            qp_context: ptr::null_mut(),
+            send_cq: self.send_cq.as_ptr(),
+            recv_cq: self.recv_cq.as_ptr(),
+            srq: ptr::null_mut(),
+            cap,
+            qp_type: sys::QPT_RC,
+            sq_sig_all: 0,
+        };
+        // SAFETY: the domain and both queues are open.
+        let qp = unsafe { (self.verbs.create_qp)(self.pd.as_ptr(), &raw mut attributes) };
+        let qp = NonNull::new(qp).ok_or_else(|| self.error("ibv_create_qp", last_errno()))?;
+        let close = self.verbs.destroy_qp;
+        // SAFETY: the queue pair was made above, of objects of the device that it holds.
+        Ok(unsafe { Object::new(qp, Arc::clone(self), close, "ibv_destroy_qp") })
     }
 
     /// Returns a GID that the device was opened with.
@@ -190,20 +225,21 @@ impl Device {
 
     /// Address, local key and remote key of the buffer.
     pub(crate) fn buffer(&self) -> (u64, u32, u32) {
-        // SAFETY: registered for as long as this device is open.
-        let mr = unsafe { self.mr.as_ref() };
-        (self.buffer.memory.as_ptr().addr() as u64, mr.lkey, mr.rkey)
+        let mr = self.mr.as_ptr();
+        // SAFETY: the region is open, and its keys never change.
+        let (lkey, rkey) = unsafe { ((*mr).lkey, (*mr).rkey) };
+        (self.buffer.memory.as_ptr().addr() as u64, lkey, rkey)
     }
 
-    pub(crate) const fn ops(&self) -> &sys::ContextOps {
+    pub(crate) fn ops(&self) -> &sys::ContextOps {
         // SAFETY: the context is open for as long as `self`, and its table never changes.
-        unsafe { &self.context.as_ref().ops }
+        unsafe { &(*self.context.as_ptr()).ops }
     }
 
     /// Descriptor that is readable when a sent message has completed.
     pub(crate) fn events(&self) -> BorrowedFd<'_> {
-        // SAFETY: the channel is open for as long as `self`.
-        unsafe { BorrowedFd::borrow_raw(self.channel.as_ref().fd) }
+        // SAFETY: the channel is open for as long as `self`, and its descriptor never changes.
+        unsafe { BorrowedFd::borrow_raw((*self.channel.as_ptr()).fd) }
     }
 
     /// Takes the event that made [`Device::events`] readable, asks for the next one, and appends all
@@ -224,7 +260,7 @@ impl Device {
         unsafe { (self.verbs.ack_cq_events)(cq, 1) };
         // Armed before the queue is read: a completion in between raises a new event.
         self.arm()?;
-        self.poll(self.send_cq, to)
+        self.poll(&self.send_cq, to)
     }
 
     /// Appends all completions of received messages to `to`.
@@ -232,7 +268,7 @@ impl Device {
     /// # Errors
     /// The device has failed.
     pub(crate) fn take_received(&self, to: &mut Vec<Completion>) -> Result<(), VerbsError> {
-        self.poll(self.recv_cq, to)
+        self.poll(&self.recv_cq, to)
     }
 
     fn arm(&self) -> Result<(), VerbsError> {
@@ -243,7 +279,7 @@ impl Device {
         }
     }
 
-    fn poll(&self, cq: NonNull<sys::Cq>, to: &mut Vec<Completion>) -> Result<(), VerbsError> {
+    fn poll(&self, cq: &Cq, to: &mut Vec<Completion>) -> Result<(), VerbsError> {
         let mut entries = [Wc::default(); BATCH];
         let room = c_int::try_from(BATCH).expect("a small constant");
         loop {
@@ -268,68 +304,6 @@ impl fmt::Debug for Device {
         f.debug_struct("Device")
             .field("name", &self.name)
             .finish_non_exhaustive()
-    }
-}
-
-impl Drop for Device {
-    fn drop(&mut self) {
-        drop(Opened {
-            verbs: self.verbs,
-            context: self.context,
-            pd: Some(self.pd),
-            mr: Some(self.mr),
-            channel: Some(self.channel),
-            send_cq: Some(self.send_cq),
-            recv_cq: Some(self.recv_cq),
-        });
-    }
-}
-
-/// Objects of a device, closed on drop in reverse order.
-struct Opened {
-    verbs: &'static Verbs,
-    context: NonNull<sys::Context>,
-    pd: Option<NonNull<sys::Pd>>,
-    mr: Option<NonNull<sys::Mr>>,
-    channel: Option<NonNull<sys::CompChannel>>,
-    send_cq: Option<NonNull<sys::Cq>>,
-    recv_cq: Option<NonNull<sys::Cq>>,
-}
-
-impl Opened {
-    const fn new(verbs: &'static Verbs, context: NonNull<sys::Context>) -> Self {
-        Self {
-            verbs,
-            context,
-            pd: None,
-            mr: None,
-            channel: None,
-            send_cq: None,
-            recv_cq: None,
-        }
-    }
-}
-
-impl Drop for Opened {
-    fn drop(&mut self) {
-        let verbs = self.verbs;
-        // SAFETY: each object is open and closed once, after what depends on it. A queue pair holds an
-        // `Arc` of its device, so none is left.
-        unsafe {
-            for cq in [self.send_cq, self.recv_cq].into_iter().flatten() {
-                (verbs.destroy_cq)(cq.as_ptr());
-            }
-            if let Some(channel) = self.channel {
-                (verbs.destroy_comp_channel)(channel.as_ptr());
-            }
-            if let Some(mr) = self.mr {
-                (verbs.dereg_mr)(mr.as_ptr());
-            }
-            if let Some(pd) = self.pd {
-                (verbs.dealloc_pd)(pd.as_ptr());
-            }
-            (verbs.close_device)(self.context.as_ptr());
-        }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
     error::VerbsError,
     pair::ConnectedPair,
     runner::identity,
+    sys::Verbs,
 };
 
 /// Devices of all hosts, by name.
@@ -44,6 +45,7 @@ impl Factory {
     /// # Errors
     /// A device cannot be opened.
     pub(crate) fn open(jobs: Arc<[FlowJob]>) -> Result<Self, VerbsError> {
+        let verbs = Verbs::get()?;
         let largest = jobs.iter().map(|job| job.message_bytes).max();
         let buffer = Buffer::new(largest.unwrap_or(Bytes::new(1)));
         let buffer = Arc::new(buffer.map_err(|source| VerbsError::Thread { source })?);
@@ -59,7 +61,7 @@ impl Factory {
         let mut devices = BTreeMap::new();
         for (name, need) in needs {
             let buffer = Arc::clone(&buffer);
-            let open = || Device::open(name, &need.gid_indices, need.completions, buffer);
+            let open = || Device::open(verbs, name, &need.gid_indices, need.completions, buffer);
             devices.insert(name.to_owned(), Arc::new(inside(need.end, open)?));
         }
         Ok(Self { devices, jobs })

@@ -11,7 +11,7 @@
 //!
 //! - [`session`]: all flows of a run
 //! - inside: `runner` starts flows and takes their completions; `factory` makes and destroys queue pairs;
-//!   `pair`, `device`: verbs' objects with owners; `sys`: libibverbs; `error`
+//!   `pair`, `device`, `object`: verbs' objects with owners; `sys`: libibverbs; `error`
 //!
 //! Must not contain: creation of devices or namespaces, knowledge of plans or records.
 
@@ -19,6 +19,8 @@
 mod device;
 mod error;
 mod factory;
+#[expect(unsafe_code, reason = "libibverbs is a C library")]
+mod object;
 #[expect(unsafe_code, reason = "libibverbs is a C library")]
 mod pair;
 mod runner;

@@ -1,17 +1,14 @@
 //! The two connected queue pairs of a flow.
 
-use std::{
-    ffi::c_int,
-    ptr::{self, NonNull},
-    sync::Arc,
-};
+use std::{ffi::c_int, marker::PhantomData, ptr, sync::Arc};
 
 use lab_perftest::{FlowJob, QpAddress, QpNumber, job::MAX_MESSAGE};
 
 use crate::{
     device::{Device, PORT},
     error::VerbsError,
-    sys::{self, AhAttr, GlobalRoute, QpAttr, QpCap, QpInitAttr, RecvWr, SendWr, Sge},
+    object::Object,
+    sys::{self, AhAttr, GlobalRoute, QpAttr, QpCap, RecvWr, SendWr, Sge},
 };
 
 /// Queue pairs of a flow's source and destination, connected to each other, with a receive posted for
@@ -25,14 +22,17 @@ pub(crate) struct ConnectedPair {
 /// Reliable connection's queue pair; destroyed on drop.
 #[derive(Debug)]
 struct QueuePair {
-    qp: NonNull<sys::Qp>,
-    device: Arc<Device>,
+    qp: Object<sys::Qp, Arc<Device>>,
     /// Index of the device's GID that the queue pair sends from.
     gid_index: u8,
 }
 
-// SAFETY: libibverbs' objects may be used from any thread; see `Device`.
-unsafe impl Send for QueuePair {}
+/// Work requests that lead to each other by pointer, as `ibv_post_send` takes them. The borrow keeps them
+/// where they are, and untouched, for as long as the pointers may be used.
+struct Chain<'a> {
+    first: *mut SendWr,
+    requests: PhantomData<(&'a mut [SendWr], &'a mut Sge)>,
+}
 
 impl ConnectedPair {
     /// Makes and connects the queue pairs of `job`, whose work requests get the identity `id`: the
@@ -64,7 +64,7 @@ impl ConnectedPair {
 
     /// Device whose receive queue tells of the flow's delivery.
     pub(crate) fn receiver(&self) -> &Arc<Device> {
-        &self.dst.device
+        self.dst.device()
     }
 
     /// Posts all messages of `job`: chained writes, the last with immediate data, which alone completes.
@@ -72,42 +72,20 @@ impl ConnectedPair {
     /// # Errors
     /// The device refuses a work request.
     pub(crate) fn post(&self, job: &FlowJob, id: u64) -> Result<(), VerbsError> {
-        let (addr, lkey, _) = self.src.device.buffer();
-        let (remote_addr, _, rkey) = self.dst.device.buffer();
+        let (addr, lkey, _) = self.src.device().buffer();
+        let (remote_addr, _, rkey) = self.dst.device().buffer();
         let length = u32::try_from(job.message_bytes.get().min(MAX_MESSAGE.get()))
             .expect("8 MiB fit in 32 bits");
         let mut sge = Sge { addr, length, lkey };
-        let last = job.messages.saturating_sub(1);
-        let mut next: *mut SendWr = ptr::null_mut();
-        let mut chain: Vec<Box<SendWr>> = Vec::new();
-        for message in (0..=last).rev() {
-            let is_last = message == last;
-            let mut request = Box::new(SendWr {
-                wr_id: id,
-                next,
-                sg_list: &raw mut sge,
-                num_sge: 1,
-                opcode: if is_last {
-                    sys::WR_RDMA_WRITE_WITH_IMM
-                } else {
-                    sys::WR_RDMA_WRITE
-                },
-                send_flags: if is_last { sys::SEND_SIGNALED } else { 0 },
-                imm_data: job.flow.0.to_be(),
-                remote_addr,
-                rkey,
-                unused: [0; 9],
-            });
-            next = &raw mut *request;
-            chain.push(request);
-        }
+        let mut requests = write_requests(job, id, (remote_addr, rkey));
+        let chain = Chain::link(&mut requests, &mut sge);
         let mut refused = ptr::null_mut();
-        let device = &self.src.device;
-        // SAFETY: the queue pair is open; the chain, and the buffer that it names, live until the call
-        // returns, which is as long as the driver reads them.
-        let errno =
-            unsafe { (device.ops().post_send)(self.src.qp.as_ptr(), next, &raw mut refused) };
-        drop(chain);
+        let device = self.src.device();
+        // SAFETY: the queue pair is open; the driver reads the chain until the call returns, and the buffer that
+        // it names until the queue pair is destroyed, which keeps the buffer's device open.
+        let errno = unsafe {
+            (device.ops().post_send)(self.src.qp.as_ptr(), chain.first, &raw mut refused)
+        };
         self.src.check("ibv_post_send", errno)
     }
 
@@ -123,6 +101,49 @@ impl ConnectedPair {
     }
 }
 
+impl<'a> Chain<'a> {
+    /// Links `requests` in their order; each reads its bytes from `sge`.
+    fn link(requests: &'a mut [SendWr], sge: &'a mut Sge) -> Self {
+        let sge = ptr::from_mut(sge);
+        let mut first = ptr::null_mut();
+        for request in requests.iter_mut().rev() {
+            request.sg_list = sge;
+            request.num_sge = 1;
+            request.next = first;
+            first = ptr::from_mut(request);
+        }
+        Self {
+            first,
+            requests: PhantomData,
+        }
+    }
+}
+
+/// Returns a write for each message of `job`, not linked yet. The last has immediate data, and alone completes.
+fn write_requests(job: &FlowJob, id: u64, (remote_addr, rkey): (u64, u32)) -> Vec<SendWr> {
+    let last = job.messages.saturating_sub(1);
+    let request = |message| {
+        let is_last = message == last;
+        SendWr {
+            wr_id: id,
+            next: ptr::null_mut(),
+            sg_list: ptr::null_mut(),
+            num_sge: 0,
+            opcode: if is_last {
+                sys::WR_RDMA_WRITE_WITH_IMM
+            } else {
+                sys::WR_RDMA_WRITE
+            },
+            send_flags: if is_last { sys::SEND_SIGNALED } else { 0 },
+            imm_data: job.flow.0.to_be(),
+            remote_addr,
+            rkey,
+            unused: [0; 9],
+        }
+    };
+    (0..=last).map(request).collect()
+}
+
 impl QueuePair {
     fn create(
         device: &Arc<Device>,
@@ -130,39 +151,28 @@ impl QueuePair {
         sends: u32,
         receives: u32,
     ) -> Result<Self, VerbsError> {
-        let mut attributes = QpInitAttr {
-            qp_context: ptr::null_mut(),
-            send_cq: device.send_cq.as_ptr(),
-            recv_cq: device.recv_cq.as_ptr(),
-            srq: ptr::null_mut(),
-            cap: QpCap {
-                max_send_wr: sends,
-                max_recv_wr: receives,
-                max_send_sge: 1,
-                max_recv_sge: 1,
-                max_inline_data: 0,
-            },
-            qp_type: sys::QPT_RC,
-            sq_sig_all: 0,
-        };
-        // SAFETY: the domain and both queues are of `device`, which the queue pair keeps open.
-        let qp = unsafe { (device.verbs().create_qp)(device.pd.as_ptr(), &raw mut attributes) };
-        let qp = NonNull::new(qp)
-            .ok_or_else(|| device.error("ibv_create_qp", crate::device::last_errno()))?;
-        Ok(Self {
-            qp,
-            device: Arc::clone(device),
-            gid_index,
-        })
+        let qp = device.create_qp(QpCap {
+            max_send_wr: sends,
+            max_recv_wr: receives,
+            max_send_sge: 1,
+            max_recv_sge: 1,
+            max_inline_data: 0,
+        })?;
+        Ok(Self { qp, gid_index })
+    }
+
+    /// Device of the queue pair.
+    fn device(&self) -> &Arc<Device> {
+        self.qp.parents()
     }
 
     fn number(&self) -> u32 {
-        // SAFETY: the queue pair is open.
-        unsafe { self.qp.as_ref().qp_num }
+        // SAFETY: the queue pair is open, and its number never changes.
+        unsafe { (*self.qp.as_ptr()).qp_num }
     }
 
     fn gid(&self) -> sys::Gid {
-        self.device.gid(self.gid_index)
+        self.device().gid(self.gid_index)
     }
 
     fn address(&self) -> QpAddress {
@@ -245,32 +255,22 @@ impl QueuePair {
         let mut refused = ptr::null_mut();
         // SAFETY: the queue pair is open, and the request lives until the call returns.
         let errno = unsafe {
-            (self.device.ops().post_recv)(self.qp.as_ptr(), &raw mut request, &raw mut refused)
+            (self.device().ops().post_recv)(self.qp.as_ptr(), &raw mut request, &raw mut refused)
         };
         self.check("ibv_post_recv", errno)
     }
 
     fn modify(&self, attributes: &mut QpAttr, mask: c_int) -> Result<(), VerbsError> {
         // SAFETY: the queue pair is open, and `mask` names fields of `attributes`.
-        let errno = unsafe { (self.device.verbs().modify_qp)(self.qp.as_ptr(), attributes, mask) };
+        let errno =
+            unsafe { (self.device().verbs().modify_qp)(self.qp.as_ptr(), attributes, mask) };
         self.check("ibv_modify_qp", errno)
     }
 
     fn check(&self, call: &'static str, errno: c_int) -> Result<(), VerbsError> {
         match errno {
             0 => Ok(()),
-            errno => Err(self.device.error(call, errno)),
-        }
-    }
-}
-
-impl Drop for QueuePair {
-    fn drop(&mut self) {
-        // SAFETY: the queue pair is open, and nothing uses it after this.
-        let errno = unsafe { (self.device.verbs().destroy_qp)(self.qp.as_ptr()) };
-        if errno != 0 {
-            let error = self.device.error("ibv_destroy_qp", errno);
-            tracing::warn!(%error, "a queue pair is left to the end of the process");
+            errno => Err(self.device().error(call, errno)),
         }
     }
 }
@@ -297,12 +297,131 @@ const HOP_LIMIT: u8 = 64;
 
 #[cfg(test)]
 mod tests {
-    use lab_perftest::job::PATH_MTUS;
+    use std::{collections::BTreeSet, net::Ipv6Addr, sync::Weak};
+
+    use lab_perftest::{Endpoint, Tool, job::PATH_MTUS};
+    use lab_units::{Bytes, FlowId, Nanos};
 
     use super::*;
+    use crate::{device::Buffer, sys::fake};
+
+    fn job(messages: u32) -> FlowJob {
+        let end = |host: &str| Endpoint {
+            host: host.to_owned(),
+            rdma_device: fake::NAME.to_owned(),
+            gid_index: 1,
+            netns: None,
+        };
+        FlowJob {
+            flow: FlowId(7),
+            tool: Tool::WriteBw,
+            src: end("dc1/h1"),
+            dst: end("dc2/h1"),
+            message_bytes: MAX_MESSAGE,
+            messages,
+            start: Nanos::ZERO,
+            qp_timeout: 14,
+            path_mtu: 1_024,
+            traffic_class: 0,
+            flow_label: 0,
+            deadline: Nanos::from_millis(1),
+        }
+    }
+
+    fn buffer() -> Arc<Buffer> {
+        Arc::new(Buffer::new(Bytes::new(4_096)).unwrap())
+    }
+
+    /// Returns an open device, and its memory while that is mapped.
+    fn device() -> (Arc<Device>, Weak<Buffer>) {
+        let buffer = buffer();
+        let memory = Arc::downgrade(&buffer);
+        let device = Device::open(fake::verbs(), fake::NAME, &BTreeSet::from([1]), 8, buffer);
+        (Arc::new(device.unwrap()), memory)
+    }
 
     #[test]
     fn mtu_codes_are_those_of_ibv_mtu() {
         assert_eq!(PATH_MTUS.map(mtu_code), [1, 2, 3, 4, 5]);
+    }
+
+    /// A flow of 20 MiB in messages of 8 MiB: three writes, of which the last alone has immediate data and
+    /// completes. The driver follows the pointers, and may write through them.
+    #[test]
+    fn a_driver_reads_a_write_for_each_message_in_order() {
+        let (device, _) = device();
+        let pair = ConnectedPair::connect(&job(3), 9, &device, &device).unwrap();
+        pair.post(&job(3), 9).unwrap();
+        let (addr, lkey, rkey) = device.buffer();
+        let write = |opcode, flags| fake::Posted {
+            wr_id: 9,
+            opcode,
+            flags,
+            imm: 7_u32.to_be(),
+            to: (addr, rkey),
+            from: (addr, 8 << 20, lkey),
+        };
+        let expected = [
+            write(sys::WR_RDMA_WRITE, 0),
+            write(sys::WR_RDMA_WRITE, 0),
+            write(sys::WR_RDMA_WRITE_WITH_IMM, sys::SEND_SIGNALED),
+        ];
+        assert_eq!(fake::posted(), expected);
+        assert_eq!(pair.addresses().0.gid, Ipv6Addr::UNSPECIFIED);
+    }
+
+    #[test]
+    fn a_pair_and_its_device_are_closed_once_what_depends_on_them_is() {
+        let (device, memory) = device();
+        let pair = ConnectedPair::connect(&job(1), 1, &device, &device).unwrap();
+        drop(device);
+        assert_eq!(fake::closed(), Vec::<&str>::new());
+        drop(pair);
+        assert!(memory.upgrade().is_none(), "its memory stays mapped");
+        let closed = fake::closed();
+        assert_eq!(closed[..2], ["destroy_qp", "destroy_qp"]);
+        let at = |call| closed.iter().position(|it| *it == call).unwrap();
+        for (child, parent) in [
+            ("destroy_cq", "destroy_comp_channel"),
+            ("destroy_comp_channel", "close_device"),
+            ("dereg_mr", "dealloc_pd"),
+            ("dealloc_pd", "close_device"),
+        ] {
+            assert!(at(child) < at(parent), "{closed:?}");
+        }
+        assert_eq!(closed.len(), 2 + 6, "two queues: {closed:?}");
+    }
+
+    /// What a live queue pair uses must stay open: its device, its queues, and the memory that it may write to.
+    #[test]
+    fn the_device_of_a_queue_pair_that_cannot_be_destroyed_stays_open() {
+        let (device, memory) = device();
+        let pair = ConnectedPair::connect(&job(1), 1, &device, &device).unwrap();
+        drop(device);
+        fake::refuse("destroy_qp");
+        drop(pair);
+        assert_eq!(fake::closed(), Vec::<&str>::new());
+        assert!(memory.upgrade().is_some(), "its memory is unmapped");
+    }
+
+    #[test]
+    fn memory_that_cannot_be_deregistered_stays_mapped() {
+        let (device, memory) = device();
+        fake::refuse("dereg_mr");
+        drop(device);
+        let expected = ["destroy_cq", "destroy_cq", "destroy_comp_channel"];
+        assert_eq!(fake::closed(), expected);
+        assert!(memory.upgrade().is_some(), "its memory is unmapped");
+    }
+
+    #[test]
+    fn a_device_that_refuses_an_object_is_closed() {
+        fake::refuse("create_cq");
+        let device = Device::open(fake::verbs(), fake::NAME, &BTreeSet::new(), 8, buffer());
+        let error = device.unwrap_err().to_string();
+        assert!(error.contains("ibv_create_cq"), "{error}");
+        let closed = fake::closed();
+        assert_eq!(closed.last(), Some(&"close_device"), "{closed:?}");
+        assert_eq!(closed.len(), 4, "{closed:?}");
     }
 }

@@ -14,6 +14,9 @@ use libloading::{Library, Symbol};
 
 use crate::error::VerbsError;
 
+#[cfg(test)]
+pub(crate) mod fake;
+
 /// Functions of libibverbs. The fields have the names of the functions, without `ibv_`.
 #[derive(Debug)]
 pub(crate) struct Verbs {

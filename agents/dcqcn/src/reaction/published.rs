@@ -117,7 +117,7 @@ mod tests {
 
     use crate::{
         parameters,
-        reaction::{next_timer, on_cnp, on_timer, start},
+        reaction::{alpha, next_timer, on_cnp, on_sent, on_timer, start},
     };
 
     const GBIT: u64 = 1_000_000_000;
@@ -129,6 +129,20 @@ mod tests {
 
     fn new_point() -> ReactionPoint {
         start(100 * GBIT, &params())
+    }
+
+    /// A QP with R_T = 50 and R_C = 25 Gbit/s at time 0: after two CNPs at once, as α stays 1.
+    fn cut_twice() -> ReactionPoint {
+        let mut point = new_point();
+        on_cnp(&mut point, 0, &params());
+        on_cnp(&mut point, 0, &params());
+        assert_eq!(rates(&point), (25 * GBIT, 50 * GBIT));
+        point
+    }
+
+    /// R_C and R_T.
+    fn rates(point: &ReactionPoint) -> (u64, u64) {
+        (point.rate_bps, point.target_bps)
     }
 
     #[test]
@@ -182,5 +196,106 @@ mod tests {
         on_timer(&mut late, GBIT, &params);
         assert_eq!(late, punctual);
         assert_eq!(late.rate_bps, 100 * GBIT);
+    }
+
+    /// Eq. 2: α ← (1 − g) · α once 55 µs have passed without a CNP, with g = 1/256, and again at 110 µs.
+    #[test]
+    fn alpha_decays_at_the_end_of_its_interval_and_not_before() {
+        let mut point = new_point();
+        on_cnp(&mut point, 0, &params());
+        let at = |time| alpha(&point, time, &params());
+        let once = ONE_Q30 / 256 * 255;
+        let twice = ONE_Q30 / 65_536 * 65_025;
+        assert_eq!([at(0), at(54_999), at(55_000)], [ONE_Q30, ONE_Q30, once]);
+        assert_eq!([at(109_999), at(110_000)], [once, twice]);
+    }
+
+    /// F = 5 raises by halving the gap to the target, at 55, …, 275 µs; then R_T grows by R_AI = 40 Mbit/s.
+    #[test]
+    fn the_timer_recovers_five_times_and_then_raises_the_target() {
+        let (mut point, params) = (cut_twice(), params());
+        let raises = [1, 2, 3, 4, 5, 6, 7].map(|raise| {
+            on_timer(&mut point, raise * 55 * MICRO - 1, &params);
+            let before = rates(&point);
+            on_timer(&mut point, raise * 55 * MICRO, &params);
+            assert_ne!(rates(&point), before, "raise {raise}");
+            rates(&point)
+        });
+        let expected = [
+            (37_500_000_000, 50_000_000_000),
+            (43_750_000_000, 50_000_000_000),
+            (46_875_000_000, 50_000_000_000),
+            (48_437_500_000, 50_000_000_000),
+            (49_218_750_000, 50_000_000_000),
+            (49_629_375_000, 50_040_000_000),
+            (49_854_687_500, 50_080_000_000),
+        ];
+        assert_eq!(raises, expected);
+    }
+
+    /// B = 10 MB. What a packet has beyond them counts towards the next raise.
+    #[test]
+    fn the_byte_counter_raises_after_each_ten_megabytes() {
+        let (mut point, params) = (cut_twice(), params());
+        let mut after = |bytes| {
+            on_sent(&mut point, 0, bytes, &params);
+            (point.rate_bps, point.byte_stage)
+        };
+        assert_eq!(after(6_000_000), (25 * GBIT, 0));
+        assert_eq!(after(3_999_999), (25 * GBIT, 0));
+        assert_eq!(after(1), (37_500_000_000, 1));
+        assert_eq!(after(13_000_000), (43_750_000_000, 2));
+        assert_eq!(after(6_999_999), (43_750_000_000, 2));
+        assert_eq!(after(1), (46_875_000_000, 3));
+        // Two raises at once, then the first past F, which adds 40 Mbit/s to the target.
+        assert_eq!(after(20_000_000), (49_218_750_000, 5));
+        assert_eq!(after(10_000_000), (49_629_375_000, 6));
+        on_cnp(&mut point, 0, &params);
+        assert_eq!((point.bytes_left, point.byte_stage), (10_000_000, 0));
+    }
+
+    /// With t raises by the timer and b by bytes: one of them past F = 5 raises R_T by 40 Mbit/s, both by
+    /// (min(t, b) − 5) · 200 Mbit/s.
+    #[test]
+    fn the_target_grows_faster_once_timer_and_bytes_are_past_recovery() {
+        let (mut point, params) = (cut_twice(), params());
+        on_timer(&mut point, 330 * MICRO, &params);
+        assert_eq!(point.target_bps, 50_040_000_000, "t = 6");
+        let targets = [1, 2, 3, 4, 5, 6].map(|_| {
+            on_sent(&mut point, 330 * MICRO, 10_000_000, &params);
+            point.target_bps
+        });
+        let expected = [50_080, 50_120, 50_160, 50_200, 50_240, 50_440].map(|it| it * 1_000_000);
+        assert_eq!(targets, expected, "t = 6, b = 1 to 6");
+        // The gaps to R_T of the last raise and its five before, halved and rounded down.
+        assert_eq!(point.rate_bps, 50_314_208_984);
+        on_timer(&mut point, 385 * MICRO, &params);
+        assert_eq!(
+            rates(&point),
+            (50_477_104_492, 50_640_000_000),
+            "t = 7, b = 6"
+        );
+        on_sent(&mut point, 385 * MICRO, 10_000_000, &params);
+        assert_eq!(
+            rates(&point),
+            (50_758_552_246, 51_040_000_000),
+            "t = 7, b = 7"
+        );
+    }
+
+    /// Of 2 bit/s half is left, of 1 bit/s nothing.
+    #[test]
+    fn a_raise_closes_a_gap_of_less_than_two_bits_per_second() {
+        let params = params();
+        let after = |missing| {
+            let mut point = ReactionPoint {
+                rate_bps: 50 * GBIT - missing,
+                target_bps: 50 * GBIT,
+                ..cut_twice()
+            };
+            on_timer(&mut point, 55 * MICRO, &params);
+            50 * GBIT - point.rate_bps
+        };
+        assert_eq!([4, 3, 2, 1, 0].map(after), [2, 2, 1, 0, 0]);
     }
 }

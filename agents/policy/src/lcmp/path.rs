@@ -170,6 +170,18 @@ mod tests {
         assert_eq!(separating_shift(&[], Preset::Paper), Some(0));
     }
 
+    /// A delay of 2^shift scores 255, as any longer one does: it takes the next shift.
+    #[test]
+    fn a_separating_limit_is_above_the_longest_delay() {
+        let of = |units: u64, unit: u64, preset| {
+            separating_shift(&[Nanos::new(units * unit)], preset).expect("one delay")
+        };
+        let units = [0, 1, 2, 3, 4, 7, 8, 1_023, 1_024];
+        let shifts = [0, 1, 2, 2, 3, 3, 4, 10, 11];
+        assert_eq!(units.map(|it| of(it, 1_000, Preset::Paper)), shifts);
+        assert_eq!(units.map(|it| of(it, MS, Preset::Artifact)), shifts);
+    }
+
     #[test]
     fn delays_closer_than_a_step_have_no_separating_shift() {
         let delays = [Nanos::from_millis(100), Nanos::new(100 * MS + 1)];

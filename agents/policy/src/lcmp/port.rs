@@ -188,6 +188,32 @@ mod tests {
         Nanos::new(time * 1_000)
     }
 
+    /// Eq. 4 with weights of which none is one: 2·51 + 3·102 + 5·204 = 1,428, and 1,428 / 8 = 178.5.
+    #[test]
+    fn each_level_has_its_weight_in_c_cong() {
+        let config = LcmpConfig {
+            w_ql: 2,
+            w_tl: 3,
+            w_dp: 5,
+            s_cong: 3,
+            ..config()
+        };
+        let fused = |queue, trend, duration| {
+            let levels = Levels::fuse(queue, trend, duration, &config);
+            assert_eq!(
+                (levels.queue, levels.trend, levels.duration),
+                (queue, trend, duration)
+            );
+            levels.congestion
+        };
+        assert_eq!(fused(51, 102, 204), 178);
+        // Alone: 510 / 8, 765 / 8, 1,275 / 8; together 2,550 / 8 is above 255.
+        assert_eq!(fused(255, 0, 0), 63);
+        assert_eq!(fused(0, 255, 0), 95);
+        assert_eq!(fused(0, 0, 255), 159);
+        assert_eq!(fused(255, 255, 255), 255);
+    }
+
     #[test]
     fn a_queue_that_builds_is_seen_in_all_three_signals() {
         let mut port = PortState::new(ms(0));

@@ -7,6 +7,7 @@ use lab_kernel::{
     doctor::{self, Finding, Level},
     journal::Location,
 };
+use lab_units::Place;
 use serde::Serialize;
 
 use crate::{
@@ -58,8 +59,7 @@ fn examine(results: &Path) -> Examination {
     let everywhere = doctor::everywhere(results);
     let here = doctor::here();
     let cache = cache::default_dir();
-    let guest = fails(&here).then(|| probe::needs(&cache).into_iter().map(need).collect());
-    let guest: Option<Vec<Finding>> = guest;
+    let guest = fails(&here).then(|| needs(&cache));
     let location = location(&everywhere, &here, guest.as_deref());
     Examination {
         location,
@@ -89,6 +89,13 @@ fn location(
 
 fn fails(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.level == Level::Fail)
+}
+
+/// Returns the requirements of a guest, and what its kernel's SoftRoCE means for a lab.
+fn needs(cache: &Path) -> Vec<Finding> {
+    let release = place::kernel_release(Place::GuestVirtual, cache);
+    let needs = probe::needs(cache).into_iter().map(need);
+    needs.chain(doctor::softroce(&release)).collect()
 }
 
 fn need(need: Need) -> Finding {

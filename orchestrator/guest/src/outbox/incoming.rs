@@ -2,8 +2,6 @@
 
 use std::{fs::File, io};
 
-use nix::sys::memfd::{MFdFlags, memfd_create};
-
 use super::{DEVICE_BYTES, shared::Shared};
 
 /// Host's end of a guest's outbox.
@@ -16,14 +14,12 @@ pub(crate) struct Incoming {
 impl Incoming {
     /// Makes the memory of an outbox; QEMU inherits the file.
     pub(crate) fn new() -> io::Result<(Self, File)> {
-        let memory = File::from(memfd_create(c"lcmp-lab-outbox", MFdFlags::MFD_CLOEXEC)?);
-        memory.set_len(DEVICE_BYTES as u64)?;
-        Ok((Self::over(&memory, DEVICE_BYTES)?, memory))
+        let (shared, memory) = Shared::create(DEVICE_BYTES)?;
+        Ok((Self::over(shared), memory))
     }
 
-    pub(super) fn over(memory: &File, bytes: usize) -> io::Result<Self> {
-        let shared = Shared::map(memory, bytes)?;
-        Ok(Self { shared, taken: 0 })
+    const fn over(shared: Shared) -> Self {
+        Self { shared, taken: 0 }
     }
 
     /// Passes the bytes that have arrived since the last call to `keep`, and frees their place once they
@@ -62,10 +58,9 @@ mod tests {
     const SMALL: usize = 4096 + 1000;
 
     fn pair() -> (Outbox, Incoming) {
-        let memory = tempfile::tempfile().unwrap();
-        memory.set_len(SMALL as u64).unwrap();
-        let outbox = Outbox::over(&memory, SMALL).unwrap();
-        (outbox, Incoming::over(&memory, SMALL).unwrap())
+        let (shared, memory) = Shared::create(SMALL).unwrap();
+        let outbox = Outbox::over(Shared::map(&memory, SMALL).unwrap());
+        (outbox, Incoming::over(shared))
     }
 
     fn take(incoming: &mut Incoming) -> Vec<u8> {
@@ -148,20 +143,41 @@ mod tests {
         }
     }
 
+    /// A mapped page that its file has lost kills the process that touches it, by SIGBUS.
+    #[test]
+    fn memory_cannot_be_taken_from_those_that_have_it_mapped() {
+        let (mut incoming, memory) = Incoming::new().unwrap();
+        for bytes in [0, DEVICE_BYTES as u64 - 1, DEVICE_BYTES as u64 + 1] {
+            let error = memory.set_len(bytes).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{bytes}");
+        }
+        let mut outbox = Outbox::over(Shared::map(&memory, DEVICE_BYTES).unwrap());
+        outbox.send(b"row");
+        assert_eq!(take(&mut incoming), b"row");
+    }
+
+    #[test]
+    fn memory_that_is_shorter_than_the_device_is_not_mapped() {
+        let memory = tempfile::tempfile().unwrap();
+        memory.set_len(SMALL as u64 - 1).unwrap();
+        let error = Shared::map(&memory, SMALL).unwrap_err().to_string();
+        let expected = "cannot map 5096 B as an outbox: the memory has 5095 B";
+        assert_eq!(error, expected);
+    }
+
     /// The guest may write anything into the memory.
     #[test]
     fn damaged_memory_is_taken_or_refused() {
         use std::os::unix::fs::FileExt;
 
-        let memory = tempfile::tempfile().unwrap();
-        memory.set_len(SMALL as u64).unwrap();
-        Outbox::over(&memory, SMALL).unwrap().send(&bytes(500, 3));
+        let (shared, memory) = Shared::create(SMALL).unwrap();
+        Outbox::over(shared).send(&bytes(500, 3));
         let mut good = vec![0; SMALL];
         memory.read_exact_at(&mut good, 0).unwrap();
         lab_fuzz::fuzz("outbox of a guest", &[good], |damaged| {
             let damaged = &damaged[..damaged.len().min(SMALL)];
             memory.write_all_at(damaged, 0).unwrap();
-            let mut incoming = Incoming::over(&memory, SMALL).unwrap();
+            let mut incoming = Incoming::over(Shared::map(&memory, SMALL).unwrap());
             let taken = incoming.take(|bytes| {
                 assert!(bytes.len() <= SMALL);
                 Ok(())

@@ -1,7 +1,7 @@
 //! Guest's end of an outbox.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     io,
     path::Path,
     thread,
@@ -32,17 +32,16 @@ impl Outbox {
             .read(true)
             .write(true)
             .open(device.join(SHARED_MEMORY))?;
-        Self::over(&memory, DEVICE_BYTES)
+        Ok(Self::over(Shared::map(&memory, DEVICE_BYTES)?))
     }
 
-    pub(super) fn over(memory: &File, bytes: usize) -> io::Result<Self> {
-        let shared = Shared::map(memory, bytes)?;
+    pub(super) fn over(shared: Shared) -> Self {
         let written = shared.written();
-        Ok(Self {
+        Self {
             shared,
             written,
             backlog: Vec::new(),
-        })
+        }
     }
 
     /// Sends bytes to the host, in order. Never waits: what finds no place stays in this process until a

@@ -3,10 +3,14 @@
 use std::{
     fs::File,
     io,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicU8, AtomicU64, Ordering},
 };
 
 use memmap2::{MmapOptions, MmapRaw};
+use nix::{
+    fcntl::{FcntlArg, SealFlag, fcntl},
+    sys::memfd::{MFdFlags, memfd_create},
+};
 
 /// Memory of an outbox: two positions, and a ring of bytes after the first page.
 ///
@@ -18,10 +22,23 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Maps `bytes` of a file or device.
+    /// Makes memory of `bytes`, and the file by which others map it. The file is sealed: its length is final, so
+    /// that no access to the mapping can raise SIGBUS, whoever else has the file.
+    pub(super) fn create(bytes: usize) -> io::Result<(Self, File)> {
+        let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+        let file = File::from(memfd_create(c"lcmp-lab-outbox", flags)?);
+        file.set_len(u64::try_from(bytes).map_err(io::Error::other)?)?;
+        let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
+        fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
+        Ok((Self::map(&file, bytes)?, file))
+    }
+
+    /// Maps `bytes` of a file of [`Shared::create`], or of a device, whose length never changes.
     pub(super) fn map(file: &File, bytes: usize) -> io::Result<Self> {
-        if bytes <= RING_AT {
-            return Err(io::ErrorKind::InvalidInput.into());
+        let length = file.metadata()?.len();
+        if bytes <= RING_AT || u64::try_from(bytes).unwrap_or(u64::MAX) > length {
+            let what = format!("cannot map {bytes} B as an outbox: the memory has {length} B");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let memory = MmapOptions::new().len(bytes).map_raw(file)?;
         Ok(Self { memory })
@@ -59,7 +76,8 @@ impl Shared {
         let (first, rest) = bytes.split_at(before_end);
         let ring = self.memory.as_mut_ptr();
         // SAFETY: `place` keeps both parts inside the ring, which is inside the mapping; `bytes` are this
-        // process's own, and no other process writes where the guest does.
+        // process's own. No other process writes in the ring, and the host reads bytes only once `written` covers
+        // them.
         unsafe {
             let ring = ring.add(RING_AT);
             ring.add(at)
@@ -69,20 +87,13 @@ impl Shared {
     }
 
     /// Copies the bytes from `position` on into `bytes`.
-    #[expect(unsafe_code, reason = "shared memory is reached by pointer")]
     pub(super) fn load(&self, position: u64, bytes: &mut [u8]) {
         let (at, before_end) = self.place(position, bytes.len());
         let (first, rest) = bytes.split_at_mut(before_end);
-        let ring = self.memory.as_mut_ptr().cast_const();
-        // SAFETY: `place` keeps both parts inside the ring, which is inside the mapping; `bytes` are this
-        // process's own. The guest does not write where the host has not taken yet; if it did, the copy
-        // would hold wrong bytes and nothing else.
-        unsafe {
-            let ring = ring.add(RING_AT);
-            first
-                .as_mut_ptr()
-                .copy_from_nonoverlapping(ring.add(at), first.len());
-            rest.as_mut_ptr().copy_from_nonoverlapping(ring, rest.len());
+        for (part, at) in [(first, at), (rest, 0)] {
+            for (to, at) in part.iter_mut().zip(at..) {
+                *to = self.byte(at).load(Ordering::Relaxed);
+            }
         }
     }
 
@@ -93,6 +104,22 @@ impl Shared {
         let ring = u64::try_from(capacity).unwrap_or(u64::MAX);
         let at = usize::try_from(position % ring).unwrap_or(0);
         (at, count.min(capacity - at))
+    }
+
+    /// Byte at an offset in the ring. A guest that is not ours may write it at any time: what is read is then
+    /// wrong, and nothing else is.
+    #[expect(unsafe_code, reason = "shared memory is reached by pointer")]
+    fn byte(&self, at: usize) -> &AtomicU8 {
+        assert!(at < self.capacity(), "byte {at} of {}", self.capacity());
+        // SAFETY: the offset is inside the mapping, which lives as long as `self`; atomics may be written by others at
+        // any time.
+        unsafe {
+            &*self
+                .memory
+                .as_mut_ptr()
+                .add(RING_AT + at)
+                .cast::<AtomicU8>()
+        }
     }
 
     #[expect(unsafe_code, reason = "shared memory is reached by pointer")]

@@ -3,6 +3,7 @@
 //! <https://github.com/torvalds/linux/blob/v6.6/include/uapi/linux/bpf.h>
 
 use std::{
+    ffi::CStr,
     io,
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
 };
@@ -17,14 +18,8 @@ use crate::{
 /// Attaches a program to the ingress of an interface of the calling thread's namespace: by tcx, or on
 /// kernels without it, by a filter on the interface's clsact qdisc.
 pub(super) fn attach(socket: &mut Socket, index: u32) -> Result<(), StepCause> {
-    let program = load()?;
-    let attr = LinkCreate {
-        prog_fd: number(&program),
-        target_ifindex: index,
-        attach_type: BPF_TCX_INGRESS,
-        ..LinkCreate::default()
-    };
-    match bpf(BPF_LINK_CREATE, &attr) {
+    let program = load(&[MOVE_0_TO_R0, EXIT], c"GPL")?;
+    match link(&program, index) {
         Ok(_link) => Ok(()),
         Err(_) => filter(socket, index, &program),
     }
@@ -50,17 +45,32 @@ fn filter(socket: &mut Socket, index: u32, program: &OwnedFd) -> Result<(), Step
     Ok(socket.execute_one(batch)?)
 }
 
-/// Loads the classifier `return TC_ACT_OK`.
-fn load() -> io::Result<OwnedFd> {
-    let instructions: [u64; 2] = [MOVE_0_TO_R0, EXIT];
+/// Loads a classifier.
+#[expect(unsafe_code, reason = "the libc crate has no wrapper for bpf(2)")]
+fn load(instructions: &[u64], license: &CStr) -> io::Result<OwnedFd> {
     let attr = ProgLoad {
         prog_type: BPF_PROG_TYPE_SCHED_CLS,
-        insn_cnt: 2,
+        insn_cnt: u32::try_from(instructions.len()).map_err(io::Error::other)?,
         insns: address(instructions.as_ptr()),
-        license: address(c"GPL".as_ptr()),
+        license: address(license.as_ptr()),
         ..ProgLoad::default()
     };
-    bpf(BPF_PROG_LOAD, &attr)
+    // SAFETY: the kernel reads `insn_cnt` instructions at `insns` and a string at `license`, both of which are borrowed
+    // until it returns. Without a log it writes nothing.
+    unsafe { bpf(BPF_PROG_LOAD, &attr) }
+}
+
+/// Attaches a program to the ingress of an interface by tcx.
+#[expect(unsafe_code, reason = "the libc crate has no wrapper for bpf(2)")]
+fn link(program: &OwnedFd, index: u32) -> io::Result<OwnedFd> {
+    let attr = LinkCreate {
+        prog_fd: number(program),
+        target_ifindex: index,
+        attach_type: BPF_TCX_INGRESS,
+        ..LinkCreate::default()
+    };
+    // SAFETY: `attr` has descriptors and numbers, and no address.
+    unsafe { bpf(BPF_LINK_CREATE, &attr) }
 }
 
 /// Part of `union bpf_attr` that loads a program.
@@ -88,21 +98,25 @@ struct LinkCreate {
     expected_revision: u64,
 }
 
+/// Calls bpf(2) with a command that returns a new descriptor.
+///
+/// # Safety
+/// `attr` is what `command` takes. At each address in it the kernel may read, or write, as much as `command` does.
 #[expect(unsafe_code, reason = "the libc crate has no wrapper for bpf(2)")]
-fn bpf<T>(command: libc::c_int, attr: &T) -> io::Result<OwnedFd> {
-    // SAFETY: the kernel reads `size_of::<T>()` bytes at `attr`, and what the addresses in it point
-    // to, which the callers keep alive; it writes to neither.
+unsafe fn bpf<T>(command: libc::c_int, attr: &T) -> io::Result<OwnedFd> {
+    let attr = std::ptr::from_ref(attr);
+    // SAFETY: the kernel reads `size_of::<T>()` bytes at `attr`, and uses the addresses in it as the caller allows.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, attr, size_of::<T>()) };
-    let fd = i32::try_from(result).map_err(io::Error::other)?;
-    if fd < 0 {
+    if result < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: both commands return a new descriptor that nobody else has.
+    let fd = i32::try_from(result).map_err(io::Error::other)?;
+    // SAFETY: the descriptor is new, so nobody else has it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 fn address<T>(pointer: *const T) -> u64 {
-    u64::try_from(pointer.addr()).unwrap_or(0)
+    u64::try_from(pointer.expose_provenance()).unwrap_or(0)
 }
 
 fn number(fd: &OwnedFd) -> u32 {
@@ -121,3 +135,43 @@ const TCA_BPF_FLAG_ACT_DIRECT: u32 = 1;
 const CLSACT_INGRESS: u32 = 0xffff_fff2;
 const PREFERENCE: u32 = 2;
 const ETH_P_ALL: u16 = 3;
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use nix::errno::Errno;
+
+    use super::*;
+    use crate::testing::skipped;
+
+    /// Offsets of `union bpf_attr` in Linux 6.6's `include/uapi/linux/bpf.h`.
+    #[test]
+    fn attributes_have_the_layout_of_bpf_h() {
+        assert_eq!(offset_of!(ProgLoad, insns), 8);
+        assert_eq!(offset_of!(ProgLoad, license), 16);
+        assert_eq!(offset_of!(ProgLoad, log_level), 24);
+        assert_eq!(offset_of!(ProgLoad, log_buf), 32);
+        assert_eq!(size_of::<ProgLoad>(), 40);
+        assert_eq!(offset_of!(LinkCreate, attach_type), 8);
+        assert_eq!(offset_of!(LinkCreate, relative), 16);
+        assert_eq!(size_of::<LinkCreate>(), 32);
+    }
+
+    /// The verifier wants a value to return in register 0.
+    #[test]
+    fn the_kernel_reads_as_many_instructions_as_there_are() {
+        let errno = |loaded: io::Result<OwnedFd>| {
+            let error = loaded.err()?;
+            error.raw_os_error().map(Errno::from_raw)
+        };
+        let whole = errno(load(&[MOVE_0_TO_R0, EXIT], c"GPL"));
+        if let Some(Errno::EPERM | Errno::ENOSYS) = whole {
+            return skipped("it may not load programs");
+        }
+        assert_eq!(whole, None);
+        assert_eq!(errno(load(&[EXIT], c"GPL")), Some(Errno::EACCES));
+        assert_eq!(errno(load(&[MOVE_0_TO_R0], c"GPL")), Some(Errno::EINVAL));
+        assert_eq!(errno(load(&[], c"GPL")), Some(Errno::E2BIG));
+    }
+}

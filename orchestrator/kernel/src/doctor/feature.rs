@@ -399,7 +399,8 @@ pub(crate) fn modules_directory() -> PathBuf {
     PathBuf::from("/lib/modules").join(release())
 }
 
-fn release() -> String {
+/// Returns the release of this kernel, as `uname -r` prints it; empty if it is not known.
+pub(super) fn release() -> String {
     let name = uname().map(|name| name.release().to_string_lossy().into_owned());
     name.unwrap_or_default()
 }

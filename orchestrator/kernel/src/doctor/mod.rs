@@ -1,7 +1,7 @@
 //! Requirements of a lab on this machine, and the commands that fix what is missing.
 //!
-//! Nothing is inferred from versions or module names: the steps of a two-host lab are applied once, on a thread with
-//! namespaces of its own, and two hosts of a lab in the machine's namespace send each other datagrams.
+//! No requirement is inferred from versions or module names: the steps of a two-host lab are applied once, on a thread
+//! with namespaces of its own, and two hosts of a lab in the machine's namespace send each other datagrams.
 //!
 //! - `finding`: result of one check
 //! - `feature`: kernel features of a lab, tried one by one with `bpf` and `sandbox`
@@ -10,6 +10,7 @@
 //! - `modules`: modules that were loaded
 //! - `datagrams`: datagrams between hosts in the root namespace, tried there
 //! - `limits`, `network`: further requirements of labs on this kernel
+//! - `softroce`: upstream's changes that a lab notices, by the kernel's release
 
 mod bpf;
 mod datagrams;
@@ -24,6 +25,7 @@ mod placement;
 mod programs;
 mod rights;
 mod sandbox;
+mod softroce;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +42,7 @@ pub use self::{
     files::results_directory,
     finding::{Finding, Level},
     placement::{ProbeError, probe_host_placement},
+    softroce::softroce,
 };
 
 /// Checks the requirements of every lab, in the order in which a person would fix them. Run
@@ -64,6 +67,7 @@ pub fn here() -> Vec<Finding> {
     if findings.iter().all(|finding| finding.level == Level::Ok) {
         let (finding, hosts) = placement::finding();
         findings.push(finding);
+        findings.extend(softroce(&feature::release()));
         if hosts == Some(HostPlacement::RootNamespace) {
             findings.extend(datagrams::findings());
         }

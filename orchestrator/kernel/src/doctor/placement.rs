@@ -1,7 +1,9 @@
 //! Namespace of hosts' NICs: whether this kernel's SoftRoCE can send from inside a namespace.
 //!
-//! Five messages are sent between two hosts of a lab, each in its own namespace. rxe of Linux 6.1
-//! looks up routes in the root namespace and listens only there, so its first message fails.
+//! Five messages are sent between two hosts of a lab, each in its own namespace. Before Linux 7.1, rxe looks up routes in
+//! the root namespace and listens only there, so its first message fails. Since then its sockets and devices are of the
+//! namespace that they are made in (<https://github.com/torvalds/linux/commit/13f2a53c2a71>,
+//! <https://github.com/torvalds/linux/commit/f1327abd6abe>); the release is not asked, as the flow tells.
 
 use std::io;
 
@@ -46,7 +48,7 @@ pub fn probe_host_placement() -> Result<HostPlacement, ProbeError> {
 
 /// Returns the finding, and the placement if it is known.
 pub(super) fn finding() -> (Finding, Option<HostPlacement>) {
-    let why = "SoftRoCE of some kernels sends from the root namespace only";
+    let why = "before Linux 7.1 (f1327abd6abe) SoftRoCE sends from the root namespace only";
     let about = Requirement("hosts", why);
     match probe() {
         Ok((hosts, reason)) => {

@@ -1,5 +1,6 @@
 //! Run directories, written and read.
 
+mod conduct;
 mod damaged;
 mod hostile;
 mod laws;

@@ -311,6 +311,15 @@ fn counts_of_switches_are_doubtful() {
     assert_reason(&verdict, Grade::Doubtful, count);
 }
 
+/// The numbers are sound, but a ranking by them says little.
+#[test]
+fn a_workload_that_was_not_offered_leaves_a_run_valid_and_is_named() {
+    let verdict = judge(|_, end, _| end.evidence.covered = Some(0.25));
+    assert_reason(&verdict, Grade::Valid, "");
+    let expected = "load: flows start in the first 25 % of the duration";
+    assert_eq!(verdict.unexercised, [expected]);
+}
+
 #[test]
 fn links_out_of_their_bounds() {
     let rate = |mbit: u64| BitsPerSec::new(mbit * 1_000_000);

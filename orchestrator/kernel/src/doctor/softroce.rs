@@ -1,0 +1,155 @@
+//! Upstream's changes of SoftRoCE that a lab notices, told by the kernel's release.
+//!
+//! No requirement is judged here: neither change keeps a lab from running, and both can hardly be tried, as one is a
+//! matter of timing and the other of a race. A distribution may have added a change to an older release.
+
+use super::finding::{Finding, Requirement};
+
+/// Returns what these changes mean for a lab on a kernel of `release`, as `uname -r` prints it; nothing for a text
+/// without a version.
+#[must_use]
+pub fn softroce(release: &str) -> Vec<Finding> {
+    let Some(version) = Version::of(release) else {
+        return Vec::new();
+    };
+    vec![tasks(version), packets(version)]
+}
+
+/// Names the context in which SoftRoCE sends, completes and answers.
+///
+/// <https://github.com/torvalds/linux/commit/9b4b7c1f9f54>, "RDMA/rxe: Add workqueue support for rxe tasks".
+fn tasks(version: Version) -> Finding {
+    let about = Requirement(
+        "SoftRoCE tasks",
+        "flows of one kernel are not timed as those of the other kind",
+    );
+    about.ok(if version < WORKQUEUES {
+        "tasklets run them, in softirqs, as before Linux 6.5"
+    } else {
+        "workqueues run them, in threads that wait for a CPU, as since Linux 6.5 (9b4b7c1f9f54)"
+    })
+}
+
+/// Names the fate of a QP whose packets are still in a queue.
+///
+/// - Before Linux 6.10 a packet keeps its QP, and the destruction of the QP waits for the packet.
+/// - <https://github.com/torvalds/linux/commit/1a633bdc8fd9>, "RDMA/rxe: Let destroy qp succeed with stuck packet": the
+///   packet looks its QP up when it is freed. The socket that it needs for that may be gone.
+/// - <https://github.com/torvalds/linux/commit/3c3e9a9f2972>, "RDMA/rxe: Flush delayed SKBs while releasing RXE
+///   resources", in Linux 6.17, 6.16.4 and 6.12.44: the packet keeps its QP again.
+fn packets(version: Version) -> Finding {
+    let about = Requirement(
+        "SoftRoCE packets",
+        "with `cc: dcqcn` packets wait in the pacer; all other queues of a lab disown them",
+    );
+    if version < STUCK_PACKETS {
+        return about
+            .ok("a packet in a queue keeps its QP, which is destroyed once the packet is gone");
+    }
+    let is_mended = MENDED
+        .iter()
+        .any(|mended| version.series() == mended.series() && version >= *mended)
+        || version >= MENDED_FOR_GOOD;
+    if is_mended {
+        return about.ok("a packet in a queue keeps its QP (3c3e9a9f2972)");
+    }
+    about
+        .warn(
+            "a QP is destroyed while its packets are in a queue, and the kernel may warn of that or crash: by its \
+             release this kernel lacks 3c3e9a9f2972",
+        )
+        .with_fix("boot Linux 6.12.44, 6.16.4, 6.17 or newer; for a guest, lcmp-lab provision --kernel PACKAGE")
+}
+
+/// Version of a kernel: 6.12.107.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Version {
+    major: u32,
+    minor: u32,
+    patch: u32,
+}
+
+impl Version {
+    const fn new(major: u32, minor: u32, patch: u32) -> Self {
+        Self {
+            major,
+            minor,
+            patch,
+        }
+    }
+
+    /// Returns the version that a release begins with: `6.12.107+deb13-amd64`, `7.1-rc3`.
+    fn of(release: &str) -> Option<Self> {
+        let version = release.split(|c: char| !c.is_ascii_digit() && c != '.');
+        let mut numbers = version.take(1).flat_map(|version| version.split('.'));
+        let mut next = || numbers.next()?.parse().ok();
+        Some(Self::new(next()?, next()?, next().unwrap_or(0)))
+    }
+
+    /// Returns the numbers that stable releases of one kernel share.
+    const fn series(self) -> (u32, u32) {
+        (self.major, self.minor)
+    }
+}
+
+/// First release with 9b4b7c1f9f54: "rxe uses workqueues instead of tasklets"
+/// (<https://lore.kernel.org/linux-rdma/ZJzUeFT7lLqEjMJn@nvidia.com/>).
+const WORKQUEUES: Version = Version::new(6, 5, 0);
+
+/// First release with 1a633bdc8fd9.
+const STUCK_PACKETS: Version = Version::new(6, 10, 0);
+
+/// Stable releases with 3c3e9a9f2972.
+const MENDED: [Version; 2] = [Version::new(6, 12, 44), Version::new(6, 16, 4)];
+
+/// First release with 3c3e9a9f2972 that is not a stable one.
+const MENDED_FOR_GOOD: Version = Version::new(6, 17, 0);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+
+    #[test]
+    fn a_release_begins_with_its_version() {
+        for (release, version) in [
+            ("6.1.0-48-amd64", Some(Version::new(6, 1, 0))),
+            ("6.12.107+deb13-amd64", Some(Version::new(6, 12, 107))),
+            ("7.1-rc3", Some(Version::new(7, 1, 0))),
+            ("7.3.4", Some(Version::new(7, 3, 4))),
+            ("6", None),
+            ("linux", None),
+            ("", None),
+        ] {
+            assert_eq!(Version::of(release), version, "{release}");
+        }
+        assert_eq!(softroce("linux"), []);
+    }
+
+    /// Releases on either side of each change.
+    #[test]
+    fn upstreams_changes_are_told_by_release() {
+        for (release, tasks, packets) in [
+            ("6.1.0-56-amd64", "tasklets", Level::Ok),
+            ("6.4.16", "tasklets", Level::Ok),
+            ("6.5.0", "workqueues", Level::Ok),
+            ("6.9.12", "workqueues", Level::Ok),
+            ("6.10.0", "workqueues", Level::Warn),
+            ("6.12.43+deb13-amd64", "workqueues", Level::Warn),
+            ("6.12.44+deb13-amd64", "workqueues", Level::Ok),
+            ("6.15.11", "workqueues", Level::Warn),
+            ("6.16.3", "workqueues", Level::Warn),
+            ("6.16.4", "workqueues", Level::Ok),
+            ("6.17.0", "workqueues", Level::Ok),
+            ("7.3.4+deb13-amd64", "workqueues", Level::Ok),
+        ] {
+            let [first, second] = &softroce(release)[..] else {
+                panic!("{release}: two findings");
+            };
+            assert!(first.what.starts_with(tasks), "{release}: {first}");
+            assert_eq!(first.level, Level::Ok, "{release}");
+            assert_eq!(second.level, packets, "{release}: {second}");
+            assert_eq!(second.fix.is_some(), packets == Level::Warn, "{second}");
+        }
+    }
+}
