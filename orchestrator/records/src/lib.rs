@@ -81,7 +81,7 @@ pub use provenance::{Asked, ChangeKind, LiveChange, PolicySettings, Provenance};
 pub use reader::{RunDir, Table, WholeFlow};
 pub use rows::{
     CertifiedRow, Column, DcPath, DecisionRow, FlowFields, FlowRow, FlowStatus, HistoryRow, Kind,
-    LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow, StoryEvent,
+    LinkRow, List, PathRow, PfcEvent, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow, StoryEvent,
     StoryRow, SwitchRow,
 };
 pub use run_file::{RunFile, stamp};
