@@ -150,6 +150,17 @@ pub fn change_in_words(estimate: Option<Estimate>, flows: usize, statistic: &str
     }
 }
 
+/// Returns [`change_in_words`] without a meaning, `−41 % [−45, −37]`.
+pub fn change_in_numbers(estimate: Option<Estimate>, flows: usize, statistic: &str) -> String {
+    match estimate {
+        Some(Estimate {
+            value,
+            interval: Some(interval),
+        }) => format!("{} {}", change(value), change_interval(interval)),
+        _ => change_in_words(estimate, flows, statistic),
+    }
+}
+
 /// Returns the interval of a change: `[−45, −37]`.
 pub fn change_interval(Interval { low, high }: Interval) -> String {
     let [low, high] = [low, high].map(change);

@@ -10,8 +10,8 @@ use std::{
 };
 
 use lab_records::{
-    Batch, DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RecordsError, Row, RunDir,
-    SplitRow, StoryRow, SwitchRow, Values,
+    Batch, DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RecordsError, Row,
+    RunDir, SplitRow, StoryRow, SwitchRow, Values,
 };
 use serde::Serialize;
 

@@ -71,7 +71,9 @@ impl Hops {
     /// with several is unknown, or if the hops lead back.
     #[must_use]
     pub fn path(&self, plan: &Plan, from: DcId, to: DcId) -> Option<DcPath> {
-        let crossed = self.walk([from, to], |at| self.first(at).or_else(|| only_hop(plan, at, to)))?;
+        let crossed = self.walk([from, to], |at| {
+            self.first(at).or_else(|| only_hop(plan, at, to))
+        })?;
         Some(path_over(plan, &crossed))
     }
 
@@ -248,10 +250,7 @@ mod tests {
                 vec![(vec![1, 2, 4], 0, 100)],
             ),
             // The first packet that reaches 3 is not the first one sent there.
-            (
-                &[(1, 3, 0), (3, 2, 5)],
-                vec![(vec![1, 3, 2, 4], 0, 100)],
-            ),
+            (&[(1, 3, 0), (3, 2, 5)], vec![(vec![1, 3, 2, 4], 0, 100)]),
             (&[], vec![]),
         ] {
             assert_eq!(ranges(hops), expected, "{hops:?}");

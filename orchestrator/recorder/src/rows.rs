@@ -10,8 +10,8 @@ use lab_plan::{
     model::{Flow, Link, Plan},
 };
 use lab_records::{
-    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PathRow, PfcEvent, PfcRow, PortRow, QueueRow,
-    RateRow, RecordsError, RunWriter, SplitRow, StoryEvent, StoryRow, SwitchRow,
+    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PathRow, PfcEvent, PfcRow, PortRow,
+    QueueRow, RateRow, RecordsError, RunWriter, SplitRow, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, NodeId, PortId, Semantics};
 

@@ -641,7 +641,9 @@ fn path_bytes(dir: &Path, policy: &str) -> Vec<(FlowId, String, u64)> {
             own => {
                 assert_eq!(own[0].path.to_string(), first);
                 let rows = own.iter();
-                found.extend(rows.map(|row| (row.flow_id, row.path.to_string(), row.sent_bytes.get())));
+                found.extend(
+                    rows.map(|row| (row.flow_id, row.path.to_string(), row.sent_bytes.get())),
+                );
             }
         }
     }
@@ -673,7 +675,10 @@ fn bytes_of_the_paths_are_those_that_the_links_counted() {
         }
     }
     let moved: Vec<PathRow> = rows(folder.path());
-    assert!(moved.iter().any(|row| row.policy == "ucmp"), "no flow was re-routed");
+    assert!(
+        moved.iter().any(|row| row.policy == "ucmp"),
+        "no flow was re-routed"
+    );
     assert!(moved.iter().all(|row| row.policy == "ucmp"), "{moved:?}");
 }
 
@@ -688,7 +693,10 @@ fn flows_that_a_cut_moves_have_both_paths() {
         let text = one_way("[ecmp]", more);
         let text = match legacy {
             false => text,
-            true => text.replace("{ name: dc1, hosts: 2 }", "{ name: dc1, hosts: 2, control: legacy }"),
+            true => text.replace(
+                "{ name: dc1, hosts: 2 }",
+                "{ name: dc1, hosts: 2, control: legacy }",
+            ),
         };
         run(folder.path(), &plan(&text, false), &RunOptions::default());
         let bytes = path_bytes(folder.path(), "ecmp");
@@ -700,7 +708,11 @@ fn flows_that_a_cut_moves_have_both_paths() {
             assert_eq!(pair[0].flow_id, pair[1].flow_id);
         }
         // At 40 Gbit/s no more than 30 MB leave before the cut, of all flows together.
-        let before: u64 = moved.iter().step_by(2).map(|row| row.sent_bytes.get()).sum();
+        let before: u64 = moved
+            .iter()
+            .step_by(2)
+            .map(|row| row.sent_bytes.get())
+            .sum();
         assert!(before <= 30_000_000, "{before}");
         assert!(bytes.len() == 6 + moved.len() / 2, "{bytes:?}");
     }

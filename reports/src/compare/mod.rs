@@ -13,7 +13,7 @@ mod schedule;
 
 use std::path::{Path, PathBuf};
 
-use lab_records::{RunDir, draft};
+use lab_records::{EngineInfo, RunDir, draft};
 use serde::Serialize;
 
 pub use self::{
@@ -21,7 +21,9 @@ pub use self::{
     error::CompareError,
     policy::{BinChange, PolicyComparison},
 };
-pub use crate::text::{change as change_text, change_in_words, slowdown as slowdown_text};
+pub use crate::text::{
+    change as change_text, change_in_numbers, change_in_words, slowdown as slowdown_text,
+};
 use crate::{
     error::ReportError,
     fidelity::{RunFacts, facts, flows::Flows},
@@ -51,6 +53,9 @@ pub struct Against {
     pub run: String,
     /// True if the runs schedule the same flows, so that each flow is compared with itself.
     pub is_paired: bool,
+    /// True if one run is of the kernel engine and the other of the simulator: a change is a difference of the
+    /// engines, and no policy is better or worse by it.
+    pub is_of_two_engines: bool,
     /// Runs that are not valid; if there are any, no changes are computed.
     pub not_valid: Vec<String>,
     /// Estimator of the changes' intervals.
@@ -89,6 +94,7 @@ pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, Compare
     if !not_meant.is_empty() {
         return Err(CompareError::OtherPlan {
             differences: not_meant,
+            two_engines: differences::are_of_two_engines(&runs),
         });
     }
     let mut described: Vec<RunFacts> = Vec::new();
@@ -138,9 +144,11 @@ impl Against {
             .collect();
         let alone = infos.into_iter().flat_map(|info| &info.policies);
         let alone = alone.filter(|policy| !flows.policies.contains(policy));
+        let [base, other] = infos.map(|info| info.engine == EngineInfo::Kernel);
         Self {
             run: facts[1].name.clone(),
             is_paired,
+            is_of_two_engines: base != other,
             intervals: Intervals::between(infos.map(|info| info.repetitions), is_paired),
             policies: compared,
             in_one_run: alone.cloned().collect(),
@@ -158,6 +166,9 @@ impl Against {
                  that were to be compared.",
                 self.not_valid.join(", ")
             ));
+        }
+        if self.is_of_two_engines {
+            notes.push(TWO_ENGINES.to_owned());
         }
         let flows = match self.is_paired {
             true => "Both runs measure the same flows.",
@@ -207,6 +218,11 @@ fn name(index: usize) -> String {
         _ => (index + 1).to_string(),
     }
 }
+
+/// Note on runs of two engines.
+const TWO_ENGINES: &str = "One run is of the kernel engine and one of the simulator, and all values are in paper units: a \
+                           change is a difference of the engines, not of policies. `lcmp-lab fidelity KERNEL SIM` tells \
+                           how far they agree, flow by flow.";
 
 /// Directory of a comparison in the first run's, unless another one is asked for.
 pub const DIR: &str = "compare";

@@ -214,7 +214,10 @@ impl Flows {
 
     /// Returns the routes and bytes of each flow of a policy that was re-routed.
     pub fn rerouted(&self, policy: usize) -> impl Iterator<Item = &[(u32, u64)]> {
-        self.of_policies[policy].rerouted.values().map(Vec::as_slice)
+        self.of_policies[policy]
+            .rerouted
+            .values()
+            .map(Vec::as_slice)
     }
 
     /// True if the records have the routes of a flow that was re-routed.
@@ -557,7 +560,10 @@ mod tests {
         let run = testing::run(&info, |writer| {
             writer.append_flow(&on(0))?;
             writer.append_flow(&on(1))?;
-            writer.append(&[path(&["dc1", "dc2", "dc3"], 300), path(&["dc1", "dc3"], 700)])
+            writer.append(&[
+                path(&["dc1", "dc2", "dc3"], 300),
+                path(&["dc1", "dc3"], 700),
+            ])
         });
         let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap().0;
         let share = |route: &str, flows, bytes| RouteShare {
@@ -568,7 +574,10 @@ mod tests {
         let shares = [share("dc1-dc2-dc3", 2, 1_300), share("dc1-dc3", 1, 700)];
         assert_eq!(flows.routes(0), shares);
         assert_eq!(flows.first_routes(), ["dc1-dc2-dc3"]);
-        assert_eq!(flows.rerouted(0).collect::<Vec<_>>(), [[(0, 300), (1, 700)]]);
+        assert_eq!(
+            flows.rerouted(0).collect::<Vec<_>>(),
+            [[(0, 300), (1, 700)]]
+        );
     }
 
     #[test]

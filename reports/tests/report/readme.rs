@@ -1,8 +1,8 @@
 //! `README.md` names every column and figure, in order.
 
 use lab_records::{
-    DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow, StoryRow,
-    SwitchRow,
+    DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow,
+    StoryRow, SwitchRow,
 };
 
 const README: &str = include_str!("../../README.md");

@@ -91,9 +91,10 @@ impl<'a> PinnedPaths<'a> {
         let dc = |node: lab_units::NodeId| self.plan.nodes[node.index()].dc;
         let path = |direction, from, to| {
             let pinned = self.hops.get(&direction);
-            pinned.map_or_else(|| Hops::default().path(self.plan, from, to), |it| {
-                it.hops.path(self.plan, from, to)
-            })
+            pinned.map_or_else(
+                || Hops::default().path(self.plan, from, to),
+                |it| it.hops.path(self.plan, from, to),
+            )
         };
         FlowPaths {
             data: path(data, dc(flow.src), dc(flow.dst)),
@@ -262,7 +263,10 @@ mod tests {
             .map(|range| (range.path.to_string(), range.start, range.end))
             .collect();
         let expected = [("dc1-dc2-dc4", 0, 23_072), ("dc1-dc3-dc4", 23_072, 50_000)];
-        assert_eq!(ranges, expected.map(|(path, start, end)| (path.to_owned(), start, end)));
+        assert_eq!(
+            ranges,
+            expected.map(|(path, start, end)| (path.to_owned(), start, end))
+        );
     }
 
     #[test]

@@ -17,8 +17,8 @@ use lab_recorder::{
     RowMaker, Split, SwitchCounters,
 };
 use lab_records::{
-    DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, QueueRow, RateRow, SplitRow,
-    SwitchRow,
+    DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, QueueRow, RateRow,
+    SplitRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, PortId};
 

@@ -2,12 +2,12 @@
 
 use lab_plan::{Flow, LinkKind, Role};
 use lab_recorder::{
-    CandidateScore, Decision, FlowGenerator, FlowResult, Hops, LinkCounters, Packets,
-    PortTotals, QueueLevels, RowMaker, Split, SwitchCounters,
+    CandidateScore, Decision, FlowGenerator, FlowResult, Hops, LinkCounters, Packets, PortTotals,
+    QueueLevels, RowMaker, Split, SwitchCounters,
 };
 use lab_records::{
-    DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, PortRow, QueueRow, RateRow,
-    SplitRow, StoryEvent, StoryRow, SwitchRow,
+    DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, PortRow, QueueRow,
+    RateRow, SplitRow, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos, PortId};
 
