@@ -269,6 +269,25 @@ mod tests {
     }
 
     #[test]
+    fn a_change_in_numbers_has_no_meaning() {
+        let change = Estimate {
+            value: -0.41,
+            interval: Some(Interval {
+                low: -0.45,
+                high: -0.37,
+            }),
+        };
+        assert_eq!(
+            change_in_numbers(Some(change), 9, "p50"),
+            "−41 % [−45, −37]"
+        );
+        let words = change_in_words(Some(change), 9, "p50");
+        assert_eq!(words, "−41 % [−45, −37]: better");
+        let few = change_in_numbers(None, 9, "p50");
+        assert_eq!(few, "- (9 flows have no p50)");
+    }
+
+    #[test]
     fn changes_have_signs_and_none_is_neither() {
         assert_eq!(change(-0.41), "−41 %");
         assert_eq!(change(0.032), "+3.2 %");

@@ -229,3 +229,100 @@ pub const DIR: &str = "compare";
 
 /// File of the page.
 pub const PAGE_FILE: &str = "compare.html";
+
+#[cfg(test)]
+mod tests {
+    use lab_records::{
+        ParameterValue, PolicySettings, Provenance, RunInfo, ScaleInfo, Semantics, SimInfo,
+    };
+    use lab_units::Ratio;
+
+    use super::*;
+    use crate::testing::{self, TestRun};
+
+    /// A run of LCMP whose queues are sampled each `paper` interval, which is the `emulated` one in the lab.
+    fn run(engine: EngineInfo, [paper, emulated]: [&str; 2]) -> TestRun {
+        let interval = ParameterValue {
+            parameter: "sample_interval".to_owned(),
+            value: paper.to_owned(),
+            emulated: (paper != emulated).then(|| emulated.to_owned()),
+        };
+        let lcmp = PolicySettings {
+            policy: "a".to_owned(),
+            parameters: serde_json::json!({ "lcmp": { "sample_interval": emulated } }),
+            values: vec![interval],
+            departures: Vec::new(),
+        };
+        let time = if paper == emulated { 1 } else { 10 };
+        let info = RunInfo {
+            engine,
+            scale: ScaleInfo {
+                time: Ratio::new(time, 1).unwrap(),
+                ..testing::info().scale
+            },
+            provenance: Provenance {
+                policies: vec![lcmp],
+                ..Provenance::default()
+            },
+            ..testing::info()
+        };
+        testing::run(&info, |writer| {
+            writer.append_flow(&testing::flow("a", 0, Some(2.0)))
+        })
+    }
+
+    fn simulator() -> EngineInfo {
+        EngineInfo::Sim(SimInfo {
+            semantics: Semantics::Paper,
+            cc: vec!["none".to_owned(); 2],
+            threads: 1,
+        })
+    }
+
+    fn paths(runs: [&TestRun; 2]) -> [PathBuf; 2] {
+        runs.map(|run| run.dir.path().to_owned())
+    }
+
+    /// The lab's intervals are ten times the scenario's. In the paper's units its policies are the simulator's, and so is
+    /// its scale; the engine is the one difference.
+    #[test]
+    fn two_engines_are_compared_in_the_papers_units() {
+        let kernel = run(EngineInfo::Kernel, ["1 ms", "10 ms"]);
+        let sim = run(simulator(), ["1 ms", "1 ms"]);
+        let runs = paths([&kernel, &sim]);
+        let error = compare(&runs, &[]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the runs are of different plans\n  engine: kernel | sim, semantics paper, none (hint: \
+             `lcmp-lab fidelity KERNEL SIM` tells how far two engines agree, flow by flow; `--differs engine` if \
+             this is meant)"
+        );
+        let compared = compare(&runs, &[Aspect::Engine]).unwrap();
+        assert!(compared.against[0].is_of_two_engines);
+        let notes = compared.against[0].notes().join(" ");
+        assert!(
+            notes.contains("a difference of the engines, not of policies"),
+            "{notes}"
+        );
+
+        let other = run(simulator(), ["2 ms", "2 ms"]);
+        let error = compare(&paths([&kernel, &other]), &[Aspect::Engine]).unwrap_err();
+        let policies = "policies: a (sample_interval 1 ms) | a (sample_interval 2 ms)";
+        assert!(error.to_string().contains(policies), "{error}");
+    }
+
+    #[test]
+    fn runs_of_one_engine_differ_in_their_scale() {
+        let [scaled, plain] = [["1 ms", "10 ms"], ["1 ms", "1 ms"]].map(|it| run(simulator(), it));
+        let error = compare(&paths([&scaled, &plain]), &[]).unwrap_err();
+        let CompareError::OtherPlan {
+            differences,
+            two_engines,
+        } = error
+        else {
+            panic!("{error}");
+        };
+        let aspects: Vec<Aspect> = differences.iter().map(|it| it.aspect).collect();
+        assert_eq!((aspects, two_engines), (vec![Aspect::Scale], false));
+    }
+}

@@ -378,12 +378,42 @@ fn fact(name: &str, value: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{FaultInfo, FlowRow, LinkChange, LinkRow, sample};
+    use lab_records::{FaultInfo, FlowRow, LinkChange, LinkRow, ParameterValue, sample};
     use lab_units::Bytes;
     use serde_json::json;
 
     use super::*;
     use crate::testing;
+
+    /// The plan's names end with their units, and shares are in percent: values get both. A run of this version has
+    /// values in paper units.
+    #[test]
+    fn parameters_have_units_and_the_labs_are_marked() {
+        let plan = json!({ "lcmp": {
+            "alpha": 3, "keep": "half", "max_delay_ns": 524_288_000_u64, "max_capacity_bps": 200_000_000_000_u64,
+            "level_buffer_bytes": null, "share_percent": 50,
+        } });
+        let mut settings = PolicySettings {
+            policy: "lcmp".into(),
+            parameters: plan,
+            values: Vec::new(),
+            departures: Vec::new(),
+        };
+        assert_eq!(
+            parameters(&settings),
+            "as in plan.json: lcmp: alpha 3, keep half, level_buffer_bytes null, max_capacity 200 Gbit/s, \
+             max_delay 524.29 ms, share 50 %"
+        );
+        settings.values = vec![ParameterValue {
+            parameter: "sample_interval".into(),
+            value: "1 ms".into(),
+            emulated: Some("10 ms".into()),
+        }];
+        assert_eq!(
+            parameters(&settings),
+            "sample_interval 1 ms (10 ms emulated)"
+        );
+    }
 
     /// Flows start at 0, 3 and 8 ms; the run is cut at 4 ms, when the first has finished, and before a link is. The
     /// link has carried the 50 MB that fit at 100 Gbit/s.
