@@ -8,7 +8,7 @@ use lab_records::{Asked, Departure, ParameterValue, PolicySettings, Provenance};
 use lab_scenario::{Arrivals, LoadBase, Pairs, PolicySpec, Scenario, Settings, Traffic, Workload};
 use lab_units::{Ratio, show::about_time};
 
-use crate::departures::departures;
+use crate::departures::{departures, shown};
 
 /// Returns the origin of a run of `plan`, which was made from `scenario` with the options `asked`.
 pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance {
@@ -62,12 +62,12 @@ fn values<S: ParameterSet>(settings: &Settings, used: &S) -> Vec<ParameterValue>
         let (value, emulated) = match (used, derived) {
             // What depends on the topology is in emulated units.
             (Some(used), Some(derived)) if parameter.is_scaled => {
-                (derived.to_owned(), Some(used.to_string()))
+                (derived.to_owned(), Some(shown(used)))
             }
             (None, Some(derived)) => (derived.to_owned(), None),
             (Some(Value::Time(_) | Value::Rate(_) | Value::Size(_)), _) if parameter.is_scaled => {
                 let paper = given.or_else(|| S::preset(preset).get(parameter.name));
-                (words(paper), (paper != used).then(|| words(used)))
+                (words(paper), used.filter(|_| paper != used).map(shown))
             }
             _ => (words(used), None),
         };
@@ -188,7 +188,7 @@ mod tests {
     fn parameters_are_the_papers_and_the_labs_are_marked() {
         let text = "name: test\ntopology:\n  dcs: [{ name: a, hosts: 1 }, { name: b, hosts: 1 }]\n  links: \
                     [{ between: [a, b], rate: 1 Gbit, delay: 1 ms }]\ntraffic:\n  - flows: [{ from: a/h1, to: \
-                    b/h1, size: 1 MB }]\npolicies: [ecmp, te-100ms, lcmp: { max_delay: 65536 us }]\n\
+                    b/h1, size: 1 MB }]\npolicies: [ecmp, te-100ms, { lcmp: { max_delay: 65536 us } }]\n\
                     scale: { rate: 1/100, time: 10 }\n";
         let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
         let values = |engine, is_scaled| {
@@ -213,7 +213,7 @@ mod tests {
         let lcmp = text(&lab[2]);
         for part in [
             "alpha 3, beta 1,",
-            "max_delay 65.536 ms,",
+            "max_delay 65536 us,",
             "sample_interval 1 ms (10 ms emulated)",
         ] {
             assert!(lcmp.contains(part), "{part}: {lcmp}");
