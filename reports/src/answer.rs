@@ -231,8 +231,8 @@ impl Question<'_> {
         let counts = self
             .slowdowns
             .iter()
-            .map(|of| of.iter().map(Vec::len).sum());
-        let fewest: usize = counts.min().unwrap_or(0);
+            .map(|of| of.iter().map(Vec::len).sum::<usize>());
+        let fewest = counts.min().unwrap_or(0);
         let [p50, p99] =
             [Statistic::P50, Statistic::P99].map(|it| text::number(it.min_values() as u64));
         format!(

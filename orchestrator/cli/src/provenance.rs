@@ -55,7 +55,8 @@ fn values<S: ParameterSet>(settings: &Settings, used: &S) -> Vec<ParameterValue>
     let value = |parameter: &Parameter| {
         let used = used.get(parameter.name);
         let given = settings.values.get(parameter.name).copied();
-        let words = |value: Option<Value>| value.map_or("none".to_owned(), |it| it.to_string());
+        let words =
+            |value: Option<Value>| value.map_or_else(|| "none".to_owned(), |it| it.to_string());
         let derived = parameter
             .derived
             .filter(|_| given.is_none() && preset == Preset::Paper);
