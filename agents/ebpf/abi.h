@@ -378,6 +378,8 @@ struct decision_record {
 	__u32 hash;
 	// Destination QP of the packet's base transport header, or NO_QP.
 	__u32 dest_qp;
+	// Packet sequence number of that header, or NO_QP.
+	__u32 psn;
 	// Slot of the chosen port.
 	__u32 port;
 	// Cause of the decision, TRIGGER_*.
@@ -389,21 +391,25 @@ struct decision_record {
 	// Under flow ageing, bit n: candidate n is one of the cheapest for the bytes the flow has
 	// sent; else 0.
 	__u8 cheapest;
+	// Padding.
+	__u32 pad;
 	// Candidates in the destination's order.
 	struct scored_candidate candidates[8];
 };
-_Static_assert(sizeof(struct decision_record) == 112, "decision_record");
+_Static_assert(sizeof(struct decision_record) == 120, "decision_record");
 _Static_assert(__builtin_offsetof(struct decision_record, time_ns) == 0, "decision_record.time_ns");
 _Static_assert(__builtin_offsetof(struct decision_record, signal_age_ns) == 8, "decision_record.signal_age_ns");
 _Static_assert(__builtin_offsetof(struct decision_record, flow) == 16, "decision_record.flow");
 _Static_assert(__builtin_offsetof(struct decision_record, hash) == 32, "decision_record.hash");
 _Static_assert(__builtin_offsetof(struct decision_record, dest_qp) == 36, "decision_record.dest_qp");
-_Static_assert(__builtin_offsetof(struct decision_record, port) == 40, "decision_record.port");
-_Static_assert(__builtin_offsetof(struct decision_record, trigger) == 44, "decision_record.trigger");
-_Static_assert(__builtin_offsetof(struct decision_record, rule) == 45, "decision_record.rule");
-_Static_assert(__builtin_offsetof(struct decision_record, count) == 46, "decision_record.count");
-_Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 47, "decision_record.cheapest");
-_Static_assert(__builtin_offsetof(struct decision_record, candidates) == 48, "decision_record.candidates");
+_Static_assert(__builtin_offsetof(struct decision_record, psn) == 40, "decision_record.psn");
+_Static_assert(__builtin_offsetof(struct decision_record, port) == 44, "decision_record.port");
+_Static_assert(__builtin_offsetof(struct decision_record, trigger) == 48, "decision_record.trigger");
+_Static_assert(__builtin_offsetof(struct decision_record, rule) == 49, "decision_record.rule");
+_Static_assert(__builtin_offsetof(struct decision_record, count) == 50, "decision_record.count");
+_Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 51, "decision_record.cheapest");
+_Static_assert(__builtin_offsetof(struct decision_record, pad) == 52, "decision_record.pad");
+_Static_assert(__builtin_offsetof(struct decision_record, candidates) == 56, "decision_record.candidates");
 
 // Parameters of DCQCN's reaction point and notification point, and of the artifact's variant of both.
 struct dcqcn_params {

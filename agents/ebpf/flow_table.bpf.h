@@ -124,6 +124,7 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 		return UNREACHABLE;
 	}
 	record->dest_qp = dest_qp(skb, flow);
+	record->psn = psn(skb, flow);
 
 	if (entry) {
 		entry->port = record->port;

@@ -1,5 +1,5 @@
-//! Text at the end of a run: slowdowns of the policies, their changes against the first, and the policies'
-//! mechanisms at work.
+//! Text at the end of a run: slowdowns of the policies, their changes against the first, the paths that flows took,
+//! and the policies' mechanisms at work.
 
 use anstyle::{AnsiColor, Style};
 use lab_records::Grade;
@@ -12,8 +12,15 @@ use crate::{
     text::{self, grouped},
 };
 
-/// Returns the FCT slowdowns of all policies, one line each, their changes against the first policy, the
-/// notes that a reader of them needs, and the run's evidence; with `colored`, in a terminal's colours.
+/// Returns the answer in words, in lines of at most [`WIDTH`] characters.
+#[must_use]
+pub fn closing_answer(summary: &Summary) -> String {
+    show::paragraph_of(WIDTH, "", &summary.answer)
+}
+
+/// Returns the FCT slowdowns of all policies, each with its parameters that are not the paper's, their changes against
+/// the first policy, the notes that a reader of them needs, the shares of the paths, and the run's evidence; with
+/// `colored`, in a terminal's colours.
 ///
 /// Lines have at most [`WIDTH`] characters.
 #[must_use]
@@ -27,7 +34,7 @@ pub fn closing_table(summary: &Summary, colored: bool) -> String {
     let text = slowdowns(summary)
         + &changes
         + &notes
-        + &not_the_papers(summary)
+        + &summary.paths.section()
         + &at_work::section(&summary.evidence, &summary.unexercised);
     match colored {
         true => painted(&text),
@@ -55,7 +62,18 @@ fn slowdowns(summary: &Summary) -> String {
     let mut rows = vec![heads];
     rows.extend(summary.policies.iter().map(slowdown_row));
     let sides = [Side::Left, Side::Right, side, side, Side::Right];
-    show::table(0, sides, &rows)
+    let table = show::table(0, sides, &rows);
+    let mut lines = table.lines();
+    let mut text = lines
+        .next()
+        .map_or_else(String::new, |heads| format!("{heads}\n"));
+    for (line, policy) in lines.zip(&summary.policies) {
+        text += &format!("{line}\n");
+        if !policy.departures.is_empty() {
+            text += &show::paragraph_of(WIDTH, "  ", &departures::listed(&policy.departures));
+        }
+    }
+    text
 }
 
 fn slowdown_row(policy: &PolicySummary) -> [String; 5] {
@@ -159,21 +177,6 @@ fn notes(summary: &Summary) -> Vec<String> {
     notes
 }
 
-/// Returns the parameters that are not the paper's, a line for each policy.
-fn not_the_papers(summary: &Summary) -> String {
-    let policies = summary.policies.iter();
-    let departing = policies.filter(|policy| !policy.departures.is_empty());
-    let lines = departing.map(|policy| {
-        let words = departures::listed(&policy.departures);
-        show::paragraph_of(WIDTH, &format!("{}: ", policy.policy), &words)
-    });
-    let lines: String = lines.collect();
-    match lines.as_str() {
-        "" => lines,
-        _ => format!("Parameters that are not the paper's:\n{lines}"),
-    }
-}
-
 /// Returns the text with the meanings of changes and the warnings in colours.
 fn painted(text: &str) -> String {
     let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
@@ -204,7 +207,10 @@ mod tests {
     use lab_records::{Departure, Evidence, Reference};
 
     use super::*;
-    use crate::stats::{self, Intervals};
+    use crate::{
+        path_shares::PathShares,
+        stats::{self, Intervals},
+    };
 
     /// Slowdowns of `len` flows from `low` to `high`.
     fn values(len: u32, low: f64, high: f64) -> Vec<f64> {
@@ -242,6 +248,8 @@ mod tests {
             intervals: Intervals::of(repetitions),
             policies,
             evidence: Evidence::default(),
+            answer: String::new(),
+            paths: PathShares::default(),
         };
         let text = closing_table(&summary, false);
         let too_wide: Vec<_> = text
@@ -328,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_are_not_the_papers_are_named_below_the_table() {
+    fn parameters_that_are_not_the_papers_stand_in_the_table() {
         let base = [values(300, 1.0, 50.0)];
         let mut lcmp = policy("lcmp", &base, &[values(300, 1.0, 5.0)]);
         let departure = |parameter: &str, value: &str, reference| Departure {
@@ -349,10 +357,14 @@ mod tests {
             ),
         ];
         let text = table(1, vec![policy("ecmp", &[], &base), lcmp]);
-        let (_, below) = text
-            .split_once("Parameters that")
-            .expect("the heading is there");
-        insta::assert_snapshot!(below.split("\n\n").next().unwrap_or_default());
+        let (table, _) = text.split_once("against ecmp").expect("the changes");
+        insta::assert_snapshot!(table, @r"
+        FCT slowdown  flows   p50  p99   max
+        ecmp            300  7.14    -  50.0
+        lcmp            300  1.50    -  5.00
+          max_delay 524 ms (paper: 32 or 64 ms), sample_interval 10 ms (our reading: 1
+          ms)
+        ");
     }
 
     #[test]

@@ -57,6 +57,7 @@ mod tests {
         info.provenance.policies = vec![PolicySettings {
             policy: "lcmp".to_owned(),
             parameters: serde_json::Value::Null,
+            values: Vec::new(),
             departures,
         }];
         info

@@ -8,7 +8,8 @@
 //! - `run`: facts, flows and query results; `route`, `size_bins`: groups of flows
 //! - `frames`: queries on the tables, by polars
 //! - `stats`: percentiles, means and their changes, with intervals over repetitions
-//! - `closing`, `at_work`: the tables at the end of a run
+//! - `answer`: the answer of a run in words
+//! - `closing`, `path_shares`, `at_work`: the tables at the end of a run
 //! - `departures`: parameters that are not the paper's, for tables and legends
 //! - `report`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
@@ -25,6 +26,7 @@
 //! println!("{}", report.html.display());
 //! # Ok::<(), lab_reports::ReportError>(())
 //! ```
+mod answer;
 mod at_work;
 mod closing;
 pub mod compare;
@@ -37,6 +39,7 @@ mod figures;
 mod frames;
 mod page;
 mod parallel;
+mod path_shares;
 mod population;
 mod published;
 mod report;
@@ -48,7 +51,7 @@ mod stats;
 mod testing;
 mod text;
 
-pub use closing::closing_table;
+pub use closing::{closing_answer, closing_table};
 pub use error::{DrawError, ReportError};
 pub use page::document;
 pub use published::{Series, draw_published};

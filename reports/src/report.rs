@@ -13,11 +13,13 @@ use lab_records::{
 use serde::Serialize;
 
 use crate::{
+    answer::Question,
     departures,
     error::ReportError,
     figures::{Captioned, draw_figures},
     page::{Page, page},
     parallel,
+    path_shares::{self, PathShares},
     run::Run,
     stats::{self, Change, Intervals, Slowdowns},
 };
@@ -106,6 +108,12 @@ pub struct Summary {
     pub policies: Vec<PolicySummary>,
     /// Evidence that the run exercised what it ranks.
     pub evidence: Evidence,
+    /// Answer in words.
+    #[serde(skip)]
+    pub answer: String,
+    /// Shares of the paths under each policy.
+    #[serde(skip)]
+    pub(crate) paths: PathShares,
 }
 
 /// One policy's results.
@@ -152,7 +160,18 @@ impl Summary {
                     .then(|| stats::change(&repetitions[0], &repetitions[index])),
             }
         });
+        let answer = Question {
+            verdict: run.verdict.grade,
+            reasons: &run.verdict.reasons,
+            warnings: run.verdict.unexercised.len(),
+            policies: &policies,
+            slowdowns: &repetitions,
+            is_one_draw: Intervals::of(run.info.repetitions) == Intervals::OneDraw,
+        }
+        .answer();
         Self {
+            answer,
+            paths: path_shares::of(run),
             scenario: run.info.scenario.clone(),
             verdict: run.verdict.grade,
             reasons: run.verdict.reasons.clone(),

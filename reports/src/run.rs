@@ -139,11 +139,22 @@ impl Run {
         found.map_or(0.0, |(_, one)| one.utilisation)
     }
 
-    /// Sentence under what shows routes: a flow has one, even if it was decided again.
+    /// Returns the sentence under what shows each flow with one route, even if it was decided again.
     pub fn about_rerouted(&self) -> &'static str {
-        match self.stories.again.is_empty() {
+        match self.stories.again.is_empty() && !self.flows.has_rerouted() {
             true => "",
             false => " A flow that was re-routed counts with its first route.",
+        }
+    }
+
+    /// Returns the sentence under what shows the flows and bytes of routes.
+    pub fn about_routes(&self) -> &'static str {
+        match self.flows.has_rerouted() {
+            true => {
+                " A flow that was re-routed counts on each route that it took, with the bytes that took it: \
+                 flows add up to more than there are, bytes do not."
+            }
+            false => self.about_rerouted(),
         }
     }
 }

@@ -150,6 +150,17 @@ pub fn change_in_words(estimate: Option<Estimate>, flows: usize, statistic: &str
     }
 }
 
+/// Returns [`change_in_words`] without a meaning, `−41 % [−45, −37]`.
+pub fn change_in_numbers(estimate: Option<Estimate>, flows: usize, statistic: &str) -> String {
+    match estimate {
+        Some(Estimate {
+            value,
+            interval: Some(interval),
+        }) => format!("{} {}", change(value), change_interval(interval)),
+        _ => change_in_words(estimate, flows, statistic),
+    }
+}
+
 /// Returns the interval of a change: `[−45, −37]`.
 pub fn change_interval(Interval { low, high }: Interval) -> String {
     let [low, high] = [low, high].map(change);
@@ -255,6 +266,25 @@ mod tests {
         assert_eq!(significant(-12_345.6, 6), "-12,345.6");
         assert_eq!(plain(1_234.0, 3), "1234");
         assert_eq!(significant(0.0, 3), "0");
+    }
+
+    #[test]
+    fn a_change_in_numbers_has_no_meaning() {
+        let change = Estimate {
+            value: -0.41,
+            interval: Some(Interval {
+                low: -0.45,
+                high: -0.37,
+            }),
+        };
+        assert_eq!(
+            change_in_numbers(Some(change), 9, "p50"),
+            "−41 % [−45, −37]"
+        );
+        let words = change_in_words(Some(change), 9, "p50");
+        assert_eq!(words, "−41 % [−45, −37]: better");
+        let few = change_in_numbers(None, 9, "p50");
+        assert_eq!(few, "- (9 flows have no p50)");
     }
 
     #[test]

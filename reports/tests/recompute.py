@@ -722,12 +722,22 @@ def dc_pairs(run):
 
 
 def paths(run):
+    taken = defaultdict(list)
+    for row in run.rows("paths"):
+        key = row["policy"], int(row["repetition"]), int(row["flow_id"])
+        taken[key].append((run.crossed(run.route(row["path"])), int(row["sent_bytes"])))
     for policy in run.policies:
-        known = [(run.crossed(run.route(flow.path)), flow.size) for flow in run.of[policy] if flow.path]
-        total = sum(size for _, size in known)
+        flows = []
+        for flow in run.of[policy]:
+            own = taken.get((policy, flow.repetition, flow.id))
+            if flow.path:
+                flows.append(own or [(run.crossed(run.route(flow.path)), flow.size)])
+        total = sum(size for own in flows for _, size in own)
         for link in run.links:
-            over = [size for links, size in known if link["name"] in links]
-            yield (policy, link["name"]), {"flows": len(over), "share_of_bytes": sum(over) / max(total, 1)}
+            over = [[size for links, size in own if link["name"] in links] for own in flows]
+            over = [sizes for sizes in over if sizes]
+            share = sum(map(sum, over)) / max(total, 1)
+            yield (policy, link["name"]), {"flows": len(over), "share_of_bytes": share}
 
 
 def utilisation(run):

@@ -67,7 +67,7 @@ pub const CANDIDATE_ALIVE: u8 = 1;
 /// Bit of `ScoredCandidate::flags`: the candidate was in the set that the hash was taken over.
 pub const CANDIDATE_KEPT: u8 = 2;
 
-/// Value of `DecisionRecord::dest_qp` for a packet that is not RoCEv2.
+/// Value of `DecisionRecord::dest_qp` and `psn` for a packet that is not RoCEv2.
 pub const NO_QP: u32 = u32::MAX;
 
 /// Bits of a unit of `PortQueueRow::congestion` in nanoseconds: thresholds reach to 137 s.
@@ -416,6 +416,8 @@ row! {
         pub hash: u32,
         /// Destination QP of the packet's base transport header, or NO_QP.
         pub dest_qp: u32,
+        /// Packet sequence number of that header, or NO_QP.
+        pub psn: u32,
         /// Slot of the chosen port.
         pub port: u32,
         /// Cause of the decision, TRIGGER_*.
@@ -427,6 +429,8 @@ row! {
         /// Under flow ageing, bit n: candidate n is one of the cheapest for the bytes the flow has
         /// sent; else 0.
         pub cheapest: u8,
+        /// Padding.
+        pub pad: u32,
         /// Candidates in the destination's order.
         pub candidates: [ScoredCandidate; MAX_CANDIDATES],
     }

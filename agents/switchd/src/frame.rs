@@ -1,18 +1,19 @@
 //! Ethernet frames of tests and benchmarks, and the changes that forwarding makes to them.
 
+use std::ops::Range;
+
 use lab_abi::rows::{FlowKey, NO_QP, PortRow, ROCE_PORT};
 
 const ETHERNET: usize = 14;
 const TOS: usize = ETHERNET + 1;
 const FRAGMENT: usize = ETHERNET + 6;
 const TTL: usize = ETHERNET + 8;
-const CHECKSUM: std::ops::Range<usize> = ETHERNET + 10..ETHERNET + 12;
-const IP_HEADER: std::ops::Range<usize> = ETHERNET..ETHERNET + 20;
+const CHECKSUM: Range<usize> = ETHERNET + 10..ETHERNET + 12;
+const IP_HEADER: Range<usize> = ETHERNET..ETHERNET + 20;
 const PORTS: usize = ETHERNET + 20;
 const UDP_HEADER: usize = 8;
-const QP: std::ops::Range<usize> = PORTS + UDP_HEADER + 5..PORTS + UDP_HEADER + 8;
-#[cfg(test)]
-const PSN: std::ops::Range<usize> = PORTS + UDP_HEADER + 9..PORTS + UDP_HEADER + 12;
+const QP: Range<usize> = PORTS + UDP_HEADER + 5..PORTS + UDP_HEADER + 8;
+const PSN: Range<usize> = PORTS + UDP_HEADER + 9..PORTS + UDP_HEADER + 12;
 
 pub(crate) const UDP: u8 = 17;
 pub(crate) const TCP: u8 = 6;
@@ -58,7 +59,6 @@ impl Frame {
     }
 
     /// Sets the packet sequence number of a RoCEv2 packet.
-    #[cfg(test)]
     pub(crate) fn with_psn(mut self, psn: u32) -> Self {
         let [_, low @ ..] = psn.to_be_bytes();
         self.bytes[PSN].copy_from_slice(&low);
@@ -105,8 +105,17 @@ impl Frame {
 
     /// Returns the destination QP as the program reads it.
     pub(crate) fn qp(&self, flow: FlowKey) -> u32 {
+        self.transport_field(flow, QP)
+    }
+
+    /// Returns the packet sequence number as the program reads it.
+    pub(crate) fn psn(&self, flow: FlowKey) -> u32 {
+        self.transport_field(flow, PSN)
+    }
+
+    fn transport_field(&self, flow: FlowKey, place: Range<usize>) -> u32 {
         let is_roce = flow.proto == UDP && flow.destination_port() == ROCE_PORT;
-        match self.bytes.get(QP) {
+        match self.bytes.get(place) {
             Some(&[high, middle, low]) if is_roce => u32::from_be_bytes([0, high, middle, low]),
             _ => NO_QP,
         }

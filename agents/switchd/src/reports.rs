@@ -31,6 +31,7 @@ pub(crate) fn decision(record: &DecisionRecord, slots: &Slots) -> DecisionReport
         dport: record.flow.destination_port(),
         proto: record.flow.proto,
         dest_qp: (record.dest_qp != NO_QP).then_some(record.dest_qp),
+        psn: (record.psn != NO_QP).then_some(record.psn),
         hash: record.hash,
         trigger: Trigger::from_byte(record.trigger).unwrap_or(Trigger::NewFlow),
         rule: Rule::from_byte(record.rule).unwrap_or(Rule::Hash),
@@ -95,6 +96,7 @@ mod tests {
             flow: FlowKey::new(src, dst, 49_152, 4791, 17),
             hash: 77,
             dest_qp: 0x11,
+            psn: 0x22,
             port: 2,
             trigger: Trigger::Failover.to_byte(),
             rule: Rule::LeastCost.to_byte(),
@@ -116,8 +118,9 @@ mod tests {
         let cause = (report.trigger, report.rule);
         assert_eq!(cause, (Trigger::Failover, Rule::LeastCost));
         assert_eq!((report.time_ns, report.signal_age_ns), (5, 3));
-        let ports = (report.sport, report.dport, report.dest_qp);
-        assert_eq!(ports, (49_152, 4791, Some(17)));
+        let ports = (report.sport, report.dport);
+        assert_eq!(ports, (49_152, 4791));
+        assert_eq!((report.dest_qp, report.psn), (Some(17), Some(34)));
         let candidates = report.candidates.iter();
         let candidates = candidates.map(|row| (row.port, row.cost, row.is_alive, row.is_kept));
         let expected = [(PortId(4), 270, true, true), (PortId(2), 270, false, false)];

@@ -10,8 +10,8 @@ use std::{
 
 use lab_files::Links;
 use lab_records::{
-    Batch, DecisionRow, FlowRow, LinkRow, PfcRow, PortRow, QueueRow, RecordsError, Row, RunDir,
-    SplitRow, StoryRow, SwitchRow, Values,
+    Batch, DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RecordsError, Row,
+    RunDir, SplitRow, StoryRow, SwitchRow, Values,
 };
 use serde::Serialize;
 
@@ -50,6 +50,7 @@ pub fn compare_tables(
 ) -> Result<Vec<TableDifference>, RecordsError> {
     let tables = [
         compare::<FlowRow>(first, second, &["flow_id"])?,
+        compare::<PathRow>(first, second, &["flow_id", "path"])?,
         compare::<DecisionRow>(
             first,
             second,

@@ -58,7 +58,7 @@ fn reference(parameter: &Parameter, default: Option<Value>) -> Reference {
 }
 
 /// Returns `value` rounded, as the report shows quantities.
-fn shown(value: Value) -> String {
+pub fn shown(value: Value) -> String {
     match value {
         Value::Time(time) => about_time(time),
         Value::Size(size) => about_bytes(size),

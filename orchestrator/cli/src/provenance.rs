@@ -2,19 +2,20 @@
 
 use std::env;
 
-use lab_parameters::Preset;
-use lab_plan::Plan;
-use lab_records::{Asked, Departure, PolicySettings, Provenance};
+use lab_parameters::{Parameter, ParameterSet, Preset, Value};
+use lab_plan::{Plan, PolicyPlan, PolicyRun};
+use lab_records::{Asked, Departure, ParameterValue, PolicySettings, Provenance};
 use lab_scenario::{Arrivals, LoadBase, Pairs, PolicySpec, Scenario, Settings, Traffic, Workload};
 use lab_units::{Ratio, show::about_time};
 
-use crate::departures::departures;
+use crate::departures::{departures, shown};
 
 /// Returns the origin of a run of `plan`, which was made from `scenario` with the options `asked`.
 pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance {
     let policies = plan.policies.iter().map(|run| PolicySettings {
         policy: run.label.clone(),
         parameters: serde_json::to_value(&run.policy).expect("a policy is plain data"),
+        values: values_of(scenario, run),
         departures: departures_of(scenario, &run.label),
     });
     Provenance {
@@ -32,6 +33,57 @@ fn departures_of(scenario: &Scenario, label: &str) -> Vec<Departure> {
     let mut policies = scenario.policies.iter();
     let policy = policies.find(|policy| policy.label() == label);
     policy.map(departures).unwrap_or_default()
+}
+
+/// Returns the parameters of a policy of `scenario` in paper units, with those that it used.
+fn values_of(scenario: &Scenario, run: &PolicyRun) -> Vec<ParameterValue> {
+    let mut policies = scenario.policies.iter();
+    let spec = policies.find(|policy| policy.label() == run.label);
+    match (spec, &run.policy) {
+        (Some(PolicySpec::Lcmp(settings)), PolicyPlan::Lcmp(used)) => values(settings, used),
+        (Some(PolicySpec::Ucmp(settings)), PolicyPlan::Ucmp(used)) => values(settings, used),
+        (Some(PolicySpec::Te(settings)), PolicyPlan::Te(used)) => values(settings, used),
+        (_, PolicyPlan::Ebpf(plan)) => values(&Settings::default(), &plan.parameters),
+        _ => Vec::new(),
+    }
+}
+
+fn values<S: ParameterSet>(settings: &Settings, used: &S) -> Vec<ParameterValue> {
+    let preset = settings.preset.unwrap_or_default();
+    let parameters = S::PARAMETERS.iter();
+    let declared = parameters.filter(|parameter| parameter.is_of(preset));
+    let value = |parameter: &Parameter| {
+        let used = used.get(parameter.name);
+        let given = settings.values.get(parameter.name).copied();
+        let words =
+            |value: Option<Value>| value.map_or_else(|| "none".to_owned(), |it| it.to_string());
+        let derived = parameter
+            .derived
+            .filter(|_| given.is_none() && preset == Preset::Paper);
+        let (value, emulated) = match (used, derived) {
+            // What depends on the topology is in emulated units.
+            (Some(used), Some(derived)) if parameter.is_scaled => {
+                (derived.to_owned(), Some(shown(used)))
+            }
+            (None, Some(derived)) => (derived.to_owned(), None),
+            (Some(Value::Time(_) | Value::Rate(_) | Value::Size(_)), _) if parameter.is_scaled => {
+                let paper = given.or_else(|| S::preset(preset).get(parameter.name));
+                (words(paper), used.filter(|_| paper != used).map(shown))
+            }
+            _ => (words(used), None),
+        };
+        ParameterValue {
+            parameter: parameter.name.to_owned(),
+            value,
+            emulated,
+        }
+    };
+    let preset = (preset == Preset::Artifact).then(|| ParameterValue {
+        parameter: "preset".to_owned(),
+        value: preset.to_string(),
+        emulated: None,
+    });
+    preset.into_iter().chain(declared.map(value)).collect()
 }
 
 /// Returns the command line: of this process, or of the one on the host that booted this guest.
@@ -124,3 +176,57 @@ fn assumed(scenario: &Scenario) -> Vec<String> {
 
 /// Environment variable by which the host passes its command line to the guest.
 pub const COMMAND_VARIABLE: &str = "LCMP_LAB_COMMAND";
+
+#[cfg(test)]
+mod tests {
+    use lab_plan::{Engine, PlanOptions};
+
+    use super::*;
+
+    /// Times are ten times longer in the lab: samples of 1 ms and TE's intervals of 100 ms are 10 ms and 1 s. Path costs
+    /// are computed in paper units, whatever the scale.
+    #[test]
+    fn parameters_are_the_papers_and_the_labs_are_marked() {
+        let text = "name: test\ntopology:\n  dcs: [{ name: a, hosts: 1 }, { name: b, hosts: 1 }]\n  links: \
+                    [{ between: [a, b], rate: 1 Gbit, delay: 1 ms }]\ntraffic:\n  - flows: [{ from: a/h1, to: \
+                    b/h1, size: 1 MB }]\npolicies: [ecmp, te-100ms, { lcmp: { max_delay: 65536 us } }]\n\
+                    scale: { rate: 1/100, time: 10 }\n";
+        let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
+        let values = |engine, is_scaled| {
+            let options = PlanOptions {
+                engine,
+                is_scaled,
+                ..PlanOptions::default()
+            };
+            let files = lab_scenario::Files::new();
+            let plan = lab_plan::resolve(&scenario, text, &files, &options).unwrap();
+            let provenance = provenance(&scenario, &plan, Asked::default());
+            let policies = provenance.policies.into_iter().map(|it| it.values);
+            policies.collect::<Vec<_>>()
+        };
+        let text = |values: &[ParameterValue]| {
+            let values = values.iter().map(ToString::to_string);
+            values.collect::<Vec<_>>().join(", ")
+        };
+        let lab = values(Engine::Kernel, true);
+        assert_eq!(text(&lab[0]), "");
+        assert_eq!(text(&lab[1]), "interval 100 ms (1 s emulated), buckets 100");
+        let lcmp = text(&lab[2]);
+        for part in [
+            "alpha 3, beta 1,",
+            "max_delay 65536 us,",
+            "sample_interval 1 ms (10 ms emulated)",
+        ] {
+            assert!(lcmp.contains(part), "{part}: {lcmp}");
+        }
+        let sim = values(Engine::Sim, false);
+        assert_eq!(text(&sim[1]), "interval 100 ms, buckets 100");
+        let paper = |values: &[ParameterValue]| {
+            let values = values
+                .iter()
+                .map(|it| (it.parameter.clone(), it.value.clone()));
+            values.collect::<Vec<_>>()
+        };
+        assert_eq!(paper(&lab[2]), paper(&sim[2]));
+    }
+}

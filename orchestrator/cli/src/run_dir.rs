@@ -9,7 +9,7 @@ use lab_guest::inside;
 use lab_plan::Plan;
 use lab_recorder::{RunSetting, run_info};
 use lab_records::{Asked, EngineInfo, Location, RunInfo, RunWriter, directory::RUN_FILE};
-use lab_reports::{Summary, closing_table};
+use lab_reports::{Summary, closing_answer, closing_table};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -150,6 +150,7 @@ pub fn conclude(dir: &Path, global: &Global, cost: impl FnOnce() -> String) -> O
         if !cost.is_empty() {
             print(cost.trim_end());
         }
+        print(closing_answer(summary).trim_end());
         print(&format!("verdict: {}", summary.verdict));
         print(&format!("report: {}", report.html.display()));
     }

@@ -7,17 +7,17 @@
 //!
 //! - [`facts`][]: a plan as the facts of `run.json`
 //! - [`rows`][]: measurements as rows
-//! - [`first_hops`][]: paths of flows
+//! - [`hops`][]: paths of flows, and the bytes on each
 //! - [`evidence`](evidence())[]: the load that flows met, and each policy's mechanism at work
 
 mod evidence;
 pub mod facts;
-pub mod first_hops;
+pub mod hops;
 pub mod rows;
 
 pub use evidence::evidence;
 pub use facts::{RunSetting, run_info};
-pub use first_hops::{FirstHops, next_dc};
+pub use hops::{Hops, Packets, PathRange, next_dc};
 pub use rows::{
     CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals, QpRate,
     QueueLevels, RowBatch, RowMaker, Split, SwitchCounters,

@@ -10,12 +10,12 @@ use lab_plan::{
     model::{Flow, Link, Plan},
 };
 use lab_records::{
-    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow,
-    RateRow, RecordsError, RunWriter, SplitRow, StoryEvent, StoryRow, SwitchRow,
+    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PathRow, PfcEvent, PfcRow, PortRow,
+    QueueRow, RateRow, RecordsError, RunWriter, SplitRow, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, NodeId, PortId, Semantics};
 
-use crate::facts::paper_rate;
+use crate::{facts::paper_rate, hops::PathRange};
 
 /// Rows that wait to be written.
 #[expect(missing_docs, reason = "each field has the rows of its name")]
@@ -24,6 +24,7 @@ pub struct RowBatch {
     pub decisions: Vec<DecisionRow>,
     pub flows: Vec<FlowRow>,
     pub links: Vec<LinkRow>,
+    pub paths: Vec<PathRow>,
     pub pfc: Vec<PfcRow>,
     pub ports: Vec<PortRow>,
     pub queues: Vec<QueueRow>,
@@ -41,6 +42,7 @@ impl RowBatch {
     pub fn write(&self, writer: &mut RunWriter) -> Result<(), RecordsError> {
         writer.append(&self.decisions)?;
         writer.append(&self.links)?;
+        writer.append(&self.paths)?;
         writer.append(&self.pfc)?;
         writer.append(&self.ports)?;
         writer.append(&self.queues)?;
@@ -280,6 +282,37 @@ impl<'a> RowMaker<'a> {
             emu_fct_ns: result.fct,
             emu_ideal_fct_ns: ideal,
             emu_fct_resolution_ns: result.fct_resolution,
+        }
+    }
+
+    /// Returns a row for each path of a flow whose data took several, in the order of the bytes; none for a flow
+    /// that was not re-routed.
+    #[must_use]
+    pub fn paths(&self, flow: FlowId, ranges: &[PathRange]) -> Vec<PathRow> {
+        let mut rows: Vec<PathRow> = Vec::new();
+        for PathRange { path, start, end } in ranges {
+            let [from, to] = [start, end].map(|&byte| self.paper.size(Bytes::new(byte)));
+            let (paper, emulated) = (to.get() - from.get(), end - start);
+            let known = rows.iter().position(|row| row.path == *path);
+            let at = known.unwrap_or_else(|| {
+                rows.push(PathRow {
+                    policy: self.policy.to_owned(),
+                    repetition: self.repetition,
+                    flow_id: flow,
+                    path: path.clone(),
+                    sent_bytes: Bytes::ZERO,
+                    emu_sent_bytes: Bytes::ZERO,
+                });
+                rows.len() - 1
+            });
+            let row = &mut rows[at];
+            row.sent_bytes = Bytes::new(row.sent_bytes.get() + paper);
+            row.emu_sent_bytes = Bytes::new(row.emu_sent_bytes.get() + emulated);
+        }
+        rows.retain(|row| row.emu_sent_bytes > Bytes::ZERO);
+        match rows.len() {
+            0 | 1 => Vec::new(),
+            _ => rows,
         }
     }
 

@@ -78,12 +78,12 @@ pub use link_rates::LinkRates;
 pub use outcome::{
     FlowCounts, GuestCpu, LabWork, Outcome, Phase, Retransmissions, RunEnd, SimWork,
 };
-pub use provenance::{Asked, ChangeKind, LiveChange, PolicySettings, Provenance};
+pub use provenance::{Asked, ChangeKind, LiveChange, ParameterValue, PolicySettings, Provenance};
 pub use reader::{RunDir, Table, WholeFlow};
 pub use rows::{
     CertifiedRow, Column, DcPath, DecisionRow, FlowFields, FlowRow, FlowStatus, HistoryRow, Kind,
-    LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow, StoryEvent,
-    StoryRow, SwitchRow,
+    LinkRow, List, PathRow, PfcEvent, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow,
+    StoryEvent, StoryRow, SwitchRow,
 };
 pub use run_file::{RunFile, stamp};
 pub use time::UtcTime;

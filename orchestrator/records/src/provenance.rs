@@ -1,6 +1,8 @@
 //! Origin of a run: the program and command that made it, what it was asked to play, what was taken
 //! for granted, and what was changed while it ran.
 
+use std::fmt;
+
 use lab_units::{Nanos, Ratio};
 use serde::{Deserialize, Serialize};
 
@@ -48,9 +50,35 @@ pub struct PolicySettings {
     pub policy: String,
     /// Its parameters as in `plan.json`; times in them are emulated.
     pub parameters: serde_json::Value,
+    /// Its parameters in paper units; empty for a policy without parameters, and in records of an earlier lcmp-lab.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<ParameterValue>,
     /// Parameters that are not the publication's; empty in records of an earlier lcmp-lab.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub departures: Vec<Departure>,
+}
+
+/// Value of a parameter, with its unit.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct ParameterValue {
+    /// Name of the parameter in scenarios.
+    pub parameter: String,
+    /// Value in paper units.
+    pub value: String,
+    /// Value that the engine used, if the scale changes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated: Option<String>,
+}
+
+/// `sample_interval 1 ms (10 ms emulated)`.
+impl fmt::Display for ParameterValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.parameter, self.value)?;
+        match &self.emulated {
+            Some(emulated) => write!(f, " ({emulated} emulated)"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A change that was made to a run while its flows ran, besides the scenario's faults.

@@ -123,7 +123,7 @@ impl Observer for Collector<'_> {
             | TraceEvent::SwitchSample(_)
             | TraceEvent::RateSample(_)
             | TraceEvent::Pfc(_)
-            | TraceEvent::FirstHop(_)
+            | TraceEvent::Hop(_)
             | TraceEvent::Split(_)
             | TraceEvent::FlowGivenUp(_)
             | TraceEvent::Flow(_) => {}

@@ -32,8 +32,8 @@ pub enum TraceEvent {
     RateSample(RateSample),
     /// Arrival of a PFC frame.
     Pfc(PfcSignal),
-    /// Egress of a flow's first packet out of a datacenter.
-    FirstHop(FirstHop),
+    /// Egress of a flow out of a datacenter: of its first packet, and of the first one on another egress.
+    Hop(Hop),
     /// Event of a flow that the trace filter includes.
     Flow(FlowEvent),
 }
@@ -194,15 +194,17 @@ pub struct PfcSignal {
     pub is_pause: bool,
 }
 
-/// The first packet of a flow left a datacenter.
+/// A packet of a flow left a datacenter, the first to do so or the first after a re-routing.
 #[derive(Clone, Copy, Debug)]
-pub struct FirstHop {
+pub struct Hop {
     /// Time of forwarding.
     pub at: SimTime,
     /// Index among the run's flows.
     pub flow: u32,
     /// True for the flow's ACKs, false for its data.
     pub is_ack: bool,
+    /// Number of the packet in its flow.
+    pub packet: u32,
     /// Egress port.
     pub port: u32,
 }
@@ -237,7 +239,7 @@ impl TraceEvent {
             Self::SwitchSample(sample) => sample.at,
             Self::RateSample(sample) => sample.at,
             Self::Pfc(signal) => signal.at,
-            Self::FirstHop(hop) => hop.at,
+            Self::Hop(hop) => hop.at,
             Self::Flow(event) => event.at,
         }
     }

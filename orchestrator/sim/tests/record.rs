@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::{
-    DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, RateRow, Row, RunDir, RunWriter,
+    DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, QueueRow, RateRow, Row, RunDir, RunWriter,
     StoryEvent, StoryRow, SwitchRow, sample,
 };
 use lab_sim::{EndReason, Job, Outcome, RunOptions, SimTime, TraceFilter, record};
@@ -608,4 +608,112 @@ fn a_requested_flow_has_a_story_from_start_to_finish() {
     let decided = decided.expect("dc1 had a choice");
     assert_eq!(&*decided.node, "dc1");
     assert!(decided.peer.is_some());
+}
+
+/// Links of [`DIAMOND`], and six flows of 30 MB from dc1 to dc4, so that data goes one way and acknowledgements the
+/// other. A data packet has 58 bytes of headers.
+fn one_way(policies: &str, more: &str) -> String {
+    let (topology, _) = DIAMOND.split_once("traffic:").expect("its traffic");
+    let flow = |n: u32| {
+        let (from, to) = (1 + n % 2, 1 + n / 2 % 2);
+        format!("      - {{ from: dc1/h{from}, to: dc4/h{to}, size: 30 MB, start: {n} ms }}\n")
+    };
+    let flows: String = (0..6).map(flow).collect();
+    format!(
+        "{topology}traffic:\n  - flows:\n{flows}policies: {policies}\ngenerator: {{ tool: verbs, mtu: 1024 }}\n\
+         measure: {{ links: 5 ms }}\n{more}"
+    )
+}
+
+/// Returns the bytes of each path of each flow's data under `policy`: rows of paths, or else the flow's own.
+fn path_bytes(dir: &Path, policy: &str) -> Vec<(FlowId, String, u64)> {
+    let paths: Vec<PathRow> = rows(dir);
+    let flows: Vec<FlowRow> = rows(dir);
+    let mut found = Vec::new();
+    for flow in flows.iter().filter(|row| row.policy == policy) {
+        let of_flow = |row: &&PathRow| row.policy == policy && row.flow_id == flow.flow_id;
+        let own: Vec<&PathRow> = paths.iter().filter(of_flow).collect();
+        let sum: u64 = own.iter().map(|row| row.sent_bytes.get()).sum();
+        assert!(own.is_empty() || sum == flow.size_bytes.get(), "{own:?}");
+        let first = flow.path.as_ref().expect("a path").to_string();
+        match own.as_slice() {
+            [] => found.push((flow.flow_id, first, flow.size_bytes.get())),
+            own => {
+                assert_eq!(own[0].path.to_string(), first);
+                let rows = own.iter();
+                found.extend(
+                    rows.map(|row| (row.flow_id, row.path.to_string(), row.sent_bytes.get())),
+                );
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn bytes_of_the_paths_are_those_that_the_links_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let policies = "[ecmp, wcmp, { ucmp: { alpha: 10 } }, ucmp-artifact, te-100ms, rm-beta, lcmp]";
+    let plan = plan(&one_way(policies, ""), false);
+    let outcomes = run(folder.path(), &plan, &RunOptions::default());
+    assert!(outcomes.iter().all(|outcome| outcome.work.drops == 0));
+    let links: Vec<LinkRow> = rows(folder.path());
+    for policy in &plan.policies {
+        let bytes = path_bytes(folder.path(), &policy.label);
+        for via in ["dc2", "dc3"] {
+            let path = format!("dc1-{via}-dc4");
+            let own = bytes.iter().filter(|(_, of, _)| *of == path);
+            let wire = own.map(|(_, _, bytes)| bytes + bytes.div_ceil(1_024) * 58);
+            let wire: u64 = wire.sum();
+            for (from, to) in [("dc1", via), (via, "dc4")] {
+                let counter = links.iter().rfind(|row| {
+                    (&*row.policy, &*row.from_dc, &*row.to_dc) == (&*policy.label, from, to)
+                });
+                let counted = counter.map_or(0, |row| row.tx_bytes.get());
+                assert_eq!(counted, wire, "{}: {from} to {to}", policy.label);
+            }
+        }
+    }
+    let moved: Vec<PathRow> = rows(folder.path());
+    assert!(
+        moved.iter().any(|row| row.policy == "ucmp"),
+        "no flow was re-routed"
+    );
+    assert!(moved.iter().all(|row| row.policy == "ucmp"), "{moved:?}");
+}
+
+/// The cut of a link of the path of less delay moves flows that are under way to the other path, at a switch that
+/// pins flows and at one of plain ECMP, which pins none.
+#[test]
+fn flows_that_a_cut_moves_have_both_paths() {
+    for legacy in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let more = "transport: { retransmit_timeout: 20 ms }\n\
+                    faults: [{ at: 6 ms, link: [dc1, dc3], down: true }]\n";
+        let text = one_way("[ecmp]", more);
+        let text = match legacy {
+            false => text,
+            true => text.replace(
+                "{ name: dc1, hosts: 2 }",
+                "{ name: dc1, hosts: 2, control: legacy }",
+            ),
+        };
+        run(folder.path(), &plan(&text, false), &RunOptions::default());
+        let bytes = path_bytes(folder.path(), "ecmp");
+        let moved: Vec<PathRow> = rows(folder.path());
+        assert!(!moved.is_empty(), "legacy: {legacy}");
+        for pair in moved.chunks(2) {
+            let paths = [&pair[0], &pair[1]].map(|row| row.path.to_string());
+            assert_eq!(paths, ["dc1-dc3-dc4", "dc1-dc2-dc4"]);
+            assert_eq!(pair[0].flow_id, pair[1].flow_id);
+        }
+        // At 40 Gbit/s no more than 30 MB leave before the cut, of all flows together.
+        let before: u64 = moved
+            .iter()
+            .step_by(2)
+            .map(|row| row.sent_bytes.get())
+            .sum();
+        assert!(before <= 30_000_000, "{before}");
+        assert!(bytes.len() == 6 + moved.len() / 2, "{bytes:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, str::FromStr};
 
-use lab_records::{EngineInfo, RunDir, RunInfo, directory};
+use lab_records::{Departure, EngineInfo, PolicySettings, RunDir, RunInfo, directory};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -72,14 +72,14 @@ impl Aspect {
     }
 
     /// Returns the aspect of a run as text; runs of equal text do not differ.
-    fn value(self, run: &RunDir) -> String {
+    fn value(self, run: &RunDir, settings_of: PolicyText) -> String {
         let info = run.info();
         match self {
             Self::Scenario => info.scenario.clone(),
             Self::Network => network(info),
             Self::Faults => faults(info),
             Self::Traffic => traffic(info),
-            Self::Policies => policies(info),
+            Self::Policies => policies(info, settings_of),
             Self::Seed => info.seed.to_string(),
             Self::Repetitions => info.repetitions.to_string(),
             Self::Scale => format!(
@@ -106,8 +106,10 @@ impl FromStr for Aspect {
 
 /// Returns the aspects in which the plans of `runs` differ.
 pub fn differences(runs: &[RunDir]) -> Vec<Difference> {
+    let policy_text = PolicyText::of(runs);
     let difference = |aspect: Aspect| {
-        let values: Vec<String> = runs.iter().map(|run| aspect.value(run)).collect();
+        let values = runs.iter().map(|run| aspect.value(run, policy_text));
+        let values: Vec<String> = values.collect();
         let is_other = values.iter().any(|value| *value != values[0]);
         is_other.then_some(Difference { aspect, values })
     };
@@ -115,11 +117,46 @@ pub fn differences(runs: &[RunDir]) -> Vec<Difference> {
     if let Some(of_settings) = found.iter_mut().find(|it| it.aspect == Aspect::Settings) {
         of_settings.values = differing(&runs.iter().map(settings).collect::<Vec<_>>());
     }
-    // The engines send messages of different sizes, and so have other settings for one scenario.
-    if found.iter().any(|it| it.aspect == Aspect::Engine) {
-        found.retain(|it| it.aspect != Aspect::Settings);
+    // The engines send messages of different sizes, and so have other settings for one scenario. The lab is a scaled
+    // copy of it, and all that is compared is in paper units.
+    if are_of_two_engines(runs) {
+        found.retain(|it| !matches!(it.aspect, Aspect::Settings | Aspect::Scale));
     }
     found
+}
+
+/// True if some of the runs are of the kernel engine and others of the simulator.
+pub fn are_of_two_engines(runs: &[RunDir]) -> bool {
+    let is_kernel = |run: &RunDir| run.info().engine == EngineInfo::Kernel;
+    runs.iter().any(is_kernel) && !runs.iter().all(is_kernel)
+}
+
+/// Text of policies that all of several runs have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum PolicyText {
+    /// Parameters in paper units.
+    Values,
+    /// Parameters of the plan, whose times are emulated.
+    Planned,
+    /// Parameters that depart from the publication's.
+    Departures,
+}
+
+impl PolicyText {
+    fn of(runs: &[RunDir]) -> Self {
+        let settings = runs.iter().flat_map(|run| &run.info().provenance.policies);
+        let mut parameterised = settings.filter(|it| it.parameters.is_object());
+        let first = runs.first().map(|run| run.info().scale);
+        let is_scaled_alike = runs.iter().all(|run| Some(run.info().scale) == first);
+        match (
+            parameterised.all(|it| !it.values.is_empty()),
+            is_scaled_alike,
+        ) {
+            (true, _) => Self::Values,
+            (false, true) => Self::Planned,
+            (false, false) => Self::Departures,
+        }
+    }
 }
 
 fn network(info: &RunInfo) -> String {
@@ -171,14 +208,30 @@ fn traffic(info: &RunInfo) -> String {
 }
 
 /// Returns the policies with their parameters; records of an earlier lcmp-lab only have labels.
-fn policies(info: &RunInfo) -> String {
+fn policies(info: &RunInfo, of: PolicyText) -> String {
     let settings = &info.provenance.policies;
     if settings.is_empty() {
         return info.policies.join(", ");
     }
-    let policy = |it: &lab_records::PolicySettings| match it.parameters.is_object() {
-        true => format!("{} {}", it.policy, it.parameters),
-        false => it.policy.clone(),
+    let joined = |parts: Vec<String>| match parts.as_slice() {
+        [] => String::new(),
+        parts => format!(" ({})", parts.join(", ")),
+    };
+    let policy = |it: &PolicySettings| {
+        let parameters = match of {
+            PolicyText::Values => {
+                let values = it.values.iter();
+                joined(
+                    values
+                        .map(|it| format!("{} {}", it.parameter, it.value))
+                        .collect(),
+                )
+            }
+            PolicyText::Planned if it.parameters.is_object() => format!(" {}", it.parameters),
+            PolicyText::Planned => String::new(),
+            PolicyText::Departures => joined(it.departures.iter().map(Departure::short).collect()),
+        };
+        format!("{}{parameters}", it.policy)
     };
     settings.iter().map(policy).collect::<Vec<_>>().join(", ")
 }

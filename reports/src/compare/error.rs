@@ -11,13 +11,16 @@ pub enum CompareError {
     Report(#[from] ReportError),
     /// The runs differ in aspects that were not named.
     #[error(
-        "the runs are of different plans{} (hint: `--differs {}` if this is meant)",
+        "the runs are of different plans{} (hint: {}`--differs {}` if this is meant)",
         lines(differences),
+        if *two_engines { FIDELITY } else { "" },
         names(differences)
     )]
     OtherPlan {
         /// The differences that were not named.
         differences: Vec<Difference>,
+        /// True if the runs are of two engines.
+        two_engines: bool,
     },
     /// Two runs have no policy in common.
     #[error("no policy is in both: the first run has {first}, `{directory}` has {other}")]
@@ -33,6 +36,10 @@ pub enum CompareError {
     #[error("one run alone cannot be compared (hint: lcmp-lab compare A B)")]
     OneRun,
 }
+
+/// Hint for runs of two engines.
+const FIDELITY: &str =
+    "`lcmp-lab fidelity KERNEL SIM` tells how far two engines agree, flow by flow; ";
 
 fn lines(differences: &[Difference]) -> String {
     let line = |it: &Difference| format!("\n  {}: {}", it.aspect.name(), it.values.join(" | "));

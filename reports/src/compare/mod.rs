@@ -13,7 +13,7 @@ mod schedule;
 
 use std::path::{Path, PathBuf};
 
-use lab_records::{RunDir, draft};
+use lab_records::{EngineInfo, RunDir, draft};
 use serde::Serialize;
 
 pub use self::{
@@ -21,7 +21,9 @@ pub use self::{
     error::CompareError,
     policy::{BinChange, PolicyComparison},
 };
-pub use crate::text::{change as change_text, change_in_words, slowdown as slowdown_text};
+pub use crate::text::{
+    change as change_text, change_in_numbers, change_in_words, slowdown as slowdown_text,
+};
 use crate::{
     error::ReportError,
     fidelity::{RunFacts, facts, flows::Flows},
@@ -51,6 +53,9 @@ pub struct Against {
     pub run: String,
     /// True if the runs schedule the same flows, so that each flow is compared with itself.
     pub is_paired: bool,
+    /// True if one run is of the kernel engine and the other of the simulator: a change is a difference of the
+    /// engines, and no policy is better or worse by it.
+    pub is_of_two_engines: bool,
     /// Runs that are not valid; if there are any, no changes are computed.
     pub not_valid: Vec<String>,
     /// Estimator of the changes' intervals.
@@ -89,6 +94,7 @@ pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, Compare
     if !not_meant.is_empty() {
         return Err(CompareError::OtherPlan {
             differences: not_meant,
+            two_engines: differences::are_of_two_engines(&runs),
         });
     }
     let mut described: Vec<RunFacts> = Vec::new();
@@ -138,9 +144,11 @@ impl Against {
             .collect();
         let alone = infos.into_iter().flat_map(|info| &info.policies);
         let alone = alone.filter(|policy| !flows.policies.contains(policy));
+        let [base, other] = infos.map(|info| info.engine == EngineInfo::Kernel);
         Self {
             run: facts[1].name.clone(),
             is_paired,
+            is_of_two_engines: base != other,
             intervals: Intervals::between(infos.map(|info| info.repetitions), is_paired),
             policies: compared,
             in_one_run: alone.cloned().collect(),
@@ -158,6 +166,9 @@ impl Against {
                  that were to be compared.",
                 self.not_valid.join(", ")
             ));
+        }
+        if self.is_of_two_engines {
+            notes.push(TWO_ENGINES.to_owned());
         }
         let flows = match self.is_paired {
             true => "Both runs measure the same flows.",
@@ -208,8 +219,110 @@ fn name(index: usize) -> String {
     }
 }
 
+/// Note on runs of two engines.
+const TWO_ENGINES: &str = "One run is of the kernel engine and one of the simulator, and all values are in paper units: a \
+                           change is a difference of the engines, not of policies. `lcmp-lab fidelity KERNEL SIM` tells \
+                           how far they agree, flow by flow.";
+
 /// Directory of a comparison in the first run's, unless another one is asked for.
 pub const DIR: &str = "compare";
 
 /// File of the page.
 pub const PAGE_FILE: &str = "compare.html";
+
+#[cfg(test)]
+mod tests {
+    use lab_records::{
+        ParameterValue, PolicySettings, Provenance, RunInfo, ScaleInfo, Semantics, SimInfo,
+    };
+    use lab_units::Ratio;
+
+    use super::*;
+    use crate::testing::{self, TestRun};
+
+    /// A run of LCMP whose queues are sampled each `paper` interval, which is the `emulated` one in the lab.
+    fn run(engine: EngineInfo, [paper, emulated]: [&str; 2]) -> TestRun {
+        let interval = ParameterValue {
+            parameter: "sample_interval".to_owned(),
+            value: paper.to_owned(),
+            emulated: (paper != emulated).then(|| emulated.to_owned()),
+        };
+        let lcmp = PolicySettings {
+            policy: "a".to_owned(),
+            parameters: serde_json::json!({ "lcmp": { "sample_interval": emulated } }),
+            values: vec![interval],
+            departures: Vec::new(),
+        };
+        let time = if paper == emulated { 1 } else { 10 };
+        let info = RunInfo {
+            engine,
+            scale: ScaleInfo {
+                time: Ratio::new(time, 1).unwrap(),
+                ..testing::info().scale
+            },
+            provenance: Provenance {
+                policies: vec![lcmp],
+                ..Provenance::default()
+            },
+            ..testing::info()
+        };
+        testing::run(&info, |writer| {
+            writer.append_flow(&testing::flow("a", 0, Some(2.0)))
+        })
+    }
+
+    fn simulator() -> EngineInfo {
+        EngineInfo::Sim(SimInfo {
+            semantics: Semantics::Paper,
+            cc: vec!["none".to_owned(); 2],
+            threads: 1,
+        })
+    }
+
+    fn paths(runs: [&TestRun; 2]) -> [PathBuf; 2] {
+        runs.map(|run| run.dir.path().to_owned())
+    }
+
+    /// The lab's intervals are ten times the scenario's. In the paper's units its policies are the simulator's, and so is
+    /// its scale; the engine is the one difference.
+    #[test]
+    fn two_engines_are_compared_in_the_papers_units() {
+        let kernel = run(EngineInfo::Kernel, ["1 ms", "10 ms"]);
+        let sim = run(simulator(), ["1 ms", "1 ms"]);
+        let runs = paths([&kernel, &sim]);
+        let error = compare(&runs, &[]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the runs are of different plans\n  engine: kernel | sim, semantics paper, none (hint: \
+             `lcmp-lab fidelity KERNEL SIM` tells how far two engines agree, flow by flow; `--differs engine` if \
+             this is meant)"
+        );
+        let compared = compare(&runs, &[Aspect::Engine]).unwrap();
+        assert!(compared.against[0].is_of_two_engines);
+        let notes = compared.against[0].notes().join(" ");
+        assert!(
+            notes.contains("a difference of the engines, not of policies"),
+            "{notes}"
+        );
+
+        let other = run(simulator(), ["2 ms", "2 ms"]);
+        let error = compare(&paths([&kernel, &other]), &[Aspect::Engine]).unwrap_err();
+        let policies = "policies: a (sample_interval 1 ms) | a (sample_interval 2 ms)";
+        assert!(error.to_string().contains(policies), "{error}");
+    }
+
+    #[test]
+    fn runs_of_one_engine_differ_in_their_scale() {
+        let [scaled, plain] = [["1 ms", "10 ms"], ["1 ms", "1 ms"]].map(|it| run(simulator(), it));
+        let error = compare(&paths([&scaled, &plain]), &[]).unwrap_err();
+        let CompareError::OtherPlan {
+            differences,
+            two_engines,
+        } = error
+        else {
+            panic!("{error}");
+        };
+        let aspects: Vec<Aspect> = differences.iter().map(|it| it.aspect).collect();
+        assert_eq!((aspects, two_engines), (vec![Aspect::Scale], false));
+    }
+}

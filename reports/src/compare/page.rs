@@ -7,7 +7,7 @@ use super::{Against, BinChange, Comparison, PolicyComparison};
 use crate::{
     fidelity::RunFacts,
     figures::Captioned,
-    page::{NONE, captioned, change_cell, document, level_cell, swatched},
+    page::{NONE, captioned, change_cell, document, level_cell, number_cell, swatched},
     stats::{Estimate, Interval, Slowdowns},
     text,
 };
@@ -137,7 +137,7 @@ fn changes(against: &Against) -> Markup {
                 @for policy in &against.policies {
                     tr {
                         th { (swatched(&labels, &policy.policy)) }
-                        (row(policy))
+                        (row(policy, against.is_of_two_engines))
                     }
                 }
             }
@@ -145,7 +145,12 @@ fn changes(against: &Against) -> Markup {
     }
 }
 
-fn row(policy: &PolicyComparison) -> Markup {
+fn row(policy: &PolicyComparison, is_of_two_engines: bool) -> Markup {
+    let change = if is_of_two_engines {
+        number_cell
+    } else {
+        change_cell
+    };
     let cell = |slowdowns: Option<Slowdowns>, of: fn(&Slowdowns) -> Option<Estimate>| {
         let at_least = slowdowns.is_some_and(|it| it.at_least);
         level_cell(slowdowns.as_ref().and_then(of), at_least)
@@ -153,10 +158,10 @@ fn row(policy: &PolicyComparison) -> Markup {
     html! {
         (cell(policy.base, |it| it.p50))
         (cell(policy.other, |it| it.p50))
-        (change_cell(policy.change.and_then(|it| it.p50)))
+        (change(policy.change.and_then(|it| it.p50)))
         (cell(policy.base, |it| it.p99))
         (cell(policy.other, |it| it.p99))
-        (change_cell(policy.change.and_then(|it| it.p99)))
+        (change(policy.change.and_then(|it| it.p99)))
     }
 }
 

@@ -18,7 +18,6 @@ use crate::{
         SizePanel, SizePanels, Utilisation, render,
         theme::{Style, policy_styles},
     },
-    frames::RouteShare,
     parallel,
     population::Population,
     route::Route,
@@ -277,14 +276,13 @@ impl Draw<'_> {
     fn map(&self) -> Plotted {
         let mut panels = Vec::new();
         for (index, (policy, style)) in self.policies.iter().enumerate() {
-            let shares = self.run.flows.routes(index);
-            let known: u64 = shares.iter().map(|share| share.flows).sum();
+            let known = self.run.flows.with_route(index);
             panels.push(Panel {
                 policy: policy.clone(),
                 color: style.color,
                 known,
-                unknown: self.run.flows.started_under(index) - known,
-                uses: self.uses_of_links(shares),
+                unknown: self.run.flows.started_under(index).saturating_sub(known),
+                uses: self.uses_of_links(index),
             });
         }
         let figure = PathMap {
@@ -296,26 +294,40 @@ impl Draw<'_> {
                            and, where there is room, of how many flows; a line is the wider the more \
                            bytes. Rates and one-way delays are the scenario's."
             .to_owned();
-        caption += self.run.about_rerouted();
+        caption += self.run.about_routes();
         self.captioned(&figure, (Section::Paths, "Paths taken"), caption)
     }
 
     /// Returns the number of flows over each link and their share of all bytes.
-    fn uses_of_links(&self, shares: &[RouteShare]) -> Vec<(u64, f64)> {
+    fn uses_of_links(&self, policy: usize) -> Vec<(u64, f64)> {
+        let flows = &self.run.flows;
+        let shares = flows.routes(policy);
         let all: u64 = shares.iter().map(|share| share.bytes).sum();
         let routes = shares
             .iter()
             .map(|share| self.run.routes.named(&share.route));
         let routes: Vec<Route> = routes.collect();
+        let names = flows.route_names.iter();
+        let numbered: Vec<Route> = names.map(|name| self.run.routes.named(name)).collect();
         let of = |link: &LinkInfo| {
             let over = shares
                 .iter()
                 .zip(&routes)
                 .filter(|(_, route)| route.crosses(link));
-            let (flows, bytes) = over.fold((0, 0), |(flows, bytes), (share, _)| {
+            let (counted, bytes) = over.fold((0, 0), |(flows, bytes), (share, _)| {
                 (flows + share.flows, bytes + share.bytes)
             });
-            (flows, text::to_float(bytes) / text::to_float(all.max(1)))
+            // A flow whose routes have a link in common is on it once.
+            let again = flows.rerouted(policy).map(|own| {
+                let crossing = own.iter().filter(|(route, _)| {
+                    let route = usize::try_from(*route).ok();
+                    let route = route.and_then(|route| numbered.get(route));
+                    route.is_some_and(|route| route.crosses(link))
+                });
+                (crossing.count() as u64).saturating_sub(1)
+            });
+            let once = counted.saturating_sub(again.sum());
+            (once, text::to_float(bytes) / text::to_float(all.max(1)))
         };
         self.run.info.links.iter().map(of).collect()
     }

@@ -24,11 +24,7 @@ pub enum Groups {
 impl Groups {
     /// Returns the groups of the routes of `flows`, out of `all`.
     pub fn of(flows: &Flows, all: &Routes) -> Self {
-        let mut routes: BTreeSet<String> = BTreeSet::new();
-        for policy in 0..flows.policies.len() {
-            let shares = flows.routes(policy).iter();
-            routes.extend(shares.map(|share| share.route.clone()));
-        }
+        let routes: BTreeSet<String> = flows.first_routes().iter().cloned().collect();
         if routes.len() > ROUTES.len() {
             let routes = routes.iter().map(|route| all.named(route));
             let lengths: BTreeSet<usize> = routes.filter_map(|route| links_of(&route)).collect();

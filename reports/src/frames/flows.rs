@@ -5,7 +5,9 @@ use std::{
     iter, thread,
 };
 
-use lab_records::{FlowCounts, FlowFields, FlowRow, RecordsError, RunDir, RunInfo, WholeFlow};
+use lab_records::{
+    FlowCounts, FlowFields, FlowRow, PathRow, RecordsError, RunDir, RunInfo, WholeFlow,
+};
 use lab_units::{Bytes, FlowId, Nanos};
 
 use super::{
@@ -39,8 +41,10 @@ pub struct Flows {
     pub bins: [SizeBins; 2],
     /// Bins of measured flows' sizes between round sizes.
     pub log_bins: SizeBins,
-    /// Routes, by their numbers.
+    /// Routes, by their numbers; those on which flows began come first.
     pub route_names: Vec<String>,
+    /// Number of routes on which flows began.
+    first_routes: usize,
     /// Ends of the repetitions, and use of the links while flows start.
     pub extent: Extent,
     /// Sending and receiving datacenters, by the number of each pair.
@@ -49,14 +53,14 @@ pub struct Flows {
     of_policies: Vec<PolicyFlows>,
 }
 
-/// Flows over one route under one policy.
+/// Flows over one route under one policy. A flow that was re-routed counts on each of its routes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RouteShare {
     /// The route.
     pub route: String,
     /// Number of flows.
     pub flows: u64,
-    /// Sum of their sizes, in bytes.
+    /// Bytes of the flows' data that took the route.
     pub bytes: u64,
 }
 
@@ -106,6 +110,7 @@ impl Flows {
                 bins: PERCENTS.map(|_| SizeBins::equal(&[], 1, 1)),
                 log_bins: SizeBins::logarithmic(&[]),
                 route_names: Vec::new(),
+                first_routes: 0,
                 extent: Extent::new(count),
                 pairs: Vec::new(),
             },
@@ -115,7 +120,9 @@ impl Flows {
             unfinished: Unfinished::of(run),
             policy: 0,
         };
-        let truncated = run.visit_flows(|flow, row| reader.add(flow, row))?;
+        let mut truncated = run.visit_flows(|flow, row| reader.add(flow, row))?;
+        reader.flows.first_routes = reader.routes.count();
+        truncated += run.visit(|row: PathRow| reader.add_path(&row))?;
         reader.flows.extent.read_counters(run)?;
         Ok((reader.finish(), truncated))
     }
@@ -192,6 +199,30 @@ impl Flows {
     /// Returns the routes of a policy's flows, most bytes first.
     pub fn routes(&self, policy: usize) -> &[RouteShare] {
         &self.of_policies[policy].routes
+    }
+
+    /// Returns the number of a policy's flows whose route is known.
+    pub fn with_route(&self, policy: usize) -> u64 {
+        let flows = self.of_policies[policy].all();
+        flows.filter(|flow| flow.route.is_some()).count() as u64
+    }
+
+    /// Returns the routes on which flows began.
+    pub fn first_routes(&self) -> &[String] {
+        &self.route_names[..self.first_routes]
+    }
+
+    /// Returns the routes and bytes of each flow of a policy that was re-routed.
+    pub fn rerouted(&self, policy: usize) -> impl Iterator<Item = &[(u32, u64)]> {
+        self.of_policies[policy]
+            .rerouted
+            .values()
+            .map(Vec::as_slice)
+    }
+
+    /// True if the records have the routes of a flow that was re-routed.
+    pub fn has_rerouted(&self) -> bool {
+        self.of_policies.iter().any(|of| !of.rerouted.is_empty())
     }
 
     /// Returns the started flows of a policy's first repetition, by start and id.
@@ -327,6 +358,16 @@ impl Reader<'_> {
         }
         flows.counts[self.policy].add(flow);
         self.chosen[self.policy].add(badness(flow), || row.read())
+    }
+
+    fn add_path(&mut self, row: &PathRow) {
+        let route = self.routes.number(row.path.as_str());
+        let policies = self.flows.policies.iter();
+        let of_policies = policies.zip(&mut self.flows.of_policies);
+        for (_, of) in of_policies.filter(|(policy, _)| **policy == row.policy) {
+            let routes = of.rerouted.entry((row.repetition, row.flow_id.0));
+            routes.or_default().push((route, row.sent_bytes.get()));
+        }
     }
 
     fn finish(self) -> Flows {
@@ -498,6 +539,45 @@ mod tests {
         let spans = flows.spans(0);
         let routes: Vec<_> = spans.iter().map(|span| span.route.map(name)).collect();
         assert_eq!(routes[1..], [Some("dc1-dc2-dc3"), Some("dc1-dc3"), None]);
+    }
+
+    /// Flow 0 sends 300 of its 1,000 bytes over dc2 and 700 over the direct link; flow 1 sends all over dc2.
+    #[test]
+    fn a_re_routed_flow_counts_on_each_route_with_the_bytes_that_took_it() {
+        let on = |id: u32| FlowRow {
+            path: Some(DcPath::new(["dc1", "dc2", "dc3"])),
+            ..testing::flow("a", id, Some(2.0))
+        };
+        let path = |dcs: &[&str], bytes| PathRow {
+            policy: "a".into(),
+            repetition: 0,
+            flow_id: FlowId(0),
+            path: DcPath::new(dcs),
+            sent_bytes: Bytes::new(bytes),
+            emu_sent_bytes: Bytes::new(bytes),
+        };
+        let info = testing::info();
+        let run = testing::run(&info, |writer| {
+            writer.append_flow(&on(0))?;
+            writer.append_flow(&on(1))?;
+            writer.append(&[
+                path(&["dc1", "dc2", "dc3"], 300),
+                path(&["dc1", "dc3"], 700),
+            ])
+        });
+        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap().0;
+        let share = |route: &str, flows, bytes| RouteShare {
+            route: route.into(),
+            flows,
+            bytes,
+        };
+        let shares = [share("dc1-dc2-dc3", 2, 1_300), share("dc1-dc3", 1, 700)];
+        assert_eq!(flows.routes(0), shares);
+        assert_eq!(flows.first_routes(), ["dc1-dc2-dc3"]);
+        assert_eq!(
+            flows.rerouted(0).collect::<Vec<_>>(),
+            [[(0, 300), (1, 700)]]
+        );
     }
 
     #[test]

@@ -44,6 +44,11 @@ impl<'a> RouteNumbers<'a> {
         number
     }
 
+    /// Returns the number of routes.
+    pub const fn count(&self) -> usize {
+        self.names.len()
+    }
+
     /// Returns the routes, by number.
     pub fn into_names(self) -> Vec<String> {
         self.names

@@ -1,5 +1,7 @@
 //! The flows of one policy, in memory.
 
+use std::collections::BTreeMap;
+
 use lab_units::{Bytes, Nanos};
 
 use super::RouteShare;
@@ -18,6 +20,8 @@ pub struct PolicyFlows {
     pub unfinished: Vec<f64>,
     /// Routes, most bytes first.
     pub routes: Vec<RouteShare>,
+    /// Routes and bytes of each flow that was re-routed, by repetition and id.
+    pub rerouted: BTreeMap<(u32, u32), Vec<(u32, u64)>>,
     /// Places of the flows that finished, from the least slowdown to the largest.
     by_slowdown: Vec<u32>,
 }
@@ -30,7 +34,7 @@ pub struct Flow {
     pub size: Bytes,
     pub start: Nanos,
     pub fct: Option<Nanos>,
-    /// Number of the route; `None` if it is not known.
+    /// Number of the route on which the flow began; `None` if it is not known.
     pub route: Option<u32>,
     pub has_started: bool,
     pub slowdown: Option<f64>,
@@ -100,10 +104,15 @@ impl PolicyFlows {
         };
         let mut shares: Vec<RouteShare> = route_names.iter().map(share).collect();
         for flow in self.all() {
-            if let Some(route) = flow.route {
+            let Some(first) = flow.route else {
+                continue;
+            };
+            let alone = [(first, flow.size.get())];
+            let own = self.rerouted.get(&flow.key());
+            for &(route, bytes) in own.map_or(&alone[..], Vec::as_slice) {
                 let share = &mut shares[index(route)];
                 share.flows += 1;
-                share.bytes += flow.size.get();
+                share.bytes += bytes;
             }
         }
         shares.retain(|share| share.flows > 0);

@@ -30,6 +30,8 @@ pub struct Decision {
 pub struct Stories {
     /// Decisions of each chosen flow, by time.
     pub of_flows: BTreeMap<FlowKey, Vec<Decision>>,
+    /// Policies whose decisions have costs; those of policies that hash are all 0.
+    pub scored: BTreeSet<String>,
     /// Decisions again in each interval, of first repetitions, by policy.
     pub again: BTreeMap<String, Vec<u32>>,
 }
@@ -74,6 +76,13 @@ pub fn stories(
                     costs.each_mut().map(|column| column.next().unwrap_or(0));
                 (name.to_owned(), c_path, c_cong, cost, kept == 1)
             };
+            let has_costs = [c_path, cost].into_iter().any(|column| {
+                let mut items = column.at(row).unwrap_or_default().split('|');
+                items.any(|item| !matches!(item, "" | "0"))
+            });
+            if has_costs && !stories.scored.contains(&key.0) {
+                stories.scored.insert(key.0.clone());
+            }
             let names = candidates.at(row).unwrap_or_default().split('|');
             stories.of_flows.entry(key).or_default().push(Decision {
                 time,
@@ -156,6 +165,7 @@ mod tests {
             .map(|decision| (decision.time, decision.reason.as_str()))
             .collect();
         assert_eq!(story, [(1_000, "scored"), (9_000, "failover")]);
+        assert_eq!(found.scored, BTreeSet::from(["a".to_owned()]));
         let decision = &found.of_flows[&("a".to_owned(), 0, 4)][0];
         assert_eq!(decision.candidates[1], ("dc3".to_owned(), 2, 4, 6, true));
         assert_eq!(

@@ -22,27 +22,23 @@ pub fn table(rows: &[CertifiedRow]) -> Markup {
             table {
                 thead {
                     tr {
-                        th rowspan="2" { "direction" }
-                        th.n colspan="3" { "rate" }
-                        th.n colspan="3" { "one-way delay" }
-                        th.n colspan="2" { "its spread" }
-                        th.n colspan="2" { "queue" }
-                        th.n rowspan="2" { "lost" }
-                        th.n rowspan="2" { "out of order" }
-                    }
-                    tr {
-                        @for _ in 0..2 { th.n { "asked" } th.n { "measured" } th.n { "bound" } }
-                        th.n { "measured" } th.n { "bound" }
-                        th.n { "asked" } th.n { "measured" }
+                        th { "direction" }
+                        th.n { "rate" }
+                        th.n { "one-way delay" }
+                        th.n { "its spread" }
+                        th.n { "queue" }
+                        th.n { "frames lost" }
+                        th.n { "out of order" }
                     }
                 }
                 tbody { @for row in rows { (direction(row)) } }
             }
         }
         p.note {
-            "Emulated values: what the packets meet, which is the scenario's times the scale. Queues are in \
-             packets of the largest size, to one packet; one without a measured value is too long to be \
-             filled, and its limit is read back from the kernel."
+            "Measured, and under it what was asked for with the bound of the difference. Emulated values: what \
+             the packets meet, which is the scenario's times the scale. Queues are in packets of the largest \
+             size, to one packet; one without a measured value is too long to be filled, and its limit is read \
+             back from the kernel."
         }
     }
 }
@@ -51,29 +47,36 @@ fn direction(row: &CertifiedRow) -> Markup {
     html! {
         tr {
             th { (row.from) " → " (row.to) }
-            td.n { (text::rate(row.emu_rate_bps)) }
-            td.n { (row.emu_measured_rate_bps.map_or(NONE.into(), text::rate_exact)) }
-            td.n { "± " (text::rate(row.emu_rate_bound_bps)) }
-            td.n { (text::time(row.emu_delay_ns)) }
+            td.n {
+                (row.emu_measured_rate_bps.map_or(NONE.into(), text::rate_exact))
+                span.ci {
+                    (text::rate(row.emu_rate_bps)) " ± " (text::rate(row.emu_rate_bound_bps))
+                }
+            }
             td.n {
                 @match row.emu_measured_delay_ns {
                     Some(delay) => {
-                        (text::time_exact(delay))
-                        span.ci { (text::time_off(delay, row.emu_delay_ns)) }
+                        (text::time_exact(delay)) " (" (text::time_off(delay, row.emu_delay_ns)) ")"
                     }
                     None => (NONE),
                 }
+                span.ci {
+                    (text::time(row.emu_delay_ns)) " ± " (text::time(row.emu_delay_bound_ns))
+                }
             }
-            td.n { "± " (text::time(row.emu_delay_bound_ns)) }
-            td.n { (row.emu_spread_ns.map_or(NONE.into(), text::time)) }
-            td.n { (text::time(row.emu_spread_bound_ns)) }
-            td.n { (text::number(row.queue_packets)) }
-            td.n { (row.measured_queue_packets.map_or(NONE.into(), text::number)) }
+            td.n {
+                (row.emu_spread_ns.map_or(NONE.into(), text::time))
+                span.ci { "at most " (text::time(row.emu_spread_bound_ns)) }
+            }
+            td.n {
+                (row.measured_queue_packets.map_or(NONE.into(), text::number))
+                span.ci { (text::number(row.queue_packets)) " asked" }
+            }
             td.n { (text::number(row.lost)) " of " (text::number(row.sent)) }
             td.n { (text::number(row.disordered)) }
         }
         @if let Some(problem) = &row.problem {
-            tr { td colspan="13" { strong { "Out of bounds: " } (problem) } }
+            tr { td colspan="7" { strong { "Out of bounds: " } (problem) } }
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Facts of the run.
 
 use lab_records::{
-    Clock, EngineInfo, GuestCpu, LiveChange, Location, Phase, RunEnd, RunInfo, Semantics, SimInfo,
-    SimWork,
+    Clock, EngineInfo, GuestCpu, LiveChange, Location, Phase, PolicySettings, RunEnd, RunInfo,
+    Semantics, SimInfo, SimWork,
 };
-use lab_units::{Nanos, Ratio};
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -103,6 +103,12 @@ pub fn list(run: &Run) -> Markup {
     let scale = &info.scale;
     let granularity = &info.granularity;
     html! {
+        @if scale.rate != Ratio::ONE || scale.time != Ratio::ONE {
+            p.note {
+                "Rates, times and sizes are the paper's. Those of the lab are marked: emulated, or by the lab's \
+                 clock."
+            }
+        }
         dl {
             (fact("scenario", &format!("{}, SHA-256 {}", info.scenario, info.scenario_hash)))
             (fact("plan", &format!("SHA-256 {}", info.plan_hash)))
@@ -138,7 +144,7 @@ pub fn list(run: &Run) -> Markup {
             @for traffic in &info.provenance.traffic { (fact("traffic", traffic)) }
             @for assumed in &info.provenance.assumed { (fact("taken for granted", assumed)) }
             @for settings in &info.provenance.policies {
-                (fact(&settings.policy, &parameters(&settings.parameters)))
+                (fact(&settings.policy, &parameters(settings)))
             }
             (fact("began", &run.started_at.to_string()))
             @match &run.end {
@@ -195,21 +201,48 @@ fn semantics(semantics: Semantics) -> &'static str {
     }
 }
 
-/// Returns parameters in words: each name before its value.
-fn parameters(value: &Value) -> String {
+/// Returns a policy's parameters in words, in paper units: those that the lab used stand beside them. Records of an
+/// earlier lcmp-lab have those of the plan alone, whose times are emulated.
+fn parameters(settings: &PolicySettings) -> String {
+    if settings.values.is_empty() {
+        return match &settings.parameters {
+            plan @ Value::Object(_) => format!("as in plan.json: {}", planned(plan)),
+            plain => planned(plain),
+        };
+    }
+    let values = settings.values.iter().map(ToString::to_string);
+    values.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns parameters of the plan: each name before its value, with the unit that the name ends with.
+fn planned(value: &Value) -> String {
     let joined = |parts: Vec<String>| parts.join(", ");
     match value {
         Value::Object(fields) => {
             let field = |(name, value): (&String, &Value)| match value {
-                Value::Object(_) => format!("{name}: {}", parameters(value)),
-                _ => format!("{name} {}", parameters(value)),
+                Value::Object(_) => format!("{name}: {}", planned(value)),
+                _ => quantity(name, value),
             };
             joined(fields.iter().map(field).collect())
         }
-        Value::Array(values) => joined(values.iter().map(parameters).collect()),
+        Value::Array(values) => joined(values.iter().map(planned).collect()),
         Value::String(text) => text.clone(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
+}
+
+/// Returns a parameter of the plan with its unit.
+fn quantity(name: &str, value: &Value) -> String {
+    let number = value.as_u64();
+    let shown = |unit: &str, show: &dyn Fn(u64) -> Option<String>| {
+        let name = name.strip_suffix(unit)?;
+        Some(format!("{name} {}", show(number?)?))
+    };
+    let shown = shown("_ns", &|it| Some(text::time_exact(Nanos::new(it))))
+        .or_else(|| shown("_bytes", &|it| Some(text::size(Bytes::new(it)))))
+        .or_else(|| shown("_bps", &|it| BitsPerSec::new(it).map(text::rate)))
+        .or_else(|| shown("_percent", &|it| Some(format!("{it} %"))));
+    shown.unwrap_or_else(|| format!("{name} {}", planned(value)))
 }
 
 /// Returns the congestion control of all policies, or each policy's if they differ.
@@ -232,8 +265,8 @@ fn simulated(work: &SimWork) -> String {
         text::significant(text::to_float(count) / seconds / 1e6, 3)
     };
     let mut fact = format!(
-        "{} of virtual time in {}: {} events ({} million a second), {} packet-hops ({} million a \
-         second)",
+        "{} of virtual time in {} by this machine's clock: {} events ({} million a second), {} packet-hops ({} \
+         million a second)",
         text::time(work.virtual_ns),
         text::time(work.wall_ns),
         text::number(work.events),
@@ -252,9 +285,11 @@ fn ended(run: &Run, end: &RunEnd) -> Markup {
     let phases = end.phases.iter();
     let phases: Vec<String> = phases.map(phase).collect();
     html! {
-        (fact("ended", &format!("{}, after {}", end.ended_at, text::time(took))))
-        @if !end.phases.is_empty() { (fact("phases", &phases.join(", "))) }
-        (fact("late launches", &end.late_launches.to_string()))
+        (fact("ended", &format!("{}, after {} by this machine's clock", end.ended_at, text::time(took))))
+        @if !end.phases.is_empty() {
+            (fact("phases", &format!("{}, by this machine's clock", phases.join(", "))))
+        }
+        (fact("late launches", &counted(end.late_launches, "flow")))
         @for change in changes(end) { (fact("changed while it ran", &change)) }
         @if let Some(work) = &end.sim { (fact("simulated", &simulated(work))) }
         @if let Some(cpu) = end.guest_cpu { (fact("guest's CPU", &guest_cpu(cpu, run.flows.total().flows))) }
@@ -264,7 +299,7 @@ fn ended(run: &Run, end: &RunEnd) -> Markup {
 /// Returns a phase with its duration, also in virtual time if its flows ran in a guest.
 fn phase(phase: &Phase) -> String {
     let aside = phase.virtual_ns.map_or_else(String::new, |time| {
-        format!(" ({} of virtual time)", text::time(time))
+        format!(" ({} by the lab's clock)", text::time(time))
     });
     format!("{} {}{aside}", phase.name, text::time(phase.took_ns))
 }
@@ -273,7 +308,7 @@ fn guest_cpu(cpu: GuestCpu, flows: u64) -> String {
     let share = text::to_float(cpu.busy_ns.get()) / text::to_float(cpu.available_ns.get().max(1));
     let a_flow = Nanos::new(cpu.busy_ns.get() / flows.max(1));
     format!(
-        "{} busy in its own time while flows ran, {}, which is {} a flow",
+        "{} busy by the lab's clock while flows ran, {}, which is {} a flow",
         text::percent(share),
         text::time(cpu.busy_ns),
         text::time(a_flow),
@@ -343,12 +378,42 @@ fn fact(name: &str, value: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{FaultInfo, FlowRow, LinkChange, LinkRow, sample};
+    use lab_records::{FaultInfo, FlowRow, LinkChange, LinkRow, ParameterValue, sample};
     use lab_units::Bytes;
     use serde_json::json;
 
     use super::*;
     use crate::testing;
+
+    /// The plan's names end with their units, and shares are in percent: values get both. A run of this version has
+    /// values in paper units.
+    #[test]
+    fn parameters_have_units_and_the_labs_are_marked() {
+        let plan = json!({ "lcmp": {
+            "alpha": 3, "keep": "half", "max_delay_ns": 524_288_000_u64, "max_capacity_bps": 200_000_000_000_u64,
+            "level_buffer_bytes": null, "share_percent": 50,
+        } });
+        let mut settings = PolicySettings {
+            policy: "lcmp".into(),
+            parameters: plan,
+            values: Vec::new(),
+            departures: Vec::new(),
+        };
+        assert_eq!(
+            parameters(&settings),
+            "as in plan.json: lcmp: alpha 3, keep half, level_buffer_bytes null, max_capacity 200 Gbit/s, \
+             max_delay 524.29 ms, share 50 %"
+        );
+        settings.values = vec![ParameterValue {
+            parameter: "sample_interval".into(),
+            value: "1 ms".into(),
+            emulated: Some("10 ms".into()),
+        }];
+        assert_eq!(
+            parameters(&settings),
+            "sample_interval 1 ms (10 ms emulated)"
+        );
+    }
 
     /// Flows start at 0, 3 and 8 ms; the run is cut at 4 ms, when the first has finished, and before a link is. The
     /// link has carried the 50 MB that fit at 100 Gbit/s.

@@ -58,7 +58,7 @@ pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
                 }
             }
         }
-        p.note { "Routes of the flows' data, either direction." (page.run.about_rerouted()) }
+        p.note { "Routes of the flows' data, either direction." (page.run.about_routes()) }
     })
 }
 

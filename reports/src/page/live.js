@@ -255,14 +255,29 @@
       return value === null || value === undefined ? '–' : bytes(value * 1000);
     };
     for (const [ms, where, reason, candidates, chosen] of decisions) {
-      const row = ([to, cPath, cCong, cost, kept]) => make('tr', {}, make('td', { class: kept ? 'kept' : null }, name(to)), make('td', { class: 'n' }, String(cPath)), make('td', { class: 'n' }, String(cCong)), make('td', { class: 'n' }, String(cost)), make('td', {}, kept ? 'kept' : ''), make('td', { class: 'n' }, queue(name(where), name(to), ms)), make('td', {}, to === chosen ? '← chosen' : ''));
+      // A policy that hashes has no costs.
+      const isScored = data.policies[flows.policy[f]].scored;
+      const costs = (values) => (isScored ? values.map((value) => make('td', { class: 'n' }, String(value))) : []);
+      const row = ([to, cPath, cCong, cost, kept]) => make('tr', {}, make('td', { class: kept ? 'kept' : null }, name(to)), ...costs([cPath, cCong, cost]), make('td', {}, kept ? 'kept' : ''), make('td', { class: 'n' }, queue(name(where), name(to), ms)), make('td', {}, to === chosen ? '← chosen' : ''));
       parts.push(make('p', {}, `${time(ms)}, ${name(where)} (${name(reason)}): ` + (chosen === null ? 'no next hop' : `to ${name(chosen)}`)));
       if (candidates.length > 1) {
-        parts.push(make('table', {}, make('thead', {}, make('tr', {}, ...['candidate', 'C_path', 'C_cong', 'C', '', 'queue sampled'].map((head) => make('th', {}, head)))), make('tbody', {}, ...candidates.map(row))));
+        parts.push(make('table', {}, make('thead', {}, make('tr', {}, ...['candidate', ...(isScored ? ['C_path', 'C_cong', 'C'] : []), '', 'queue sampled'].map((head) => make('th', {}, head)))), make('tbody', {}, ...candidates.map(row))));
       }
     }
     return parts;
   };
+
+  // A link to a folded section or to a figure in it opens the section; a printed page has all of them.
+  const reveal = () => {
+    const target = location.hash && $(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let box = target; box; box = box.parentElement) if (box.tagName === 'DETAILS') box.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener('hashchange', reveal);
+  addEventListener('beforeprint', () => { for (const fold of document.querySelectorAll('details.fold')) fold.open = true; });
+  document.querySelector('nav')?.addEventListener('click', (event) => { if (event.target.closest('a')) setTimeout(reveal); });
+  reveal();
 
   $('timeline').hidden = false;
   $('flow-search').hidden = false;

@@ -98,6 +98,8 @@ struct Policy {
     name: String,
     color: String,
     dash: &'static [f64],
+    /// True if the policy's decisions have costs.
+    scored: bool,
 }
 
 #[derive(Serialize)]
@@ -194,6 +196,7 @@ fn data(run: &Run) -> Result<String, ReportError> {
         name: name.clone(),
         color: hex(style.color),
         dash: style.dash.0,
+        scored: run.stories.scored.contains(name),
     };
     let under_way = |flows: &FlowsOverTime| {
         let at = |index: usize| {

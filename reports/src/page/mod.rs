@@ -20,7 +20,7 @@ use crate::{
     run::Run,
     text,
 };
-pub use results::{change_cell, level_cell};
+pub use results::{change_cell, level_cell, number_cell};
 
 /// Contents of the page.
 pub struct Page<'a> {
@@ -40,16 +40,20 @@ pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
     let sections: [(&str, &str, Markup); 6] = [
         (
             "results",
-            "Results",
+            "Which policy is faster?",
             html! {
                 (results::tables(page))
                 (evidence::tables(page.summary))
             },
         ),
-        ("slowdown", "Slowdown", figures_of(page, Section::Slowdown)),
+        (
+            "slowdown",
+            "Which flows gain, and which lose?",
+            figures_of(page, Section::Slowdown),
+        ),
         (
             "paths",
-            "Paths and decisions",
+            "Which paths did flows take?",
             html! {
                 (figures_of(page, Section::Paths))
                 h3 { "Routes" }
@@ -58,7 +62,7 @@ pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
         ),
         (
             "links",
-            "Links and queues",
+            "How full were links and queues?",
             html! {
                 (figures_of(page, Section::Links))
                 (links::tables(page))
@@ -66,14 +70,14 @@ pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
         ),
         (
             "flows",
-            "Flows",
+            "What happened to single flows?",
             html! {
                 (live::timeline())
                 (figures_of(page, Section::Flows))
                 (flows::table(run))
             },
         ),
-        ("run", "The run", facts::list(run)),
+        ("run", "How was the run made?", facts::list(run)),
     ];
     let body = html! {
         header {
@@ -88,8 +92,8 @@ pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
         (contents(page, &sections))
         main {
             @for (id, title, content) in &sections {
-                section id=(id) {
-                    h2 { (title) }
+                details.fold id=(id) open[*id == "results"] {
+                    summary { h2 { (title) } }
                     (content)
                 }
             }
@@ -162,8 +166,11 @@ fn banner(summary: &Summary) -> Markup {
     html! {
         @if summary.verdict == Grade::Valid {
             div.banner role="status" {
-                strong { "Valid run." }
-                " Every scheduled flow finished, and every figure of the run is within its bound."
+                p.answer { (summary.answer) }
+                p {
+                    strong { "Valid run." }
+                    " Every scheduled flow finished, and every figure of the run is within its bound."
+                }
                 @if !summary.unexercised.is_empty() {
                     p { "It says less than its ranking seems to:" }
                     ul { @for warning in &summary.unexercised { li { (warning) } } }

@@ -172,6 +172,24 @@ pub fn level_cell(estimate: Option<Estimate>, at_least: bool) -> Markup {
     }
 }
 
+/// Returns the cell of a change of slowdown that says nothing about a policy.
+pub fn number_cell(estimate: Option<Estimate>) -> Markup {
+    html! {
+        td.n {
+            @match estimate {
+                Some(estimate) => {
+                    (text::change(estimate.value))
+                    @match estimate.interval {
+                        Some(interval) => span.ci { (text::change_interval(interval)) },
+                        None => span.ci { "in this draw" },
+                    }
+                }
+                None => (super::NONE),
+            }
+        }
+    }
+}
+
 /// Returns the cell of a change of slowdown.
 pub fn change_cell(estimate: Option<Estimate>) -> Markup {
     html! {

@@ -70,7 +70,7 @@ impl Meaning {
 }
 
 /// Relative change under which two slowdowns are the same in practice.
-const SAME: f64 = 0.01;
+pub const SAME: f64 = 0.01;
 
 /// Estimator of intervals.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]

@@ -1,5 +1,8 @@
 // Finds what does not fit on the page, and tells the page around it, a line each.
-addEventListener('load', () => setTimeout(() => {
+addEventListener('load', () => {
+  // All sections are looked at, folded or not.
+  for (const fold of document.querySelectorAll('details')) fold.open = true;
+  setTimeout(() => {
   const findings = [];
   const width = innerWidth;
   const say = (text) => { if (findings.length < 40) findings.push(text); };
@@ -57,4 +60,5 @@ addEventListener('load', () => setTimeout(() => {
   overlaps(words, 0.4);
 
   parent.postMessage([`width ${width}`, ...findings].join('\n'), '*');
-}, 300));
+  }, 300);
+});

@@ -1,8 +1,8 @@
 //! `README.md` names every column and figure, in order.
 
 use lab_records::{
-    DecisionRow, FlowRow, LinkRow, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow, StoryRow,
-    SwitchRow,
+    DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow,
+    StoryRow, SwitchRow,
 };
 
 const README: &str = include_str!("../../README.md");
@@ -28,6 +28,7 @@ fn assert_explained<R: Row>() {
 #[test]
 fn every_column_of_every_table_is_explained() {
     assert_explained::<FlowRow>();
+    assert_explained::<PathRow>();
     assert_explained::<LinkRow>();
     assert_explained::<QueueRow>();
     assert_explained::<DecisionRow>();

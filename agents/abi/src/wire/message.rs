@@ -222,6 +222,8 @@ pub struct DecisionReport {
     pub proto: u8,
     /// Destination QP of the packet; `null`: not RoCEv2.
     pub dest_qp: Option<u32>,
+    /// Sequence number of the packet; `null`: not RoCEv2.
+    pub psn: Option<u32>,
     /// Hash of the flow.
     pub hash: u32,
     /// Cause of the decision.
@@ -370,7 +372,7 @@ mod tests {
                 r#"{"queues":{"time_ns":5,"ports":[{"port":1,"backlog_bytes":9,"max_backlog_bytes":9,
                     "q":1,"t":2,"d":3,"c_cong":4}]}}"#,
                 r#"{"decisions":[{"time_ns":5,"src_ip":"10.1.0.1","dst_ip":"10.8.0.1","sport":1,"dport":4791,
-                    "proto":17,"dest_qp":17,"hash":5,"trigger":"new_flow","rule":"scored","signal_age_ns":7,
+                    "proto":17,"dest_qp":17,"psn":3,"hash":5,"trigger":"new_flow","rule":"scored","signal_age_ns":7,
                     "candidates":[{"port":1,"c_path":2,"c_cong":3,"cost":4,"is_alive":true,"is_kept":true}],
                     "port":1}]}"#,
             ],

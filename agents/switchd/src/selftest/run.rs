@@ -248,7 +248,8 @@ impl Selftest {
             _ => {
                 let flow = FlowKey::new(src, dst, sport, ROCE_PORT, UDP);
                 let qp = random.word32() & 0x00ff_ffff;
-                (flow, roce_frame(flow, qp, ttl, payload))
+                let frame = roce_frame(flow, qp, ttl, payload);
+                (flow, frame.with_psn(!qp & 0x00ff_ffff))
             }
         };
         (flow, frame.with_tos(tos))
@@ -275,6 +276,7 @@ impl Selftest {
         self.entered.push(flow);
         let expected = DecisionRecord {
             dest_qp: frame.qp(flow),
+            psn: frame.psn(flow),
             ..record
         };
         let mut records = self.program.drain_decisions();

@@ -5,8 +5,8 @@ use std::path::Path;
 use lab_reports::{
     Change, Estimate, Slowdowns,
     compare::{
-        self, Against, CompareError, Comparison, PolicyComparison, Written, change_in_words,
-        change_text, slowdown_text,
+        self, Against, CompareError, Comparison, PolicyComparison, Written, change_in_numbers,
+        change_in_words, change_text, slowdown_text,
     },
 };
 use lab_units::show::{self, sides};
@@ -128,7 +128,11 @@ fn table(against: &Against) -> String {
         "change".to_owned(),
     ];
     let mut rows = vec![heads];
-    rows.extend(against.policies.iter().map(row));
+    let in_words = match against.is_of_two_engines {
+        true => change_in_numbers,
+        false => change_in_words,
+    };
+    rows.extend(against.policies.iter().map(|policy| row(policy, in_words)));
     let mut text = show::table(0, sides(1), &rows);
     for policy in &against.policies {
         let effects = effects(policy);
@@ -142,7 +146,10 @@ fn table(against: &Against) -> String {
     text
 }
 
-fn row(policy: &PolicyComparison) -> [String; 6] {
+/// Returns a change in words, of so many flows and of a statistic.
+type InWords = fn(Option<Estimate>, usize, &str) -> String;
+
+fn row(policy: &PolicyComparison, in_words: InWords) -> [String; 6] {
     let runs = [policy.base, policy.other];
     let flows = runs.map(|it| it.map_or(0, |it| it.flows));
     let none = || "–".to_owned();
@@ -158,7 +165,7 @@ fn row(policy: &PolicyComparison) -> [String; 6] {
     };
     let change = |of: fn(&Change) -> Option<Estimate>, name: &str| {
         let change = policy.change.as_ref();
-        change.map_or_else(none, |it| change_in_words(of(it), it.flows, name))
+        change.map_or_else(none, |it| in_words(of(it), it.flows, name))
     };
     [
         policy.policy.clone(),

@@ -249,22 +249,31 @@ fn decision(choice: &Choice) -> String {
         choice.switch,
         choice.reason,
     );
+    let fate = |scores: &Scores| match (scores.is_chosen, scores.is_kept) {
+        (true, _) => "chosen",
+        (false, true) => "kept",
+        (false, false) => "",
+    };
+    let candidates = choice.candidates.iter();
+    // A policy that hashes has no costs.
+    let mut costs = candidates.clone().map(|it| (it.c_path, it.cost));
+    if costs.all(|costs| costs == (0, 0)) {
+        let head = ["next DC", ""].map(ToOwned::to_owned);
+        let rows = candidates.map(|it| [it.to_dc.clone(), fate(it).to_owned()]);
+        let rows: Vec<_> = [head].into_iter().chain(rows).collect();
+        return text + &table(14, [Side::Left; 2], &rows);
+    }
     let head = ["next DC", "C_path", "C_cong", "C", ""].map(ToOwned::to_owned);
-    let candidates = choice.candidates.iter().map(|scores| {
-        let result = match (scores.is_chosen, scores.is_kept) {
-            (true, _) => "chosen",
-            (false, true) => "kept",
-            (false, false) => "",
-        };
+    let rows = candidates.map(|it| {
         [
-            scores.to_dc.clone(),
-            scores.c_path.to_string(),
-            scores.c_cong.to_string(),
-            scores.cost.to_string(),
-            result.to_owned(),
+            it.to_dc.clone(),
+            it.c_path.to_string(),
+            it.c_cong.to_string(),
+            it.cost.to_string(),
+            fate(it).to_owned(),
         ]
     });
-    let rows: Vec<_> = [head].into_iter().chain(candidates).collect();
+    let rows: Vec<_> = [head].into_iter().chain(rows).collect();
     let mut columns = sides(1);
     columns[4] = Side::Left;
     text + &table(14, columns, &rows)

@@ -8,7 +8,7 @@ use lab_abi::{
 };
 use lab_perftest::{QpAddress, Side, Tool};
 use lab_plan::model::{Flow, Plan};
-use lab_recorder::{FirstHops, next_dc};
+use lab_recorder::{Hops, Packets, PathRange, next_dc};
 use lab_records::DcPath;
 use lab_units::{DcId, FlowId};
 
@@ -17,9 +17,17 @@ use lab_units::{DcId, FlowId};
 pub(super) struct PinnedPaths<'a> {
     plan: &'a Plan,
     tool: Tool,
-    hops: BTreeMap<Direction, FirstHops>,
+    hops: BTreeMap<Direction, Pinned>,
     /// Flows by direction, once their QPs are known.
     flows: BTreeMap<Direction, FlowId>,
+}
+
+/// Hops of one direction, and where its numbers of packets begin.
+#[derive(Clone, Debug, Default)]
+struct Pinned {
+    hops: Hops,
+    /// Sequence number of the first packet that was decided.
+    first_psn: Option<u32>,
 }
 
 /// One direction of a flow, as every switch on its path sees it.
@@ -70,8 +78,10 @@ impl<'a> PinnedPaths<'a> {
             dst: report.dst_ip,
             dest_qp: report.dest_qp?,
         };
-        let hops = self.hops.entry(direction).or_default();
-        hops.add(dc, next_dc(self.plan, report.port));
+        let pinned = self.hops.entry(direction).or_default();
+        let packet = pinned.packet(report.psn);
+        let to = next_dc(self.plan, report.port);
+        pinned.hops.add(dc, to, packet);
         self.flows.get(&direction).copied()
     }
 
@@ -80,9 +90,11 @@ impl<'a> PinnedPaths<'a> {
         let Directions { data, ack, cnp } = self.directions(client_qp, server_qp);
         let dc = |node: lab_units::NodeId| self.plan.nodes[node.index()].dc;
         let path = |direction, from, to| {
-            let hops = self.hops.get(&direction);
-            hops.unwrap_or(&FirstHops::default())
-                .path(self.plan, from, to)
+            let pinned = self.hops.get(&direction);
+            pinned.map_or_else(
+                || Hops::default().path(self.plan, from, to),
+                |it| it.hops.path(self.plan, from, to),
+            )
         };
         FlowPaths {
             data: path(data, dc(flow.src), dc(flow.dst)),
@@ -90,6 +102,28 @@ impl<'a> PinnedPaths<'a> {
             ack: path(ack, dc(flow.dst), dc(flow.src))
                 .or_else(|| path(cnp, dc(flow.dst), dc(flow.src))),
         }
+    }
+
+    /// Returns the paths that the bytes of a flow of these QPs took, in the order of the bytes.
+    pub(super) fn ranges(
+        &self,
+        flow: &Flow,
+        client_qp: QpAddress,
+        server_qp: QpAddress,
+    ) -> Vec<PathRange> {
+        let data = self.directions(client_qp, server_qp).data;
+        let Some(pinned) = self.hops.get(&data) else {
+            return Vec::new();
+        };
+        let ends = [flow.src, flow.dst].map(|node| self.plan.nodes[node.index()].dc);
+        let (mtu, messages) = (self.plan.rdma.path_mtu, u64::from(flow.messages));
+        let packets = Packets {
+            messages,
+            of_message: flow.packets(mtu) / messages.max(1),
+            message_bytes: flow.message_bytes.get(),
+            payload: mtu.into(),
+        };
+        pinned.hops.ranges(self.plan, ends, packets)
     }
 
     /// Returns the QP of a flow's data packets, as the host programs know it.
@@ -118,6 +152,25 @@ impl<'a> PinnedPaths<'a> {
         }
     }
 }
+
+impl Pinned {
+    /// Returns the number of a packet in its flow; 0 for a packet from before the first one that was decided.
+    fn packet(&mut self, psn: Option<u32>) -> u64 {
+        let Some(psn) = psn else {
+            return 0;
+        };
+        let first = *self.first_psn.get_or_insert(psn);
+        let after = psn.wrapping_sub(first) & PSN_BITS;
+        // Sequence numbers wrap; half of them are before any of them.
+        match after > PSN_BITS / 2 {
+            true => 0,
+            false => u64::from(after),
+        }
+    }
+}
+
+/// Bits of a packet sequence number.
+const PSN_BITS: u32 = (1 << 24) - 1;
 
 /// Returns the IPv4 address that a QP sends from. A GID that stands for no IPv4 address occurs in no packet of a lab.
 fn address(qp: QpAddress) -> Ipv4Addr {
@@ -186,6 +239,34 @@ mod tests {
         let found = paths(Tool::SendBw, &[(0, SERVER, 0), (3, cnp, 1)]);
         let expected = ["dc1-dc2-dc4", "dc4-dc3-dc1"].map(|path| Some(path.to_owned()));
         assert_eq!(found, expected);
+    }
+
+    /// The flow's five messages of 10,000 B are ten packets each, of 1,024 B and the last of 784 B. Packets 0 to 22
+    /// go over DC2, from packet 23 on over DC3: 2 · 10,000 + 3 · 1,024 = 23,072 B. The first PSN is two before the
+    /// end of 24 bits. A retransmission of packet 12 leaves DC3's share as it is.
+    #[test]
+    fn bytes_of_a_re_routed_flow_are_counted_by_its_sequence_numbers() {
+        let mut plan = plan();
+        plan.rdma.path_mtu = 1_024;
+        let mut paths = PinnedPaths::new(&plan, Tool::SendBw);
+        paths.connect(&flow(), CLIENT, SERVER);
+        let first = (1 << 24) - 2;
+        for (packet, candidate) in [(0, 0), (23, 1), (12, 1)] {
+            let report = DecisionReport {
+                psn: Some((first + packet) & PSN_BITS),
+                ..decision(&plan, 0, SERVER, candidate)
+            };
+            paths.decide(DcId(0), &report);
+        }
+        let ranges = paths.ranges(&flow(), CLIENT, SERVER).into_iter();
+        let ranges: Vec<_> = ranges
+            .map(|range| (range.path.to_string(), range.start, range.end))
+            .collect();
+        let expected = [("dc1-dc2-dc4", 0, 23_072), ("dc1-dc3-dc4", 23_072, 50_000)];
+        assert_eq!(
+            ranges,
+            expected.map(|(path, start, end)| (path.to_owned(), start, end))
+        );
     }
 
     #[test]

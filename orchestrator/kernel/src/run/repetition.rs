@@ -13,7 +13,7 @@ use lab_plan::{
     model::{Flow, Plan, PolicyRun},
 };
 use lab_recorder::RowBatch;
-use lab_records::{ChangeKind, FlowRow, LiveChange, PfcRow, RateRow, SplitRow};
+use lab_records::{ChangeKind, FlowRow, LiveChange, PathRow, PfcRow, RateRow, SplitRow};
 use lab_units::{DcId, FlowId, Nanos, PortId, show::about_time};
 
 use super::{AgentError, RunError, agents::AgentEvent, rows::ReportRows};
@@ -72,9 +72,10 @@ pub(super) struct Effects {
 }
 
 impl Effects {
-    /// Adds the end of a flow: its row, and the step that shows it.
-    fn end(&mut self, row: FlowRow, outcome: &FlowOutcome) {
+    /// Adds the end of a flow: its row, those of its paths, and the step that shows it.
+    fn end(&mut self, row: FlowRow, paths: Vec<PathRow>, outcome: &FlowOutcome) {
         self.rows.flows.push(row);
+        self.rows.paths.extend(paths);
         self.steps.push(ended(outcome));
     }
 }
@@ -236,7 +237,8 @@ impl<'a> Repetition<'a> {
     pub(super) fn last_rows(&mut self) -> Result<Effects, RunError> {
         let mut effects = Effects::default();
         for outcome in std::mem::take(&mut self.waiting).into_values() {
-            effects.end(self.row(&outcome)?, &outcome);
+            let paths = self.paths(&outcome)?;
+            effects.end(self.row(&outcome)?, paths, &outcome);
         }
         self.note_unreachable(&effects.rows.flows)?;
         Ok(effects)
@@ -316,7 +318,7 @@ impl<'a> Repetition<'a> {
         for outcome in flows.into_iter().filter_map(|flow| self.waiting.get(&flow)) {
             let row = self.row(outcome)?;
             if row.path.is_some() && row.ack_path.is_some() {
-                effects.end(row, outcome);
+                effects.end(row, self.paths(outcome)?, outcome);
             }
         }
         for row in &effects.rows.flows {
@@ -342,6 +344,10 @@ impl<'a> Repetition<'a> {
 
     fn row(&self, outcome: &FlowOutcome) -> Result<FlowRow, RunError> {
         Ok(self.rows.flow(self.flow(outcome.flow)?, outcome))
+    }
+
+    fn paths(&self, outcome: &FlowOutcome) -> Result<Vec<PathRow>, RunError> {
+        Ok(self.rows.flow_paths(self.flow(outcome.flow)?, outcome))
     }
 
     fn name(&self, dc: DcId) -> String {

@@ -17,8 +17,8 @@ use lab_recorder::{
     RowMaker, Split, SwitchCounters,
 };
 use lab_records::{
-    DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, QueueRow, RateRow, SplitRow,
-    SwitchRow,
+    DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, QueueRow, RateRow,
+    SplitRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, PortId};
 
@@ -297,6 +297,15 @@ impl<'a> ReportRows<'a> {
             ack_path: paths.ack,
         };
         self.rows.flow(flow, result)
+    }
+
+    /// Returns the rows of the paths of a flow that was re-routed, by the decisions so far.
+    pub(super) fn flow_paths(&self, flow: &Flow, outcome: &FlowOutcome) -> Vec<PathRow> {
+        let (Some(client), Some(server)) = (outcome.client_qp, outcome.server_qp) else {
+            return Vec::new();
+        };
+        let ranges = self.paths.ranges(flow, client, server);
+        self.rows.paths(flow.id, &ranges)
     }
 
     /// Returns the switches at a flow's ends, which route its data and its acknowledgements, that have

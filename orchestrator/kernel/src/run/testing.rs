@@ -96,6 +96,7 @@ pub(super) fn decision(plan: &Plan, dc: u32, to: QpAddress, chosen: usize) -> De
         dport: 4791,
         proto: 17,
         dest_qp: Some(to.qp.0),
+        psn: Some(0),
         hash: 1,
         trigger: Trigger::NewFlow,
         rule: Rule::Scored,

@@ -9,6 +9,7 @@ mod counters;
 mod events;
 mod flow;
 mod history;
+mod path;
 
 use std::{fmt::Display, net::Ipv4Addr, ops::Deref, str::FromStr};
 
@@ -25,6 +26,7 @@ pub use counters::{LinkRow, PortRow, QueueRow, RateRow, SwitchRow};
 pub use events::{DecisionRow, PfcEvent, PfcRow, SplitRow, StoryEvent, StoryRow};
 pub use flow::{DcPath, FlowFields, FlowRow, FlowStatus};
 pub use history::HistoryRow;
+pub use path::PathRow;
 
 /// A row of one of a run's tables.
 pub trait Row: Serialize + DeserializeOwned {

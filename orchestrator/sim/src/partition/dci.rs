@@ -7,6 +7,7 @@ use lab_policy::{
     legacy,
 };
 use lab_units::{BitsPerSec, Bytes, Nanos};
+use rustc_hash::FxHashMap;
 
 use super::{Partition, flow_ageing::FlowAgeing, flow_table::FlowTable, te_weights::TeWeights};
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
     port::Port,
     semantics::SemanticsRules,
     time::SimTime,
-    trace::{DecisionCounters, DecisionEvent, FirstHop, TraceEvent},
+    trace::{DecisionCounters, DecisionEvent, Hop, TraceEvent},
     world::{Candidate, RunPolicy, World},
 };
 
@@ -31,6 +32,8 @@ pub(super) struct Dci<'w> {
     pub flow_ageing: Option<FlowAgeing>,
     /// TE weights; only under traffic engineering, at a switch with an agent.
     pub te_weights: Option<TeWeights>,
+    /// Egress of each flow's latest data packet, of a switch that pins none; only where faults can move flows.
+    pub unpinned: Option<FxHashMap<u32, u32>>,
 }
 
 /// LCMP's monitor of a port (Sec. 3.3).
@@ -72,6 +75,12 @@ impl<'w> Dci<'w> {
             monitored,
             flow_ageing,
             te_weights: TeWeights::new(world, dc),
+            unpinned: {
+                let is_hashed = S::PINS_EVERYTHING && world.is_plain_ecmp;
+                let pins = !switch.is_legacy && !is_hashed;
+                let can_move = !pins && !world.plan.faults.is_empty();
+                can_move.then(FxHashMap::default)
+            },
         }
     }
 
@@ -138,13 +147,17 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return self.pinned_egress(node, to_dc, &candidates, packet);
         }
         let candidates = self.dci.candidates[to_dc as usize];
+        let decisions = self.dci.counters.decisions;
         let chosen = if is_legacy {
             self.hash_threshold(node, candidates, packet)
         } else {
             self.count_demand(to_dc, packet);
             self.pinned_egress(node, to_dc, candidates, packet)
         };
-        self.trace_first_hop(packet, chosen);
+        if let Some(port) = chosen {
+            let is_decided = self.dci.counters.decisions != decisions;
+            self.trace_hop(packet, port, is_decided);
+        }
         chosen
     }
 
@@ -176,21 +189,31 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Traces the egress of a flow's first data packet and of its first ACK, which all others follow. With
-    /// SoftRoCE's few ACKs, whose first has no number of its own, it is that of every ACK.
+    /// Traces the egress of a flow's first data packet, of data packets that are decided, and of the first ACK. With
+    /// SoftRoCE's few ACKs, whose first has no number of its own, it is that of every ACK. A switch that pins no flow
+    /// moves flows when a port goes down or up, without a decision.
     #[inline]
-    fn trace_first_hop(&mut self, packet: &Packet, chosen: Option<u32>) {
+    fn trace_hop(&mut self, packet: &Packet, port: u32, is_decided: bool) {
         let is_ack = packet.kind != Kind::Data;
         let is_numbered_first = packet.seq == u32::from(is_ack) && packet.kind != Kind::Cnp;
         let is_first = is_numbered_first || (S::IS_RXE && is_ack);
-        if let Some(port) = chosen.filter(|_| is_first) {
-            self.trace.push(TraceEvent::FirstHop(FirstHop {
+        let is_moved = !is_ack && (is_decided || self.is_moved(packet.flow, port));
+        if is_first || is_moved {
+            self.trace.push(TraceEvent::Hop(Hop {
                 at: self.now,
                 flow: packet.flow,
                 is_ack,
+                packet: packet.seq,
                 port,
             }));
         }
+    }
+
+    /// Returns true if a switch that pins no flow sends a flow to another port than before.
+    #[inline]
+    fn is_moved(&mut self, flow: u32, port: u32) -> bool {
+        let unpinned = self.dci.unpinned.as_mut();
+        unpinned.is_some_and(|ports| ports.insert(flow, port) != Some(port))
     }
 
     /// Returns the port that the packet's flow is pinned to, after a decision where one is due.

@@ -15,7 +15,7 @@ use crate::{
     run::{EndReason, Observer, Outcome, Progress},
     simulate::RunContext,
     time::SimTime,
-    trace::{DecisionEvent, FirstHop, FlowEnd, PortSample, TraceEvent, TraceFilter},
+    trace::{DecisionEvent, FlowEnd, Hop, PortSample, TraceEvent, TraceFilter},
 };
 
 /// Observer that writes rows at the end of every window, so that one window's rows and the flows under
@@ -26,7 +26,7 @@ pub struct Recorder<'w> {
     rows: EventRows<'w>,
     writer: &'w mut RunWriter,
     watch: &'w mut dyn FnMut(Progress) -> bool,
-    /// First hops of the flows under way.
+    /// Hops of the flows under way.
     hops: BTreeMap<u32, FlowHops>,
     /// True for each flow whose row is written.
     has_ended: Vec<bool>,
@@ -147,10 +147,11 @@ impl<'w> Recorder<'w> {
         let hops = self.hops.remove(&flow).unwrap_or_default();
         let row = self.rows.flow(flow, end, &hops);
         self.pending.flows.push(row);
+        self.pending.paths.extend(self.rows.paths(flow, &hops));
         self.pending.story.extend(self.stories.end(flow));
     }
 
-    fn hop(&mut self, hop: FirstHop) {
+    fn hop(&mut self, hop: Hop) {
         // A retransmitted packet may still be under way.
         if self.has_ended[hop.flow as usize] {
             return;
@@ -162,7 +163,7 @@ impl<'w> Recorder<'w> {
         } else {
             &mut hops.data
         };
-        direction.add(from, to);
+        direction.add(from, to, hop.packet.into());
     }
 
     fn decided(&mut self, event: &DecisionEvent) {
@@ -234,7 +235,7 @@ impl Observer for Recorder<'_> {
             }
             TraceEvent::RateSample(sample) => self.pending.rates.push(self.rows.rate(&sample)),
             TraceEvent::Pfc(signal) => self.pending.pfc.push(self.rows.pfc(&signal)),
-            TraceEvent::FirstHop(hop) => self.hop(hop),
+            TraceEvent::Hop(hop) => self.hop(hop),
             TraceEvent::Flow(event) => {
                 let row = self.rows.story(&event);
                 let is_last = event.event == StoryEvent::Finished;

@@ -2,12 +2,12 @@
 
 use lab_plan::{Flow, LinkKind, Role};
 use lab_recorder::{
-    CandidateScore, Decision, FirstHops, FlowGenerator, FlowResult, LinkCounters, PortTotals,
+    CandidateScore, Decision, FlowGenerator, FlowResult, Hops, LinkCounters, Packets, PortTotals,
     QueueLevels, RowMaker, Split, SwitchCounters,
 };
 use lab_records::{
-    DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, PortRow, QueueRow, RateRow,
-    SplitRow, StoryEvent, StoryRow, SwitchRow,
+    DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, PortRow, QueueRow,
+    RateRow, SplitRow, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos, PortId};
 
@@ -26,11 +26,11 @@ pub struct EventRows<'w> {
     rows: RowMaker<'w>,
 }
 
-/// First hops of a flow's data and of its ACKs.
+/// Hops of a flow's data and of its ACKs.
 #[derive(Debug, Default)]
 pub struct FlowHops {
-    pub data: FirstHops,
-    pub ack: FirstHops,
+    pub data: Hops,
+    pub ack: Hops,
 }
 
 /// End of a flow.
@@ -84,7 +84,7 @@ impl<'w> EventRows<'w> {
                 has_started,
             } => (None, *status, reason.clone(), *has_started),
         };
-        let path = |hops: &FirstHops, from, to| {
+        let path = |hops: &Hops, from, to| {
             let path = hops.path(self.rows.plan, from, to);
             path.filter(|_| has_started)
         };
@@ -100,6 +100,22 @@ impl<'w> EventRows<'w> {
             ack_path: path(&hops.ack, dst, src),
         };
         self.rows.flow(planned, result)
+    }
+
+    /// Returns the rows of the paths of a flow that was re-routed.
+    pub fn paths(&self, flow: u32, hops: &FlowHops) -> Vec<PathRow> {
+        let simulated = &self.context.flows[flow as usize];
+        let planned: &Flow = &self.rows.plan.flows[simulated.plan.index()];
+        let dc = |node: lab_units::NodeId| self.rows.plan.nodes[node.index()].dc;
+        let ends = [dc(planned.src), dc(planned.dst)];
+        let packets = Packets {
+            messages: u64::from(simulated.packets / simulated.message_packets.max(1)),
+            of_message: simulated.message_packets.into(),
+            message_bytes: simulated.message_bytes,
+            payload: self.rows.plan.transport.payload_bytes.into(),
+        };
+        let ranges = hops.data.ranges(self.rows.plan, ends, packets);
+        self.rows.paths(planned.id, &ranges)
     }
 
     /// Returns the row of a decision; none for a candidate inside the datacenter, as for packets that

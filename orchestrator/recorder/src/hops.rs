@@ -1,0 +1,259 @@
+//! Hops: where the switches sent one direction of a flow, first and after each re-routing.
+
+use lab_plan::model::Plan;
+use lab_records::DcPath;
+use lab_units::{DcId, PortId};
+
+/// Hops of one direction of a flow: the datacenter that each of its switches chose, and from which packet on.
+///
+/// The flow's path is the one on which it began. Fast failover, flow ageing and a full flow table re-route a flow
+/// under way.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Hops(Vec<Hop>);
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Hop {
+    from: DcId,
+    to: DcId,
+    /// Number of the first packet of the flow that took the hop.
+    packet: u64,
+}
+
+/// Bytes of a flow that took one path: `start` to before `end`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PathRange {
+    /// The path.
+    pub path: DcPath,
+    /// First byte.
+    pub start: u64,
+    /// Byte after the last.
+    pub end: u64,
+}
+
+/// Packets that a flow's messages are cut into.
+#[derive(Clone, Copy, Debug)]
+pub struct Packets {
+    /// Number of messages.
+    pub messages: u64,
+    /// Packets of each message.
+    pub of_message: u64,
+    /// Bytes of each message.
+    pub message_bytes: u64,
+    /// Bytes of each packet but a message's last.
+    pub payload: u64,
+}
+
+impl Packets {
+    /// Returns the first byte of a packet in its flow.
+    fn first_byte(self, packet: u64) -> u64 {
+        let of_message = self.of_message.max(1);
+        packet / of_message * self.message_bytes + packet % of_message * self.payload
+    }
+}
+
+impl Hops {
+    /// Adds the hop from one datacenter to another, which the flow takes from its `packet` on, from 0.
+    ///
+    /// A hop inside a datacenter is none. A sender that went back sends packets again: they count on the hop that they
+    /// took first.
+    pub fn add(&mut self, from: DcId, to: DcId, packet: u64) {
+        let last = self.0.iter().rfind(|hop| hop.from == from);
+        if from == to || last.is_some_and(|last| last.to == to) {
+            return;
+        }
+        let packet = last.map_or(packet, |last| packet.max(last.packet));
+        self.0.push(Hop { from, to, packet });
+    }
+
+    /// Returns the path on which the flow began.
+    ///
+    /// A switch with one candidate needs no hop of its own. There is no path if the hop of a switch
+    /// with several is unknown, or if the hops lead back.
+    #[must_use]
+    pub fn path(&self, plan: &Plan, from: DcId, to: DcId) -> Option<DcPath> {
+        let crossed = self.walk([from, to], |at| {
+            self.first(at).or_else(|| only_hop(plan, at, to))
+        })?;
+        Some(path_over(plan, &crossed))
+    }
+
+    /// Returns the paths that the bytes of the flow took, in the order of the bytes; bytes of an unknown path are left
+    /// out.
+    #[must_use]
+    pub fn ranges(&self, plan: &Plan, [from, to]: [DcId; 2], packets: Packets) -> Vec<PathRange> {
+        let count = packets.messages * packets.of_message;
+        let ranges = self.walks([from, to], count, |at| only_hop(plan, at, to));
+        let named = ranges.into_iter().map(|(crossed, start, end)| PathRange {
+            path: path_over(plan, &crossed),
+            start: packets.first_byte(start),
+            end: packets.first_byte(end),
+        });
+        named.collect()
+    }
+
+    fn walks(
+        &self,
+        ends: [DcId; 2],
+        count: u64,
+        only_hop: impl Fn(DcId) -> Option<DcId>,
+    ) -> Vec<(Vec<DcId>, u64, u64)> {
+        let mut starts: Vec<u64> = self.0.iter().map(|hop| hop.packet).collect();
+        starts.push(0);
+        starts.retain(|&start| start < count);
+        starts.sort_unstable();
+        starts.dedup();
+        let mut ranges: Vec<(Vec<DcId>, u64, u64)> = Vec::new();
+        let stops = starts.iter().skip(1).copied().chain([count]);
+        for (&start, end) in starts.iter().zip(stops) {
+            let next = |at| self.at(at, start).or_else(|| only_hop(at));
+            let Some(crossed) = self.walk(ends, next) else {
+                continue;
+            };
+            match ranges.last_mut() {
+                Some((path, _, last)) if *path == crossed && *last == start => *last = end,
+                _ => ranges.push((crossed, start, end)),
+            }
+        }
+        ranges
+    }
+
+    fn walk(
+        &self,
+        [from, to]: [DcId; 2],
+        next: impl Fn(DcId) -> Option<DcId>,
+    ) -> Option<Vec<DcId>> {
+        let mut crossed = vec![from];
+        while let Some(&at) = crossed.last().filter(|at| **at != to) {
+            let next = next(at)?;
+            if crossed.contains(&next) {
+                return None;
+            }
+            crossed.push(next);
+        }
+        Some(crossed)
+    }
+
+    fn first(&self, dc: DcId) -> Option<DcId> {
+        let hop = self.0.iter().find(|hop| hop.from == dc);
+        hop.map(|hop| hop.to)
+    }
+
+    /// Returns the hop of a packet. The first packet to a switch may be lost or overtaken: packets before the switch's
+    /// first hop take that one.
+    fn at(&self, dc: DcId, packet: u64) -> Option<DcId> {
+        let mut hops = self.0.iter();
+        let hop = hops.rfind(|hop| hop.from == dc && hop.packet <= packet);
+        hop.map(|hop| hop.to).or_else(|| self.first(dc))
+    }
+}
+
+/// Returns the datacenter at the other end of a port's link.
+#[must_use]
+pub fn next_dc(plan: &Plan, port: PortId) -> DcId {
+    plan.nodes[plan.ports[port.peer().index()].node.index()].dc
+}
+
+fn path_over(plan: &Plan, crossed: &[DcId]) -> DcPath {
+    let name = |dc: &DcId| plan.dcs[dc.index()].name.as_str();
+    DcPath::new(crossed.iter().map(name))
+}
+
+fn only_hop(plan: &Plan, at: DcId, to: DcId) -> Option<DcId> {
+    let row = plan.switches.get(at.index())?.towards(to)?;
+    match row.candidates.as_slice() {
+        [only] => Some(next_dc(plan, only.port)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Path from 1 to 4 over 2, 3 or both, which have one hop each, after `hops`.
+    fn path(hops: &[(u32, u32)]) -> Option<Vec<u32>> {
+        let mut found = Hops::default();
+        for (packet, &(from, to)) in (0..).zip(hops) {
+            found.add(DcId(from), DcId(to), packet);
+        }
+        let next = |at| found.first(at).or((at != DcId(1)).then_some(DcId(4)));
+        let crossed = found.walk([DcId(1), DcId(4)], next)?;
+        Some(crossed.into_iter().map(|dc| dc.0).collect())
+    }
+
+    #[test]
+    fn a_path_follows_the_first_hop_of_each_switch_with_a_choice() {
+        for (hops, crossed) in [
+            (&[][..], None),
+            (&[(1, 2)], Some(vec![1, 2, 4])),
+            (&[(1, 2), (2, 3)], Some(vec![1, 2, 3, 4])),
+            // Re-routed after its start.
+            (&[(1, 2), (1, 3), (3, 4)], Some(vec![1, 2, 4])),
+            (&[(1, 1), (1, 3), (4, 4)], Some(vec![1, 3, 4])),
+            (&[(1, 2), (2, 1)], None),
+        ] {
+            assert_eq!(path(hops), crossed, "{hops:?}");
+        }
+    }
+
+    /// Ranges of 100 packets from 1 to 4 after hops of `(from, to, packet)`.
+    fn ranges(hops: &[(u32, u32, u64)]) -> Vec<(Vec<u32>, u64, u64)> {
+        let mut found = Hops::default();
+        for &(from, to, packet) in hops {
+            found.add(DcId(from), DcId(to), packet);
+        }
+        let only_hop = |at| (at != DcId(1)).then_some(DcId(4));
+        let ranges = found.walks([DcId(1), DcId(4)], 100, only_hop).into_iter();
+        ranges
+            .map(|(path, start, end)| (path.into_iter().map(|dc| dc.0).collect(), start, end))
+            .collect()
+    }
+
+    /// Messages of 10,000 B in packets of 1,024 B: ten each, the last of 784 B.
+    #[test]
+    fn a_packets_first_byte_follows_whole_messages() {
+        let packets = Packets {
+            messages: 5,
+            of_message: 10,
+            message_bytes: 10_000,
+            payload: 1_024,
+        };
+        let found = [0, 9, 10, 23, 50].map(|packet| packets.first_byte(packet));
+        assert_eq!(found, [0, 9_216, 10_000, 23_072, 50_000]);
+    }
+
+    #[test]
+    fn packets_take_the_hops_in_force_when_they_were_sent_first() {
+        for (hops, expected) in [
+            (&[(1, 2, 0)][..], vec![(vec![1, 2, 4], 0, 100)]),
+            // Two switches re-route: the second one only packets that reach it.
+            (
+                &[(1, 2, 0), (1, 3, 40), (3, 2, 40), (3, 4, 70)],
+                vec![
+                    (vec![1, 2, 4], 0, 40),
+                    (vec![1, 3, 2, 4], 40, 70),
+                    (vec![1, 3, 4], 70, 100),
+                ],
+            ),
+            // Back on the first path, and a decision that changes nothing.
+            (
+                &[(1, 2, 0), (1, 3, 10), (1, 3, 20), (1, 2, 30)],
+                vec![
+                    (vec![1, 2, 4], 0, 10),
+                    (vec![1, 3, 4], 10, 30),
+                    (vec![1, 2, 4], 30, 100),
+                ],
+            ),
+            // The sender went back to packet 20: packets up to 50 had been sent.
+            (
+                &[(1, 2, 0), (1, 3, 50), (1, 2, 20)],
+                vec![(vec![1, 2, 4], 0, 100)],
+            ),
+            // The first packet that reaches 3 is not the first one sent there.
+            (&[(1, 3, 0), (3, 2, 5)], vec![(vec![1, 3, 2, 4], 0, 100)]),
+            (&[], vec![]),
+        ] {
+            assert_eq!(ranges(hops), expected, "{hops:?}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Shares of the paths of a run by bytes and by flows, as text.
+
+use lab_units::show::{self, Side};
+
+use crate::{closing::WIDTH, run::Run, text};
+
+/// Shares of the routes under each policy, in a run that has a choice of routes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PathShares {
+    /// Routes of the flows, the least delay first.
+    routes: Vec<String>,
+    /// Each policy with its share of bytes and of flows on each route.
+    policies: Vec<(String, Vec<(f64, f64)>)>,
+    /// True if flows that were re-routed count on several routes.
+    has_rerouted: bool,
+}
+
+/// Returns the shares of the routes of `run`.
+pub fn of(run: &Run) -> PathShares {
+    let flows = &run.flows;
+    let mut routes: Vec<String> = Vec::new();
+    for policy in 0..flows.policies.len() {
+        let names = flows.routes(policy).iter().map(|share| &share.route);
+        routes.extend(names.cloned());
+    }
+    routes.sort_by_cached_key(|route| {
+        let delay = run.routes.delay(&run.routes.named(route));
+        (delay.is_none(), delay, route.clone())
+    });
+    routes.dedup();
+    let shares = |policy: usize| {
+        let of = flows.routes(policy);
+        let all: u64 = of.iter().map(|share| share.bytes).sum();
+        let count = flows.with_route(policy);
+        let share = |route: &String| {
+            let found = of.iter().find(|share| share.route == *route);
+            found.map_or((0.0, 0.0), |share| {
+                let part = |part: u64, all: u64| text::to_float(part) / text::to_float(all.max(1));
+                (part(share.bytes, all), part(share.flows, count))
+            })
+        };
+        routes.iter().map(share).collect()
+    };
+    let labels = flows.policies.iter().cloned().enumerate();
+    let policies = labels.map(|(index, policy)| (policy, shares(index)));
+    PathShares {
+        policies: policies.collect(),
+        routes,
+        has_rerouted: flows.has_rerouted(),
+    }
+}
+
+impl PathShares {
+    /// Returns the share of each route under each policy, in percent of the bytes and, in brackets, of the flows: a
+    /// table where it fits, else the largest shares of each policy. Empty if there is no choice.
+    pub fn section(&self) -> String {
+        if self.routes.len() < 2 {
+            return String::new();
+        }
+        let mut section = self.table().unwrap_or_else(|| self.lines());
+        if self.has_rerouted {
+            section += &show::paragraph_of(
+                WIDTH,
+                "",
+                "A flow that was re-routed counts on each path that it took, with the bytes that took it.",
+            );
+        }
+        format!("\n{section}")
+    }
+
+    fn table(&self) -> Option<String> {
+        if self.routes.len() > MAX_COLUMNS {
+            return None;
+        }
+        let (ends, names) = self.short_names();
+        let head = match ends {
+            Some(ends) => format!("% of bytes (flows), {ends}"),
+            None => "% of bytes (flows)".to_owned(),
+        };
+        let row = |(policy, shares): &(String, Vec<(f64, f64)>)| {
+            let cells = shares.iter().map(|share| cell(*share));
+            let mut row: Vec<String> = [policy.clone()].into_iter().chain(cells).collect();
+            row.resize(MAX_COLUMNS + 1, String::new());
+            row
+        };
+        let mut heads: Vec<String> = ["path".to_owned()].into_iter().chain(names).collect();
+        heads.resize(MAX_COLUMNS + 1, String::new());
+        let rows: Vec<Vec<String>> = [heads]
+            .into_iter()
+            .chain(self.policies.iter().map(row))
+            .collect();
+        let rows: Vec<[String; MAX_COLUMNS + 1]> = rows
+            .into_iter()
+            .map(|row| row.try_into().ok())
+            .collect::<Option<_>>()?;
+        let mut sides = [Side::Right; MAX_COLUMNS + 1];
+        sides[0] = Side::Left;
+        let table = show::table(0, sides, &rows);
+        let is_narrow = table.lines().all(|line| line.chars().count() <= WIDTH);
+        is_narrow.then(|| format!("{head}\n{table}"))
+    }
+
+    fn lines(&self) -> String {
+        let line = |(policy, shares): &(String, Vec<(f64, f64)>)| {
+            let mut taken: Vec<(&String, (f64, f64))> =
+                self.routes.iter().zip(shares.iter().copied()).collect();
+            taken.retain(|(_, (_, flows))| *flows > 0.0);
+            taken.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+            let more = taken.len().saturating_sub(MAX_COLUMNS);
+            taken.truncate(MAX_COLUMNS);
+            let words = taken
+                .iter()
+                .map(|(route, share)| format!("{route} {}", cell(*share)));
+            let mut words: Vec<String> = words.collect();
+            if more > 0 {
+                words.push(format!("{} with less", text::count(more, "more path")));
+            }
+            show::paragraph_of(WIDTH, &format!("{policy}: "), &words.join(", "))
+        };
+        let lines: String = self.policies.iter().map(line).collect();
+        format!("paths, % of bytes (flows)\n{lines}")
+    }
+
+    /// Returns the ends that all routes share, and each route without them.
+    fn short_names(&self) -> (Option<String>, Vec<String>) {
+        let split = |route: &String| {
+            let (first, rest) = route.split_once('-')?;
+            let (middle, last) = rest.rsplit_once('-')?;
+            Some((format!("{first} to {last}"), middle.to_owned()))
+        };
+        let all: Option<Vec<(String, String)>> = self.routes.iter().map(split).collect();
+        match all {
+            Some(all) if all.iter().all(|(ends, _)| *ends == all[0].0) => {
+                let ends = all.first().map(|(ends, _)| ends.clone());
+                (ends, all.into_iter().map(|(_, middle)| middle).collect())
+            }
+            _ => (None, self.routes.clone()),
+        }
+    }
+}
+
+/// Returns shares in percent: `41 (17)`; a dash where no flow was.
+fn cell((bytes, flows): (f64, f64)) -> String {
+    if flows == 0.0 {
+        return "-".to_owned();
+    }
+    let percent = |share: f64| match share * 100.0 {
+        percent if percent > 0.0 && percent < 0.5 => "<1".to_owned(),
+        percent => format!("{percent:.0}"),
+    };
+    format!("{} ({})", percent(bytes), percent(flows))
+}
+
+/// Maximum number of routes in a table, or in a policy's line.
+const MAX_COLUMNS: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(routes: &[&str], has_rerouted: bool, of: &[(&str, &[(f64, f64)])]) -> String {
+        let policy =
+            |(label, shares): &(&str, &[(f64, f64)])| ((*label).to_owned(), shares.to_vec());
+        let text = PathShares {
+            routes: routes.iter().map(ToString::to_string).collect(),
+            policies: of.iter().map(policy).collect(),
+            has_rerouted,
+        };
+        text.section()
+    }
+
+    #[test]
+    fn paths_between_two_datacenters_are_a_table_by_what_is_between() {
+        let found = shares(
+            &["dc1-dc6-dc8", "dc1-dc4-dc8", "dc1-dc2-dc8"],
+            true,
+            &[
+                ("ecmp", &[(0.164, 0.333), (0.5, 0.333), (0.336, 0.334)]),
+                ("ucmp", &[(0.3, 1.0), (0.698, 0.02), (0.002, 0.001)]),
+                ("lcmp", &[(1.0, 1.0), (0.0, 0.0), (0.0, 0.0)]),
+            ],
+        );
+        insta::assert_snapshot!(found, @r"
+
+        % of bytes (flows), dc1 to dc8
+        path        dc6      dc4      dc2
+        ecmp    16 (33)  50 (33)  34 (33)
+        ucmp   30 (100)   70 (2)  <1 (<1)
+        lcmp  100 (100)        -        -
+        A flow that was re-routed counts on each path that it took, with the bytes that
+        took it.
+        ");
+    }
+
+    #[test]
+    fn many_paths_are_the_largest_of_each_policy() {
+        let names: Vec<String> = (2..10).map(|dc| format!("dc1-dc{dc}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let even = [(0.125, 0.125); 8];
+        insta::assert_snapshot!(shares(&names, false, &[("ecmp", &even)]), @r"
+
+        paths, % of bytes (flows)
+        ecmp: dc1-dc2 12 (12), dc1-dc3 12 (12), dc1-dc4 12 (12), dc1-dc5 12 (12),
+              dc1-dc6 12 (12), dc1-dc7 12 (12), 2 more paths with less
+        ");
+        assert_eq!(shares(&names[..1], false, &[("ecmp", &even[..1])]), "");
+    }
+}
