@@ -20,6 +20,8 @@ use rustix::{
     },
 };
 
+use crate::retry::uninterrupted;
+
 /// User and group of QEMU if root starts it. No account has this number: it is one of the reserved numbers of Debian
 /// Policy 9.2.2, 65000 to 65533, with the digits of `RoCEv2`'s port.
 pub const GUEST_USER: u32 = 65_479;
@@ -84,7 +86,7 @@ impl Lent {
         if nix::unistd::geteuid().is_root() {
             for path in directories {
                 let lock = File::open(path)?;
-                lock.lock_shared()?;
+                uninterrupted(|| lock.lock_shared())?;
                 let owner = lock.metadata()?;
                 chown(path, Some(GUEST_USER), Some(GUEST_USER))
                     .map_err(|error| without(path, error))?;
