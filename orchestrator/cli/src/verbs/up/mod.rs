@@ -1,6 +1,6 @@
 //! `lcmp-lab up`: runs a lab on this kernel, or in a guest if this kernel lacks modules.
 //!
-//! - `cost`: the estimate beside what happened
+//! - `cost`, `duration`: estimates of the flows and of the whole, beside what happened
 //! - `decide`: location of the run and reasons for a refusal, a pure function of facts
 //! - `here`, `guest`: the run on this kernel and in a guest
 //! - `appended`: rows on their way out of a guest
@@ -9,6 +9,7 @@
 mod appended;
 mod cost;
 mod decide;
+mod duration;
 mod guest;
 mod here;
 mod owner;
@@ -16,6 +17,7 @@ mod owner;
 use std::{
     path::{Path, PathBuf},
     process::Child,
+    time::Instant,
 };
 
 use lab_guest::probe::{self, Finding};
@@ -27,7 +29,10 @@ use lab_kernel::{
 use lab_plan::{Capacity, Plan};
 use tokio_util::sync::CancellationToken;
 
-use self::decide::{Location, Machine};
+use self::{
+    decide::{Location, Machine},
+    duration::{Estimate, Experience, Happened},
+};
 use crate::{
     args::{Global, UpArgs},
     failure::{During, Exit, Failure, Outcome},
@@ -79,10 +84,27 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
     if let Some(caller) = arguments.owner_for {
         return owner::own(&request, caller);
     }
-    let Ran { dir, kept } = run_at_place(&request, is_root, kernel_lacks)?;
+    let began = Instant::now();
+    let place = request.capacity.place;
+    let mut experience: Experience = place::durations(place).unwrap_or_default();
+    let estimate = Estimate::new(&request.plan, &request.capacity, &experience);
+    let Ran { dir, kept } = run_at_place(&request, is_root, kernel_lacks, || {
+        note(&format!("{}: {}", request.plan.name, estimate.sentence()));
+    })?;
     terminal::on_signal(&CancellationToken::new(), REPORTING, REPORTING)
         .during("listen to signals")?;
-    let cost = || cost::table(&request.plan, &request.capacity, &dir);
+    let reporting = Instant::now();
+    let cost = || {
+        let Some(end) = run_dir::end(&dir) else {
+            return String::new();
+        };
+        let happened = Happened::new(&end.phases, reporting.elapsed(), began.elapsed());
+        if !end.is_interrupted {
+            experience.add(&estimate, &happened);
+            place::keep_durations(place, &experience);
+        }
+        cost::table(&request.plan, &request.capacity, &end) + &estimate.table(&happened)
+    };
     let concluded = run_dir::conclude(&dir, global, cost);
     if !terminal::is_interrupted() {
         return concluded;
@@ -100,7 +122,7 @@ pub fn run(arguments: &UpArgs, global: &Global) -> Result<PathBuf, Failure> {
     let (is_root, kernel_lacks) = kernel_lacks(arguments);
     let loaded = load::load(&arguments.scenario.scenario)?.first_run(&arguments.scenario.overrides);
     let request = Request::new(arguments, global, loaded, &kernel_lacks)?;
-    Ok(run_at_place(&request, is_root, kernel_lacks)?.dir)
+    Ok(run_at_place(&request, is_root, kernel_lacks, || ())?.dir)
 }
 
 /// Returns true if this process runs as root, and what this kernel lacks; without root, modules cannot be
@@ -114,11 +136,12 @@ fn kernel_lacks(arguments: &UpArgs) -> (bool, Vec<KernelFinding>) {
     (is_root, lacks)
 }
 
-/// Runs the lab where it can run, and returns its end.
+/// Runs the lab where it can run, after a call of `announce`.
 fn run_at_place(
     request: &Request<'_>,
     is_root: bool,
     kernel_lacks: Vec<KernelFinding>,
+    announce: impl FnOnce(),
 ) -> Result<Ran, Failure> {
     inspect::warn(&request.plan);
     inspect::show_auto_scale(&request.plan);
@@ -129,6 +152,7 @@ fn run_at_place(
     {
         note(&reason);
     }
+    announce();
     if terminal::is_interrupted() {
         return Err(interrupted());
     }
