@@ -38,6 +38,7 @@ async fn probe_program(tool: Tool, program: &Path) -> Result<Installed, ProbeErr
         .arg("--version")
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
+        .process_group(0)
         .kill_on_drop(true)
         .output()
         .await

@@ -52,7 +52,13 @@ impl Controller {
             path: path.to_owned(),
             source,
         };
-        let stream = UnixStream::connect(path).map_err(failed)?;
+        let stream = loop {
+            match UnixStream::connect(path) {
+                // A signal ends the wait for room among those that wait to be accepted.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                connected => break connected.map_err(failed)?,
+            }
+        };
         stream.set_nonblocking(true).map_err(failed)?;
         Ok(Self {
             stream,

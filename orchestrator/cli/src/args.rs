@@ -56,6 +56,9 @@ See the RoCEv2 packets of a run, from another terminal while it runs:
   lcmp-lab exec dc1 -- tcpdump -ni any -c 5 udp port 4791
   lcmp-lab exec dc1 -- tcpdump -ni any -w - udp port 4791 > dc1.pcap
 
+Reach a host of another datacenter; `ping` takes names of nodes and leaves by the host's interface:
+  lcmp-lab exec dc1/h1 -- ping -c 3 dc3/h1
+
 Standard streams, signals and the exit code are passed between this process and the command; 2 and 3
 are also this tool's own exit codes, and 127 and 126 those for a program that is missing or cannot be
 started, with an `error:` line.

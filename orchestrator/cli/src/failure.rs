@@ -37,6 +37,14 @@ impl Exit {
         }
     }
 
+    /// Returns this exit code, or `other` if it is success.
+    pub const fn or(self, other: Self) -> Self {
+        match self {
+            Self::Pass => other,
+            _ => self,
+        }
+    }
+
     /// Returns the exit code for a guest that failed with `code`.
     const fn of_guest(code: u8) -> Self {
         match code {
@@ -246,9 +254,11 @@ pub fn with_causes(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
     use lab_records::error::Operation;
 
     use super::*;
+    use crate::args::Cli;
 
     #[test]
     fn an_interrupted_guest_is_no_error_of_this_machine() {
@@ -266,6 +276,26 @@ mod tests {
                 interrupted
             ]
         );
+    }
+
+    /// One rule: an interrupted run is doubtful, exit code 4, and not 128 + SIGINT.
+    #[test]
+    fn the_documents_say_what_an_interrupted_run_is() {
+        assert_eq!(Failure::interrupted("").exit.code(), 4);
+        assert_eq!(Exit::of_run(Grade::Doubtful).code(), 4);
+        let readme = include_str!("../../../README.md");
+        let help = Cli::command().render_long_help().to_string();
+        for (text, words) in [
+            (readme, "it is doubtful, and the exit code is 4"),
+            (readme, "or the run was interrupted |"),
+            (readme, "4 inconclusive: interrupted"),
+            (help.as_str(), "4  inconclusive: the run was interrupted"),
+        ] {
+            assert!(text.contains(words), "{words}");
+        }
+        for text in [readme, &help] {
+            assert!(!text.contains("exit code 130") && !text.contains("exit 130"));
+        }
     }
 
     #[test]

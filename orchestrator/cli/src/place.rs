@@ -13,6 +13,7 @@ use lab_guest::{
 use lab_kernel::doctor::Finding;
 use lab_plan::Capacity;
 use lab_units::{Clock, Place};
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{args::PlaceArgs, failure::Failure, run_dir};
 
@@ -69,6 +70,30 @@ pub fn capacity(place: Place) -> Capacity {
 /// No directory of the cache is writable.
 pub fn keep(capacity: &Capacity) -> io::Result<PathBuf> {
     keep_in(&cache::default_dir(), capacity)
+}
+
+/// Returns the durations of earlier runs at a place of this machine; none if there was no run.
+pub fn durations<T: DeserializeOwned>(place: Place) -> Option<T> {
+    let cache = cache::default_dir();
+    cached::load(&cache, &durations_file(place), &key(place, &cache))
+}
+
+/// Keeps the durations of runs at a place for later estimates, if a directory of the cache is writable.
+pub fn keep_durations<T: Serialize>(place: Place, durations: &T) {
+    let cache = cache::default_dir();
+    let kept = cached::store(
+        &cache,
+        &durations_file(place),
+        &key(place, &cache),
+        durations,
+    );
+    if let Err(error) = kept {
+        tracing::debug!(%error, "no directory for durations is writable");
+    }
+}
+
+fn durations_file(place: Place) -> String {
+    format!("durations-{place}.json")
 }
 
 fn measured(cache: &Path, place: Place) -> Option<Capacity> {

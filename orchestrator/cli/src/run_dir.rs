@@ -8,7 +8,9 @@ use std::{
 use lab_guest::inside;
 use lab_plan::Plan;
 use lab_recorder::{RunSetting, run_info};
-use lab_records::{Asked, EngineInfo, Location, RunInfo, RunWriter, directory::RUN_FILE};
+use lab_records::{
+    Asked, EngineInfo, Location, RunDir, RunEnd, RunInfo, RunWriter, directory::RUN_FILE,
+};
 use lab_reports::{Summary, closing_answer, closing_table};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -112,6 +114,12 @@ fn plan_text(plan: &Plan) -> String {
 fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the end of the run in `dir`; none if the run has not ended.
+pub fn end(dir: &Path) -> Option<RunEnd> {
+    let run = RunDir::open(dir).ok()?;
+    Some(run.outcome()?.end.clone())
 }
 
 /// Result of a run as JSON.

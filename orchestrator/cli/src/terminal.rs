@@ -5,13 +5,17 @@ use std::{
     env, fs,
     io::{self, IsTerminal, Write},
     path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
 };
 
 use serde::Serialize;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
+    flag,
     iterator::Signals,
 };
 use tokio_util::sync::CancellationToken;
@@ -129,43 +133,55 @@ pub fn cancel_on_signal(token: &CancellationToken) -> io::Result<()> {
     on_signal(token, first, "still taking the lab down")
 }
 
+/// Remembers every SIGINT, SIGTERM and SIGHUP from now on without a word, for [`is_interrupted`].
+pub fn heed_signals() -> io::Result<()> {
+    on_signal(&CancellationToken::new(), "", "")
+}
+
 /// Cancels `token` and writes `first` at the first SIGINT, SIGTERM or SIGHUP; writes `later` at every
-/// further one. Of several calls the last one holds; after a signal, it cancels its token at once.
+/// further one. An empty message is not written. Of several calls the last one holds; after a signal, it cancels its
+/// token at once.
 pub fn on_signal(
     token: &CancellationToken,
     first: &'static str,
     later: &'static str,
 ) -> io::Result<()> {
     let mut watch = watch();
-    let is_interrupted = watch.as_ref().is_some_and(|watch| watch.is_interrupted);
-    if is_interrupted {
-        token.cancel();
-    }
     if watch.is_none() {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            flag::register(signal, Arc::clone(&INTERRUPTED))?;
+        }
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let named = thread::Builder::new().name("signals".into());
         named.spawn(move || heed(signals))?;
+    }
+    if is_interrupted() {
+        token.cancel();
     }
     *watch = Some(Watch {
         token: token.clone(),
         first,
         later,
-        is_interrupted,
+        is_first: watch.as_ref().is_none_or(|watch| watch.is_first),
     });
     Ok(())
 }
 
-/// True if a signal came since the first [`on_signal`]: a verb that makes several runs makes no more.
+/// True if a signal came since the first [`on_signal`]: a verb that makes several runs makes no more. The handler itself
+/// notes it, so that no signal is overlooked until a thread has taken notice.
 pub fn is_interrupted() -> bool {
-    watch().as_ref().is_some_and(|watch| watch.is_interrupted)
+    INTERRUPTED.load(Ordering::SeqCst)
 }
+
+static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// What a signal does.
 struct Watch {
     token: CancellationToken,
     first: &'static str,
     later: &'static str,
-    is_interrupted: bool,
+    /// True until the first signal.
+    is_first: bool,
 }
 
 /// Signals are the process's, and so is this: the runs of a suite follow each other in one process.
@@ -178,11 +194,14 @@ fn watch() -> MutexGuard<'static, Option<Watch>> {
 fn heed(mut signals: Signals) {
     for _ in signals.forever() {
         if let Some(watch) = watch().as_mut() {
-            note(match watch.is_interrupted {
-                true => watch.later,
-                false => watch.first,
-            });
-            watch.is_interrupted = true;
+            let text = match watch.is_first {
+                true => watch.first,
+                false => watch.later,
+            };
+            if !text.is_empty() {
+                note(text);
+            }
+            watch.is_first = false;
             watch.token.cancel();
         }
     }

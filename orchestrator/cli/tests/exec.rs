@@ -169,6 +169,7 @@ fn a_lab_kept_in_a_guest_is_reached_and_leaves_nothing_even_if_its_owner_is_kill
     signals_are_forwarded(&guest);
     a_command_ends_with_its_client(&guest);
     packets_on_a_link_are_roce(&guest);
+    hosts_of_different_dcs_reach_each_other(&guest);
 
     let (owner, machine) = guest.owner_and_machine();
     kill(Pid::from_raw(owner), Signal::SIGKILL).unwrap();
@@ -245,6 +246,14 @@ fn a_command_ends_with_its_client(guest: &InGuest) {
     assert_eq!((out.exit, out.stdout.as_str()), (Some(1), ""), "{out:?}");
 }
 
+fn hosts_of_different_dcs_reach_each_other(guest: &InGuest) {
+    for (from, to) in [("dc1/h1", "dc3/h2"), ("dc3/h1", "dc2/h1")] {
+        let out = guest.run(&["exec", from, "--", "ping", "-n", "-c", "1", "-W", "60", to]);
+        assert_eq!(out.exit, Some(0), "{from} {to}: {out:?}");
+        assert!(out.stdout.contains("1 received"), "{out:?}");
+    }
+}
+
 /// Runs perftest between two hosts of the kept lab and tcpdump on a switch.
 fn packets_on_a_link_are_roce(guest: &InGuest) {
     let on = |node, words: &[&str]| {
@@ -316,6 +325,32 @@ fn a_lab_that_runs_in_a_guest_is_reached_and_taken_down() {
         "{rest:?}"
     );
     guest.assert_nothing_left(machine);
+}
+
+/// A queue of half the rate is in force from half of the flows' time on.
+#[test]
+fn a_queue_that_is_changed_while_flows_run_makes_the_run_invalid() {
+    let guest = InGuest::new("exec-tc");
+    let test = "a_queue_that_is_changed_while_flows_run_makes_the_run_invalid";
+    let Some((mut up, lines)) = guest.up_until("agents  done in", test) else {
+        return;
+    };
+    let change =
+        "tc qdisc change dev l0d1-d3 root handle 1: tbf rate 50mbit burst 10kb limit 500kb";
+    let out = guest.run(&["exec", "dc1", "--", "sh", "-c", change]);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert_eq!(up.wait().unwrap().code(), Some(5), "{rest:?}");
+    let is_named = |line: &String| {
+        [
+            "invalid: changed while flows ran: ",
+            "tbf of `l0d1-d3`",
+            "found",
+        ]
+        .iter()
+        .all(|part| line.contains(part))
+    };
+    assert!(rest.iter().any(is_named), "{rest:#?}");
 }
 
 #[test]

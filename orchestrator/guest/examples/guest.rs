@@ -17,7 +17,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lab_guest::{Clock, GuestError, GuestRequest, Sinks, cache, inside, outbox::Outbox, probe};
+use lab_guest::{
+    Clock, GuestError, GuestRequest, Signals, Sinks, cache, inside, outbox::Outbox, probe,
+};
 use nix::{
     sys::time::TimeSpec,
     time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep},
@@ -69,7 +71,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Box<dyn Error>> {
         outbox: &mut io::stdout(),
         events: &mut |event| eprintln!("event: {event:?}"),
     };
-    Ok(lab_guest::run(&request, &mut sinks)?)
+    Ok(lab_guest::run(&request, Signals::listen()?, &mut sinks)?)
 }
 
 fn seconds(text: &OsString) -> Result<Duration, Box<dyn Error>> {

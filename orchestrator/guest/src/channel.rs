@@ -8,17 +8,18 @@ use std::{
     iter,
     os::unix::net::UnixStream,
     process::ChildStderr,
-    sync::mpsc::Sender,
+    sync::mpsc::{self, Receiver, Sender},
     thread,
 };
 
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
-    iterator::{Handle, Signals},
+    iterator::{self, Handle},
 };
 
 use crate::{
     exec::ClientEvent,
+    retry::uninterrupted,
     wire::{ToHost, Token},
 };
 
@@ -42,7 +43,7 @@ pub(crate) const STREAMS: usize = 4;
 /// Enqueues the bytes of an output stream.
 pub(crate) fn pump(mut stream: PipeReader, queue: Sender<Event>, event: fn(Vec<u8>) -> Event) {
     let mut buffer = [0; 16 << 10];
-    let events = iter::from_fn(move || match stream.read(&mut buffer) {
+    let events = iter::from_fn(move || match uninterrupted(|| stream.read(&mut buffer)) {
         Ok(count @ 1..) => Some(event(buffer[..count].to_vec())),
         _ => None,
     });
@@ -76,12 +77,36 @@ fn enqueue(events: impl Iterator<Item = Event> + Send + 'static, queue: Sender<E
     });
 }
 
+/// Queue of a run's events, which takes in SIGHUP, SIGINT and SIGTERM of this process from the moment that it is made:
+/// a signal between the first thing that a run makes and its guest's boot ends the run, not this process.
+pub struct Signals {
+    pub(crate) queue: Sender<Event>,
+    pub(crate) events: Receiver<Event>,
+    pub(crate) forwarding: Forwarding,
+}
+
+impl Signals {
+    /// Installs handlers of SIGHUP, SIGINT and SIGTERM, which remain installed: the signals no longer end this
+    /// process.
+    ///
+    /// # Errors
+    /// A handler cannot be installed, or its thread not started.
+    pub fn listen() -> io::Result<Self> {
+        let (queue, events) = mpsc::channel();
+        let forwarding = forward_signals(queue.clone())?;
+        Ok(Self {
+            queue,
+            events,
+            forwarding,
+        })
+    }
+}
+
 /// Signal handlers; dropping the value ends the forwarding.
 pub(crate) struct Forwarding(Handle);
 
-/// Enqueues SIGHUP, SIGINT and SIGTERM, which no longer end this process.
-pub(crate) fn forward_signals(queue: Sender<Event>) -> io::Result<Forwarding> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+fn forward_signals(queue: Sender<Event>) -> io::Result<Forwarding> {
+    let mut signals = iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     let handle = signals.handle();
     thread::spawn(move || {
         for signal in &mut signals {

@@ -18,9 +18,10 @@
 //! - [`exec`]: commands that other processes run in the guest
 //! - [`inside`]: the guest's side
 //! - `wire`: messages between host and guest
+//! - `retry`: system calls that a signal interrupts
 //!
 //! ```no_run
-//! use lab_guest::{GuestRequest, Sinks};
+//! use lab_guest::{GuestRequest, Signals, Sinks};
 //! let argv = vec!["/usr/bin/uname".into(), "-r".into()];
 //! let request = GuestRequest::new(argv, "/".as_ref(), "/tmp/console.log".as_ref())?;
 //! let mut sinks = Sinks {
@@ -29,7 +30,7 @@
 //!     outbox: &mut std::io::sink(),
 //!     events: &mut |event| eprintln!("{event:?}"),
 //! };
-//! let code = lab_guest::run(&request, &mut sinks)?;
+//! let code = lab_guest::run(&request, Signals::listen()?, &mut sinks)?;
 //! println!("exit code {code}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -49,6 +50,7 @@ pub mod outbox;
 pub mod probe;
 mod process;
 pub mod request;
+mod retry;
 pub mod rights;
 mod run;
 mod session;
@@ -56,6 +58,7 @@ mod wire;
 
 pub use lab_units::Clock;
 
+pub use channel::Signals;
 pub use error::GuestError;
 pub use inside::CpuUse;
 pub use kvm::KvmVerdict;

@@ -3,6 +3,7 @@
 use std::{
     env::consts::ARCH,
     fs,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -189,6 +190,7 @@ fn run_qemu(arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(QEMU)
         .args(arguments)
         .stdin(Stdio::null())
+        .process_group(0)
         .output()
         .map_err(|error| error.to_string())?;
     let first = |bytes: &[u8]| {

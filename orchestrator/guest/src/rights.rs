@@ -21,6 +21,8 @@ use rustix::{
     },
 };
 
+use crate::retry::uninterrupted;
+
 /// User and group of QEMU if root starts it. No account has this number: it is one of the reserved numbers of Debian
 /// Policy 9.2.2, 65000 to 65533, with the digits of `RoCEv2`'s port.
 pub const GUEST_USER: u32 = 65_479;
@@ -86,7 +88,7 @@ impl Lent {
             for path in directories {
                 // By its descriptor: the path may lead elsewhere a moment later.
                 let lock = open_directory(path)?;
-                lock.lock_shared()?;
+                uninterrupted(|| lock.lock_shared())?;
                 let owner = lock.metadata()?;
                 fchown(&lock, Some(GUEST_USER), Some(GUEST_USER))
                     .map_err(|error| without(path, error))?;

@@ -8,14 +8,14 @@ use std::{
         unix::net::UnixStream,
     },
     path::PathBuf,
-    sync::mpsc::{self, Sender},
+    sync::mpsc::Sender,
     time::{Duration, Instant},
 };
 
 use lab_files::draft;
 
 use crate::{
-    Accelerator, Clock, ExecConfig, GuestError, GuestRequest,
+    Accelerator, Clock, ExecConfig, GuestError, GuestRequest, Signals,
     cache::Kernel,
     channel::{self, Event},
     cpu::CpuClaim,
@@ -75,13 +75,17 @@ pub struct Sinks<'a> {
 /// Runs a command inside a guest and returns its exit code, or 128 plus the signal that ended it.
 ///
 /// The first two of SIGINT, SIGTERM and SIGHUP are forwarded to the command. The third, and any signal
-/// before the command has started, ends the guest. The signal handlers remain installed.
+/// before the command has started, ends the guest.
 /// Fails if the guest ends before the command; QEMU has ended then too. The exit code of a failed
 /// command is no error.
-pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
+pub fn run(
+    request: &GuestRequest,
+    signals: Signals,
+    sinks: &mut Sinks<'_>,
+) -> Result<u8, GuestError> {
     // Given back after QEMU has ended.
     let _lent = lend(request)?;
-    let mut session = begin(request, false, sinks)?;
+    let mut session = begin(request, false, signals, sinks)?;
     let code = session.follow(sinks)?;
     session.finish(sinks)?;
     Ok(code)
@@ -91,11 +95,12 @@ pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<u8, GuestErr
 /// command's end. Dropping the guest ends it.
 pub fn run_and_stay<'a>(
     request: &'a GuestRequest,
+    signals: Signals,
     sinks: &mut Sinks<'_>,
 ) -> Result<(u8, StayingGuest<'a>), GuestError> {
     // Given back while the guest stays.
     let _lent = lend(request)?;
-    let mut session = begin(request, true, sinks)?;
+    let mut session = begin(request, true, signals, sinks)?;
     let code = session.follow(sinks)?;
     session.write_late_output(sinks);
     Ok((code, StayingGuest(session)))
@@ -120,15 +125,19 @@ impl StayingGuest<'_> {
 fn begin<'a>(
     request: &'a GuestRequest,
     stays: bool,
+    signals: Signals,
     sinks: &mut Sinks<'_>,
 ) -> Result<Session<'a>, GuestError> {
+    let Signals {
+        queue,
+        events,
+        forwarding,
+    } = signals;
     let kernel = Kernel::find(&request.cache)?;
     let (accelerator, clock) = Accelerator::choose(request.clock, || {
         let on_trial = || (sinks.events)(GuestEvent::TryingKvm);
         kvm::verdict(&request.cache, &kernel, on_trial) == KvmVerdict::Works
     });
-    let (queue, events) = mpsc::channel();
-    let forwarding = channel::forward_signals(queue.clone()).map_err(GuestError::host)?;
     let open = |exec: &ExecConfig| {
         let opened = ExecSocket::open(&exec.socket, queue.clone());
         opened.map_err(GuestError::file("exec socket", &exec.socket))

@@ -249,12 +249,16 @@ impl Device {
     /// The device has failed.
     pub(crate) fn take_sent(&self, to: &mut Vec<Completion>) -> Result<(), VerbsError> {
         let (mut cq, mut context) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the channel is open, and its descriptor is readable, so the call does not block.
-        let taken = unsafe {
-            (self.verbs.get_cq_event)(self.channel.as_ptr(), &raw mut cq, &raw mut context)
-        };
-        if taken != 0 {
-            return Err(self.error("ibv_get_cq_event", last_errno()));
+        loop {
+            // SAFETY: the channel is open, and its descriptor is readable, so the call does not block.
+            let taken = unsafe {
+                (self.verbs.get_cq_event)(self.channel.as_ptr(), &raw mut cq, &raw mut context)
+            };
+            match (taken, last_errno()) {
+                (0, _) => break,
+                (_, libc::EINTR) => {}
+                (_, errno) => return Err(self.error("ibv_get_cq_event", errno)),
+            }
         }
         // SAFETY: `cq` is the queue of the event that was taken.
         unsafe { (self.verbs.ack_cq_events)(cq, 1) };

@@ -18,7 +18,7 @@ use signal_hook::{
 use thiserror::Error;
 
 use super::{Bytes, ExecReply, ExecRequest, INPUT_WINDOW, MAX_REQUEST, Start};
-use crate::Terminal;
+use crate::{Terminal, retry::uninterrupted};
 
 /// Error of a command that did not run to its end in a guest.
 #[derive(Debug, Error)]
@@ -46,10 +46,11 @@ pub enum ExecError {
 /// command, and its signals are forwarded to the command. The command is killed when this process ends.
 /// Fails if the guest cannot be reached, refuses the command, or ends first.
 pub fn run(socket: &Path, words: Vec<std::ffi::OsString>) -> Result<u8, ExecError> {
-    let stream = UnixStream::connect(socket).map_err(|source| ExecError::Unreachable {
-        socket: socket.to_owned(),
-        source,
-    })?;
+    let stream =
+        uninterrupted(|| UnixStream::connect(socket)).map_err(|source| ExecError::Unreachable {
+            socket: socket.to_owned(),
+            source,
+        })?;
     let replies = stream.try_clone().map_err(here("use the socket"))?;
     let requests = Requests(Arc::new(Mutex::new(stream)));
     let terminal = Terminal::of_this_process();
@@ -157,12 +158,11 @@ fn forward_input(requests: &Requests, acked: &Receiver<usize>) {
                 Err(_) => return,
             }
         }
-        match stdin.read(&mut buffer[..left]) {
+        match uninterrupted(|| stdin.read(&mut buffer[..left])) {
             Ok(count @ 1..) => {
                 left -= count;
                 requests.send(&ExecRequest::Input(Bytes(buffer[..count].to_vec())));
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             _ => return requests.send(&ExecRequest::InputEnd),
         }
     }

@@ -24,7 +24,10 @@ use nix::{
 use super::{
     ACCEL_VARIABLE, CLOCK_VARIABLE, GUEST_VARIABLE, InsideError, PROGRESS_VARIABLE, ports::Ports,
 };
-use crate::wire::{InnerRequest, STDERR_PORT, STDOUT_PORT};
+use crate::{
+    retry::uninterrupted,
+    wire::{InnerRequest, STDERR_PORT, STDOUT_PORT},
+};
 
 /// Running command.
 pub(crate) struct Running {
@@ -159,7 +162,7 @@ fn forward<R: Read + AsFd>(pipe: &mut Option<R>, port: &mut File) -> io::Result<
         return Ok(());
     }
     let mut buffer = [0; 4096];
-    let count = open.read(&mut buffer)?;
+    let count = uninterrupted(|| open.read(&mut buffer))?;
     if count == 0 {
         *pipe = None;
     }
@@ -169,12 +172,22 @@ fn forward<R: Read + AsFd>(pipe: &mut Option<R>, port: &mut File) -> io::Result<
 /// Returns true if a read would not block.
 fn is_readable(pipe: BorrowedFd<'_>) -> bool {
     let mut ready = [PollFd::new(pipe, PollFlags::POLLIN)];
-    poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0)
+    uninterrupted(|| Ok(poll(&mut ready, PollTimeout::ZERO)?)).is_ok_and(|count| count > 0)
 }
 
+/// Forwards the bytes of a pipe until its end.
 fn forward_all<R: Read>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()> {
-    pipe.take()
-        .map_or(Ok(()), |mut open| io::copy(&mut open, port).map(drop))
+    let Some(mut open) = pipe.take() else {
+        return Ok(());
+    };
+    // `io::copy` of a pipe is the kernel's `splice`, which std does not repeat after a signal.
+    let mut buffer = [0; 4096];
+    loop {
+        match uninterrupted(|| open.read(&mut buffer))? {
+            0 => return Ok(()),
+            count => port.write_all(&buffer[..count])?,
+        }
+    }
 }
 
 /// Default `PATH`; the request's environment may override it.

@@ -10,7 +10,10 @@ use nix::sys::termios::{SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::InsideError;
-use crate::wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT, ToGuest, ToHost, Token};
+use crate::{
+    retry::uninterrupted,
+    wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT, ToGuest, ToHost, Token},
+};
 
 /// Serial ports to the host.
 pub(crate) struct Ports {
@@ -55,7 +58,7 @@ impl Ports {
     /// Reads the control lines that are available.
     pub(crate) fn receive(&mut self) -> Result<Vec<ToGuest>, InsideError> {
         let mut buffer = [0; 1024];
-        let read = self.control.read(&mut buffer);
+        let read = uninterrupted(|| self.control.read(&mut buffer));
         let count = read.map_err(InsideError::port(CONTROL_PORT))?;
         self.received.extend_from_slice(&buffer[..count]);
         Ok(take_lines(&mut self.received))
@@ -68,7 +71,7 @@ impl Ports {
             (&self.stderr, STDERR_PORT),
             (&self.control, CONTROL_PORT),
         ] {
-            tcdrain(file).map_err(InsideError::port(port))?;
+            uninterrupted(|| Ok(tcdrain(file)?)).map_err(InsideError::port(port))?;
         }
         Ok(())
     }

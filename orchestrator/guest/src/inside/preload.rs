@@ -3,7 +3,10 @@
 use std::{
     fs,
     io::{self, Read},
-    os::unix::fs::{MetadataExt, lchown, symlink},
+    os::unix::{
+        fs::{MetadataExt, lchown, symlink},
+        process::CommandExt,
+    },
     path::{Component, Path, PathBuf},
     process::Command,
 };
@@ -146,6 +149,7 @@ fn libraries(program: &Path) -> Vec<PathBuf> {
     let list = Command::new(DYNAMIC_LOADER)
         .arg("--list")
         .arg(program)
+        .process_group(0)
         .output();
     list.map(|output| parse_list(&String::from_utf8_lossy(&output.stdout)))
         .unwrap_or_default()

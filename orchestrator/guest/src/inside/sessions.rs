@@ -31,6 +31,7 @@ use super::{
 };
 use crate::{
     exec::{Bytes, CHUNK, ExecReply, ExecRequest, OUTPUT_WINDOW, Start},
+    retry::uninterrupted,
     wire::{GUEST_DIR, InnerRequest, ToHost},
 };
 
@@ -235,7 +236,7 @@ impl ExecSession {
         let Some(stdin) = &mut self.stdin else {
             return std::mem::take(&mut self.input).len();
         };
-        let written = match stdin.write(&self.input) {
+        let written = match uninterrupted(|| stdin.write(&self.input)) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(_) => {
@@ -265,7 +266,8 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
 /// Reads the bytes that a stream holds now; closes an ended stream.
 fn read(stream: &mut Option<File>) -> Option<Vec<u8>> {
     let mut buffer = vec![0; CHUNK];
-    match stream.as_mut()?.read(&mut buffer) {
+    let open = stream.as_mut()?;
+    match uninterrupted(|| open.read(&mut buffer)) {
         Ok(count @ 1..) => {
             buffer.truncate(count);
             Some(buffer)

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io,
+    os::unix::process::CommandExt,
     path::Path,
     process::Command,
 };
@@ -93,6 +94,7 @@ fn prioritise_softirqs() -> io::Result<()> {
         let status = Command::new("chrt")
             .args(["--fifo", "--pid", SOFTIRQ_PRIORITY])
             .arg(entry.file_name())
+            .process_group(0)
             .status()?;
         if !status.success() {
             return Err(io::Error::other(format!("chrt ended with {status}")));

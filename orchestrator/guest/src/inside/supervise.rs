@@ -20,7 +20,10 @@ use super::{
     ports::Ports,
     sessions::ExecSessions,
 };
-use crate::wire::{InnerRequest, ToGuest, ToHost};
+use crate::{
+    retry::uninterrupted,
+    wire::{InnerRequest, ToGuest, ToHost},
+};
 
 /// Running command and exec sessions.
 pub(crate) struct Supervisor<'a> {
@@ -112,7 +115,7 @@ impl<'a> Supervisor<'a> {
             }
         }
         if ready.heartbeat {
-            let beat = self.heartbeat.wait();
+            let beat = uninterrupted(|| Ok(self.heartbeat.wait()?));
             beat.map_err(InsideError::kernel("heartbeat"))?;
             self.ports.send(&ToHost::Alive)?;
         }
@@ -144,7 +147,7 @@ impl<'a> Supervisor<'a> {
         Ok(code)
     }
 
-    fn wait(&self) -> nix::Result<Ready> {
+    fn wait(&self) -> io::Result<Ready> {
         let own = [
             self.ports.control.as_fd(),
             self.heartbeat.as_fd(),
@@ -156,7 +159,7 @@ impl<'a> Supervisor<'a> {
         let mut fds: Vec<_> = readable.collect();
         let sessions = fds.len();
         fds.extend(self.sessions.poll_fds());
-        poll(&mut fds, PollTimeout::NONE)?;
+        uninterrupted(|| Ok(poll(&mut fds, PollTimeout::NONE)?))?;
         let is_ready = |fd: &PollFd<'_>| fd.any().unwrap_or(false);
         Ok(Ready {
             control: is_ready(&fds[0]),

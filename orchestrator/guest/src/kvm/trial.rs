@@ -7,7 +7,10 @@ use std::{
 };
 
 use lab_units::Bytes;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+};
 use thiserror::Error;
 
 use crate::{
@@ -18,6 +21,7 @@ use crate::{
     machine::{Machine, Messages, Port},
     process::{Qemu, find_busybox, in_memory, output_pipe},
     request::DEFAULT_VCPUS,
+    retry::uninterrupted,
 };
 
 /// Error of a trial boot.
@@ -89,7 +93,7 @@ fn watch(mut console: PipeReader, mut marker: PipeReader) -> Result<(), TrialErr
         };
         let [on_console, on_marker] = wait(&console, &marker, left)?;
         if on_console {
-            let count = console.read(&mut buffer)?;
+            let count = uninterrupted(|| console.read(&mut buffer))?;
             if count == 0 {
                 let messages = String::new();
                 return Err(TrialError::Ended { messages });
@@ -97,7 +101,7 @@ fn watch(mut console: PipeReader, mut marker: PipeReader) -> Result<(), TrialErr
             has_output = true;
         }
         if on_marker {
-            let count = marker.read(&mut buffer)?;
+            let count = uninterrupted(|| marker.read(&mut buffer))?;
             received.extend_from_slice(&buffer[..count]);
             if String::from_utf8_lossy(&received).contains(TRIAL_MARKER) {
                 return Ok(());
@@ -109,7 +113,11 @@ fn watch(mut console: PipeReader, mut marker: PipeReader) -> Result<(), TrialErr
 fn wait(console: &PipeReader, marker: &PipeReader, left: Duration) -> io::Result<[bool; 2]> {
     let mut fds = [console.as_fd(), marker.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
     let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
-    poll(&mut fds, timeout)?;
+    match poll(&mut fds, timeout) {
+        // The caller computes the time that is left.
+        Err(Errno::EINTR) => return Ok([false; 2]),
+        ready => ready?,
+    };
     Ok(fds.map(|fd| fd.any().unwrap_or(false)))
 }
 

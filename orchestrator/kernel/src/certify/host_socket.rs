@@ -62,6 +62,7 @@ impl Sender {
         let address = SockaddrIn::from(SocketAddrV4::new(to, ROCE_PORT));
         let payload = [a, b, c, d, high, low];
         let descriptor = self.0.as_raw_fd();
+        // The socket does not block, so that no signal interrupts it: no EINTR.
         sendto(descriptor, &payload, &address, MsgFlags::empty()).map(drop)
     }
 }
@@ -87,6 +88,7 @@ impl Observer {
         loop {
             match recv(self.0.as_raw_fd(), &mut packet, MsgFlags::empty()) {
                 Ok(len) => parse(&packet[..len]).into_iter().for_each(&mut see),
+                Err(Errno::EINTR) => {}
                 // The interface is down: nothing arrives.
                 Err(Errno::EAGAIN | Errno::ENETDOWN) => return Ok(()),
                 Err(errno) => return Err(errno.into()),

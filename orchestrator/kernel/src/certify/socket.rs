@@ -60,6 +60,7 @@ impl ProbeSocket {
         self.frame[14..18].copy_from_slice(&sequence.to_be_bytes());
         let len = if is_large { self.frame.len() } else { SMALLEST };
         let at = now()?;
+        // The socket does not block, so that no signal interrupts it: no EINTR.
         match send(
             self.descriptor.as_raw_fd(),
             &self.frame[..len],
@@ -84,6 +85,7 @@ impl ProbeSocket {
                     ControlMessageOwned::ScmTimestampns(at) => Some(nanos(at)),
                     _ => None,
                 }),
+                Err(Errno::EINTR) => continue,
                 Err(Errno::EAGAIN) => return Ok(()),
                 // The interface is down: nothing arrives.
                 Err(Errno::ENETDOWN) => return Ok(()),

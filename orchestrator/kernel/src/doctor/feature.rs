@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     net::{Ipv4Addr, UdpSocket},
-    os::fd::AsFd,
+    os::{fd::AsFd, unix::process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     slice,
@@ -366,6 +366,7 @@ fn load(modules: &[&str]) -> bool {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        .process_group(0)
         .status();
     match loaded {
         Ok(status) => status.success(),

@@ -11,7 +11,10 @@ mod chains;
 mod legacy;
 mod nft;
 
-use std::process::{Command, Stdio};
+use std::{
+    os::unix::process::CommandExt,
+    process::{Command, Stdio},
+};
 
 pub(crate) use self::chains::{Direction, Dropper};
 
@@ -34,6 +37,7 @@ fn output(program: &str, arguments: &[&str]) -> Result<Vec<u8>, String> {
     let output = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
+        .process_group(0)
         .output()
         .map_err(|error| format!("`{program}` cannot list its rules: {error}"))?;
     if output.status.success() {

@@ -1,6 +1,6 @@
 //! Entries of a journal.
 
-use std::path::PathBuf;
+use std::{net::Ipv4Addr, path::PathBuf};
 
 use lab_plan::model::{Node, Role};
 use lab_records::Location;
@@ -107,6 +107,9 @@ pub(crate) struct NodeEntry {
     /// Namespace; `None` for a host in the root namespace.
     pub netns: Option<NetnsName>,
     pub interfaces: Vec<String>,
+    /// Address; `None` in the journal of an earlier version.
+    #[serde(default)]
+    pub addr: Option<Ipv4Addr>,
 }
 
 impl NodeEntry {
@@ -118,7 +121,13 @@ impl NodeEntry {
             role: node.role,
             netns,
             interfaces,
+            addr: Some(node.addr),
         }
+    }
+
+    /// True if `name` is the node's name or its short name.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.short == name
     }
 }
 

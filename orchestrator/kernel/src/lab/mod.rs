@@ -9,6 +9,7 @@ mod hosts;
 mod node_command;
 mod packets;
 mod patience;
+mod ping;
 mod preflight;
 mod progress;
 mod reservation;

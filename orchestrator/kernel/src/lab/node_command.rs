@@ -8,7 +8,7 @@ use std::{
     process::{Child, Command},
 };
 
-use super::Lab;
+use super::{Lab, ping};
 use crate::{
     exec::netns,
     journal::{self, Entry, Location, NodeEntry},
@@ -64,9 +64,10 @@ pub fn node_command(
     let [program, arguments @ ..] = command else {
         return Err(EnterError::NoCommand);
     };
-    let node = find(lab, node)?;
+    let nodes = nodes(lab)?;
+    let node = find(lab, node, &nodes)?;
     let mut command = Command::new(program);
-    command.args(arguments);
+    command.args(ping::arguments(program, arguments, &node, &nodes));
     Ok(NodeCommand {
         node,
         program: program.clone(),
@@ -145,7 +146,8 @@ impl Lab {
     }
 }
 
-fn find(lab: &LabName, node: &str) -> Result<NodeEntry, EnterError> {
+/// Returns the nodes of a lab on this kernel.
+fn nodes(lab: &LabName) -> Result<Vec<NodeEntry>, EnterError> {
     let io = |error| EnterError::Journal {
         lab: lab.clone(),
         error,
@@ -163,12 +165,15 @@ fn find(lab: &LabName, node: &str) -> Result<NodeEntry, EnterError> {
             Entry::Nodes(nodes) => Some(nodes),
             _ => None,
         });
-    let nodes: Vec<NodeEntry> = nodes.flatten().collect();
-    let named = |entry: &&NodeEntry| entry.name == node || entry.short == node;
+    Ok(nodes.flatten().collect())
+}
+
+fn find(lab: &LabName, name: &str, nodes: &[NodeEntry]) -> Result<NodeEntry, EnterError> {
     let no_node = || EnterError::NoNode {
         lab: lab.clone(),
-        node: node.to_owned(),
+        node: name.to_owned(),
         nodes: nodes.iter().map(|entry| entry.name.clone()).collect(),
     };
-    nodes.iter().find(named).cloned().ok_or_else(no_node)
+    let found = nodes.iter().find(|entry| entry.is_named(name)).cloned();
+    found.ok_or_else(no_node)
 }

@@ -15,8 +15,10 @@ use crate::{
 /// Losses since the lab was made.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Losses {
-    /// Packets that queueing disciplines dropped: full queues, and loss of links.
+    /// Packets that queueing disciplines dropped: full queues, and loss of links that the plan asks for.
     pub emulated: u64,
+    /// Packets that delay lines dropped whose links have no loss in the plan.
+    pub unasked: u64,
     /// Packets that were dropped elsewhere: at CPU backlogs, in veths, on receive.
     pub outside: u64,
     /// None if SoftRoCE does not count them.
@@ -30,6 +32,14 @@ pub(crate) struct RecoveryCounts {
     pub go_backs: u64,
     /// NAKs that receivers sent, one for each gap in the order of packets.
     pub naks: u64,
+}
+
+/// Interface of a lab, as far as its losses go.
+struct Dev {
+    /// True if a fault makes it lose packets.
+    is_faulty: bool,
+    /// True if it is the delay line of a link that loses none by the plan.
+    is_lossless_line: bool,
 }
 
 impl Losses {
@@ -59,13 +69,27 @@ impl Lab {
         namespaces.sort();
         namespaces.dedup();
         let ports = (0..).map(PortId).take(plan.ports.len());
-        // The interfaces of each port, at the node and in the fiber; true if they lose packets by a fault.
+        // The interfaces of each port, at the node and in the fiber.
         let devs = ports.flat_map(|port| {
             let is_faulty = faulty.contains(&port.link());
-            let devs = [layout.port(port).interface.clone(), layout.fiber_dev(port)];
-            devs.map(|dev| (dev, is_faulty))
+            let is_lossless = plan
+                .wires()
+                .of(port.link())
+                .all(|it| it.loss.numerator() == 0);
+            let node = Dev {
+                is_faulty,
+                is_lossless_line: false,
+            };
+            let line = Dev {
+                is_faulty,
+                is_lossless_line: is_lossless && !is_faulty,
+            };
+            [
+                (layout.port(port).interface.clone(), node),
+                (layout.fiber_dev(port), line),
+            ]
         });
-        let devs: BTreeMap<String, bool> = devs.collect();
+        let devs: BTreeMap<String, Dev> = devs.collect();
         let mut losses = Losses {
             outside: backlog_drops(&fs::read_to_string(SOFTNET)?),
             ..Losses::default()
@@ -75,12 +99,16 @@ impl Lab {
             let handle = self.executor()?.handle(&netns).ok_or_else(gone)?;
             let drops = tc::drops(&mut handle.socket)?;
             for link in dump::links(&mut handle.socket)? {
-                let Some(is_faulty) = devs.get(&link.name) else {
+                let Some(dev) = devs.get(&link.name) else {
                     continue;
                 };
                 let own = drops.iter().filter(|(index, _)| *index == link.index);
-                losses.emulated += own.map(|(_, drops)| drops).sum::<u64>();
-                if !is_faulty {
+                let dropped = own.map(|(_, drops)| drops).sum::<u64>();
+                match dev.is_lossless_line {
+                    true => losses.unasked += dropped,
+                    false => losses.emulated += dropped,
+                }
+                if !dev.is_faulty {
                     let stats = link.stats;
                     losses.outside += stats.rx_dropped + stats.tx_dropped;
                     losses.outside += stats.rx_errors + stats.tx_errors;

@@ -5,6 +5,7 @@ use std::{
     fmt::Write,
     fs::{self, File},
     net::Ipv4Addr,
+    os::unix::process::CommandExt,
     path::Path,
     process::Command,
 };
@@ -116,7 +117,8 @@ fn read() -> NamespaceState {
 
 /// Returns what a program prints, or why it does not run.
 fn output(words: &[&str]) -> String {
-    match Command::new(words[0]).args(&words[1..]).output() {
+    let mut command = Command::new(words[0]);
+    match command.args(&words[1..]).process_group(0).output() {
         Ok(output) => {
             let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
             text += &String::from_utf8_lossy(&output.stderr);

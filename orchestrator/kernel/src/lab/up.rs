@@ -2,7 +2,7 @@
 
 use std::{io, mem, path::PathBuf, time::Duration};
 
-use lab_plan::model::Plan;
+use lab_plan::model::{FaultPlan, Plan};
 use lab_records::{CertifiedRow, LinkBounds};
 use lab_units::NodeId;
 use nix::mount::{MsFlags, mount};
@@ -15,7 +15,7 @@ use crate::{
     doctor::modules,
     exec::{ApplyError, Difference, Executor, UndoError, check, netns, shared},
     journal::{self, Entry, MachineLock, NodeEntry, Process},
-    lower::{Layout, LowerOptions, lower},
+    lower::{Layout, LowerOptions, lower, lower_after},
     name::LabName,
     netlink::{NetlinkError, dump},
     process::{self, ProcessId},
@@ -157,6 +157,16 @@ impl Lab {
     ) -> Result<Vec<Difference>, LabErrorKind> {
         let steps = lower(&self.plan, &self.options);
         Ok(check(self.executor()?, &steps, patience)?)
+    }
+
+    /// Reads the kernel's interfaces and queues back after flows and returns what differs from the plan with the
+    /// `injected` faults: somebody else has changed it.
+    pub(crate) fn altered(
+        &mut self,
+        injected: &[FaultPlan],
+    ) -> Result<Vec<Difference>, LabErrorKind> {
+        let steps = lower_after(&self.plan, &self.options, injected).map_err(io::Error::other)?;
+        Ok(check(self.executor()?, &steps, CARRIERS_AFTER)?)
     }
 
     /// Applies further steps, such as those of a fault.
@@ -309,3 +319,6 @@ const BPF_OPTIONS: &str = "mode=0700";
 
 /// Time in which all carriers are up: milliseconds, longer on a loaded machine.
 const CARRIERS: Duration = Duration::from_secs(60);
+
+/// Time in which carriers that came back just before the flows' end are up.
+const CARRIERS_AFTER: Duration = Duration::from_secs(1);

@@ -70,6 +70,63 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     steps
 }
 
+/// Returns the steps of a plan's interfaces and queues with the parameters that the injected `faults` leave, to compare
+/// with the kernel's state after flows.
+///
+/// # Errors
+/// A fault on a link that cannot change.
+pub(crate) fn lower_after(
+    plan: &Plan,
+    options: &LowerOptions,
+    faults: &[FaultPlan],
+) -> Result<Vec<Step>, FaultError> {
+    let mut steps = super::lower(plan, options);
+    steps.retain(|step| match step {
+        Step::Veth(_) | Step::Qdisc(_) => true,
+        Step::Device { change, .. } => {
+            matches!(change, DeviceChange::Up | DeviceChange::Redirect(_))
+        }
+        _ => false,
+    });
+    let mut cut = BTreeSet::new();
+    for fault in faults {
+        match fault.change {
+            FaultChange::Down => drop(cut.insert(fault.link)),
+            FaultChange::Up => drop(cut.remove(&fault.link)),
+            FaultChange::Wire(_) => {
+                for changed in lower_fault(plan, options, fault)? {
+                    replace(&mut steps, changed);
+                }
+            }
+        }
+    }
+    let layout = Layout::new(plan, options);
+    let ports = cut.iter().flat_map(|link| [link.port_a(), link.port_b()]);
+    let devs = ports.flat_map(|port| [layout.port(port).interface.clone(), layout.fiber_dev(port)]);
+    let without_carrier: BTreeSet<String> = devs.collect();
+    steps.retain(|step| match step {
+        Step::Device { dev, change, .. } => {
+            *change != DeviceChange::Up || !without_carrier.contains(dev)
+        }
+        _ => true,
+    });
+    Ok(steps)
+}
+
+/// Gives the discipline of `changed` its parameters.
+fn replace(steps: &mut [Step], changed: Step) {
+    let Step::QdiscChange(after) = changed else {
+        return;
+    };
+    for step in steps {
+        if let Step::Qdisc(at) = step
+            && (&at.netns, &at.dev, at.parent) == (&after.netns, &after.dev, after.parent)
+        {
+            at.qdisc = after.qdisc;
+        }
+    }
+}
+
 /// Returns changes of those disciplines alone whose parameters differ: a change empties the
 /// queue of `red`.
 fn changed_qdiscs(

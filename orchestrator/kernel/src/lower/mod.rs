@@ -26,6 +26,7 @@ pub use lab_units::Clock;
 
 pub use self::fault::{FaultError, lower_fault, lower_repair};
 pub(crate) use self::{
+    fault::lower_after,
     host::{rdma_device, rxe_devices},
     layout::Layout,
     link::{buffer, egress},

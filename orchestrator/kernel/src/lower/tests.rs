@@ -4,7 +4,7 @@ use lab_plan::{
 };
 use lab_units::{LinkId, Nanos};
 
-use super::{Clock, HostPlacement, LowerOptions, lower, lower_fault, lower_repair};
+use super::{Clock, HostPlacement, LowerOptions, lower, lower_after, lower_fault, lower_repair};
 use crate::{step::Step, testing};
 
 fn options(hosts: HostPlacement, clock: Clock) -> LowerOptions {
@@ -123,6 +123,44 @@ fn faults_become_steps_on_the_fiber_and_the_egress_queues() {
     text += "repaired:\n";
     text += &listing(&lower_repair(&plan, &options));
     insta::assert_snapshot!(text);
+}
+
+/// Link 0 of 100 Mbit/s is at 50 Mbit/s after the first fault, cut after the second, and up again after the third.
+#[test]
+fn links_and_queues_are_compared_as_faults_left_them() {
+    let mut plan = testing::pair(0);
+    let options = options(HostPlacement::RootNamespace, Clock::Virtual);
+    let slower = testing::wire("50 Mbit", "25 ms", "620 kB");
+    let changes = [
+        FaultChange::Wire(slower),
+        FaultChange::Down,
+        FaultChange::Up,
+    ];
+    let faults = changes.into_iter().zip(0..);
+    let faults = faults.map(|(change, at)| fault(LinkId(0), at, change));
+    plan.faults = faults.collect();
+    let after =
+        |count: usize| listing(&lower_after(&plan, &options, &plan.faults[..count]).unwrap());
+    let planned = after(0);
+    for (rate, carriers, count) in [(100, 4, 0), (50, 4, 1), (50, 0, 2), (50, 4, 3)] {
+        let text = after(count);
+        let lines = |words: &str| text.lines().filter(|line| line.contains(words)).count();
+        // Two shapers, and two delay lines of the same rate.
+        assert_eq!(lines(&format!(" rate {rate}000000bit")), 4, "{text}");
+        // Two ports of switches and two ends of the fiber.
+        assert_eq!(
+            ["l0d1-d2", "l0d2-d1", "f0", "f1"]
+                .map(|dev| lines(&format!("link set dev {dev} up")))
+                .iter()
+                .sum::<usize>(),
+            carriers,
+            "{text}"
+        );
+        assert_eq!(
+            text.lines().count(),
+            planned.lines().count() - (4 - carriers)
+        );
+    }
 }
 
 #[test]

@@ -5,7 +5,10 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     os::{
         fd::AsFd,
-        unix::net::{UnixListener, UnixStream},
+        unix::{
+            net::{UnixListener, UnixStream},
+            process::CommandExt,
+        },
     },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -176,7 +179,9 @@ impl AgentLauncher {
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::inherit());
+            .stderr(Stdio::inherit())
+            // A Ctrl-C of the terminal reaches the run alone, which then ends its agents.
+            .process_group(0);
         lab.spawn_on(node, &mut command)
     }
 }

@@ -7,7 +7,7 @@ use lab_host::{HostError, HostMaps};
 use lab_records::{Conduct, GuestCpu, LabWork, LiveChange, NOT_PINNED, Recovery, Retransmissions};
 use lab_units::{DcId, Nanos};
 
-use crate::lab::Losses;
+use crate::{exec::Difference, lab::Losses};
 
 /// Event of a run under way, for its display.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -77,6 +77,7 @@ impl RunReport {
         reroutes: u64,
     ) {
         self.conduct.dropped_outside += after.outside.saturating_sub(before.outside);
+        self.conduct.dropped_unasked += after.unasked.saturating_sub(before.unasked);
         let Some(found) = after.retransmissions_since(&before) else {
             return;
         };
@@ -85,6 +86,17 @@ impl RunReport {
         recovery.retries += found.go_backs;
         recovery.emulated_drops += after.emulated.saturating_sub(before.emulated);
         recovery.reroutes += reroutes;
+    }
+
+    /// Adds what differed from the plan after the repetition called `title`. A difference that stays is named once.
+    pub(super) fn add_altered(&mut self, title: &str, differences: &[Difference]) {
+        let altered = &mut self.conduct.altered;
+        for difference in differences.iter().map(ToString::to_string) {
+            let is_known = |known: &String| known.ends_with(&difference);
+            if !altered.iter().any(is_known) {
+                altered.push(format!("{title}: {difference}"));
+            }
+        }
     }
 
     /// Returns the decisions of all switches' latest counters that re-routed flows.
@@ -171,14 +183,17 @@ impl RunReport {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
-    use crate::lab::RecoveryCounts;
+    use crate::{lab::RecoveryCounts, step::Namespace};
 
     #[test]
     fn losses_are_those_between_two_readings() {
         let mut report = RunReport::default();
         let losses = |emulated, outside, go_backs: Option<u64>| Losses {
             emulated,
+            unasked: outside / 2,
             outside,
             recovery: go_backs.map(|go_backs| RecoveryCounts { go_backs, naks: 0 }),
         };
@@ -187,6 +202,8 @@ mod tests {
         let readings = (losses(3, 14, Some(0)), losses(3, 14, Some(1)));
         report.add_losses("ecmp", readings, 0);
         assert_eq!(report.conduct.dropped_outside, 4);
+        // No loss that the scenario asks for, and so no reason to send again.
+        assert_eq!(report.conduct.dropped_unasked, 2);
         let recovery = Recovery {
             retries: 6,
             emulated_drops: 2,
@@ -200,6 +217,27 @@ mod tests {
         assert_eq!(go_backs, [("ecmp", 1), ("lcmp", 5)]);
         report.add_losses("lcmp", (losses(0, 0, None), losses(9, 0, None)), 0);
         assert_eq!(report.conduct.recovery, Some(recovery), "not counted");
+    }
+
+    #[test]
+    fn a_difference_that_stays_is_named_once() {
+        let mut report = RunReport::default();
+        let difference = |object: &str| Difference {
+            netns: Namespace::Root,
+            object: object.to_owned(),
+            wanted: "limit 2".to_owned(),
+            found: "limit 1".to_owned(),
+        };
+        let (a, b) = (difference("tbf of `a`"), difference("tbf of `b`"));
+        report.add_altered("ecmp 0", slice::from_ref(&a));
+        report.add_altered("ecmp 1", &[a, b]);
+        assert_eq!(
+            report.conduct.altered,
+            [
+                "ecmp 0: tbf of `a` in the root namespace: wanted limit 2, found limit 1",
+                "ecmp 1: tbf of `b` in the root namespace: wanted limit 2, found limit 1",
+            ]
+        );
     }
 
     fn cpu(busy: u64, available: u64) -> Option<GuestCpu> {

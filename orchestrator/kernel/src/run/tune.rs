@@ -103,7 +103,7 @@ pub enum TuneError {
 /// # Errors
 /// No flows run, or a change does not fit.
 pub fn tune(lab: &LabName, request: &TuneRequest) -> Result<Tuned, TuneError> {
-    let stream = UnixStream::connect(socket(lab)).map_err(|source| TuneError::Unreachable {
+    let stream = connect(&socket(lab)).map_err(|source| TuneError::Unreachable {
         lab: lab.clone(),
         source,
     })?;
@@ -114,6 +114,16 @@ pub fn tune(lab: &LabName, request: &TuneRequest) -> Result<Tuned, TuneError> {
     match answer {
         Answer::Tuned(tuned) => Ok(tuned),
         Answer::Refused(reason) => Err(TuneError::Refused { reason }),
+    }
+}
+
+/// Connects to a socket, in spite of signals.
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    loop {
+        match UnixStream::connect(path) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            connected => return connected,
+        }
     }
 }
 

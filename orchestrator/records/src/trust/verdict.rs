@@ -101,6 +101,7 @@ impl Verdict {
             verdict.judge_watch(watch);
         }
         verdict.judge_packets(info, end);
+        verdict.judge_altered(&end.conduct.altered);
         for count in &end.conduct.switches {
             verdict.add(Grade::Doubtful, count.clone());
         }
@@ -278,6 +279,12 @@ impl Verdict {
         self.hold(share(dropped, sent), DROPPED_OUTSIDE, || {
             format!("packets dropped outside the emulated queues: {dropped} of {sent}")
         });
+        let unasked = end.conduct.dropped_unasked;
+        self.hold(share(unasked, sent), DROPPED_OUTSIDE, || {
+            format!(
+                "packets dropped on links for which the scenario asks for no loss: {unasked} of {sent}"
+            )
+        });
         if let Some(Recovery {
             retries,
             emulated_drops: 0,
@@ -290,6 +297,21 @@ impl Verdict {
                 "senders went back to an earlier packet {retries} times, and no emulated loss explains it"
             );
             self.add(Grade::Doubtful, text);
+        }
+    }
+
+    /// Judges interfaces and queues that were not the plan's after flows: which packets met them is not known.
+    fn judge_altered(&mut self, altered: &[String]) {
+        for found in altered.iter().take(MAX_ALTERED) {
+            let text = format!("changed while flows ran: {found}");
+            self.add(Grade::Invalid, text);
+        }
+        if altered.len() > MAX_ALTERED {
+            let more = altered.len() - MAX_ALTERED;
+            self.add(
+                Grade::Invalid,
+                format!("changed while flows ran: {more} more"),
+            );
         }
     }
 
@@ -315,6 +337,9 @@ impl Verdict {
         }
     }
 }
+
+/// Changed interfaces and queues that a verdict names.
+const MAX_ALTERED: usize = 5;
 
 impl Bound {
     /// Returns the grade that `value` leaves; none within the bound.

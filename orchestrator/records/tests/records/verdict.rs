@@ -256,6 +256,24 @@ fn packets_dropped_outside_the_emulated_queues() {
 }
 
 #[test]
+fn packets_dropped_on_links_without_loss() {
+    assert_grades("asks for no loss", [0, 1, 101], |end, dropped| {
+        end.conduct.dropped_unasked = dropped;
+    });
+}
+
+#[test]
+fn queues_that_were_changed_while_flows_ran_make_a_run_invalid() {
+    let found = "ecmp 0: tbf of `l0d1-d2` in `t-dc1`: wanted limit 2 B, found limit 1 B";
+    let verdict = judge(|_, end, _| end.conduct.altered.push(found.to_owned()));
+    assert_reason(&verdict, Grade::Invalid, found);
+    let verdict = judge(|_, end, _| end.conduct.altered = vec![found.to_owned(); 7]);
+    let last = verdict.reasons.last().map(|reason| reason.text.as_str());
+    assert_eq!(last, Some("changed while flows ran: 2 more"));
+    assert_eq!(verdict.reasons.len(), 6);
+}
+
+#[test]
 fn retransmissions_are_doubtful_unless_a_loss_a_re_route_or_a_fault_explains_them() {
     let recovery = |emulated_drops, reroutes| Conduct {
         recovery: Some(Recovery {

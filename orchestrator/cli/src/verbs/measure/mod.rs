@@ -12,7 +12,7 @@ mod show;
 
 use std::{env, ffi::OsString};
 
-use lab_guest::{GuestRequest, probe};
+use lab_guest::{GuestRequest, Signals, probe};
 use lab_kernel::doctor;
 use lab_plan::{Capacity, MeasuredLoad};
 use lab_records::Phase;
@@ -135,10 +135,11 @@ fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads,
     request.cache = cache;
     request.env = up::passed_environment();
     let mut output = Vec::new();
+    let signals = Signals::listen().during("listen to signals")?;
     let (code, observed) = up::show_guest(
         &request,
         (&mut output, &mut std::io::sink()),
-        lab_guest::run,
+        |guest, sinks| lab_guest::run(guest, signals, sinks),
     )?;
     let loads: Loads = match (code, serde_json::from_slice(&output)) {
         (0, Ok(loads)) => loads,

@@ -1,22 +1,15 @@
 //! Cost of a run: the estimate beside what happened.
 
-use std::path::Path;
-
 use lab_plan::{Capacity, PlaceEstimate, Plan, estimate_at};
-use lab_records::{Phase, RunDir, RunEnd};
+use lab_records::{Phase, RunEnd};
 use lab_units::{
     Nanos,
     show::{self, about_time, commas, sides},
 };
 
-/// Returns the estimated cost of `plan` at a place of `capacity` beside that of the run in `dir`; empty if
-/// the run has no end.
-pub fn table(plan: &Plan, capacity: &Capacity, dir: &Path) -> String {
-    let run = RunDir::open(dir).ok();
-    let end = run.and_then(|run| Some(run.outcome()?.end.clone()));
-    end.map_or_else(String::new, |end| {
-        text(&estimate_at(plan, capacity), capacity, &end)
-    })
+/// Returns the estimated cost of `plan` at a place of `capacity` beside that of a run with this `end`.
+pub fn table(plan: &Plan, capacity: &Capacity, end: &RunEnd) -> String {
+    text(&estimate_at(plan, capacity), capacity, end)
 }
 
 fn text(estimate: &PlaceEstimate, capacity: &Capacity, end: &RunEnd) -> String {

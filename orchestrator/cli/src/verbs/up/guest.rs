@@ -8,40 +8,44 @@ use std::{
     time::SystemTime,
 };
 
-use lab_guest::{ExecConfig, GuestError, GuestEvent, GuestRequest, Sinks, StayingGuest};
+use lab_guest::{ExecConfig, GuestError, GuestEvent, GuestRequest, Signals, Sinks, StayingGuest};
 use lab_kernel::{LabName, journal, lab::Reservation};
 use lab_plan::Plan;
 use lab_records::{ChangeKind, LiveChange, Phase, RunDir, UtcTime};
 use lab_units::Bytes;
 
-use super::{Request, appended::Tables};
+use super::{Request, appended::Tables, interrupted};
 use crate::{
     caller::Handover,
     failure::{During, Exit, Failure, with_causes},
     load, place,
     progress::{GuestStderr, Progress, about},
     provenance::{self, COMMAND_VARIABLE},
-    run_dir,
+    run_dir, terminal,
 };
 
 /// Boots a guest, runs the lab in it and returns the run directory.
 pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
-    let prepared = Prepared::new(request)?;
-    let (code, observed) = prepared.run(&mut io::stdout(), lab_guest::run)?;
+    let (signals, prepared) = Prepared::new(request)?;
+    let (code, observed) = prepared.run(&mut io::stdout(), |guest, sinks| {
+        lab_guest::run(guest, signals, sinks)
+    })?;
     prepared.finish(code, observed)
 }
 
 /// Boots a guest and runs the lab in it; calls `then` with the guest and the run directory if the lab
-/// was kept.
+/// was kept: the guest of a run that was interrupted ends, with or without a lab in it.
 pub fn run_and_stay(
     request: &Request<'_>,
     then: impl FnOnce(StayingGuest<'_>, &Path) -> Result<(), GuestError>,
 ) -> Result<PathBuf, Failure> {
-    let prepared = Prepared::new(request)?;
+    let (signals, prepared) = Prepared::new(request)?;
     // Standard output carries the result of the run to the caller.
-    let ((code, guest), observed) = prepared.run(&mut io::stderr(), lab_guest::run_and_stay)?;
+    let ((code, guest), observed) = prepared.run(&mut io::stderr(), |guest, sinks| {
+        lab_guest::run_and_stay(guest, signals, sinks)
+    })?;
     let dir = prepared.finish(code, observed)?;
-    if KEPT_CODES.contains(&code) {
+    if KEPT_CODES.contains(&code) && !terminal::is_interrupted() && !prepared.was_interrupted() {
         then(guest, &dir).map_err(guest_failure)?;
     }
     Ok(dir)
@@ -102,18 +106,24 @@ pub struct Observed {
 }
 
 impl Prepared {
-    fn new(request: &Request<'_>) -> Result<Self, Failure> {
+    /// Prepares a run; also returns the signals since before its first object.
+    fn new(request: &Request<'_>) -> Result<(Signals, Self), Failure> {
+        let signals = Signals::listen().during("listen to signals")?;
+        if terminal::is_interrupted() {
+            return Err(interrupted());
+        }
         let now = SystemTime::now();
         let reservation = Reservation::acquire_for_guest(&request.lab, &request.plan)
             .map_err(|error| Failure::environment(with_causes(&error)))?;
         let dir = run_dir::create(&request.global.results, &request.plan, now)?;
         let guest = guest_request(request, &dir, now)?;
-        Ok(Self {
+        let prepared = Self {
             _reservation: reservation,
             _handover: Handover::of(&dir),
             dir,
             guest,
-        })
+        };
+        Ok((signals, prepared))
     }
 
     /// Runs the guest by `run`, keeps its rows, shows its progress, and returns what the host saw of it.
@@ -145,6 +155,12 @@ impl Prepared {
     /// Returns true if the run ended, or at least a flow did.
     fn has_results(&self) -> bool {
         RunDir::open(&self.dir).is_ok_and(|run| run.outcome().is_some()) || self.flows() > 0
+    }
+
+    /// True if the records are those of a run that was interrupted.
+    fn was_interrupted(&self) -> bool {
+        let run = RunDir::open(&self.dir);
+        run.is_ok_and(|run| run.outcome().is_some_and(|it| it.end.is_interrupted))
     }
 
     /// Writes the host's times into the records and returns the run directory.

@@ -11,6 +11,7 @@ use std::{
 use lab_guest::{inside, outbox::Outbox};
 use lab_kernel::{
     Lab,
+    exec::UndoError,
     lab::{LabError, LabErrorKind, Reservation},
     lower::{HostPlacement, LowerOptions},
     run::{AgentLauncher, RunError, RunReport, Runner},
@@ -23,7 +24,7 @@ use lab_records::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Request, appended};
+use super::{Request, appended, interrupted};
 use crate::{
     args,
     caller::Handover,
@@ -410,7 +411,12 @@ impl Ending {
 
 /// Takes a lab down.
 fn take_down(lab: Lab) -> Result<(), Failure> {
-    let left: Vec<String> = lab.down().iter().map(ToString::to_string).collect();
+    all_removed(&lab.down())
+}
+
+/// Fails with the objects of a lab that are `left` after its removal.
+pub fn all_removed(left: &[UndoError]) -> Result<(), Failure> {
+    let left: Vec<String> = left.iter().map(ToString::to_string).collect();
     if left.is_empty() {
         return Ok(());
     }
@@ -442,10 +448,6 @@ pub fn guest_cpu() -> Option<GuestCpu> {
         busy_ns: cpu.busy_ns,
         available_ns: cpu.busy_ns.saturating_add(cpu.idle_ns),
     })
-}
-
-fn interrupted() -> Failure {
-    Failure::interrupted("the run was interrupted; the lab was taken down")
 }
 
 fn environment(error: impl std::error::Error + 'static) -> Failure {

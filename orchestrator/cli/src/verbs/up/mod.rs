@@ -1,6 +1,6 @@
 //! `lcmp-lab up`: runs a lab on this kernel, or in a guest if this kernel lacks modules.
 //!
-//! - `cost`: the estimate beside what happened
+//! - `cost`, `duration`: estimates of the flows and of the whole, beside what happened
 //! - `decide`: location of the run and reasons for a refusal, a pure function of facts
 //! - `here`, `guest`: the run on this kernel and in a guest
 //! - `appended`: rows on their way out of a guest
@@ -9,26 +9,36 @@
 mod appended;
 mod cost;
 mod decide;
+mod duration;
 mod guest;
 mod here;
 mod owner;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::Child,
+    time::Instant,
+};
 
 use lab_guest::probe::{self, Finding};
 use lab_kernel::{
     LabName,
     doctor::{self, Finding as KernelFinding},
+    lab::Live,
 };
 use lab_plan::{Capacity, Plan};
+use tokio_util::sync::CancellationToken;
 
-use self::decide::{Location, Machine};
+use self::{
+    decide::{Location, Machine},
+    duration::{Estimate, Experience, Happened},
+};
 use crate::{
     args::{Global, UpArgs},
-    failure::{Failure, Outcome},
+    failure::{During, Exit, Failure, Outcome},
     load::{self, Loaded},
     place, run_dir,
-    terminal::note,
+    terminal::{self, note},
     verbs::inspect,
 };
 
@@ -49,6 +59,8 @@ struct Request<'a> {
 
 /// Runs `lcmp-lab up`.
 pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
+    // From here on a signal is a request to undo, whatever has been made by then.
+    terminal::heed_signals().during("listen to signals")?;
     let loaded = load::load(&arguments.scenario.scenario)?;
     let overrides = &arguments.scenario.overrides;
     if arguments.keep && overrides.load.is_none() && !loaded.scenario.sweep().is_empty() {
@@ -72,17 +84,45 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
     if let Some(caller) = arguments.owner_for {
         return owner::own(&request, caller);
     }
-    let dir = run_at_place(&request, is_root, kernel_lacks)?;
-    let cost = || cost::table(&request.plan, &request.capacity, &dir);
-    run_dir::conclude(&dir, global, cost)
+    let began = Instant::now();
+    let place = request.capacity.place;
+    let mut experience: Experience = place::durations(place).unwrap_or_default();
+    let estimate = Estimate::new(&request.plan, &request.capacity, &experience);
+    let Ran { dir, kept } = run_at_place(&request, is_root, kernel_lacks, || {
+        note(&format!("{}: {}", request.plan.name, estimate.sentence()));
+    })?;
+    terminal::on_signal(&CancellationToken::new(), REPORTING, REPORTING)
+        .during("listen to signals")?;
+    let reporting = Instant::now();
+    let cost = || {
+        let Some(end) = run_dir::end(&dir) else {
+            return String::new();
+        };
+        let happened = Happened::new(&end.phases, reporting.elapsed(), began.elapsed());
+        if !end.is_interrupted {
+            experience.add(&estimate, &happened);
+            place::keep_durations(place, &experience);
+        }
+        cost::table(&request.plan, &request.capacity, &end) + &estimate.table(&happened)
+    };
+    let concluded = run_dir::conclude(&dir, global, cost);
+    if !terminal::is_interrupted() {
+        return concluded;
+    }
+    if let Some(kept) = kept {
+        kept.take_down(&request.lab)?;
+    }
+    // The run is complete if it was not interrupted itself; what was asked for is not.
+    Ok(concluded?.or(Exit::Inconclusive))
 }
 
 /// Runs a scenario's lab and returns the run directory, without a report.
 pub fn run(arguments: &UpArgs, global: &Global) -> Result<PathBuf, Failure> {
+    terminal::heed_signals().during("listen to signals")?;
     let (is_root, kernel_lacks) = kernel_lacks(arguments);
     let loaded = load::load(&arguments.scenario.scenario)?.first_run(&arguments.scenario.overrides);
     let request = Request::new(arguments, global, loaded, &kernel_lacks)?;
-    run_at_place(&request, is_root, kernel_lacks)
+    Ok(run_at_place(&request, is_root, kernel_lacks, || ())?.dir)
 }
 
 /// Returns true if this process runs as root, and what this kernel lacks; without root, modules cannot be
@@ -96,12 +136,13 @@ fn kernel_lacks(arguments: &UpArgs) -> (bool, Vec<KernelFinding>) {
     (is_root, lacks)
 }
 
-/// Runs the lab where it can run, and returns the run directory.
+/// Runs the lab where it can run, after a call of `announce`.
 fn run_at_place(
     request: &Request<'_>,
     is_root: bool,
     kernel_lacks: Vec<KernelFinding>,
-) -> Result<PathBuf, Failure> {
+    announce: impl FnOnce(),
+) -> Result<Ran, Failure> {
     inspect::warn(&request.plan);
     inspect::show_auto_scale(&request.plan);
     let machine = Machine::examine(request, is_root, kernel_lacks)?;
@@ -111,12 +152,65 @@ fn run_at_place(
     {
         note(&reason);
     }
+    announce();
+    if terminal::is_interrupted() {
+        return Err(interrupted());
+    }
     let ran = match location {
-        Location::Here => here::run(request),
-        Location::Guest => guest::run(request),
-        Location::KeptGuest => owner::start(request),
+        Location::Here => here::run(request).map(|dir| Ran {
+            dir,
+            kept: request.arguments.keep.then_some(Kept::Here),
+        }),
+        Location::Guest => guest::run(request).map(|dir| Ran { dir, kept: None }),
+        Location::KeptGuest => owner::start(request).map(|(dir, owner)| Ran {
+            dir,
+            kept: Some(Kept::InGuestOf(owner)),
+        }),
     };
     ran.map_err(Failure::of_run)
+}
+
+/// Run whose flows have ended.
+struct Ran {
+    /// Run directory.
+    dir: PathBuf,
+    /// Lab that stays up.
+    kept: Option<Kept>,
+}
+
+/// Lab that stays up after its run.
+enum Kept {
+    /// Lab on this kernel.
+    Here,
+    /// Guest that this child of the process owns, or that it has just ended.
+    InGuestOf(Child),
+}
+
+impl Kept {
+    /// Takes the lab down, since a signal came before `up` had returned.
+    fn take_down(self, lab: &LabName) -> Result<(), Failure> {
+        match self {
+            Self::Here => {
+                let left = lab_kernel::lab::down(lab, Live::Refuse);
+                let left = left.during(format_args!("take lab `{lab}` down"))?;
+                here::all_removed(&left)?;
+            }
+            // The signal was forwarded to the owner, which ends its guest.
+            Self::InGuestOf(mut owner) => {
+                owner.wait().during("wait for the owner of the guest")?;
+            }
+        }
+        note(&format!("interrupted: lab `{lab}` is down"));
+        Ok(())
+    }
+}
+
+/// Answer to a signal after the flows' end.
+const REPORTING: &str = "interrupted: the report is being written";
+
+/// Failure of a run that a signal ended.
+fn interrupted() -> Failure {
+    Failure::interrupted("the run was interrupted; the lab was taken down")
 }
 
 impl<'a> Request<'a> {

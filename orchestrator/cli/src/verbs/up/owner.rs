@@ -2,17 +2,15 @@
 //!
 //! QEMU dies with the process that started it. `up` therefore starts an owner process, which starts
 //! QEMU; `up` forwards signals to the owner, reads the result of the run from the owner's standard
-//! output, a pipe, and concludes the run.
+//! output, a pipe, and concludes the run. A signal before `up` has returned ends the owner, and with it the guest, even
+//! if the lab in it was kept.
 
 use std::{
     fs::OpenOptions,
     io::{self, Read, Write},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    process::{Child, Command, Stdio},
     thread,
 };
 
@@ -30,10 +28,10 @@ use signal_hook::{
     iterator::Signals,
 };
 
-use super::{Request, guest};
+use super::{Request, guest, interrupted};
 use crate::{
     failure::{During, Exit, Failure, Outcome},
-    terminal::note,
+    terminal::{self, note},
 };
 
 /// Result of the run, from the owner to the process that started it.
@@ -45,8 +43,8 @@ enum RunResult {
     Failed(Failure),
 }
 
-/// Starts an owner and returns the run directory once the flows have ended.
-pub fn start(request: &Request<'_>) -> Result<PathBuf, Failure> {
+/// Starts an owner; returns the run directory and the owner once the flows have ended.
+pub fn start(request: &Request<'_>) -> Result<(PathBuf, Child), Failure> {
     let mut words = guest::repeat_command(request)?.into_iter();
     let mut command = Command::new(words.next().unwrap_or_default());
     command
@@ -62,22 +60,26 @@ pub fn start(request: &Request<'_>) -> Result<PathBuf, Failure> {
         command.arg("--clock").arg(clock.name());
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped());
+    in_own_session(&mut command);
+    // Before the owner: a signal that comes while it starts waits here for its process ID.
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).during("listen to signals")?;
     let mut owner = command.spawn().during("start the owner of the guest")?;
-    let has_result = Arc::new(AtomicBool::new(false));
-    forward_signals(Pid::from_raw(owner.id().cast_signed()), has_result.clone())
-        .during("listen to signals")?;
+    forward_signals(signals, Pid::from_raw(owner.id().cast_signed()));
     let mut result = Vec::new();
     if let Some(stdout) = &mut owner.stdout {
         stdout
             .read_to_end(&mut result)
             .during("read from the owner of the guest")?;
     }
-    has_result.store(true, Ordering::Relaxed);
     match serde_json::from_slice(&result) {
-        Ok(RunResult::Ended(dir)) => Ok(dir),
+        Ok(RunResult::Ended(dir)) => Ok((dir, owner)),
         Ok(RunResult::Failed(failure)) => Err(failure),
         Err(_) => {
             let status = owner.wait().during("wait for the owner of the guest")?;
+            // The signal may have come before the owner listened to any.
+            if terminal::is_interrupted() {
+                return Err(interrupted());
+            }
             Err(Failure::environment(format_args!(
                 "the process that owns the guest ended early: {status}"
             )))
@@ -85,27 +87,29 @@ pub fn start(request: &Request<'_>) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Forwards signals to the owner, which takes the lab down, until `has_result`; later signals end
-/// this process alone.
-fn forward_signals(owner: Pid, has_result: Arc<AtomicBool>) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+/// Starts `command` in a session of its own: a Ctrl-C of the terminal reaches this process alone, which forwards it,
+/// and the kept lab none.
+#[expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
+fn in_own_session(command: &mut Command) {
+    let hook = || setsid().map(drop).map_err(io::Error::from);
+    // SAFETY: the hook only makes a system call, which is async-signal-safe.
+    unsafe {
+        command.pre_exec(hook);
+    }
+}
+
+/// Forwards signals to the owner, which ends its guest, for as long as this process runs.
+fn forward_signals(mut signals: Signals, owner: Pid) {
     thread::spawn(move || {
         for signal in signals.forever() {
-            if has_result.load(Ordering::Relaxed) {
-                std::process::exit(128 + signal);
-            }
             // An owner that has ended closes its standard output, which `start` sees.
             let _ = Signal::try_from(signal).and_then(|signal| kill(owner, signal));
         }
     });
-    Ok(())
 }
 
 /// Runs as the owner that process `caller` started.
 pub fn own(request: &Request<'_>, caller: i32) -> Outcome {
-    // In a session of its own, the owner gets a Ctrl-C of the terminal only from the caller, and none
-    // once the lab is kept.
-    setsid().during("leave the terminal")?;
     // Until the lab is kept, the owner ends with its caller.
     prctl::set_pdeathsig(Signal::SIGTERM).during("follow the caller")?;
     if getppid() != Pid::from_raw(caller) {

@@ -48,6 +48,41 @@ fn a_cut_link_loses_its_carrier_and_gets_it_back() {
 }
 
 #[test]
+fn a_queue_that_somebody_changes_is_seen_after_flows_and_what_a_fault_changes_is_not() {
+    isolated(|| {
+        let mut lab = up("t", HostPlacement::OwnNamespace, testing::pair);
+        let altered = |lab: &mut Lab| {
+            let injected = lab.plan().faults.clone();
+            let found = lab.altered(&injected).unwrap();
+            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let slower = testing::wire("50 Mbit", "25 ms", "620 kB");
+        for change in [FaultChange::Wire(slower), FaultChange::Down] {
+            fault(&mut lab, change);
+            assert_eq!(altered(&mut lab), [""; 0]);
+            // Without its fault it is another's change.
+            let injected = lab.plan().faults.clone();
+            let before = &injected[..injected.len() - 1];
+            assert!(!lab.altered(before).unwrap().is_empty());
+        }
+        fault(&mut lab, FaultChange::Up);
+        // The carrier comes back in its time.
+        assert!((0..ANSWERED).any(|_| altered(&mut lab).is_empty()));
+
+        let changed =
+            "qdisc change dev l0d1-d2 root handle 1: tbf rate 1mbit burst 10kb limit 100kb";
+        let mut tc = Command::new("tc");
+        let changed = tc.args(["-n", "lcmp-t-dc1"]).args(changed.split(' '));
+        assert!(changed.status().unwrap().success());
+        let found = altered(&mut lab);
+        assert!(
+            matches!(found.as_slice(), [only] if only.contains("tbf of `l0d1-d2` in lcmp-t-dc1")),
+            "{found:#?}"
+        );
+    });
+}
+
+#[test]
 fn a_program_on_a_node_sees_the_nodes_interfaces() {
     isolated(|| {
         let mut lab = up("t", HostPlacement::RootNamespace, testing::pair);

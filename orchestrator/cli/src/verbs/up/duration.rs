@@ -1,0 +1,396 @@
+//! Duration of `up` from its start to its report: estimated before it starts, and beside what happened after it.
+//!
+//! Each part is estimated by the sizes of the plan and the costs of the place, and corrected by earlier runs at the
+//! place, whatever else the machine does: a loaded one is slower by a factor that no plan knows.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use lab_plan::{Capacity, Plan, estimate_at};
+use lab_records::Phase;
+use lab_units::{
+    Nanos, Place,
+    show::{self, about_time, sides},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::progress::nanos;
+
+/// Part of an `up`, in order.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Part {
+    /// Start and end of the program and of its guest.
+    Guest,
+    /// Making and removing the lab.
+    Lab,
+    /// Measurement of the links.
+    Links,
+    /// Agents and connections before each policy's and repetition's flows.
+    Agents,
+    Flows,
+    Report,
+}
+
+impl Part {
+    const ALL: [Self; 6] = [
+        Self::Guest,
+        Self::Lab,
+        Self::Links,
+        Self::Agents,
+        Self::Flows,
+        Self::Report,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Guest => "guest",
+            Self::Lab => "lab",
+            Self::Links => "links",
+            Self::Agents => "agents",
+            Self::Flows => "flows",
+            Self::Report => "report",
+        }
+    }
+
+    /// Returns the part that a phase of the records belongs to.
+    fn of(phase: &Phase) -> Self {
+        match phase.name.as_str() {
+            "links" => Self::Links,
+            name if name.ends_with(" flows") => Self::Flows,
+            name if name.ends_with(" agents") || name.ends_with(" ready") => Self::Agents,
+            _ => Self::Lab,
+        }
+    }
+}
+
+/// Times of the parts.
+type Times = BTreeMap<Part, Nanos>;
+
+/// Times of earlier runs at a place. Each run halves the weight of those before it.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Experience {
+    runs: u32,
+    parts: BTreeMap<Part, Sum>,
+}
+
+/// Times of a part over earlier runs.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+struct Sum {
+    /// Estimated by the costs of the place alone.
+    estimated_ns: Nanos,
+    happened_ns: Nanos,
+}
+
+/// Duration of an `up` that has not begun.
+#[derive(Debug)]
+pub struct Estimate {
+    /// Times by the costs of the place alone.
+    by_costs: Times,
+    /// Times with the correction by earlier runs.
+    times: Times,
+    /// Number of earlier runs.
+    runs: u32,
+}
+
+impl Estimate {
+    /// Estimates an `up` of `plan` at a place of `capacity` with this `experience`.
+    pub fn new(plan: &Plan, capacity: &Capacity, experience: &Experience) -> Self {
+        let by_costs = by_costs(plan, capacity);
+        let times = by_costs.iter();
+        let times = times.map(|(&part, &time)| (part, experience.correct(part, time)));
+        Self {
+            times: times.collect(),
+            by_costs,
+            runs: experience.runs,
+        }
+    }
+
+    /// Returns the sentence that `up` begins with.
+    pub fn sentence(&self) -> String {
+        let parts = self
+            .times
+            .iter()
+            .filter(|(_, time)| time.get() >= MIN_SHOWN);
+        let parts: Vec<String> = parts
+            .map(|(part, time)| format!("{} {}", part.name(), about_time(*time)))
+            .collect();
+        let basis = match self.runs {
+            0 => "by the default costs of this place".to_owned(),
+            1 => "by an earlier run at this place".to_owned(),
+            runs => format!("by {runs} earlier runs at this place"),
+        };
+        format!(
+            "takes about {} in all, unless a policy overloads a path: {} ({basis})",
+            about_time(self.times.values().copied().sum()),
+            parts.join(", ")
+        )
+    }
+
+    /// Returns the table of the times beside those that `happened`.
+    pub fn table(&self, happened: &Happened) -> String {
+        let row = |name: &str, estimated: Nanos, happened: Nanos| {
+            [name.to_owned(), about_time(estimated), about_time(happened)]
+        };
+        let time = |times: &Times, part| times.get(&part).copied().unwrap_or_default();
+        let head = ["time of the run", "estimated", "happened"].map(str::to_owned);
+        let parts = Part::ALL.map(|part| {
+            row(
+                part.name(),
+                time(&self.times, part),
+                time(&happened.0, part),
+            )
+        });
+        let all = row(
+            "in all",
+            self.times.values().copied().sum(),
+            happened.0.values().copied().sum(),
+        );
+        let rows: Vec<_> = [head].into_iter().chain(parts).chain([all]).collect();
+        format!("\n{}", show::table(0, sides(1), &rows))
+    }
+}
+
+/// Duration of an `up` that has ended.
+#[derive(Debug)]
+pub struct Happened(Times);
+
+impl Happened {
+    /// Returns the times of an `up` that took `total`, of which its report took `report`, with the phases between.
+    pub fn new(phases: &[Phase], report: Duration, total: Duration) -> Self {
+        let mut times = Times::new();
+        for phase in phases {
+            let time = times.entry(Part::of(phase)).or_default();
+            *time = time.saturating_add(phase.took_ns);
+        }
+        times.insert(Part::Report, nanos(report));
+        let known: Nanos = times.values().copied().sum();
+        times.insert(Part::Guest, nanos(total).saturating_sub(known));
+        Self(times)
+    }
+}
+
+impl Experience {
+    /// Returns `time` of a part times the factor of earlier runs.
+    fn correct(&self, part: Part, time: Nanos) -> Nanos {
+        let sum = self.parts.get(&part).copied().unwrap_or_default();
+        let estimated = u128::from(sum.estimated_ns.get());
+        if estimated == 0 {
+            return time;
+        }
+        let corrected = u128::from(time.get()) * u128::from(sum.happened_ns.get()) / estimated;
+        Nanos::new(u64::try_from(corrected).unwrap_or(u64::MAX))
+    }
+
+    /// Adds a run to the experience.
+    pub fn add(&mut self, estimate: &Estimate, happened: &Happened) {
+        self.runs = self.runs.saturating_add(1);
+        for (part, time) in &estimate.by_costs {
+            let sum = self.parts.entry(*part).or_default();
+            let more = |sum: Nanos, time: Nanos| Nanos::new(sum.get() / 2).saturating_add(time);
+            sum.estimated_ns = more(sum.estimated_ns, *time);
+            let happened = happened.0.get(part).copied().unwrap_or_default();
+            sum.happened_ns = more(sum.happened_ns, happened);
+        }
+    }
+}
+
+fn by_costs(plan: &Plan, capacity: &Capacity) -> Times {
+    let costs = Costs::of(capacity.place);
+    let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let runs = count(plan.policies.len()).saturating_mul(u64::from(plan.repetitions));
+    let agents = plan.switches.iter().filter(|switch| {
+        let dc = plan.nodes[switch.node.index()].dc;
+        !plan.dcs[dc.index()].legacy
+    });
+    let times = |cost: Nanos, count: u64| Nanos::new(cost.get().saturating_mul(count));
+    let ready = times(costs.agent, count(agents.count())).saturating_add(costs.connections);
+    let rows = count(plan.flows.len()).saturating_mul(count(plan.policies.len()));
+    Times::from([
+        (Part::Guest, costs.guest),
+        (Part::Lab, times(costs.node, count(plan.nodes.len()))),
+        (
+            Part::Links,
+            times(costs.direction, 2 * count(plan.links.len())),
+        ),
+        (Part::Agents, times(ready, runs)),
+        (Part::Flows, estimate_at(plan, capacity).wall_ns),
+        (
+            Part::Report,
+            costs.report.saturating_add(times(costs.row, rows)),
+        ),
+    ])
+}
+
+/// Costs of a place, wall-clock time.
+struct Costs {
+    /// Start and end of the program and its guest.
+    guest: Nanos,
+    /// Making and removing a node with its links.
+    node: Nanos,
+    /// Measurement of one direction of a link.
+    direction: Nanos,
+    /// Start of an agent: the kernel verifies its program.
+    agent: Nanos,
+    /// Connections before the flows of a policy and repetition.
+    connections: Nanos,
+    /// Report without its rows.
+    report: Nanos,
+    /// Flow in the report.
+    row: Nanos,
+}
+
+impl Costs {
+    /// Returns the costs of a place. Those of emulated guests are of `8dc` and `smoke` on two cores; the others are
+    /// guesses, which the first run corrects.
+    const fn of(place: Place) -> Self {
+        let [guest, node, direction, agent, connections] = match place {
+            Place::GuestVirtual | Place::GuestTcg => [10_000, 180, 150, 2_000, 1_200],
+            Place::GuestKvm => [5_000, 20, 150, 150, 300],
+            Place::Here => [500, 20, 150, 150, 300],
+        };
+        Self {
+            guest: Nanos::from_millis(guest),
+            node: Nanos::from_millis(node),
+            direction: Nanos::from_millis(direction),
+            agent: Nanos::from_millis(agent),
+            connections: Nanos::from_millis(connections),
+            report: Nanos::from_millis(300),
+            row: Nanos::new(150_000),
+        }
+    }
+}
+
+/// Shortest part that the sentence names, ns.
+const MIN_SHOWN: u64 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use lab_plan::PlanOptions;
+
+    use super::*;
+
+    fn phase(name: &str, millis: u64) -> Phase {
+        Phase {
+            name: name.to_owned(),
+            took_ns: Nanos::from_millis(millis),
+            virtual_ns: None,
+        }
+    }
+
+    /// Six nodes, three of them switches, and five links: two between datacenters and a host's each.
+    fn plan() -> Plan {
+        const SCENARIO: &str = "
+name: t
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }, { name: dc3, hosts: 1 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc2, dc3], rate: 100 Gbit, delay: 5 ms }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc3/h1, size: 5 MB }]
+policies: [ecmp, lcmp]
+repetitions: 2
+scale: { rate: 1/2000, time: 100 }
+";
+        let scenario = lab_scenario::parse("t.yaml", SCENARIO.as_bytes()).unwrap();
+        let files = lab_scenario::Files::new();
+        lab_plan::resolve(&scenario, SCENARIO, &files, &PlanOptions::default()).unwrap()
+    }
+
+    /// 10 s + 6 · 180 ms + 10 · 150 ms + 4 · (3 · 2 s + 1.2 s) + flows + 0.3 s and four rows of 0.15 ms.
+    #[test]
+    fn the_parts_follow_from_the_plan_and_add_up() {
+        let plan = plan();
+        let capacity = Capacity::default_of(Place::GuestVirtual);
+        let estimate = Estimate::new(&plan, &capacity, &Experience::default());
+        let flows = estimate_at(&plan, &capacity).wall_ns;
+        let rows = u64::try_from(plan.flows.len() * 2).unwrap();
+        let expected = [
+            (Part::Guest, Nanos::from_millis(10_000)),
+            (Part::Lab, Nanos::from_millis(1_080)),
+            (Part::Links, Nanos::from_millis(1_500)),
+            (Part::Agents, Nanos::from_millis(28_800)),
+            (Part::Flows, flows),
+            (Part::Report, Nanos::new(300_000_000 + 150_000 * rows)),
+        ];
+        assert_eq!(estimate.times, Times::from(expected));
+        let sentence = estimate.sentence();
+        let all = 41_680_000_000 + 150_000 * rows + flows.get();
+        let all = format!("takes about {} in all", about_time(Nanos::new(all)));
+        assert!(sentence.starts_with(&all), "{sentence}");
+        assert!(
+            sentence.ends_with("(by the default costs of this place)"),
+            "{sentence}"
+        );
+        assert!(sentence.contains("agents 28.8 s"), "{sentence}");
+    }
+
+    #[test]
+    fn time_outside_the_phases_is_the_guests() {
+        let phases = [
+            phase("build-up", 700),
+            phase("links", 900),
+            phase("ecmp agents", 2_000),
+            phase("ecmp ready", 500),
+            phase("ecmp flows", 4_000),
+            phase("lcmp flows", 5_000),
+            phase("teardown", 300),
+        ];
+        let report = Duration::from_millis(600);
+        let happened = Happened::new(&phases, report, Duration::from_secs(20));
+        let millis = |part| happened.0[&part].get() / 1_000_000;
+        assert_eq!(
+            Part::ALL.map(millis),
+            [6_000, 1_000, 900, 2_500, 9_000, 600]
+        );
+    }
+
+    /// The flows of the first run took twice as long as estimated, so those of the next are estimated at twice; had
+    /// the next taken as estimated by costs, the factor would be (2 / 2 + 1) / (1 / 2 + 1) = 4/3.
+    #[test]
+    fn earlier_runs_correct_the_estimate() {
+        let (plan, capacity) = (plan(), Capacity::default_of(Place::GuestVirtual));
+        let mut experience = Experience::default();
+        let first = Estimate::new(&plan, &capacity, &experience);
+        let flows = first.times[&Part::Flows].get();
+        let took = |factor: u64| {
+            let mut times = first.by_costs.clone();
+            times.insert(Part::Flows, Nanos::new(factor * flows));
+            Happened(times)
+        };
+        experience.add(&first, &took(2));
+        let second = Estimate::new(&plan, &capacity, &experience);
+        assert_eq!(second.times[&Part::Flows].get(), 2 * flows);
+        assert_eq!(second.times[&Part::Agents], first.times[&Part::Agents]);
+        assert!(
+            second
+                .sentence()
+                .ends_with("(by an earlier run at this place)")
+        );
+        experience.add(&second, &took(1));
+        let third = Estimate::new(&plan, &capacity, &experience);
+        assert!(third.times[&Part::Flows].get().abs_diff(flows * 4 / 3) <= 1);
+        assert!(
+            third
+                .sentence()
+                .ends_with("(by 2 earlier runs at this place)")
+        );
+    }
+
+    #[test]
+    fn the_table_has_both_times_of_each_part_and_of_all() {
+        let (plan, capacity) = (plan(), Capacity::default_of(Place::GuestVirtual));
+        let estimate = Estimate::new(&plan, &capacity, &Experience::default());
+        let total = Duration::from_secs(60);
+        let happened = Happened::new(&[phase("links", 900)], Duration::from_secs(1), total);
+        let table = estimate.table(&happened);
+        let line = |name: &str| {
+            let line = table.lines().find(|line| line.starts_with(name)).unwrap();
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(line("links"), "links 1.5 s 900 ms");
+        assert_eq!(line("guest"), "guest 10 s 58.1 s");
+        assert!(line("in all").ends_with(" 60 s"), "{table}");
+        assert_eq!(table.trim().lines().count(), 8, "{table}");
+    }
+}

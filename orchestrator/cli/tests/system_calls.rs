@@ -1,0 +1,146 @@
+//! Signals: no wait of the workspace ends by one, and none reaches a child that this program has to undo.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Calls that block and that neither std nor a library repeats after `EINTR`.
+const BLOCKING: [&str; 11] = [
+    " poll(",
+    "ppoll(",
+    "epoll.wait(",
+    "UnixStream::connect(",
+    "lock_shared()",
+    "lock_exclusive()",
+    "tcdrain(",
+    "MsgFlags::",
+    "get_cq_event)(",
+    "heartbeat.wait()",
+    "waitpid(",
+];
+
+/// Words that show what becomes of an interruption, or that the call never waits.
+const HANDLED: [&str; 4] = ["EINTR", "Interrupted", "uninterrupted(", "WNOHANG"];
+
+/// Lines before and after a call in which its interruption is handled.
+const NEAR: (usize, usize) = (6, 9);
+
+#[test]
+fn waits_go_on_after_a_signal() {
+    let mut wrong = Vec::new();
+    let mut calls = 0;
+    for (path, text) in sources() {
+        let lines: Vec<&str> = product(&text).lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            let is_call = BLOCKING.iter().any(|call| line.contains(call));
+            if !is_call || is_declaration(line) {
+                continue;
+            }
+            calls += 1;
+            let near = number.saturating_sub(NEAR.0)..(number + NEAR.1).min(lines.len());
+            let near = lines[near].join("\n");
+            if !HANDLED.iter().any(|word| near.contains(word)) {
+                wrong.push(format!(
+                    "{}:{}: {}",
+                    path.display(),
+                    number + 1,
+                    line.trim()
+                ));
+            }
+        }
+    }
+    assert!(calls >= 12, "{calls} calls");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// True for a line that names a call without making it.
+fn is_declaration(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("//") || line.contains("fn ") || line.starts_with("use ")
+}
+
+/// Programs that a person runs through this one, which a Ctrl-C is meant for.
+const FOR_A_PERSON: [&str; 2] = [
+    // `exec` becomes the program.
+    "orchestrator/kernel/src/lab/node_command.rs",
+    // `provision` is a script that installs packages.
+    "orchestrator/cli/src/verbs/doctor.rs",
+];
+
+/// Ways in which a child is out of the terminal's foreground group.
+const APART: [&str; 2] = [".process_group(0)", "in_own_session("];
+
+#[test]
+fn a_ctrl_c_of_the_terminal_reaches_no_child() {
+    let mut wrong = Vec::new();
+    let mut children = 0;
+    for (path, text) in sources() {
+        let name = path.strip_prefix(root()).unwrap().display().to_string();
+        if FOR_A_PERSON.contains(&name.as_str()) || name.starts_with("agents/bench/") {
+            continue;
+        }
+        let lines: Vec<&str> = product(&text).lines().collect();
+        // clap has commands, too.
+        if !text.contains("process::{") && !text.contains("process::Command") {
+            continue;
+        }
+        for (number, line) in lines.iter().enumerate() {
+            if !line.contains("Command::new(") || line.trim_start().starts_with("//") {
+                continue;
+            }
+            children += 1;
+            let near = lines[number..(number + 26).min(lines.len())].join("\n");
+            if !APART.iter().any(|word| near.contains(word)) {
+                wrong.push(format!("{name}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(children >= 10, "{children} children");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns the part of a source before its tests.
+fn product(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod").next().unwrap_or_default()
+}
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.join("../..").canonicalize().unwrap()
+}
+
+/// Names of tests, of what they run, and of tools that no user runs.
+const TOOLS: [&str; 7] = [
+    "tests", "benches", "examples", "testing", "tests.rs", "build.rs", "target",
+];
+
+fn entry_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// Returns the Rust sources of the workspace with their texts, tests apart.
+fn sources() -> Vec<(PathBuf, String)> {
+    let folders = ["orchestrator", "agents", "perftest-wrappers", "reports"];
+    let mut folders: Vec<_> = folders.iter().map(|folder| root().join(folder)).collect();
+    let mut sources = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = entry_name(&path);
+            // Tests of the program's maps.
+            if path.ends_with("switchd/src/program/state.rs") {
+                continue;
+            }
+            if path.is_dir() && !TOOLS.contains(&name.as_str()) {
+                folders.push(path);
+            } else if name.ends_with(".rs") && !TOOLS.contains(&name.as_str()) {
+                let text = fs::read_to_string(&path).unwrap();
+                sources.push((path, text));
+            }
+        }
+    }
+    sources.sort();
+    sources
+}
