@@ -18,6 +18,7 @@ const GRAMMAR: Grammar = Grammar {
         ("KiB", 1 << 10),
         ("MiB", 1 << 20),
         ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
     ],
 };
 
@@ -36,6 +37,7 @@ mod tests {
     fn decimal_and_binary_prefixes_differ() {
         assert_eq!("1 kB".parse(), Ok(Bytes::new(1_000)));
         assert_eq!("1 KiB".parse(), Ok(Bytes::new(1_024)));
+        assert_eq!("2 MiB".parse(), Ok(Bytes::new(2_097_152)));
         assert_eq!(Bytes::new(1_024).to_string(), "1024 B");
     }
 
