@@ -31,8 +31,6 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::{
     args::{Cli, Verb},
     failure::{Exit, Failure, Outcome},
@@ -45,7 +43,7 @@ fn main() -> ExitCode {
     if verb.is_some_and(|verb| verb == lab_guest::INIT_VERB) {
         lab_guest::inside::main();
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::of_process() {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
