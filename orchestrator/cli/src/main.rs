@@ -104,7 +104,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Sim(arguments) => verbs::sim::sim(&arguments, global),
         Verb::Import(arguments) => verbs::artifact::import(&arguments),
         Verb::Validate(arguments) => verbs::validate::validate(&arguments, global.json),
-        Verb::Status => verbs::labs::status(global.json),
+        Verb::Status => verbs::labs::status(global),
         Verb::Exec(arguments) => verbs::labs::exec(&arguments, global),
         Verb::Tune(arguments) => verbs::labs::tune(&arguments, global),
         Verb::Down(arguments) => verbs::labs::down(&arguments, global),
