@@ -1,9 +1,11 @@
 //! Command line as clap parses it. Doc comments of fields and variants are the help texts.
 
-use std::{fmt, num::NonZeroUsize, path::PathBuf, str::FromStr, thread};
+use std::{
+    env, fmt, mem, num::NonZeroUsize, ops::RangeInclusive, path::PathBuf, str::FromStr, thread,
+};
 
 use clap::{
-    Args, Command, Parser, Subcommand, ValueEnum,
+    Arg, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser},
 };
 use lab_kernel::run::tune::Change;
@@ -30,6 +32,43 @@ pub struct Cli {
     #[command(flatten)]
     pub global: Global,
 }
+
+impl Cli {
+    /// Reads the command line of this process.
+    ///
+    /// # Errors
+    /// A command line that is wrong, or that asks for help.
+    pub fn of_process() -> Result<Self, clap::Error> {
+        let mut command = command();
+        let matches = command.try_get_matches_from_mut(env::args_os())?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+}
+
+/// Returns the command line, whose help shows the flags of every verb once, beside the list of verbs.
+pub fn command() -> Command {
+    let mut command = Cli::command();
+    let global = command.get_arguments().filter(|flag| flag.is_global_set());
+    let global: Vec<Arg> = global.map(|flag| flag.clone().hide(true)).collect();
+    refer_to_help(&mut command, &global);
+    command
+}
+
+/// Hides the flags `global` in the help of all verbs of `command`, which names the place of their own.
+fn refer_to_help(command: &mut Command, global: &[Arg]) {
+    for verb in command.get_subcommands_mut() {
+        let note = match verb.get_after_help() {
+            Some(text) => format!("{text}\n\n{FLAGS_OF_EVERY_VERB}"),
+            None => FLAGS_OF_EVERY_VERB.to_owned(),
+        };
+        // An argument of a verb replaces the global one of the same name, with its value.
+        *verb = mem::take(verb).args(global).after_help(note);
+        refer_to_help(verb, global);
+    }
+}
+
+const FLAGS_OF_EVERY_VERB: &str =
+    "Flags of every verb, such as --json, --results and --lab: lcmp-lab help";
 
 const EXIT_CODES: &str = "\
 Start with:
@@ -390,16 +429,20 @@ fn repetitions() -> RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(limits::MAX_REPETITIONS))
 }
 
-/// Reads a load above 0, as a decimal or a fraction.
+/// Reads a load above 0, as a decimal, a fraction or a percentage.
 fn load_share(text: &str) -> Result<Ratio, String> {
-    let max = limits::MAX_LOAD;
-    match text.parse::<Ratio>() {
-        Err(error) => Err(error.to_string()),
-        Ok(load) if load == Ratio::ZERO || Ratio::new(max, 1).is_none_or(|max| load > max) => {
-            Err(format!("a load is above 0 and at most {max}"))
-        }
-        Ok(load) => Ok(load),
+    let load: Ratio = text.parse().map_err(|error| format!("{error}"))?;
+    match limits::beyond_load(load) {
+        Some(bounds) => Err(format!("a load is {bounds}")),
+        None => Ok(load),
     }
+}
+
+/// Reads a whole number of percent, with or without its sign.
+fn percent(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let percent = number.parse().ok().filter(|percent| *percent <= 100);
+    percent.ok_or_else(|| "a share is 0 to 100 %".to_owned())
 }
 
 /// Scale of the command line.
@@ -418,15 +461,27 @@ impl FromStr for ScaleArg {
         let Some((rate, time)) = text.split_once(',') else {
             return Ok(Self::Run(text.into()));
         };
-        let factor = |text: &str| {
-            let factor: Ratio = text.trim().parse().map_err(|error| format!("{error}"))?;
-            match factor == Ratio::ZERO {
-                true => Err("a factor is zero".to_owned()),
-                false => Ok(factor),
-            }
-        };
-        Ok(Self::Factors(factor(rate)?, factor(time)?))
+        let rate = factor("rates", rate, &limits::rate_factors())?;
+        let time = factor("times", time, &limits::time_factors())?;
+        Ok(Self::Factors(rate, time))
     }
+}
+
+/// Reads a factor within the bounds that a scenario's has.
+fn factor(of: &str, text: &str, bounds: &RangeInclusive<Ratio>) -> Result<Ratio, String> {
+    let factor: Ratio = text.trim().parse().map_err(|error| format!("{error}"))?;
+    if bounds.contains(&factor) {
+        return Ok(factor);
+    }
+    // A divisor in place of a factor is the usual slip.
+    let inverse = factor.inverse().filter(|inverse| bounds.contains(inverse));
+    let hint = inverse.map_or_else(String::new, |inverse| {
+        format!(" (hint: a lab's {of} are the paper's times the factor: `{inverse}`)")
+    });
+    let (min, max) = (bounds.start(), bounds.end());
+    Err(format!(
+        "the factor of {of} is {factor}, it must be {min} to {max}{hint}"
+    ))
 }
 
 /// Arguments of `scenarios`.
@@ -922,8 +977,7 @@ pub struct CoverageArgs {
     #[arg(value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub groups: u16,
     /// Smallest share of a row's intervals that must hold the true value, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 92)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]
+    #[arg(long, value_name = "PERCENT", default_value_t = 92, value_parser = percent)]
     pub min: u8,
 }
 
@@ -1166,8 +1220,67 @@ mod tests {
         assert_eq!("1/6000, 100".parse(), Ok(factors));
         let run = ScaleArg::Run("results/latest".into());
         assert_eq!("results/latest".parse(), Ok(run));
-        assert!("0,100".parse::<ScaleArg>().is_err());
+        for (text, expected) in [
+            (
+                "0,100",
+                "the factor of rates is 0, it must be 1/1000000 to 1",
+            ),
+            (
+                "2000,10",
+                "(hint: a lab's rates are the paper's times the factor: `1/2000`)",
+            ),
+            (
+                "1/10,1000001",
+                "the factor of times is 1000001, it must be 1/1000000 to 1000000",
+            ),
+        ] {
+            let error = text.parse::<ScaleArg>().unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+        assert_eq!(
+            "50%,10".parse(),
+            Ok(ScaleArg::Factors(factor("1/2"), factor("10")))
+        );
         assert!("1/6000,fast".parse::<ScaleArg>().is_err());
+    }
+
+    #[test]
+    fn shares_may_be_percentages() {
+        assert_eq!(load_share("50%"), Ok("1/2".parse().unwrap()));
+        let error = load_share("50").unwrap_err();
+        assert_eq!(
+            error,
+            "a load is above 0 and at most 4 (hint: did you mean `50%`?)"
+        );
+        assert_eq!([percent("92"), percent("92 %")], [Ok(92), Ok(92)]);
+        assert!(percent("101").is_err() && percent("0.92").is_err());
+    }
+
+    #[test]
+    fn the_flags_of_every_verb_hold_before_and_behind_it() {
+        let read = |words: &[&str]| {
+            let matches = command().try_get_matches_from(words).unwrap();
+            Cli::from_arg_matches(&matches).unwrap().global
+        };
+        for words in [
+            ["lcmp-lab", "--json", "--lab", "mine", "status"],
+            ["lcmp-lab", "status", "--json", "--lab", "mine"],
+            ["lcmp-lab", "--lab", "mine", "status", "--json"],
+        ] {
+            let global = read(&words);
+            assert!(global.json, "{words:?}");
+            assert_eq!(global.lab.as_deref(), Some("mine"), "{words:?}");
+        }
+        let global = read(&[
+            "lcmp-lab",
+            "runs",
+            "tag",
+            "latest",
+            "a",
+            "--results",
+            "there",
+        ]);
+        assert_eq!(global.results, PathBuf::from("there"));
     }
 
     #[test]

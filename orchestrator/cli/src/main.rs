@@ -33,8 +33,6 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::{
     args::{Cli, Verb},
     failure::{During, Exit, Failure, Outcome},
@@ -47,7 +45,7 @@ fn main() -> ExitCode {
     if verb.is_some_and(|verb| verb == lab_guest::INIT_VERB) {
         lab_guest::inside::main();
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::of_process() {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -109,7 +107,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Sim(arguments) => verbs::sim::sim(&arguments, global),
         Verb::Import(arguments) => verbs::artifact::import(&arguments),
         Verb::Validate(arguments) => verbs::validate::validate(&arguments, global.json),
-        Verb::Status => verbs::labs::status(global.json),
+        Verb::Status => verbs::labs::status(global),
         Verb::Exec(arguments) => verbs::labs::exec(&arguments, global),
         Verb::Tune(arguments) => verbs::labs::tune(&arguments, global),
         Verb::Down(arguments) => verbs::labs::down(&arguments, global),

@@ -78,8 +78,9 @@ impl InGuest {
     }
 
     fn status(&self) -> Option<serde_json::Value> {
-        let labs: serde_json::Value =
-            serde_json::from_str(&self.run(&["status", "--json"]).stdout).unwrap();
+        let mut command = self.command(&["status", "--json"]);
+        let output = command.env_remove("LCMP_LAB_LAB").output().unwrap();
+        let labs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let mut labs = labs.as_array().unwrap().iter();
         labs.find(|lab| lab["lab"] == self.lab).cloned()
     }
@@ -160,6 +161,13 @@ fn a_lab_kept_in_a_guest_is_reached_and_leaves_nothing_even_if_its_owner_is_kill
         (&status["state"], &status["place"], &status["switches"]),
         (&"live".into(), &"guest".into(), &3.into()),
         "{status}"
+    );
+    let run = Path::new(status["run"].as_str().expect("it is for a run"));
+    assert!(run.starts_with(guest.results.path()) && run.join("run.json").exists());
+    let shown = guest.run(&["status"]).stdout;
+    assert!(
+        shown.contains("live, in a guest") && !shown.contains("--owner-for"),
+        "{shown}"
     );
     let again = guest.run(&["up", "--guest", "scenarios/smoke.yaml"]);
     assert_eq!(again.exit, Some(3), "{again:?}");

@@ -17,6 +17,7 @@ use crate::{
     kvm::{self, KvmVerdict},
     process::{BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE, find_busybox},
     request::DEFAULT_MEMORY,
+    rights::{self, GUEST_USER},
 };
 
 /// A requirement of guests and its state on this machine.
@@ -57,6 +58,8 @@ pub enum Finding {
         free: Bytes,
         needed: Bytes,
     },
+    #[error("root of this user namespace has no user {user}")]
+    NoUser { user: u32 },
     #[error("{free} is available, the guest takes up to {needed}")]
     NoMemory { free: Bytes, needed: Bytes },
 }
@@ -78,6 +81,9 @@ impl Finding {
                 "free some space in `{}`, or name another directory in {DIR_VARIABLE}",
                 dir.display(),
             ),
+            Self::NoUser { user } => {
+                format!("run as root of the machine, or map users and groups up to {user}")
+            }
             Self::NoMemory { .. } => "end other programs, or scale the scenario down".to_owned(),
         }
     }
@@ -114,6 +120,11 @@ pub fn needs(cache: &Path) -> Vec<Need> {
             "9p",
             "the guest reads this machine's files by it",
             file_server(),
+        ),
+        need(
+            "guest user",
+            "the emulator has no more rights than a user of its own",
+            guest_user(),
         ),
         need("busybox", "it is the guest's first program", busybox()),
         need(
@@ -203,6 +214,13 @@ fn run_qemu(arguments: &[&str]) -> Result<String, String> {
     match first(&output.stderr) {
         message if message.is_empty() => Err(output.status.to_string()),
         message => Err(message),
+    }
+}
+
+fn guest_user() -> Result<String, Finding> {
+    match rights::has_guest_user() {
+        true => Ok("the emulator can run as it".to_owned()),
+        false => Err(Finding::NoUser { user: GUEST_USER }),
     }
 }
 

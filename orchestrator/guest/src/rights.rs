@@ -60,6 +60,25 @@ impl GuestRights {
     }
 }
 
+/// True if root may give files and processes to the guest's user, whose number a user namespace may lack.
+pub(crate) fn has_guest_user() -> bool {
+    let has = |map: &str| fs::read_to_string(map).map_or(true, |map| maps(&map, GUEST_USER));
+    !nix::unistd::geteuid().is_root() || has("/proc/self/uid_map") && has("/proc/self/gid_map")
+}
+
+/// True if a map of ids (`user_namespaces(7)`: first inside, first outside, count) has `id` inside.
+fn maps(map: &str, id: u32) -> bool {
+    map.lines().any(|line| {
+        let mut numbers = line.split_whitespace().map(str::parse::<u64>);
+        match (numbers.next(), numbers.next(), numbers.next()) {
+            (Some(Ok(first)), Some(Ok(_)), Some(Ok(count))) => {
+                (first..first.saturating_add(count)).contains(&u64::from(id))
+            }
+            _ => false,
+        }
+    })
+}
+
 /// Returns the group whose members may use KVM.
 fn kvm_group() -> Option<Gid> {
     let kvm = fs::metadata("/dev/kvm").ok()?;
@@ -203,6 +222,15 @@ mod tests {
     fn owner(path: &Path) -> (u32, u32) {
         let found = fs::symlink_metadata(path).unwrap();
         (found.uid(), found.gid())
+    }
+
+    #[test]
+    fn a_user_namespace_may_lack_the_guests_user() {
+        assert!(maps("         0          0 4294967295\n", GUEST_USER));
+        assert!(maps("0 1000 1\n1 100000 65536\n", GUEST_USER));
+        assert!(!maps("0 0 1\n", GUEST_USER));
+        assert!(!maps("0 100000 65479\n", GUEST_USER));
+        assert!(!maps("", GUEST_USER));
     }
 
     #[test]

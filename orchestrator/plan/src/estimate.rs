@@ -36,10 +36,9 @@ pub struct PlaceEstimate {
 #[must_use]
 pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
     let network = Network::of(plan);
-    let paths = Paths::find(&network);
     let inputs = EstimateInputs {
         network: &network,
-        paths: &paths,
+        paths: &Paths::find(&network),
         flows: &plan.flows,
         repetitions: plan.repetitions,
         rdma: &plan.rdma,
@@ -47,20 +46,26 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
         measure: &plan.measure,
         transport: &plan.transport,
     };
-    let costs = Costs::at(capacity, plan.rdma.tool);
-    let offers = offers(&inputs);
-    let span = round_trip::ideal_end(&plan.flows);
-    let once = |costs: &Costs| busy(&offers, costs).saturating_add(sampling(&inputs, span, costs));
-    let wall_costs = Costs::on_the_wall(capacity, plan.rdma.tool);
-    let policies = count(plan.policies.len());
-    let runs = policies.saturating_mul(u64::from(plan.repetitions));
+    at_place(&inputs, capacity)
+}
+
+/// Returns the cost of all flows at a place of `capacity`.
+pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> PlaceEstimate {
+    let costs = Costs::at(capacity, inputs.rdma.tool);
+    let offers = offers(inputs);
+    let span = round_trip::ideal_end(inputs.flows);
+    let once = |costs: &Costs| busy(&offers, costs).saturating_add(sampling(inputs, span, costs));
+    let wall_costs = Costs::on_the_wall(capacity, inputs.rdma.tool);
+    let policies = count(inputs.policies.len());
+    let runs = policies.saturating_mul(u64::from(inputs.repetitions));
     let busy_ns = saturating_times(once(&costs), policies);
     let busy_wall = saturating_times(once(&wall_costs), policies);
     let packet_hops: u64 = offers.iter().map(|offer| offer.packet_hops).sum();
-    // A plan has been resolved, so every host reaches every other.
-    let longest = RoundTrips::longest(&network, &paths, plan.rdma.path_mtu, Bytes::ZERO);
+    // Every host reaches every other in a network that was resolved.
+    let mtu = inputs.rdma.path_mtu;
+    let longest = RoundTrips::longest(inputs.network, inputs.paths, mtu, Bytes::ZERO);
     let longest = longest.map_or(Nanos::ZERO, |trips| trips.base);
-    let last = plan.flows.iter().map(|flow| flow.start_ns).max();
+    let last = inputs.flows.iter().map(|flow| flow.start_ns).max();
     let end = last.unwrap_or(Nanos::ZERO).saturating_add(longest);
     let lab = span.max(end);
     PlaceEstimate {

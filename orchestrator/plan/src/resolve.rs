@@ -162,7 +162,7 @@ pub fn resolve(
         measured: measured_window(&scenario.measure, &flows)?,
     };
     let faults = faults::with_path_costs(changes, &network, &switches, &policies)?;
-    let estimate = estimate::estimate(&EstimateInputs {
+    let inputs = EstimateInputs {
         network: &network,
         paths: &paths,
         flows: &flows,
@@ -171,7 +171,12 @@ pub fn resolve(
         policies: &policies,
         measure: &measure,
         transport: &transport,
-    });
+    };
+    let estimate = estimate::estimate(&inputs);
+    let place = match options.engine {
+        Engine::Kernel => Some(estimate::at_place(&inputs, &options.capacity)),
+        Engine::Sim => None,
+    };
     let warnings = warnings::inspect(&Inspection {
         network: &network,
         paths: &paths,
@@ -188,6 +193,10 @@ pub fn resolve(
         scale: &scale,
         auto_scale: auto_scale.as_ref(),
         estimate: &estimate,
+        capacity: &options.capacity,
+        place: place.as_ref(),
+        scenario,
+        source: source_text,
         engine: options.engine,
     });
     Ok(Plan {

@@ -3,7 +3,9 @@
 pub use lab_parameters::limits::{
     MAX_BUFFER, MAX_INTERVAL, MAX_RATE, MAX_TIMER, MIN_INTERVAL, MIN_RATE, MIN_TIMER,
 };
-use lab_units::{Bytes, Nanos};
+use std::ops::RangeInclusive;
+
+use lab_units::{Bytes, Nanos, Ratio};
 
 /// Maximum size of a scenario text in bytes; a wrong file (a log, an image) is not parsed.
 pub const MAX_SCENARIO_BYTES: usize = 1 << 20;
@@ -57,6 +59,20 @@ pub const MAX_CDF_POINTS: usize = 10_000;
 /// Maximum load: far past full links every scenario is the same queue.
 pub const MAX_LOAD: u64 = 4;
 
+/// Returns the bounds of a load, with a hint, if `load` is not within them.
+#[must_use]
+pub fn beyond_load(load: Ratio) -> Option<String> {
+    let whole = |number| Ratio::new(number, 1).expect("one is not zero");
+    if load != Ratio::ZERO && load <= whole(MAX_LOAD) {
+        return None;
+    }
+    let hint = match load.denominator() == 1 && load > Ratio::ONE && load <= whole(100) {
+        true => format!(" (hint: did you mean `{load}%`?)"),
+        false => String::new(),
+    };
+    Some(format!("above 0 and at most {MAX_LOAD}{hint}"))
+}
+
 /// Loads of a sweep.
 pub const MAX_SWEEP: usize = 16;
 /// Maximum start time of a flow and of a fault.
@@ -73,6 +89,19 @@ pub const MAX_LABEL: usize = 16;
 
 /// Maximum factor of a scale, and maximum divisor.
 pub const MAX_SCALE: u64 = 1_000_000;
+
+/// Returns the bounds of the factor of rates: a lab is no faster than the paper's network.
+#[must_use]
+pub fn rate_factors() -> RangeInclusive<Ratio> {
+    *time_factors().start()..=Ratio::ONE
+}
+
+/// Returns the bounds of the factor of times.
+#[must_use]
+pub fn time_factors() -> RangeInclusive<Ratio> {
+    let max = Ratio::new(MAX_SCALE, 1).expect("one is not zero");
+    max.inverse().expect("it is not zero")..=max
+}
 /// RoCE path MTUs of the traffic generator, in bytes.
 pub const MTUS: &[u32] = &[1024, 2048, 4096];
 

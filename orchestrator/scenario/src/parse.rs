@@ -38,6 +38,16 @@ fn one(
     refused.expect_err("a finding is a problem")
 }
 
+/// Returns the lines, from 1, on which the items of the list at the YAML path `list` of `text` start.
+#[must_use]
+pub fn item_lines(text: &str, list: &str) -> Vec<usize> {
+    let source = SourceText { name: "", text };
+    let starts = Locator::new(text).items(list).into_iter();
+    starts
+        .map(|start| source.location(start..start).line)
+        .collect()
+}
+
 /// Returns the paths of the files `scenario` names, as written, each once, in their order.
 #[must_use]
 pub fn files(scenario: &Scenario) -> Vec<&str> {

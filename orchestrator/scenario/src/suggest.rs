@@ -4,6 +4,7 @@
 ///
 /// Close is one slip (a letter left out, added, changed, or two swapped) for every three letters,
 /// and closer than every other.
+#[must_use]
 pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     // Texts far longer than any key cannot be close, and distances cost the product of lengths.
     if found.len() > MAX_LENGTH {

@@ -58,7 +58,7 @@ fn the_labs_scenarios_are_accepted() {
 fn editors_refuse_wrong_values() {
     let schema = lab_scenario::schema();
     let changes = [
-        ("/topology/links/0/rate", json!("200 Gbps")),
+        ("/topology/links/0/rate", json!("200 GBps")),
         ("/topology/links/0/rate", json!(200)),
         ("/topology/links/0/delay", json!("5 minutes")),
         ("/topology/links/0/between", json!(["dc1"])),
@@ -83,6 +83,29 @@ fn editors_refuse_wrong_values() {
         *scenario.pointer_mut(pointer).unwrap() = value.clone();
         let found = violations(&schema, &scenario);
         assert!(!found.is_empty(), "{pointer} = {value} is accepted");
+    }
+}
+
+#[test]
+fn editors_accept_what_people_write() {
+    let schema = lab_scenario::schema();
+    for (pointer, value) in [
+        ("/topology/links/0/rate", "100 Gbps"),
+        ("/topology/links/0/rate", "1 Tbit/s"),
+        ("/topology/links/0/delay", "10ms"),
+        ("/topology/links/0/buffer", "2 MiB"),
+        ("/traffic/0/workload/load", "50%"),
+    ] {
+        let mut scenario = scenario("8dc.yaml");
+        scenario["topology"]["links"][0]["buffer"] = json!("1 GB");
+        *scenario.pointer_mut(pointer).unwrap() = value.into();
+        assert_eq!(
+            violations(&schema, &scenario),
+            [""; 0],
+            "{pointer} = {value}"
+        );
+        let text = serde_json::to_string(&scenario).unwrap();
+        lab_scenario::parse("words.yaml", text.as_bytes()).unwrap();
     }
 }
 

@@ -51,6 +51,12 @@ pub(crate) struct Grammar {
 }
 
 impl Grammar {
+    /// Returns all units that are read, the printed ones first.
+    pub fn spellings(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let all = self.units.iter().chain(self.aliases);
+        all.map(|(name, _)| *name)
+    }
+
     fn unit_list(&self) -> String {
         let names: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
         names.join(", ")
@@ -159,6 +165,11 @@ macro_rules! quantity {
             #[must_use]
             pub const fn get(self) -> u64 {
                 self.0
+            }
+
+            /// Returns all units that the text form may have, the printed ones first.
+            pub fn units() -> impl Iterator<Item = &'static str> {
+                GRAMMAR.spellings()
             }
 
             /// `self + other`, at most the largest amount.

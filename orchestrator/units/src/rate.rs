@@ -4,7 +4,8 @@ use core::{fmt, num::NonZeroU64, str::FromStr};
 
 use crate::{Bytes, Nanos, ParseQuantityError, parse::Grammar};
 
-/// `Mbps` is refused on purpose: to `tc` it is 10^6 bytes per second.
+/// `Mbps` is bits, as on the label of every NIC; only to `tc` it is 10^6 bytes per second. Bytes per second are
+/// refused.
 const GRAMMAR: Grammar = Grammar {
     quantity: "rate",
     base: "bit/s",
@@ -21,9 +22,17 @@ const GRAMMAR: Grammar = Grammar {
         ("kbit/s", 1_000),
         ("Mbit/s", 1_000_000),
         ("Gbit/s", 1_000_000_000),
-        ("Gb/s", 1_000_000_000),
-        ("Mb/s", 1_000_000),
         ("Tbit/s", 1_000_000_000_000),
+        ("b/s", 1),
+        ("kb/s", 1_000),
+        ("Mb/s", 1_000_000),
+        ("Gb/s", 1_000_000_000),
+        ("Tb/s", 1_000_000_000_000),
+        ("bps", 1),
+        ("kbps", 1_000),
+        ("Mbps", 1_000_000),
+        ("Gbps", 1_000_000_000),
+        ("Tbps", 1_000_000_000_000),
     ],
 };
 
@@ -47,6 +56,11 @@ impl BitsPerSec {
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0.get()
+    }
+
+    /// Returns all units that the text form may have, the printed ones first.
+    pub fn units() -> impl Iterator<Item = &'static str> {
+        GRAMMAR.spellings()
     }
 
     /// Time to put `size` on the wire, rounded up to a whole nanosecond.
@@ -88,7 +102,7 @@ impl fmt::Display for BitsPerSec {
 
 #[cfg(test)]
 mod tests {
-    use alloc::string::ToString;
+    use alloc::{format, string::ToString};
 
     use super::*;
 
@@ -104,9 +118,27 @@ mod tests {
     }
 
     #[test]
+    fn rates_are_read_as_people_write_them() {
+        for text in [
+            "100 Gbps",
+            "100Gbps",
+            "100 Gbit/s",
+            "100 Gb/s",
+            "0.1 Tbit/s",
+        ] {
+            assert_eq!(rate(text).get(), 100_000_000_000, "{text}");
+        }
+        assert_eq!(rate("1 Tbit/s"), rate("1 Tbps"));
+    }
+
+    #[test]
     fn bytes_per_second_spellings_are_refused() {
-        let error = "10 Mbps".parse::<BitsPerSec>().unwrap_err().to_string();
-        assert!(error.starts_with("`Mbps` is not a unit of rate"), "{error}");
+        for text in ["10 MBps", "10 MB/s", "10 MB"] {
+            let error = text.parse::<BitsPerSec>().unwrap_err().to_string();
+            let unit = text.strip_prefix("10 ").unwrap();
+            let expected = format!("`{unit}` is not a unit of rate");
+            assert!(error.starts_with(&expected), "{error}");
+        }
     }
 
     #[test]

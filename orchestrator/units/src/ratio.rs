@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use core::{cmp::Ordering, fmt, num::NonZeroU64, str::FromStr};
 
-/// An exact positive or zero fraction, kept in lowest terms: `1/1000`, `10`, `3/4`.
+/// An exact positive or zero fraction, kept in lowest terms: `1/1000`, `10`, `3/4`. `75%` is read as `3/4`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Ratio {
     numerator: u64,
@@ -12,7 +12,7 @@ pub struct Ratio {
 
 /// Error of a text that is not a ratio.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{text}` is not a fraction (hint: write it like `1/1000`, `0.3` or `10`)")]
+#[error("`{text}` is not a fraction (hint: write it like `1/1000`, `0.3`, `30%` or `10`)")]
 pub struct ParseRatioError {
     text: String,
 }
@@ -116,16 +116,27 @@ impl FromStr for Ratio {
             text: text.to_string(),
         };
         let digits = |part: &str| -> Result<u64, ParseRatioError> {
-            let part = part.trim();
             // The standard library would read a sign, too.
             let plain = part.bytes().all(|b| b.is_ascii_digit());
             part.parse().ok().filter(|_| plain).ok_or_else(error)
         };
-        if let Some((numerator, denominator)) = text.split_once('/') {
-            return Self::new(digits(numerator)?, digits(denominator)?).ok_or_else(error);
+        // Blanks within a decimal would count as its digits.
+        let number = text.trim();
+        if let Some((numerator, denominator)) = number.split_once('/') {
+            let parts = (
+                digits(numerator.trim_end())?,
+                digits(denominator.trim_start())?,
+            );
+            return Self::new(parts.0, parts.1).ok_or_else(error);
         }
-        let Some((whole, fraction)) = text.split_once('.') else {
-            return Self::new(digits(text)?, 1).ok_or_else(error);
+        let percent = number.strip_suffix('%');
+        if let Some(percent) = percent.filter(|number| !number.contains('%')) {
+            let percent: Self = percent.parse().map_err(|_| error())?;
+            let share = Self::new(1, 100).and_then(|hundredth| percent.times(hundredth));
+            return share.ok_or_else(error);
+        }
+        let Some((whole, fraction)) = number.split_once('.') else {
+            return Self::new(digits(number)?, 1).ok_or_else(error);
         };
         let decimals = u32::try_from(fraction.len()).map_err(|_| error())?;
         let denominator = 10u64.checked_pow(decimals).ok_or_else(error)?;
@@ -159,6 +170,29 @@ mod tests {
     }
 
     #[test]
+    fn a_percentage_is_a_share() {
+        for (text, share) in [
+            ("50%", "1/2"),
+            ("12.5 %", "1/8"),
+            ("0.1%", "1/1000"),
+            ("200%", "2"),
+        ] {
+            assert_eq!(text.parse::<Ratio>().unwrap().to_string(), share, "{text}");
+        }
+    }
+
+    /// Blanks are no decimals: `0.5 ` was once 5/100.
+    #[test]
+    fn blanks_around_a_number_change_nothing_and_blanks_within_are_refused() {
+        for text in ["0.5", " 0.5", "0.5 ", " 1 / 2 "] {
+            assert_eq!(text.parse(), Ok(Ratio::new(1, 2).unwrap()), "`{text}`");
+        }
+        for text in ["0. 5", "0 .5", "1 2", "1 /", "5 0%"] {
+            assert!(text.parse::<Ratio>().is_err(), "`{text}`");
+        }
+    }
+
+    #[test]
     fn rounding_is_to_nearest_and_inexact_scaling_is_refused() {
         let third = Ratio::new(1, 3).unwrap();
         assert_eq!(third.scale_nearest(5), 2);
@@ -177,7 +211,9 @@ mod tests {
 
     #[test]
     fn signs_spaces_and_zero_denominators_are_refused() {
-        for text in ["-1", "1/0", "", "1/", "+2", "a/b", "1.2.3"] {
+        for text in [
+            "-1", "1/0", "", "1/", "+2", "a/b", "1.2.3", "%", "50 %%", "1/2%", "50%%", "% 50",
+        ] {
             assert!(text.parse::<Ratio>().is_err(), "{text}");
         }
     }

@@ -76,6 +76,11 @@ mod tests {
     }
 
     #[test]
+    fn a_unit_may_follow_its_number_at_once() {
+        assert_eq!("10ms".parse(), "10 ms".parse::<Nanos>());
+    }
+
+    #[test]
     fn a_bare_number_has_no_unit_but_zero_needs_none() {
         let error = "5".parse::<Nanos>();
         assert!(matches!(error, Err(ParseQuantityError::NoUnit { .. })));

@@ -2,8 +2,10 @@
 
 use std::{
     collections::BTreeMap,
+    env,
     ffi::OsString,
     io::{self, Read},
+    path::Path,
 };
 
 use lab_guest::{
@@ -17,6 +19,11 @@ use lab_kernel::{
     lab::{self, DownError, EnterError, Live},
     run::tune::{self, TuneError, TuneRequest},
 };
+use lab_scenario::did_you_mean;
+use lab_units::{
+    Nanos,
+    show::{self, about_time, sides},
+};
 
 use crate::{
     args::{DownArgs, ExecArgs, Global, TuneArgs},
@@ -26,12 +33,30 @@ use crate::{
 };
 
 /// Runs `lcmp-lab status`.
-pub fn status(json: bool) -> Outcome {
-    let labs = lab::status().during("list the labs")?;
-    show(json, &labs, |labs| match labs.as_slice() {
-        [] => "no labs".to_owned(),
-        labs => labs.iter().map(line).collect::<Vec<_>>().join("\n"),
-    })
+pub fn status(global: &Global) -> Outcome {
+    let mut labs = lab::status().during("list the labs")?;
+    if let Some(name) = &global.lab {
+        let name: LabName = name.parse().map_err(Failure::usage)?;
+        if !labs.iter().any(|lab| lab.lab == name) {
+            return Err(no_lab(&name, &labs));
+        }
+        labs.retain(|lab| lab.lab == name);
+    }
+    show(global.json, &labs, |labs| table(labs))
+}
+
+/// Returns the failure of a name that none of `labs` has.
+fn no_lab(name: &LabName, labs: &[Status]) -> Failure {
+    let names: Vec<&str> = labs.iter().map(|lab| lab.lab.as_str()).collect();
+    let hint = match (
+        did_you_mean(name.as_str(), names.iter().copied()),
+        &names[..],
+    ) {
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, []) => "there are no labs; `lcmp-lab up --keep SCENARIO` leaves one".to_owned(),
+        (None, names) => format!("there are `{}`", names.join("`, `")),
+    };
+    Failure::usage(format_args!("there is no lab `{name}` (hint: {hint})"))
 }
 
 /// Runs `lcmp-lab exec`.
@@ -159,7 +184,7 @@ pub fn tune(arguments: &TuneArgs, global: &Global) -> Outcome {
 
 /// Runs the same verb in the lab's guest.
 fn tune_in_guest(lab: &Status, arguments: &TuneArgs, global: &Global) -> Outcome {
-    let program = std::env::current_exe().during("find this program")?;
+    let program = env::current_exe().during("find this program")?;
     let mut command: Vec<OsString> = vec![program.into(), "tune".into()];
     command.extend(["--lab".into(), lab.lab.as_str().into()]);
     if global.json {
@@ -265,24 +290,104 @@ fn named_or_only(name: Option<&str>) -> Result<LabName, Failure> {
     }
 }
 
-fn line(lab: &Status) -> String {
-    if let Some(problem) = &lab.problem {
-        return format!("{:<16} {:<5} {problem}", lab.lab.as_str(), lab.state);
+/// Returns a table of labs by the names that people gave: lab, scenario and run. A lab that needs a decision
+/// has its problem in place of the run.
+fn table(labs: &[Status]) -> String {
+    if labs.is_empty() {
+        return "no labs".to_owned();
     }
-    let owner = match (lab.owner_pid, &lab.owner_command) {
-        (Some(pid), Some(command)) => format!("process {pid}, `{command}`"),
-        _ => "an unknown process".to_owned(),
+    let head = ["lab", "scenario", "state", "since", "run"].map(str::to_owned);
+    let rows: Vec<_> = std::iter::once(head).chain(labs.iter().map(row)).collect();
+    show::table(0, sides(5), &rows).trim_end().to_owned()
+}
+
+fn row(lab: &Status) -> [String; 5] {
+    let state = match lab.location {
+        Location::Here => lab.state.to_string(),
+        Location::Guest => format!("{}, in a guest", lab.state),
     };
-    let location = match lab.location {
-        Location::Here => "",
-        Location::Guest => "in a guest, ",
+    let age = lab.age_seconds.map(|seconds| {
+        let age = Nanos::new(seconds.saturating_mul(1_000_000_000));
+        format!("{} ago", about_time(age))
+    });
+    let run = match (&lab.problem, lab.state, &lab.run) {
+        (Some(problem), ..) => problem.clone(),
+        (None, LabState::Dead, _) => format!("(hint: lcmp-lab down {})", lab.lab),
+        (None, _, Some(run)) => from_here(run).display().to_string(),
+        (None, _, None) => String::new(),
     };
-    format!(
-        "{:<16} {:<5} {location}{} switches, {} hosts, for {} s, by {owner}",
-        lab.lab.as_str(),
-        lab.state,
-        lab.switches,
-        lab.hosts,
-        lab.age_seconds.unwrap_or_default(),
-    )
+    [
+        lab.lab.to_string(),
+        lab.scenario.clone(),
+        state,
+        age.unwrap_or_default(),
+        run,
+    ]
+}
+
+/// Returns `path` relative to the working directory if it is inside.
+fn from_here(path: &Path) -> &Path {
+    let here = env::current_dir().ok();
+    let inside = here.and_then(|here| path.strip_prefix(here).ok());
+    inside.unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lab(name: &str, state: LabState) -> Status {
+        Status {
+            lab: name.parse().unwrap(),
+            state,
+            location: Location::Guest,
+            scenario: "8dc".to_owned(),
+            run: Some("/data/results/20261125T033212Z-8dc-9b674b5f".into()),
+            slot: Some(0),
+            owner_pid: Some(4_711),
+            owner_command: Some("/usr/bin/lcmp-lab up --owner-for 4710 8dc".to_owned()),
+            age_seconds: Some(372),
+            switches: 8,
+            hosts: 8,
+            problem: None,
+        }
+    }
+
+    #[test]
+    fn status_names_labs_scenarios_and_runs() {
+        let damaged = Status {
+            problem: Some("line 3 is damaged".to_owned()),
+            location: Location::Here,
+            age_seconds: None,
+            scenario: String::new(),
+            ..lab("third", LabState::Unreadable)
+        };
+        let labs = [
+            lab("mine", LabState::Live),
+            lab("old", LabState::Dead),
+            damaged,
+        ];
+        insta::assert_snapshot!(table(&labs), @r"
+        lab    scenario  state             since           run
+        mine   8dc       live, in a guest  6 min 12 s ago  /data/results/20261125T033212Z-8dc-9b674b5f
+        old    8dc       dead, in a guest  6 min 12 s ago  (hint: lcmp-lab down old)
+        third            unreadable                        line 3 is damaged
+        ");
+        assert_eq!(table(&[]), "no labs");
+    }
+
+    #[test]
+    fn an_unknown_lab_is_refused_with_those_that_there_are() {
+        let labs = [lab("mine", LabState::Live)];
+        let refused = |name: &str, labs: &[Status]| no_lab(&name.parse().unwrap(), labs).message;
+        assert_eq!(
+            refused("mien", &labs),
+            "there is no lab `mien` (hint: did you mean `mine`?)"
+        );
+        assert_eq!(
+            refused("nosuch", &labs),
+            "there is no lab `nosuch` (hint: there are `mine`)"
+        );
+        assert!(refused("nosuch", &[]).contains("there are no labs"));
+    }
 }

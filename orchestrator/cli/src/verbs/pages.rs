@@ -26,7 +26,7 @@ pub fn completions(shell: Shell) -> Outcome {
 pub fn man(folder: &Path) -> Outcome {
     let action = format!("write the man pages into `{}`", folder.display());
     caller::create_dirs(folder).during(&action)?;
-    let mut command = Cli::command().disable_help_subcommand(true);
+    let mut command = args::command().disable_help_subcommand(true);
     command.build();
     write_pages(command, folder).during(&action)?;
     caller::hand_over(folder);

@@ -64,11 +64,14 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
 
 /// Checks for the file by which libibverbs finds its driver.
 fn driver() -> Finding {
-    let about = Requirement("libibverbs", "perftest drives SoftRoCE by it");
+    let about = Requirement(
+        "libibverbs",
+        "no flow finishes without its driver for SoftRoCE",
+    );
     if Path::new("/etc/libibverbs.d/rxe.driver").exists() {
         return about.ok("it has a driver for SoftRoCE");
     }
-    let finding = about.warn("no driver for SoftRoCE in `/etc/libibverbs.d`");
+    let finding = about.fail("no driver for SoftRoCE in `/etc/libibverbs.d`");
     finding.with_fix("apt-get install ibverbs-providers")
 }
 

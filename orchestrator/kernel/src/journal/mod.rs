@@ -19,7 +19,11 @@ pub(crate) use self::{
     state::{labs, now, read},
 };
 
-use std::{io, path::PathBuf};
+use std::{
+    fs, io,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
 
 use crate::name::LabName;
 
@@ -57,6 +61,20 @@ pub(crate) fn base() -> PathBuf {
 #[must_use]
 pub fn directory(lab: &LabName) -> PathBuf {
     base().join(lab.as_str())
+}
+
+/// Records the directory of the run that the lab is for. The record is removed with the lab.
+pub(crate) fn record_run(lab: &LabName, run: &Path) -> io::Result<()> {
+    symlink(std::path::absolute(run)?, run_link(lab))
+}
+
+/// Returns the recorded directory of the lab's run; `None` without one.
+pub(crate) fn recorded_run(lab: &LabName) -> Option<PathBuf> {
+    fs::read_link(run_link(lab)).ok()
+}
+
+fn run_link(lab: &LabName) -> PathBuf {
+    directory(lab).join("run")
 }
 
 /// Returns the directory of a lab's own BPF file system.

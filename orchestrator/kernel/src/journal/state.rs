@@ -1,11 +1,11 @@
 //! Labs of the machine and their states.
 
-use std::{fmt, io, time::SystemTime};
+use std::{fmt, io, path::PathBuf, time::SystemTime};
 
 use lab_plan::model::Role;
 use serde::Serialize;
 
-use super::{Contents, Entry, Location, base, directory, hint, if_found, is_damage};
+use super::{Contents, Entry, Location, base, directory, hint, if_found, is_damage, recorded_run};
 use crate::{name::LabName, process};
 
 /// State of a lab.
@@ -48,6 +48,8 @@ pub struct Status {
     pub location: Location,
     /// Name of the scenario; empty if the journal has no head.
     pub scenario: String,
+    /// Directory of the run that the lab is for; `None` if there is none, as before its start.
+    pub run: Option<PathBuf>,
     /// Slot; `None` if the journal has no head.
     pub slot: Option<u8>,
     /// Process ID of the owner.
@@ -113,6 +115,7 @@ impl Status {
             contents.entries.iter().map(of_entry).sum()
         };
         Self {
+            run: recorded_run(&lab),
             lab,
             state,
             location: head.map(|head| head.location).unwrap_or_default(),

@@ -4,7 +4,7 @@ use std::{
     fs::{self, DirBuilder},
     io,
     os::unix::fs::DirBuilderExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use lab_plan::model::Plan;
@@ -133,6 +133,14 @@ impl Reservation {
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         journal::directory(&self.lab)
+    }
+
+    /// Records `run` as the directory of the run that the lab is for, which `status` shows.
+    ///
+    /// # Errors
+    /// The record cannot be written.
+    pub fn record_run(&self, run: &Path) -> io::Result<()> {
+        journal::record_run(&self.lab, run)
     }
 
     pub(super) fn into_journal(mut self) -> Option<Journal> {

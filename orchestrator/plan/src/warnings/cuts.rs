@@ -63,7 +63,7 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
 type Span = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
 
 /// Pairs of datacenters between which data or acknowledgements go.
-fn pairs(inspection: &Inspection<'_>) -> BTreeSet<(DcId, DcId)> {
+pub(super) fn pairs(inspection: &Inspection<'_>) -> BTreeSet<(DcId, DcId)> {
     let dc = |node| inspection.network.node(node).dc;
     let flows = inspection.flows.iter();
     let ends = flows.map(|flow| (dc(flow.src), dc(flow.dst)));
@@ -72,7 +72,7 @@ fn pairs(inspection: &Inspection<'_>) -> BTreeSet<(DcId, DcId)> {
         .collect()
 }
 
-fn candidates<'a>(inspection: &Inspection<'a>, from: DcId, to: DcId) -> &'a [Candidate] {
+pub(super) fn candidates<'a>(inspection: &Inspection<'a>, from: DcId, to: DcId) -> &'a [Candidate] {
     let row = inspection.switches[from.index()].towards(to);
     row.map_or(&[], |row| &row.candidates)
 }

@@ -1,6 +1,7 @@
 //! Warnings: facts to know before trusting results.
 
 mod cuts;
+mod faults;
 mod ideal;
 mod load;
 mod overload;
@@ -8,10 +9,13 @@ mod policies;
 mod queues;
 mod transport;
 
-use lab_units::{Engine, Nanos, Tool, show::about_time};
+use lab_scenario::Scenario;
+use lab_units::{Clock, Engine, Nanos, Tool, show::about_time};
 
 use crate::{
+    capacity::Capacity,
     demand::Demand,
+    estimate::PlaceEstimate,
     frame,
     model::{
         AutoScale, Estimate, FaultPlan, Flow, LoadPlan, MeasuredWindow, PolicyRun, Rdma, Scale,
@@ -41,6 +45,13 @@ pub(crate) struct Inspection<'a> {
     pub scale: &'a Scale,
     pub auto_scale: Option<&'a AutoScale>,
     pub estimate: &'a Estimate,
+    /// Capacity of the place of the run.
+    pub capacity: &'a Capacity,
+    /// Cost at that place; none for the simulator.
+    pub place: Option<&'a PlaceEstimate>,
+    pub scenario: &'a Scenario,
+    /// Text that the scenario was read from.
+    pub source: &'a str,
     pub engine: Engine,
 }
 
@@ -58,6 +69,8 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
         load::late_window(inspection),
     ];
     warnings.extend(of_traffic.into_iter().flatten());
+    warnings.extend(faults::late(inspection));
+    warnings.extend(faults::cut_off(inspection));
     warnings.extend(cuts::unseen(inspection));
     warnings.extend(ideal::delay_off_the_tables(inspection));
     warnings.extend(of_transport(inspection));
@@ -98,7 +111,7 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
 }
 
 /// Warnings of the kernel engine: SoftRoCE, perftest, and a machine that forwards packets.
-fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 15] {
+fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 16] {
     [
         rxe_window(inspection),
         transport::early_timeout(inspection),
@@ -115,6 +128,7 @@ fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 15] {
         busy_polling(inspection),
         forwarding(inspection),
         generator_load(inspection),
+        long_run(inspection),
     ]
 }
 
@@ -219,6 +233,33 @@ fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
         warning("perftest-load", text)
     })
 }
+
+/// Returns a warning if the flows take more than a day, with what makes them cheaper.
+fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
+    let wall = inspection.place?.wall_ns;
+    if wall <= DAY {
+        return None;
+    }
+    let place = inspection.capacity.place;
+    let remedy = match (inspection.rdma.tool, place.clock()) {
+        // Their processes cost most, whatever the scale; idle time costs nothing on a virtual clock.
+        (Tool::SendBw | Tool::WriteBw | Tool::ReadBw, Clock::Virtual) => "set `generator: verbs`",
+        (Tool::Verbs, Clock::Virtual) => {
+            "make fewer packets by a smaller factor of rates, `--scale RATE,TIME`"
+        }
+        (_, Clock::Real) => "shorten it by a smaller factor of times, `--scale RATE,TIME`",
+    };
+    let text = format!(
+        "the flows of all policies take about {} at {}, more than a day (hint: {remedy}, or have fewer flows by \
+         `max_flows` or a shorter `duration`)",
+        about_time(wall),
+        place.name(),
+    );
+    Some(warning("long-run", text))
+}
+
+/// Duration of a run from which on `check` warns.
+const DAY: Nanos = Nanos::from_millis(86_400_000);
 
 /// Number of flows above which perftest's own work is most of the run.
 const PERFTEST_FLOWS: u64 = 100;

@@ -51,10 +51,50 @@ fn a_path_of_more_links_with_less_delay() {
     insta::assert_snapshot!(found.unwrap().1);
 }
 
-/// Warnings of the diamond with one flow from dc1 to dc4 and `faults`.
+/// Warnings of the diamond with `faults` and two flows from dc1 to dc4, the second of which starts at 100 ms.
 fn of_faults(faults: &str) -> Vec<(String, String)> {
-    let more = format!("{ONE_FLOW}\nfaults: [{faults}]");
+    let second = "size: 20 MB }, { from: dc1/h1, to: dc4/h1, size: 20 MB, start: 100 ms }";
+    let flows = ONE_FLOW.replace("size: 20 MB }", second);
+    let more = format!("{flows}\nfaults: [{faults}]");
     warnings(&diamond(["100 Gbit", "100 Gbit"], &more))
+}
+
+/// Texts of the warnings of `code`.
+fn of_code(code: &str, warnings: Vec<(String, String)>) -> Vec<String> {
+    let found = warnings.into_iter().filter(|(found, _)| found == code);
+    found.map(|(_, text)| text).collect()
+}
+
+/// The second flow is acknowledged after 100 ms, 20 ms of propagation there and back, and 1.6 ms for 20 MB at
+/// 100 Gbit/s, besides headers and the links of hosts: at about 121.7 ms.
+#[test]
+fn faults_after_the_last_flow_change_nothing() {
+    let late = |faults: &str| of_code("late-fault", of_faults(faults));
+    assert_eq!(
+        late("{ at: 121 ms, link: [dc1, dc2], rate: 10 Gbit }"),
+        [""; 0]
+    );
+    insta::assert_snapshot!(late("{ at: 123 ms, link: [dc1, dc2], rate: 10 Gbit }")[0]);
+    let several = "{ at: 1 ms, link: [dc1, dc2], delay: 6 ms }, { at: 2 s, link: [dc1, dc2], delay: 5 ms }, { at: 1 s, \
+                   link: [dc3, dc4], down: true }";
+    insta::assert_snapshot!(late(several)[0]);
+    // The flow that the cut delays waits for the repair.
+    let repair =
+        "{ at: 101 ms, link: [dc1, dc2], down: true }, { at: 2 s, link: [dc1, dc2], up: true }";
+    assert_eq!(late(repair), [""; 0]);
+}
+
+#[test]
+fn faults_that_leave_no_path() {
+    let cut_off = |faults: &str| of_code("cut-off", of_faults(faults));
+    let cuts = "{ at: 20 ms, link: [dc1, dc2], down: true },\n  { at: 30 ms, link: [dc3, dc4], down: true }";
+    insta::assert_snapshot!(cut_off(cuts).join("\n"));
+    let repaired = format!("{cuts}, {{ at: 40 ms, link: [dc4, dc3], up: true }}");
+    insta::assert_snapshot!(cut_off(&repaired).join("\n"));
+    // Flows of the same instant fail over before the other path is cut.
+    let moved = "{ at: 20 ms, link: [dc1, dc2], down: true }, { at: 30 ms, link: [dc1, dc2], up: true }, { at: 30 \
+                 ms, link: [dc3, dc4], down: true }";
+    assert_eq!(cut_off(moved), [""; 0]);
 }
 
 #[test]
@@ -212,6 +252,25 @@ fn more_flows_than_perftest_processes_can_make_and_the_guest_forward() {
                  duration: 200 ms } }]\n";
     let text = diamond(["200 Gbit", "200 Gbit"], flows).replace("rate: 1/1000", "rate: 1/200");
     assert_eq!(codes(&text), ["rxe-window", "forwarding", "perftest-load"]);
+}
+
+/// By default a flow of perftest takes the virtual guest ten times the reference's 2 · 250 ms: six policies of 6,635
+/// flows take 55 h.
+#[test]
+fn a_run_of_more_than_a_day() {
+    let verbs = common::scenario_text("8dc.yaml");
+    assert_eq!(of_code("long-run", warnings(&verbs)), [""; 0]);
+    let perftest = verbs.replace("generator: verbs", "generator: perftest");
+    let found = of_code("long-run", warnings(&perftest));
+    let expected = "the flows of all policies take about 55 h ";
+    assert!(found[0].starts_with(expected), "{found:?}");
+    assert!(
+        found[0].contains("(hint: set `generator: verbs`, or have fewer flows"),
+        "{found:?}"
+    );
+    // A packet on a link takes 60 µs: 3.6 · 10^9 of them take 60 h.
+    let long = verbs.replace("rate: 1/6000", "rate: 1/3");
+    assert!(of_code("long-run", warnings(&long))[0].contains("smaller factor of rates"));
 }
 
 #[test]

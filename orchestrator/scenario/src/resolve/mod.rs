@@ -151,11 +151,11 @@ fn scale(
         context.problem(&raw.range, ProblemKind::HalfScale { missing });
         return ScaleSpec::Auto;
     };
-    let min = Ratio::new(1, limits::MAX_SCALE).expect("it is not zero");
-    let max = Ratio::new(limits::MAX_SCALE, 1).expect("one is not zero");
+    let rate = context.within(rate, limits::rate_factors());
+    let time = context.within(time, limits::time_factors());
     ScaleSpec::Fixed {
-        rate: context.within(rate, min..=Ratio::ONE).unwrap_or(Ratio::ONE),
-        time: context.within(time, min..=max).unwrap_or(Ratio::ONE),
+        rate: rate.unwrap_or(Ratio::ONE),
+        time: time.unwrap_or(Ratio::ONE),
     }
 }
 

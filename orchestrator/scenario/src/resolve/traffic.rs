@@ -110,9 +110,8 @@ fn loads(context: &mut Context<'_>, raw: &OneOrMany<Ratio>) -> Vec<Ratio> {
 
 fn load(context: &mut Context<'_>, text: &Text<Ratio>) -> Option<Ratio> {
     let load = context.read(text)?;
-    let max = Ratio::new(limits::MAX_LOAD, 1)?;
-    if load == Ratio::ZERO || load > max {
-        context.out_of_range(text, format!("above 0 and at most {max}"));
+    if let Some(bounds) = limits::beyond_load(load) {
+        context.out_of_range(text, bounds);
         return None;
     }
     Some(load)

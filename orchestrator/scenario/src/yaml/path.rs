@@ -76,6 +76,20 @@ impl<'a> Locator<'a> {
         }
     }
 
+    /// Returns the start of each item of the list at `path`.
+    pub fn items(self, path: &str) -> Vec<usize> {
+        let mut walk = Walk::default();
+        let mut starts = Vec::new();
+        for (event, span) in Parser::new_from_str(self.text).map_while(Result::ok) {
+            let Some(span) = span.byte_range() else { break };
+            let node = walk.step(&event, span.start);
+            if node.is_some() && walk.path() == format!("{path}[{}]", starts.len()) {
+                starts.push(span.start);
+            }
+        }
+        starts
+    }
+
     /// Returns the start of the innermost mapping around `offset`.
     pub fn mapping_start(self, offset: usize) -> Option<usize> {
         let mut walk = Walk::default();
@@ -249,6 +263,16 @@ mod tests {
         );
         let found = Locator::new(TEXT).find(&(0..0)).unwrap();
         assert_eq!((found.path.as_str(), found.node), ("", Node::Mapping));
+    }
+
+    #[test]
+    fn items_start_at_their_first_key_or_bracket() {
+        let starts = Locator::new(TEXT).items("links");
+        assert_eq!(
+            starts,
+            [TEXT.find("rate").unwrap(), TEXT.find("- z").unwrap()]
+        );
+        assert_eq!(Locator::new(TEXT).items("name"), [0usize; 0]);
     }
 
     #[test]

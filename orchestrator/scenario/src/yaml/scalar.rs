@@ -98,29 +98,35 @@ macro_rules! quantities {
 quantities! {
     BitsPerSec: {
         "type": "string",
-        "pattern": r"^ *[0-9][0-9_]*(\.[0-9_]+)? *([kMGT]?bit(/s)?|[MG]b/s) *$",
+        "pattern": format!("^ *{} *$", with_unit(Self::units())),
         "examples": ["200 Gbit"],
     }
     Bytes: {
         "type": ["string", "integer"],
-        "pattern": r"^ *(0_*|[0-9][0-9_]*(\.[0-9_]+)? *(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)) *$",
+        "pattern": format!("^ *(0_*|{}) *$", with_unit(Self::units())),
         "minimum": 0,
         "maximum": 0,
         "examples": ["30 MB"],
     }
     Nanos: {
         "type": ["string", "integer"],
-        "pattern": r"^ *(0_*|[0-9][0-9_]*(\.[0-9_]+)? *(ns|us|µs|μs|ms|s|min|h)) *$",
+        "pattern": format!("^ *(0_*|{}) *$", with_unit(Self::units())),
         "minimum": 0,
         "maximum": 0,
         "examples": ["5 ms"],
     }
     Ratio: {
         "type": ["string", "number"],
-        "pattern": r"^[0-9]+( */ *[0-9]+|\.[0-9]+)?$",
+        "pattern": r"^[0-9]+( */ *[0-9]+|(\.[0-9]+)?( *%)?)$",
         "minimum": 0,
-        "examples": ["1/1000", 0.3],
+        "examples": ["1/1000", 0.3, "30%"],
     }
+}
+
+/// Returns the pattern of a number and one of `units`.
+fn with_unit(units: impl Iterator<Item = &'static str>) -> String {
+    let units: Vec<&str> = units.collect();
+    format!(r"[0-9][0-9_]*(\.[0-9_]+)? *({})", units.join("|"))
 }
 
 /// Whole numbers, also in hexadecimal as `0x6a`, the usual form of traffic classes.
@@ -242,10 +248,21 @@ mod tests {
         }
 
         #[test]
-        fn editors_and_the_reader_take_the_same_quantities(text in "[0-9._]{1,4} ?[kMGTmunBbits/h]{0,5}") {
+        fn editors_and_the_reader_take_the_same_quantities(text in "[0-9._]{1,4} ?[kMGTmunBbitps/h]{0,5}") {
             agree::<BitsPerSec>(&text);
             agree::<Bytes>(&text);
             agree::<Nanos>(&text);
+        }
+
+        #[test]
+        fn editors_and_the_reader_take_the_same_shares(text in "[0-9]{1,2}[./ %]{0,2}[0-9]{0,2}[ %]{0,2}") {
+            let schema = Ratio::schema();
+            let pattern = schema.get("pattern").unwrap().as_str().unwrap();
+            let accepted = Regex::new(pattern).unwrap().is_match(&text);
+            // An editor does not divide; the reader takes blanks around a number.
+            prop_assert!(Ratio::read(&text).is_err() || accepted || text != text.trim(), "{}", text);
+            let is_division = text.contains('/');
+            prop_assert!(!accepted || Ratio::read(&text).is_ok() || is_division, "{}", text);
         }
     }
 

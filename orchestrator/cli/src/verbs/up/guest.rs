@@ -116,6 +116,9 @@ impl Prepared {
         let reservation = Reservation::acquire_for_guest(&request.lab, &request.plan)
             .map_err(|error| Failure::environment(with_causes(&error)))?;
         let dir = run_dir::create(&request.global.results, &request.plan, now)?;
+        reservation
+            .record_run(&dir)
+            .during("record the lab's run")?;
         let guest = guest_request(request, &dir, now)?;
         let prepared = Self {
             _reservation: reservation,

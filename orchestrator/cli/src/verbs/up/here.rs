@@ -148,6 +148,9 @@ impl<'a> Run<'a> {
         // Addresses depend on the lab's slot, so the plan is made again for the reserved slot.
         let reservation =
             Reservation::acquire(&request.lab, &request.plan.name).map_err(environment)?;
+        reservation
+            .record_run(self.dir)
+            .during("record the lab's run")?;
         let plan = load::plan_loaded(
             &request.loaded,
             &request.arguments.scenario,

@@ -1,0 +1,153 @@
+//! Faults that change nothing, since the traffic has ended, and faults that leave flows without a path.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lab_scenario::{Fault, FaultSpec};
+use lab_units::{
+    DcId, LinkId, Nanos,
+    show::{about_time, window},
+};
+
+use super::{Inspection, cuts, warning};
+use crate::{model::Warning, paper_units::PaperUnits, round_trip};
+
+/// Returns a warning of the faults that come after the last flow would have ended alone. A repair may still serve
+/// flows that a cut delays.
+pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
+    if inspection.flows.is_empty() {
+        return None;
+    }
+    let end = PaperUnits::new(inspection.scale).time(round_trip::ideal_end(inspection.flows));
+    let faults = inspection.scenario.faults.iter().enumerate();
+    let late = faults.filter(|(_, fault)| fault.at > end && fault.change != FaultSpec::Up);
+    let late: Vec<usize> = late.map(|(index, _)| index).collect();
+    let first = late
+        .iter()
+        .map(|&index| inspection.scenario.faults[index].at)
+        .min()?;
+    let (when, verb) = match late.len() {
+        1 => (format!("at {first}"), "finds"),
+        _ => (format!("from {first} on"), "find"),
+    };
+    let text = format!(
+        "{} {when} {verb} no flow: the last one would have ended by {} (hint: set `at` earlier, or lengthen the \
+         traffic)",
+        named(inspection, &late),
+        about_time(end),
+    );
+    Some(warning("late-fault", text))
+}
+
+/// Returns a warning for each span of time in which pairs of datacenters with flows have no path that is up.
+pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
+    let pairs = cuts::pairs(inspection);
+    let mut in_time: Vec<(usize, &Fault)> = inspection.scenario.faults.iter().enumerate().collect();
+    in_time.sort_by_key(|(index, fault)| (fault.at, *index));
+    let mut down: BTreeMap<LinkId, usize> = BTreeMap::new();
+    let mut open: BTreeMap<Pair, (Nanos, Vec<usize>)> = BTreeMap::new();
+    let mut spans: BTreeMap<Span, Vec<Pair>> = BTreeMap::new();
+    for faults in in_time.chunk_by(|(_, a), (_, b)| a.at == b.at) {
+        let at = faults[0].1.at;
+        for (index, fault) in faults {
+            for link in links(inspection, fault) {
+                match fault.change {
+                    FaultSpec::Down => down.insert(link, *index),
+                    FaultSpec::Up => down.remove(&link),
+                    FaultSpec::Rate(_) | FaultSpec::Delay(_) | FaultSpec::Loss(_) => None,
+                };
+            }
+        }
+        let cut: BTreeSet<LinkId> = down.keys().copied().collect();
+        for &(from, to) in &pairs {
+            let pair = (from.min(to), from.max(to));
+            if is_connected(inspection, (from, to), &cut) {
+                continue;
+            }
+            open.entry(pair)
+                .or_insert_with(|| (at, down.values().copied().collect()));
+        }
+        let is_whole = |&(a, b): &Pair| {
+            let ways = [(a, b), (b, a)]
+                .into_iter()
+                .filter(|way| pairs.contains(way));
+            ways.into_iter()
+                .all(|way| is_connected(inspection, way, &cut))
+        };
+        for (pair, (since, causes)) in open.extract_if(.., |pair, _| is_whole(pair)) {
+            let span = (since, Some(at), causes);
+            spans.entry(span).or_default().push(pair);
+        }
+    }
+    for (pair, (since, causes)) in open {
+        spans.entry((since, None, causes)).or_default().push(pair);
+    }
+    let spans = spans.into_iter();
+    spans
+        .map(|(span, pairs)| warning("cut-off", sentence(inspection, &span, &pairs)))
+        .collect()
+}
+
+/// Two datacenters, the lower id first.
+type Pair = (DcId, DcId);
+
+/// Start and end of a span, and the positions of the faults that began it; without an end it lasts.
+type Span = (Nanos, Option<Nanos>, Vec<usize>);
+
+fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
+    let network = inspection.network;
+    let [a, b] = fault.link.each_ref().map(|name| network.dc_named(name));
+    let between = a.zip(b).map(|(a, b)| network.links_between(a, b));
+    between.into_iter().flatten().collect()
+}
+
+/// True if the switches' tables have a path from one datacenter to another without a cut link.
+fn is_connected(
+    inspection: &Inspection<'_>,
+    (from, to): (DcId, DcId),
+    down: &BTreeSet<LinkId>,
+) -> bool {
+    let candidates = cuts::candidates(inspection, from, to).iter();
+    let mut up = candidates.filter(|candidate| !down.contains(&candidate.port.link()));
+    up.any(|next| next.next_dc == to || is_connected(inspection, (next.next_dc, to), down))
+}
+
+fn sentence(inspection: &Inspection<'_>, (since, until, causes): &Span, pairs: &[Pair]) -> String {
+    let name = |dc: &DcId| inspection.network.dcs[dc.index()].name.as_str();
+    let shown = pairs
+        .iter()
+        .take(NAMED)
+        .map(|(a, b)| format!("`{}` and `{}`", name(a), name(b)));
+    let shown: Vec<String> = shown.collect();
+    let more = match pairs.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} other pairs"),
+    };
+    let outcome = match until {
+        Some(_) => "flows wait for the repair",
+        None => "flows do not finish",
+    };
+    format!(
+        "{} no path is up between {}{more}, cut by {}: {outcome} (hint: leave one path up, or repair a link by `up: \
+         true`)",
+        window(*since, *until),
+        shown.join(", "),
+        named(inspection, causes),
+    )
+}
+
+/// Returns faults by their place in the scenario: `faults[0]` (line 12).
+fn named(inspection: &Inspection<'_>, faults: &[usize]) -> String {
+    let lines = lab_scenario::item_lines(inspection.source, "faults");
+    let place = |index: &usize| match lines.get(*index) {
+        Some(line) => format!("`faults[{index}]` (line {line})"),
+        None => format!("`faults[{index}]`"),
+    };
+    let shown: Vec<String> = faults.iter().take(NAMED).map(place).collect();
+    match faults.len().saturating_sub(NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// Pairs and faults that a warning names.
+const NAMED: usize = 3;
