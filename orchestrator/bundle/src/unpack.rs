@@ -65,8 +65,7 @@ pub fn unpack(
 ) -> Result<Manifest, BundleError> {
     let packed = bundle.seek(SeekFrom::End(0));
     let limits = limits.of_size(packed.map_err(BundleError::damaged("its size"))?);
-    let rewound =
-        |bundle: &mut _| Seek::rewind(bundle).map_err(BundleError::damaged("its head"));
+    let rewound = |bundle: &mut _| Seek::rewind(bundle).map_err(BundleError::damaged("its head"));
     rewound(&mut bundle)?;
     walk(&mut bundle, &limits, |_| Ok(io::sink()))?;
     rewound(&mut bundle)?;
