@@ -6,7 +6,7 @@ use std::{
     io::{self, IsTerminal, Write},
     path::Path,
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -149,7 +149,7 @@ pub fn on_signal(
     let mut watch = watch();
     if watch.is_none() {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            flag::register(signal, Arc::clone(&INTERRUPTED))?;
+            flag::register(signal, &INTERRUPTED)?;
         }
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let named = thread::Builder::new().name("signals".into());
@@ -173,7 +173,7 @@ pub fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
-static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// What a signal does.
 struct Watch {
