@@ -39,6 +39,16 @@ pub fn files() -> impl Iterator<Item = (&'static Path, &'static [u8])> {
         .filter_map(move |(path, bytes)| Some((inner(path)?, *bytes)))
 }
 
+/// Returns the names of all built-in scenarios and suites: `smoke`, `paper/fig1`.
+pub fn names() -> impl Iterator<Item = PathBuf> {
+    let paths = files().map(|(path, _)| path);
+    let yaml = paths.filter(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "yaml")
+    });
+    yaml.map(|path| path.with_extension(""))
+}
+
 fn by_path(path: &Path) -> Option<PathBuf> {
     let path = normal(path)?;
     let is_there = FILES.iter().any(|(file, _)| {

@@ -1,6 +1,7 @@
 //! Reading and planning the scenario that a path on the command line names.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::Read,
     path::{Path, PathBuf},
@@ -8,7 +9,7 @@ use std::{
 
 use lab_plan::{Capacity, Engine, Plan, PlanOptions};
 use lab_records::RunDir;
-use lab_scenario::{Files, PolicySpec, Repetitions, Scenario, limits};
+use lab_scenario::{Files, PolicySpec, Repetitions, Scenario, did_you_mean, limits};
 use lab_switchd::{ObjectError, read_object};
 use lab_units::{Place, Ratio};
 
@@ -36,9 +37,51 @@ pub struct Loaded {
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let path = &locate(path);
     let name = path.display().to_string();
-    let bytes = read_limited(path, limits::MAX_SCENARIO_BYTES)?;
+    let bytes = read_limited(path, limits::MAX_SCENARIO_BYTES);
+    let bytes = bytes.map_err(|failure| with_near_name(path, failure))?;
     let base = path.parent().unwrap_or(Path::new(""));
     loaded(&name, bytes, |named| base.join(named))
+}
+
+/// Adds to the failure of a scenario that does not exist the one whose name is near, or the verb that lists them.
+fn with_near_name(path: &Path, failure: Failure) -> Failure {
+    if path.symlink_metadata().is_ok() {
+        return failure;
+    }
+    let hint = match near_name(path) {
+        Some(near) => format!("did you mean `{}`?", near.display()),
+        None => "`lcmp-lab scenarios` lists the built-in ones".to_owned(),
+    };
+    Failure {
+        message: format!("{} (hint: {hint})", failure.message),
+        ..failure
+    }
+}
+
+/// Returns the scenario beside `path`, or else the built-in one, whose name `path` is a slip of.
+fn near_name(path: &Path) -> Option<PathBuf> {
+    let wanted = path.file_stem()?.to_str()?;
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let beside = fs::read_dir(folder).into_iter().flatten().flatten();
+    let beside = beside.map(|entry| path.with_file_name(entry.file_name()));
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|it| it == "yaml");
+    near(wanted, beside.filter(is_yaml)).or_else(|| near(wanted, builtin::names()))
+}
+
+/// Returns the path whose file name, without its extension, `wanted` is a slip of.
+fn near(wanted: &str, paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+    let paths: Vec<PathBuf> = paths.collect();
+    let stem = |path: &PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
+    let stems: BTreeSet<String> = paths.iter().filter_map(stem).collect();
+    let found = did_you_mean(wanted, stems.iter().map(String::as_str));
+    found.and_then(|found| {
+        paths
+            .into_iter()
+            .find(|path| stem(path).as_ref() == Some(&found))
+    })
 }
 
 /// Parses a scenario, which messages call `name`, and reads the files it names at the places that `place`

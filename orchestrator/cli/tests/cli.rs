@@ -130,6 +130,14 @@ fn explain_refuses_unknown_names() {
     assert!(ask(&["dc9"]).contains("there is no datacenter `dc9`"));
     assert!(ask(&["dc1"]).contains("decides nothing for `dc1`"));
     assert!(ask(&["dc8", "--queues", "dc6"]).contains("names no queue"));
+    for question in [["--queues", "dc8=600MB"], ["--dead", "dc8"]] {
+        let elsewhere = ask(&[&["dc8"][..], &question].concat());
+        assert!(
+            elsewhere
+                .contains("`dc8` is no neighbour of `dc1` (hint: its links lead to `dc2`, `dc3`"),
+            "{elsewhere}"
+        );
+    }
     assert!(ask(&["dc8", "--queues", "dc6=much"]).contains("`much` is not a queue"));
     assert!(ask(&["dc8", "--src", "dc1/h9"]).contains("there is no host `dc1/h9`"));
     let elsewhere = ask(&["dc8", "--src", "dc8/h1"]);
@@ -139,6 +147,116 @@ fn explain_refuses_unknown_names() {
     );
     assert!(ask(&["dc8", "--dst", "dc1/h1"]).contains("`dc1/h1` is no host of `dc8`"));
     assert!(ask(&["dc8", "--policies", "ospf"]).contains("no policy `ospf`"));
+}
+
+/// The direct link is the only shortest path to dc2.
+#[test]
+fn explain_says_which_queue_changes_nothing() {
+    let ask = |to: &str| {
+        let words = [
+            "explain",
+            "scenarios/8dc-fabric.yaml",
+            "--from",
+            "dc1",
+            "--to",
+            to,
+        ];
+        run_in(&root(), &[&words[..], &["--queues", "dc6=600MB"]].concat())
+    };
+    assert_eq!(ask("dc8").stderr, "");
+    let out = ask("dc2");
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let expected = "warning: `dc6` is no next hop from `dc1` to `dc2`: its state changes nothing\n";
+    assert_eq!(out.stderr, expected);
+}
+
+#[test]
+fn a_misspelt_scenario_is_named_with_the_one_it_may_be() {
+    let folder = changed_smoke(|text| format!("{text}# elsewhere\n"));
+    for (typed, near) in [
+        ("smoek.yaml", "smoke.yaml"),
+        ("8cd", "8dc"),
+        ("scenarios/8dc-lods.yaml", "8dc-loads"),
+        ("8dc.yml", "8dc"),
+        ("fig11.yml", "paper/fig11"),
+    ] {
+        let message = refusal(folder.path(), &["check", typed], 2);
+        let hint = format!("(hint: did you mean `{near}`?)\n");
+        assert!(message.ends_with(&hint), "{typed}: {message}");
+    }
+    let message = refusal(folder.path(), &["check", "nothing-like-it.yaml"], 2);
+    assert!(
+        message.ends_with("(hint: `lcmp-lab scenarios` lists the built-in ones)\n"),
+        "{message}"
+    );
+}
+
+#[test]
+fn flags_take_the_words_that_people_write() {
+    for words in [
+        &["check", "--load", "50%", "scenarios/8dc.yaml"][..],
+        &["check", "--scale", "1/6000,100", "scenarios/8dc.yaml"],
+        &[
+            "explain",
+            "scenarios/8dc.yaml",
+            "--from",
+            "dc1",
+            "--to",
+            "dc8",
+            "--queues",
+            "dc2=2MiB",
+        ],
+    ] {
+        let out = run_in(&root(), words);
+        assert_eq!(out.exit, Some(0), "{words:?}: {out:?}");
+    }
+    let message = refusal(&root(), &["check", "--load", "50", "scenarios/8dc.yaml"], 2);
+    assert!(message.contains("did you mean `50%`?"), "{message}");
+}
+
+#[test]
+fn an_unknown_lab_has_no_status() {
+    let message = refusal(&root(), &["status", "--lab", "nosuch"], 2);
+    assert!(
+        message.starts_with("error: there is no lab `nosuch` (hint: "),
+        "{message}"
+    );
+}
+
+/// The copies name the schema as their editor finds it.
+#[test]
+fn copied_scenarios_have_the_schema_that_they_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = run_in(folder.path(), &["scenarios", "--copy", "mine"]);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let mut folders = vec![folder.path().join("mine")];
+    let mut named = 0;
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(inner).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let is_yaml = path.extension().is_some_and(|it| it == "yaml");
+            let text = fs::read_to_string(&path).unwrap();
+            if !is_yaml {
+                continue;
+            }
+            for schema in text.lines().filter_map(|line| line.split_once("$schema=")) {
+                let schema = path.parent().unwrap().join(schema.1.trim());
+                assert_eq!(
+                    fs::read_to_string(&schema).unwrap_or_default(),
+                    result(&["schema"]),
+                    "{}: {}",
+                    path.display(),
+                    schema.display()
+                );
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 30, "{named}");
 }
 
 #[test]
@@ -158,6 +276,9 @@ fn every_verb_has_help_of_its_own() {
     for verb in verbs {
         let help = result(&[verb, "--help"]);
         assert!(help.contains(&format!("Usage: lcmp-lab {verb}")), "{help}");
+        assert!(!help.contains("--results <DIR>"), "{help}");
+        let flags = "Flags of every verb, such as --json, --results and --lab: lcmp-lab help\n";
+        assert!(help.ends_with(flags), "{help}");
     }
 }
 
@@ -484,7 +605,11 @@ fn invalid_arguments_are_usage_errors() {
         (&["down", "../x"], "`../x`"),
         (
             &["check", "--scale", "0,1", "scenarios/8dc.yaml"],
-            "a factor is zero",
+            "the factor of rates is 0, it must be 1/1000000 to 1",
+        ),
+        (
+            &["check", "--scale", "2000,10", "scenarios/8dc.yaml"],
+            "(hint: a lab's rates are the paper's times the factor: `1/2000`)",
         ),
         (&["bench", "generator", "--here", "--guest"], "--guest"),
         (&["exec", "dc1"], "<CMD>"),
@@ -529,7 +654,11 @@ fn warnings_are_written_to_standard_error() {
         "{out:?}"
     );
     assert_eq!(out.stdout.lines().count(), 1, "{out:?}");
-    assert!(out.stdout.starts_with("smoke.yaml: sound;"), "{out:?}");
+    assert!(
+        out.stdout
+            .starts_with("smoke.yaml: sound, with a warning; "),
+        "{out:?}"
+    );
 
     let out = run_in(folder.path(), &["check", "--json", "smoke.yaml"]);
     assert_eq!((out.exit, out.stderr.as_str()), (Some(0), ""), "{out:?}");

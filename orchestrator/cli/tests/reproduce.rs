@@ -64,7 +64,20 @@ fn an_unknown_figure_and_a_missing_table_are_usage_errors() {
     let out = lcmp_lab(results.path(), &["reproduce", "fig2"]);
     assert_eq!(out.exit, Some(2), "{out:?}");
     assert!(out.stderr.contains("nor one of fig1, fig5"), "{out:?}");
+    let artifact = |dir: &str| {
+        let out = lcmp_lab(results.path(), &["reproduce", "fig1", "--artifact", dir]);
+        assert_eq!((out.exit, out.stdout.as_str()), (Some(2), ""), "{out:?}");
+        assert!(!results.path().join("reproduction").exists());
+        out.stderr
+    };
+    let expected = "error: `--artifact /nosuch`: there is no such directory";
+    assert!(artifact("/nosuch").starts_with(expected));
     let elsewhere = results.path().to_str().unwrap();
+    let message = artifact(elsewhere);
+    assert!(
+        message.contains("has none of the published flows, such as `"),
+        "{message}"
+    );
     let arguments = ["reproduce", "fig6", "--scenarios", elsewhere];
     let out = lcmp_lab(results.path(), &arguments);
     assert_eq!(out.exit, Some(2), "{out:?}");

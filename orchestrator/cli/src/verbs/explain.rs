@@ -3,7 +3,10 @@
 use std::{collections::BTreeSet, net::Ipv4Addr};
 
 use lab_abi::rows::ROCE_PORT;
-use lab_plan::{Engine, Explanation, Node, Plan, PlanOptions, Question, QueueState, Role, explain};
+use lab_plan::{
+    Engine, Explanation, Node, Plan, PlanOptions, Question, QueueState, Role, explain,
+    model::LinkKind,
+};
 use lab_policy::FlowTuple;
 use lab_units::DcId;
 
@@ -11,7 +14,7 @@ use crate::{
     args::ExplainArgs,
     failure::{Failure, Outcome},
     load,
-    terminal::show,
+    terminal::{note, show},
 };
 
 /// Runs `lcmp-lab explain`.
@@ -37,10 +40,15 @@ fn plan(arguments: &ExplainArgs) -> Result<Plan, Failure> {
 
 fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>, Failure> {
     let (from, to) = (dc(plan, &arguments.from)?, dc(plan, &arguments.to)?);
-    let queues = arguments.queues.iter().map(|text| queue(plan, text));
+    let queues = arguments.queues.iter().map(|text| queue(plan, from, text));
     let queues = queues.collect::<Result<Vec<_>, _>>()?;
-    let dead = arguments.dead.iter().map(|name| dc(plan, name));
+    let dead = arguments
+        .dead
+        .iter()
+        .map(|name| neighbour(plan, from, name));
     let dead = dead.collect::<Result<Vec<_>, _>>()?;
+    let asked = queues.iter().map(|(dc, _)| *dc).chain(dead.iter().copied());
+    note_idle(plan, (from, to), asked);
     let flow = flow(plan, arguments, from, to)?;
     let question = |policy| Question {
         policy,
@@ -72,14 +80,67 @@ fn dc(plan: &Plan, name: &str) -> Result<DcId, Failure> {
     })
 }
 
-/// Parses a queue such as `dc6=600MB:20MB:40`.
-fn queue(plan: &Plan, text: &str) -> Result<(DcId, QueueState), Failure> {
+/// Returns the neighbour `name` of `from`, to which alone its switch has a link and a queue.
+fn neighbour(plan: &Plan, from: DcId, name: &str) -> Result<DcId, Failure> {
+    let found = dc(plan, name)?;
+    let neighbours = neighbours(plan, from);
+    if neighbours.contains(&found) {
+        return Ok(found);
+    }
+    let names = neighbours
+        .iter()
+        .map(|dc| plan.dcs[dc.index()].name.as_str());
+    Err(Failure::usage(format_args!(
+        "`{name}` is no neighbour of `{}` (hint: its links lead to `{}`)",
+        plan.dcs[from.index()].name,
+        names.collect::<Vec<_>>().join("`, `"),
+    )))
+}
+
+fn neighbours(plan: &Plan, from: DcId) -> BTreeSet<DcId> {
+    let switch = plan.dcs[from.index()].dci;
+    let inter_dc = plan
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::InterDc);
+    let others = inter_dc.filter_map(|link| match (link.a == switch, link.b == switch) {
+        (true, _) => Some(link.b),
+        (_, true) => Some(link.a),
+        (false, false) => None,
+    });
+    others.map(|node| plan.nodes[node.index()].dc).collect()
+}
+
+/// Says which neighbours of a question are no candidates, so that their state changes nothing.
+fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = DcId>) {
+    let row = plan.switches[from.index()].towards(to);
+    let Some(row) = row else { return };
+    let is_candidate = |dc: &DcId| row.candidates.iter().any(|it| it.next_dc == *dc);
+    for dc in asked
+        .filter(|dc| !is_candidate(dc))
+        .collect::<BTreeSet<_>>()
+    {
+        let name = |dc: DcId| &plan.dcs[dc.index()].name;
+        note(&format!(
+            "warning: `{}` is no next hop from `{}` to `{}`: its state changes nothing",
+            name(dc),
+            name(from),
+            name(to),
+        ));
+    }
+}
+
+/// Parses a queue at `from` such as `dc6=600MB:20MB:40`.
+fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Failure> {
     let Some((name, state)) = text.split_once('=') else {
         return Err(Failure::usage(format_args!(
             "`{text}` names no queue (hint: write it like `dc6=600MB`)"
         )));
     };
-    Ok((dc(plan, name)?, state.parse().map_err(Failure::usage)?))
+    Ok((
+        neighbour(plan, from, name)?,
+        state.parse().map_err(Failure::usage)?,
+    ))
 }
 
 /// Returns the flow between the requested hosts, by default the first ones that have such flows.

@@ -50,8 +50,13 @@ fn checked(arguments: &ScenarioArgs, plan: &Plan, json: bool) -> Outcome {
     };
     show(json, &checked, |checked| {
         format!(
-            "{}: sound; {} flows, policies {}; about {} of guest CPU and {} of the lab's time for each policy",
+            "{}: sound{}; {} flows, policies {}; about {} of guest CPU and {} of the lab's time for each policy",
             arguments.scenario.display(),
+            match checked.warnings.len() {
+                0 => String::new(),
+                1 => ", with a warning".to_owned(),
+                count => format!(", with {count} warnings"),
+            },
             checked.flows,
             checked.policies.join(", "),
             about_time(checked.estimate.cpu_ns),

@@ -1,7 +1,7 @@
 //! `lcmp-lab reproduce`: the paper's figures, by the runs that are there and those that are missing.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -45,13 +45,14 @@ struct Output<'a> {
 /// Runs `lcmp-lab reproduce`.
 pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
     let figures = figures(&arguments.figures);
-    let scenarios = load::locate(&arguments.scenarios);
-    let published = published(&scenarios)?;
-    let mut work = Work::new(arguments, scenarios, global)?;
     let asked: Vec<&'static Case> = CASES
         .iter()
         .filter(|case| figures.contains(&case.figure))
         .collect();
+    check_artifact(arguments.artifact.as_deref(), &asked)?;
+    let scenarios = load::locate(&arguments.scenarios);
+    let published = published(&scenarios)?;
+    let mut work = Work::new(arguments, scenarios, global)?;
     let mut runs = Vec::new();
     for (number, case) in asked.iter().enumerate() {
         note(&format!(
@@ -101,6 +102,37 @@ fn figures(words: &[FigureArg]) -> Vec<Figure> {
         words.contains(&FigureArg::All) || words.contains(&FigureArg::One(*figure))
     };
     Figure::ALL.into_iter().filter(is_asked).collect()
+}
+
+/// Checks that the artifact has published flows of the asked cases, and names the files that it lacks.
+fn check_artifact(dir: Option<&Path>, asked: &[&Case]) -> Result<(), Failure> {
+    let Some(dir) = dir else { return Ok(()) };
+    let shown = dir.display();
+    if !dir.is_dir() {
+        return Err(Failure::usage(format_args!(
+            "`--artifact {shown}`: there is no such directory (hint: leave it out to have flows drawn)"
+        )));
+    }
+    let published: BTreeSet<&str> = asked
+        .iter()
+        .filter_map(|case| Some(case.flows?.0))
+        .collect();
+    let is_missing = |file: &&&str| !dir.join(file).is_file();
+    let missing: Vec<&str> = published.iter().filter(is_missing).copied().collect();
+    let Some(first) = missing.first() else {
+        return Ok(());
+    };
+    if missing.len() == published.len() {
+        return Err(Failure::usage(format_args!(
+            "`--artifact {shown}` has none of the published flows, such as `{first}` (hint: name the folder of the \
+             authors' repository, or leave it out to have flows drawn)"
+        )));
+    }
+    note(&format!(
+        "warning: `--artifact {shown}` lacks `{}`: the flows of these cases are drawn",
+        missing.join("`, `")
+    ));
+    Ok(())
 }
 
 /// Returns the command line without the paths of this machine.
