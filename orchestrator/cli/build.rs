@@ -44,14 +44,15 @@ fn embed(folder: &Path) {
     fs::write(list, rows + "]").expect("cargo's directory is writable");
 }
 
-/// Returns the scenarios, suites and tables in a folder, in order, each folder's own files first.
+/// Returns the scenarios, their schema and documents, suites and tables in a folder, in order, each folder's own
+/// files first.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
     paths.sort_by_key(|path| (path.is_dir(), path.clone()));
     let is_embedded = |path: &Path| {
         let extension = path.extension().and_then(|it| it.to_str());
-        matches!(extension, Some("yaml" | "csv"))
+        matches!(extension, Some("yaml" | "csv" | "json" | "md"))
     };
     let found = paths.into_iter().flat_map(|path| match path.is_dir() {
         true => files(&path),
