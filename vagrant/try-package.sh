@@ -8,7 +8,20 @@
 # that ends with this script. Takes 2.5 GB and mmdebstrap. Its exit code is that of `up`.
 set -euo pipefail
 
-package=$(realpath "${1:?PACKAGE.deb is missing}")
+if (($# == 0)) || [ ! -f "$1" ]; then
+    echo "error: ${1:+$1: }there is no package (hint: vagrant/package.sh makes one)" >&2
+    exit 2
+fi
+command -v mmdebstrap >/dev/null || {
+    echo 'error: mmdebstrap is not installed (hint: sudo apt-get install mmdebstrap)' >&2
+    exit 3
+}
+if ((EUID != 0)); then
+    echo "error: a system of its own takes root (hint: sudo $0 $*)" >&2
+    exit 3
+fi
+
+package=$(realpath "$1")
 scenario=${2:-smoke}
 if (($# > 2)); then
     system=$(realpath -m "$3")
