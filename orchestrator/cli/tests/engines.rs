@@ -272,6 +272,61 @@ fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
+/// Tables of `fidelity` in the documents: their columns are those of the verb, their flows those of the plan, and
+/// the agreement on `scenarios/8dc.yaml` is within the bounds.
+#[test]
+fn documents_state_what_the_bounds_hold() {
+    let columns = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let printed = fs::read_to_string(here.join("tests/snapshots/fidelity__fidelity.snap")).unwrap();
+    let head = |line: &&str| line.starts_with("|ΔFCT| / FCT");
+    let head = columns(printed.lines().find(head).unwrap());
+    let flows = |scenario: &str| {
+        let words = ["check", "--json", scenario];
+        let out = lcmp_lab(Path::new("nowhere"), &words);
+        let check: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+        check["flows"].as_u64().unwrap()
+    };
+    for (document, scenarios) in [
+        ("README.md", &["8dc"][..]),
+        ("reports/FIDELITY.md", &["8dc", "13dc", "failover"]),
+        ("agents/README.md", &["8dc-dcqcn", "8dc-pfc"]),
+    ] {
+        let text = fs::read_to_string(common::root().join(document)).unwrap();
+        let tables: Vec<&str> = text.split("|ΔFCT| / FCT  ").skip(1).collect();
+        assert_eq!(tables.len(), scenarios.len(), "{document}");
+        for (table, scenario) in tables.into_iter().zip(scenarios) {
+            let flows = flows(&format!("scenarios/{scenario}.yaml"));
+            let (first, rows) = table.split_once('\n').unwrap();
+            assert_eq!(
+                columns(&format!("|ΔFCT| / FCT {first}")),
+                head,
+                "{document}"
+            );
+            let rows: Vec<Vec<&str>> = rows
+                .lines()
+                .map(|row| row.split_whitespace().filter(|cell| *cell != "%").collect())
+                .take_while(|cells: &Vec<&str>| cells.len() == 11 && cells[0] != "all")
+                .collect();
+            assert!(rows.len() > 1, "{document}: {table}");
+            for cells in rows {
+                assert_eq!(cells[1], flows.to_string(), "{document}: {scenario}");
+                let ppm = |cell: &str| cell.parse::<f64>().unwrap() * 10_000.0;
+                let bounds = AGREEMENTS.iter().find(|it| it.policy == cells[0]);
+                let Some(bounds) = bounds.filter(|_| *scenario == "8dc") else {
+                    continue;
+                };
+                let least = u32::try_from(bounds.same_paths).unwrap();
+                assert!(ppm(cells[2]) >= f64::from(least), "{cells:?}");
+                for (cell, bound) in cells[3..6].iter().zip(bounds.differences) {
+                    let bound = f64::from(u32::try_from(bound).unwrap());
+                    assert!(ppm(cell) <= bound, "{document}: {cells:?}");
+                }
+            }
+        }
+    }
+}
+
 /// `scenarios/8dc-dcqcn.yaml` with an eighth of its flows: both engines pace, mark, notify and go back alike.
 #[test]
 fn kernel_and_simulator_agree_under_congestion_control() {

@@ -1,0 +1,464 @@
+//! Blocks of the documents that show output: each is made again here, or a test that [`BLOCKS`] names holds it.
+
+mod common;
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use self::common::{Outcome, command_in, lcmp_lab, root};
+
+/// Fenced block of a document.
+#[derive(Clone, Debug)]
+struct Block {
+    /// Path of the document, from the root on.
+    document: String,
+    /// Language behind the fence; empty without one.
+    language: String,
+    /// Lines between the fences.
+    lines: Vec<String>,
+}
+
+/// Check of a block that shows output.
+#[derive(Clone, Copy)]
+enum Check {
+    /// The block's commands are run by a test of this file, which compares what they print.
+    Here,
+    /// A test, by its file and name, holds what the block shows.
+    Test(&'static str, &'static str),
+    /// A machine's own times, which no other machine prints; its lines without numbers are those of a snapshot.
+    Form(&'static str),
+    /// Log of one machine, on which the text around it reports.
+    Log,
+    /// Commands and drawings: there is no output.
+    NoOutput,
+}
+
+const THIS: &str = "orchestrator/cli/tests/blocks.rs";
+const ENGINES: &str = "orchestrator/cli/tests/engines.rs";
+const AGREE: &str = "documents_state_what_the_bounds_hold";
+const MEASUREMENT: &str = "orchestrator/cli/src/verbs/measure/snapshots/lcmp_lab__verbs__measure__show__tests__\
+                           a_measurement_is_two_loads_their_costs_and_the_capacity.snap";
+const COST: &str = "orchestrator/cli/src/verbs/up/snapshots/lcmp_lab__verbs__up__cost__tests__\
+                    the_estimate_stands_beside_what_happened.snap";
+
+/// Every block without a language or in `text` or `console`, by its document and the start of its first line.
+const BLOCKS: [(&str, &str, Check); 36] = {
+    use Check::{Form, Here, Log, NoOutput, Test};
+    [
+        (
+            "README.md",
+            "$ ./lcmp-lab up scenarios/8dc.yaml",
+            Test(THIS, "the_labs_table_is_that_of_the_scaled_simulation"),
+        ),
+        ("README.md", "$ ./lcmp-lab sim scenarios/8dc.yaml", Here),
+        ("README.md", " scenario.yaml ──▶", NoOutput),
+        (
+            "README.md",
+            "$ ./lcmp-lab sim scenarios/8dc.yaml --repetitions 1",
+            Here,
+        ),
+        (
+            "README.md",
+            "$ ./lcmp-lab fidelity KERNEL_RUN",
+            Test(ENGINES, AGREE),
+        ),
+        ("README.md", "$ ./lcmp-lab explain", NoOutput),
+        (
+            "README.md",
+            "# ./lcmp-lab up --keep",
+            Test(
+                "orchestrator/cli/tests/exec.rs",
+                "packets_on_a_link_are_roce",
+            ),
+        ),
+        ("agents/README.md", "|ΔFCT| / FCT", Test(ENGINES, AGREE)),
+        ("agents/README.md", "|ΔFCT| / FCT", Test(ENGINES, AGREE)),
+        (
+            "orchestrator/README.md",
+            " scenario.yaml ─parse─▶",
+            NoOutput,
+        ),
+        ("orchestrator/sim/README.md", "cargo test", NoOutput),
+        ("orchestrator/sim/README.md", "lcmp-lab sim", NoOutput),
+        ("orchestrator/sim/README.md", "cargo bench", NoOutput),
+        ("orchestrator/sim/README.md", "cargo bench", NoOutput),
+        (
+            "perftest-wrappers/README.md",
+            "$ lcmp-lab bench generator",
+            Form(MEASUREMENT),
+        ),
+        (
+            "perftest-wrappers/README.md",
+            "$ lcmp-lab up --guest",
+            Form(COST),
+        ),
+        ("reports/FIDELITY.md", "$ ./lcmp-lab up", NoOutput),
+        ("reports/FIDELITY.md", "8dc: kernel", Test(ENGINES, AGREE)),
+        ("reports/FIDELITY.md", "13dc: kernel", Test(ENGINES, AGREE)),
+        (
+            "reports/FIDELITY.md",
+            "failover: kernel",
+            Test(ENGINES, AGREE),
+        ),
+        (
+            "reports/README.md",
+            "$ reports/tests/recompute.py",
+            NoOutput,
+        ),
+        ("reports/README.md", "$ ./lcmp-lab up", NoOutput),
+        ("reports/README.md", "$ ./lcmp-lab compare", NoOutput),
+        (
+            "reports/README.md",
+            "$ ./lcmp-lab sim scenarios/8dc.yaml --policies",
+            Test(THIS, "the_coverage_block_has_the_columns_of_the_verb"),
+        ),
+        ("reports/README.md", "$ ./lcmp-lab bundle", NoOutput),
+        ("reports/assets/README.md", "npm pack", NoOutput),
+        ("reports/assets/README.md", "pyftsubset", NoOutput),
+        ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
+        ("scenarios/README.md", "$ lcmp-lab sim wan.yaml", Here),
+        ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
+        ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
+        ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
+        ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
+        ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
+        (
+            "scenarios/explain-8dc.md",
+            "$ lcmp-lab explain",
+            Test(
+                "orchestrator/cli/tests/cli.rs",
+                "explain_prints_the_hand_calculation",
+            ),
+        ),
+        ("vagrant/README.md", "[ 1120.5]", Log),
+    ]
+};
+
+/// Returns the blocks of all documents, by document, in order.
+fn all_blocks() -> Vec<Block> {
+    let mut folders = vec![root()];
+    let mut documents = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            match path.is_dir() {
+                // Neither what cargo built nor results are documents.
+                true if !name.starts_with('.') && !matches!(&*name, "target" | "results") => {
+                    folders.push(path);
+                }
+                false if name.ends_with(".md") => documents.push(path),
+                _ => {}
+            }
+        }
+    }
+    documents.sort();
+    documents.iter().flat_map(|path| blocks_of(path)).collect()
+}
+
+fn blocks_of(path: &Path) -> Vec<Block> {
+    let text = fs::read_to_string(path).unwrap();
+    let document = path.strip_prefix(root()).unwrap().display().to_string();
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut is_inside = false;
+    for line in text.lines() {
+        match line.strip_prefix("```") {
+            Some(language) => {
+                is_inside = !is_inside;
+                if is_inside {
+                    blocks.push(Block {
+                        document: document.clone(),
+                        language: language.to_owned(),
+                        lines: Vec::new(),
+                    });
+                }
+            }
+            None if is_inside => blocks.last_mut().unwrap().lines.push(line.to_owned()),
+            None => {}
+        }
+    }
+    assert!(!is_inside, "{document}: a block has no end");
+    blocks
+}
+
+impl Block {
+    fn may_show_output(&self) -> bool {
+        matches!(&*self.language, "" | "text" | "console")
+    }
+
+    /// Returns the commands of the program with the lines that they print, as the block shows them.
+    fn commands(&self) -> Vec<(String, Vec<&str>)> {
+        let mut commands: Vec<(String, Vec<&str>)> = Vec::new();
+        for line in &self.lines {
+            match line.strip_prefix("$ ") {
+                Some(command) => {
+                    let command = command.strip_prefix("./").unwrap_or(command);
+                    let command = command.strip_prefix("lcmp-lab ").expect("our program");
+                    commands.push((command.to_owned(), Vec::new()));
+                }
+                None => commands.last_mut().expect("a command").1.push(line),
+            }
+        }
+        commands
+    }
+}
+
+#[test]
+fn every_block_that_may_show_output_has_its_check() {
+    let found = all_blocks().into_iter().filter(Block::may_show_output);
+    let mut unchecked: Vec<Block> = found.collect();
+    for (document, start, check) in BLOCKS {
+        let is_it = |block: &Block| block.document == document && block.lines[0].starts_with(start);
+        let at = unchecked.iter().position(is_it);
+        let at = at.unwrap_or_else(|| panic!("{document}: there is no block `{start}…`"));
+        let block = unchecked.remove(at);
+        match check {
+            Check::Here => assert!(!block.commands().is_empty()),
+            Check::Test(file, name) => {
+                let source = fs::read_to_string(root().join(file)).unwrap();
+                assert!(source.contains(&format!("fn {name}(")), "{file}: {name}");
+            }
+            Check::Form(snapshot) => {
+                let snapshot = words(&fs::read_to_string(root().join(snapshot)).unwrap());
+                let is_fixed = |line: &&String| !line.contains(|c: char| c.is_ascii_digit());
+                let fixed: Vec<&String> = block.lines.iter().filter(is_fixed).collect();
+                let is_stale =
+                    |line: &&&String| !line.starts_with("$ ") && !snapshot.contains(&words(line));
+                assert!(
+                    !fixed.is_empty(),
+                    "{document}: `{start}…` has no line without numbers"
+                );
+                assert_eq!(fixed.iter().find(is_stale), None, "{document}: `{start}…`");
+            }
+            Check::Log | Check::NoOutput => {}
+        }
+    }
+    // A hand calculation has several blocks of one kind.
+    unchecked.retain(|block| block.document != "scenarios/explain-8dc.md");
+    assert!(unchecked.is_empty(), "{unchecked:#?}");
+}
+
+/// Returns a text with one blank between two words.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// True if the lines follow one another somewhere in what was printed; `…` stands for any text, alone on its line
+/// for any lines.
+fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
+    (0..=printed.len()).any(|from| begins(shown, &printed[from..]))
+}
+
+fn begins(shown: &[&str], printed: &[&str]) -> bool {
+    match shown.split_first() {
+        None => true,
+        Some((&"…", rest)) => is_shown(rest, printed),
+        Some((line, rest)) => printed
+            .split_first()
+            .is_some_and(|(first, after)| is_line(line, first) && begins(rest, after)),
+    }
+}
+
+fn is_line(shown: &str, printed: &str) -> bool {
+    let mut parts = shown.split('…');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = printed.strip_prefix(first) else {
+        return false;
+    };
+    let mut has_gap = false;
+    for part in parts {
+        has_gap = true;
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.is_empty() || has_gap && shown.ends_with('…')
+}
+
+/// Returns a line without the times and speeds of the machine.
+fn without_speeds(line: &str) -> String {
+    let cut = |line: &str, from: &str, to: &str| match line.split_once(from) {
+        Some((before, after)) => {
+            let after = after.split_once(to).map_or("", |(_, after)| after);
+            format!("{before}{from}{after}")
+        }
+        None => line.to_owned(),
+    };
+    let line = cut(line, " flows in ", ":");
+    let line = cut(&line, " virtual, ", "packet-hops/s");
+    cut(&line, "done in ", "\n")
+}
+
+#[track_caller]
+fn assert_shown(shown: &[&str], out: &Outcome) {
+    let printed = format!("{}{}", out.stderr, out.stdout);
+    let [shown, printed] = [shown.to_vec(), printed.lines().collect()]
+        .map(|lines: Vec<&str>| lines.into_iter().map(without_speeds).collect::<Vec<_>>());
+    let [a, b] =
+        [&shown, &printed].map(|lines| lines.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(
+        is_shown(&a, &b),
+        "the document shows:\n{}\nwhere the program prints:\n{}",
+        shown.join("\n"),
+        printed.join("\n")
+    );
+}
+
+#[test]
+fn gaps_stand_for_any_text() {
+    let printed = ["first", "second 2", "third"];
+    for shown in [
+        &["second 2"][..],
+        &["first", "…", "third"],
+        &["…"],
+        &["first", "sec… 2"],
+        &["second …"],
+    ] {
+        assert!(is_shown(shown, &printed), "{shown:?}");
+    }
+    for shown in [
+        &["first", "third"][..],
+        &["sec"],
+        &["second … 3"],
+        &["third", "…", "first"],
+    ] {
+        assert!(!is_shown(shown, &printed), "{shown:?}");
+    }
+}
+
+/// The simulations of the README: eight draws and one.
+#[test]
+fn the_readme_shows_what_the_simulator_prints() {
+    let results = tempfile::tempdir().unwrap();
+    let mut shown = 0;
+    for block in blocks_of(&root().join("README.md")) {
+        let is_here = |(document, start, check): &(&str, &str, Check)| {
+            matches!(check, Check::Here) && *document == "README.md" && block.lines[0] == *start
+        };
+        if !BLOCKS.iter().any(is_here) {
+            continue;
+        }
+        for (command, lines) in block.commands() {
+            let words: Vec<&str> = command.split_whitespace().collect();
+            let out = lcmp_lab(results.path(), &words);
+            assert_eq!(out.exit, Some(0), "{out:?}");
+            assert_shown(&lines, &out);
+            shown += 1;
+        }
+    }
+    assert_eq!(shown, 2);
+}
+
+/// `sim --scaled` plays the lab of the README's first table: flows, percentiles and the largest slowdown of each
+/// policy are within 1 % of what the lab measured.
+#[test]
+fn the_labs_table_is_that_of_the_scaled_simulation() {
+    let results = tempfile::tempdir().unwrap();
+    let out = lcmp_lab(results.path(), &["sim", "--scaled", "scenarios/8dc.yaml"]);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let blocks = blocks_of(&root().join("README.md"));
+    let up = |block: &&Block| block.lines[0] == "$ ./lcmp-lab up scenarios/8dc.yaml";
+    let shown = slowdowns(&blocks.iter().find(up).unwrap().lines);
+    let lines: Vec<String> = out.stdout.lines().map(str::to_owned).collect();
+    let simulated = slowdowns(&lines);
+    assert_eq!(shown.len(), 6, "{shown:?}");
+    assert!(shown.keys().eq(simulated.keys()), "{simulated:?}");
+    for (policy, measured) in &shown {
+        for (a, b) in measured.iter().zip(simulated[policy]) {
+            assert!(
+                (a - b).abs() <= 0.01 * b,
+                "{policy}: {measured:?} {simulated:?}"
+            );
+        }
+    }
+}
+
+/// A short run has the columns of the hundred repetitions that the block is of.
+#[test]
+fn the_coverage_block_has_the_columns_of_the_verb() {
+    let results = tempfile::tempdir().unwrap();
+    let run = |words: &[&str]| {
+        let out = lcmp_lab(results.path(), words);
+        assert!(matches!(out.exit, Some(0 | 1)), "{out:?}");
+        out.stdout
+    };
+    run(&["sim", "scenarios/smoke.yaml", "--repetitions", "4"]);
+    let latest = results.path().join("latest");
+    let printed = run(&["coverage", latest.to_str().unwrap(), "--group", "2"]);
+    let blocks = blocks_of(&root().join("reports/README.md"));
+    let shown = blocks.iter().flat_map(|block| &block.lines);
+    let head = |line: &&str| line.starts_with("holds");
+    let [shown, printed] = [
+        shown.map(String::as_str).find(head),
+        printed.lines().find(head),
+    ];
+    assert_eq!(shown.map(words), printed.map(words));
+}
+
+/// Returns flows, p50, p99 and the largest slowdown by policy, of the table that begins so.
+fn slowdowns(lines: &[String]) -> BTreeMap<String, [f64; 4]> {
+    let from = lines
+        .iter()
+        .position(|line| line.starts_with("FCT slowdown"));
+    let rows = lines[from.expect("a table") + 1..].iter();
+    rows.map_while(|row| {
+        let mut cells = row.split_whitespace();
+        let policy = cells.next()?.to_owned();
+        let numbers: Option<Vec<f64>> = cells
+            .map(|cell| cell.replace(',', "").parse().ok())
+            .collect();
+        Some((policy, numbers?.try_into().ok()?))
+    })
+    .collect()
+}
+
+/// The guide makes a scenario from nothing; each change is made to it for the command that follows.
+#[test]
+fn the_guide_to_a_scenario_of_ones_own_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = folder.path().join("wan.yaml");
+    let mut changes: Vec<(String, String)> = Vec::new();
+    let mut commands = 0;
+    for block in blocks_of(&root().join("scenarios/README.md")) {
+        match &*block.language {
+            "yaml" | "csv" => {
+                let name = block.lines[0].strip_prefix("# ").expect("a name");
+                let name = name.split(':').next().unwrap();
+                fs::write(folder.path().join(name), block.lines.join("\n") + "\n").unwrap();
+            }
+            "diff" => {
+                let part = |sign: char| {
+                    let lines = block
+                        .lines
+                        .iter()
+                        .filter_map(|line| line.strip_prefix(sign));
+                    lines.map(|line| format!("{line}\n")).collect::<String>()
+                };
+                changes.push((part('-'), part('+')));
+            }
+            "sh" => {}
+            _ => {
+                let whole = fs::read_to_string(&scenario).unwrap();
+                let mut text = whole.clone();
+                for (before, after) in changes.drain(..) {
+                    assert!(text.contains(&before), "{before}");
+                    text = text.replace(&before, &after);
+                }
+                fs::write(&scenario, text).unwrap();
+                for (command, lines) in block.commands() {
+                    let words: Vec<&str> = command.split_whitespace().collect();
+                    let mut command = command_in(folder.path(), &words);
+                    // A capacity that was measured here would be another scale.
+                    let out = command
+                        .env("LCMP_LAB_CACHE", folder.path())
+                        .output()
+                        .unwrap();
+                    assert_shown(&lines, &Outcome::from(out));
+                    commands += 1;
+                }
+                fs::write(&scenario, whole).unwrap();
+            }
+        }
+    }
+    assert_eq!(commands, 7);
+}
