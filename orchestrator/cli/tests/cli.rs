@@ -131,7 +131,7 @@ fn explain_refuses_unknown_names() {
     assert!(ask(&["dc1"]).contains("decides nothing for `dc1`"));
     assert!(ask(&["dc8", "--queues", "dc6"]).contains("names no queue"));
     for question in [["--queues", "dc8=600MB"], ["--dead", "dc8"]] {
-        let elsewhere = ask(&[&["dc8"], &question[..]].concat());
+        let elsewhere = ask(&[&["dc8"][..], &question].concat());
         assert!(
             elsewhere
                 .contains("`dc8` is no neighbour of `dc1` (hint: its links lead to `dc2`, `dc3`"),

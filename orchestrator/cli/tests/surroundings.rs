@@ -339,3 +339,73 @@ fn scripts_name_the_tools_that_are_missing() {
         assert_eq!((out.exit, out.stderr), (Some(3), expected), "{script}");
     }
 }
+
+/// Neither the root of a user namespace that has no other user, nor a machine whose libibverbs has no driver for
+/// SoftRoCE, can run a lab, here or in a guest.
+#[test]
+fn doctor_fails_where_no_lab_can_run() {
+    let test = "doctor_fails_where_no_lab_can_run";
+    let place = Place::new();
+    let doctor = "./lcmp-lab doctor";
+    let hidden = format!("mount -t tmpfs none /etc/libibverbs.d && {doctor}");
+    for (flags, script, finding) in [
+        (
+            &["--user", "--map-root-user"][..],
+            doctor,
+            "fail  guest user: root of this user namespace has no user 65479",
+        ),
+        (
+            &["--mount"],
+            &hidden,
+            "fail  libibverbs: no driver for SoftRoCE in `/etc/libibverbs.d`",
+        ),
+    ] {
+        let mut command = Command::new("unshare");
+        command.args(flags).args(["sh", "-c", script]);
+        let out = Outcome::from(command.current_dir(&place.path).output().unwrap());
+        if out.stderr.contains("unshare failed") || !Path::new("/etc/libibverbs.d").exists() {
+            eprintln!("skipped: {test}: {flags:?}: {}", out.stderr.trim());
+            continue;
+        }
+        assert_eq!(out.exit, Some(3), "{flags:?}: {out:?}");
+        assert!(out.stdout.contains(finding), "{flags:?}: {out:?}");
+        assert!(
+            out.stdout.contains("labs cannot run on this machine"),
+            "{out:?}"
+        );
+    }
+}
+
+/// The scripts of `vagrant/` where nothing is installed but what they find their own folder with.
+#[test]
+fn scripts_name_the_tools_that_are_missing() {
+    let programs = tempfile::tempdir().unwrap();
+    for program in ["env", "bash", "dirname", "realpath"] {
+        let found = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(program));
+        let found = found.iter().find(|path| path.exists()).unwrap();
+        std::os::unix::fs::symlink(found, programs.path().join(program)).unwrap();
+    }
+    let package = programs.path().join("lcmp-lab.deb");
+    fs::write(&package, "").unwrap();
+    for (script, tool, remedy) in [
+        (
+            "package.sh",
+            "cargo-deb",
+            "cargo install --locked cargo-deb",
+        ),
+        (
+            "try-package.sh",
+            "mmdebstrap",
+            "sudo apt-get install mmdebstrap",
+        ),
+    ] {
+        let mut command = Command::new(common::root().join("vagrant").join(script));
+        command
+            .arg(&package)
+            .env_clear()
+            .env("PATH", programs.path());
+        let out = Outcome::from(command.output().unwrap());
+        let expected = format!("error: {tool} is not installed (hint: {remedy})\n");
+        assert_eq!((out.exit, out.stderr), (Some(3), expected), "{script}");
+    }
+}
