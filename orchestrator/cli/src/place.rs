@@ -81,15 +81,13 @@ pub fn durations<T: DeserializeOwned>(place: Place) -> Option<T> {
 /// Keeps the durations of runs at a place for later estimates, if a directory of the cache is writable.
 pub fn keep_durations<T: Serialize>(place: Place, durations: &T) {
     let cache = cache::default_dir();
-    let kept = cached::store(
+    // Without a directory, estimates stay those of the plan alone.
+    let _ = cached::store(
         &cache,
         &durations_file(place),
         &key(place, &cache),
         durations,
     );
-    if let Err(error) = kept {
-        tracing::debug!(%error, "no directory for durations is writable");
-    }
 }
 
 fn durations_file(place: Place) -> String {

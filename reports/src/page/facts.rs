@@ -465,8 +465,8 @@ mod tests {
     fn parameters_are_words_not_json() {
         let value =
             json!({"te": {"interval_ns": 5, "label": "te", "weights": [3, 1], "cap": null}});
-        let text = "te: cap null, interval_ns 5, label te, weights 3, 1";
-        assert_eq!(parameters(&value), text);
-        assert_eq!(parameters(&json!("ecmp")), "ecmp");
+        let text = "te: cap null, interval 5 ns, label te, weights 3, 1";
+        assert_eq!(planned(&value), text);
+        assert_eq!(planned(&json!("ecmp")), "ecmp");
     }
 }
