@@ -360,7 +360,7 @@ mod tests {
         let (table, _) = text.split_once("against ecmp").expect("the changes");
         insta::assert_snapshot!(table, @r"
         FCT slowdown  flows   p50  p99   max
-        ecmp            300  7.14    -  50.0
+        ecmp            300  7.06    -  50.0
         lcmp            300  1.50    -  5.00
           max_delay 524 ms (paper: 32 or 64 ms), sample_interval 10 ms (our reading: 1
           ms)

@@ -401,6 +401,8 @@ fn slowdowns(lines: &[String]) -> BTreeMap<String, [f64; 4]> {
         .iter()
         .position(|line| line.starts_with("FCT slowdown"));
     let rows = lines[from.expect("a table") + 1..].iter();
+    // Parameters of a policy stand indented below its row.
+    let rows = rows.filter(|row| !row.starts_with(' '));
     rows.map_while(|row| {
         let mut cells = row.split_whitespace();
         let policy = cells.next()?.to_owned();

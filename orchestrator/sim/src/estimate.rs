@@ -42,7 +42,8 @@ impl Estimate {
             let hops = packets.saturating_add(acks).saturating_mul(links);
             estimate.packet_hops = estimate.packet_hops.saturating_add(hops);
         }
-        estimate.memory = memory(plan, &estimate);
+        let longest = lengths.into_values().max().unwrap_or(0);
+        estimate.memory = memory(plan, &estimate, longest.saturating_sub(1));
         Ok(estimate)
     }
 }
@@ -82,9 +83,9 @@ fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u6
     links
 }
 
-/// Estimates memory. Packets under way fill at most the links and their queues, and are at most the
-/// flows' packets; each data packet counts with its ACK.
-fn memory(plan: &Plan, estimate: &Estimate) -> Bytes {
+/// Estimates memory for paths of at most `switches` switches. Packets under way fill at most the links and their
+/// queues, and are at most the flows' packets; each data packet counts with its ACK.
+fn memory(plan: &Plan, estimate: &Estimate, switches: u64) -> Bytes {
     let held = plan.links.iter().map(|link| {
         let wire = &link.emu;
         let in_flight = wire.rate_bps.bytes_in(wire.delay_ns);
@@ -98,7 +99,9 @@ fn memory(plan: &Plan, estimate: &Estimate) -> Bytes {
     let packets = estimate.data_packets.min(room).saturating_mul(2);
     let each = match &plan.transport.cc {
         CcPlan::Hpcc(hpcc) => {
-            PACKET_MEMORY + TELEMETRY_MEMORY + HOP_MEMORY * u64::from(hpcc.int_hops)
+            // A list that grows doubles its room, from four on.
+            let hops = switches.min(hpcc.int_hops.into()).next_power_of_two();
+            PACKET_MEMORY + TELEMETRY_MEMORY + HOP_MEMORY * hops.max(4)
         }
         CcPlan::None | CcPlan::Dcqcn(_) | CcPlan::Timely(_) | CcPlan::Dctcp(_) => PACKET_MEMORY,
     };
@@ -120,6 +123,8 @@ const FLOW_MEMORY: u64 = 1_000;
 
 #[cfg(test)]
 mod tests {
+    use lab_plan::transport::HpccConfig;
+
     use super::*;
     use crate::{
         run::{Observer, Progress, RunOptions},
@@ -145,6 +150,23 @@ mod tests {
             .expect("a simulation");
         assert_eq!(estimate.packet_hops, outcome.work.packet_hops);
         assert_eq!(estimate.data_packets, outcome.work.data_packets);
+    }
+
+    /// A packet's telemetry is that of the two switches on its path, however many it has room for: 40 + 64 bytes, and
+    /// 32 for each of the four that a list begins with.
+    #[test]
+    fn telemetry_takes_the_memory_of_the_switches_on_a_path() {
+        let [small, large] = [5, 64].map(|int_hops| {
+            let mut plan = testing::pair("ecmp");
+            plan.transport.cc = CcPlan::Hpcc(HpccConfig {
+                int_hops,
+                ..HpccConfig::PAPER
+            });
+            Estimate::of(&plan, 0, None).expect("an estimate")
+        });
+        assert_eq!(small, large);
+        let by_hand = 2 * small.data_packets * 232 + small.flows * 1_000;
+        assert_eq!(small.memory.get(), by_hand);
     }
 
     #[test]
