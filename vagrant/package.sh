@@ -12,9 +12,8 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")
 out=$(realpath -m "${1:-$CARGO_TARGET_DIR/package}")
 CARGO_TARGET_DIR+=/packaged
-cargo_home=${CARGO_HOME:-$HOME/.cargo}
 export CARGO_TARGET_DIR
-readonly root cargo_home out program=$CARGO_TARGET_DIR/release/lcmp-lab parts=$CARGO_TARGET_DIR/release/package
+readonly root out program=$CARGO_TARGET_DIR/release/lcmp-lab parts=$CARGO_TARGET_DIR/release/package
 
 for tool in cargo-deb cargo-cyclonedx; do
     command -v "$tool" >/dev/null || {
@@ -23,6 +22,8 @@ for tool in cargo-deb cargo-cyclonedx; do
     }
 done
 
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+readonly cargo_home
 # Where sources lie is in every message of a panic. The last pair that fits counts.
 separator=$'\x1f'
 CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=$cargo_home=/cargo

@@ -236,7 +236,7 @@ impl Question<'_> {
         let [p50, p99] =
             [Statistic::P50, Statistic::P99].map(|it| text::number(it.min_values() as u64));
         format!(
-            "{} are few, a p50 needs {p50} and a p99 {p99}",
+            "{} are few; a p50 needs {p50} and a p99 {p99}",
             text::count(fewest, "flow")
         )
     }
@@ -402,7 +402,7 @@ mod tests {
         let few = vec![vec![1.0; 12]];
         assert_eq!(
             asked(Grade::Valid, &[("ecmp", few.clone()), ("lcmp", few)]),
-            "No statement: 12 flows are few, a p50 needs 20 and a p99 1,000. Valid."
+            "No statement: 12 flows are few; a p50 needs 20 and a p99 1,000. Valid."
         );
         let some = vec![vec![2.0; 44]];
         assert_eq!(
@@ -411,7 +411,7 @@ mod tests {
                 &[("ecmp", some.clone()), ("lcmp", vec![vec![1.0; 44]])]
             ),
             "In this draw, lcmp: p50 50 % below ecmp's; lowest of 2 on p50. No statement on the p99: 44 flows \
-             are few, a p50 needs 20 and a p99 1,000. Valid."
+             are few; a p50 needs 20 and a p99 1,000. Valid."
         );
         let found = asked(Grade::Doubtful, &[("ecmp", some)]);
         assert_eq!(

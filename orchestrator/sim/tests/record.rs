@@ -700,7 +700,7 @@ fn flows_that_a_cut_moves_have_both_paths() {
             false => text,
             true => text.replace(
                 "{ name: dc1, hosts: 2 }",
-                "{ name: dc1, hosts: 2, control: legacy }",
+                "{ name: dc1, hosts: 2, agent: legacy }",
             ),
         };
         run(folder.path(), &plan(&text, false), &RunOptions::default());

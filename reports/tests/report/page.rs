@@ -51,7 +51,10 @@ fn a_run_of_the_simulator_is_reported() {
         lines.join("\n")
     };
     insta::assert_snapshot!("simulated_facts", section("scenario", "Written by"));
-    insta::assert_snapshot!("simulated_pauses", section("Paused by", "Flows"));
+    insta::assert_snapshot!(
+        "simulated_pauses",
+        section("Paused by", "What happened to single flows?")
+    );
     assert!(text.contains(" marked"));
 }
 
