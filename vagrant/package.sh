@@ -4,8 +4,8 @@
 #   vagrant/package.sh [DIR]    the package goes into DIR, by default target/package
 #
 # Needs cargo-deb and cargo-cyclonedx (`cargo install --locked cargo-deb cargo-cyclonedx`). One commit and
-# one toolchain give the same package in every folder, which orchestrator/ci/nightly tries. The program is built
-# apart from the one that `./lcmp-lab` runs, since it is without symbols and without its builder's folders.
+# one toolchain give the same package in every folder, which orchestrator/ci/nightly tests. The program is built
+# separately from the one that `./lcmp-lab` runs, since it has no symbols and no paths of the build machine.
 set -euo pipefail
 
 root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
@@ -24,7 +24,7 @@ done
 
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 readonly cargo_home
-# Where sources lie is in every message of a panic. The last pair that fits counts.
+# Panic messages contain the paths of sources, so these are remapped. The last prefix that matches applies.
 separator=$'\x1f'
 CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=$cargo_home=/cargo
 CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$root=/lcmp-lab

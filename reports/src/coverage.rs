@@ -238,7 +238,7 @@ fn rows(
         let value = truth.as_ref().and_then(value_of)?.value;
         let values = groups.iter().map(|it| value_of(it.slowdowns.as_ref()?));
         let values: Vec<Option<Estimate>> = values.collect();
-        // Without the statistic a group shows no interval that could fail.
+        // A group without the statistic has no interval to check, so the row is left out.
         if values.contains(&None) {
             return None;
         }
@@ -273,7 +273,7 @@ impl Found {
 }
 
 impl ChangeHeld {
-    /// Judges the changes of groups by the change over all repetitions, `value`.
+    /// Compares the changes of groups with `value`, the change over all repetitions.
     fn of(value: f64, changes: &[Option<Estimate>]) -> Self {
         Self {
             value,

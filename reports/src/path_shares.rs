@@ -1,17 +1,17 @@
-//! Shares of the paths of a run by bytes and by flows, as text.
+//! Share of bytes and of flows on each path of a run, as text.
 
 use lab_units::show::{self, Side};
 
 use crate::{closing::WIDTH, run::Run, text};
 
-/// Shares of the routes under each policy, in a run that has a choice of routes.
+/// Share of bytes and of flows on each route under each policy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathShares {
-    /// Routes of the flows, the least delay first.
+    /// Routes of the flows, shortest delay first.
     routes: Vec<String>,
-    /// Each policy with its share of bytes and of flows on each route.
+    /// Policies, each with its shares of bytes and of flows on every route.
     policies: Vec<(String, Vec<(f64, f64)>)>,
-    /// True if flows that were re-routed count on several routes.
+    /// True if re-routed flows count on several routes.
     has_rerouted: bool,
 }
 
@@ -52,7 +52,7 @@ pub fn of(run: &Run) -> PathShares {
 
 impl PathShares {
     /// Returns the share of each route under each policy, in percent of the bytes and, in brackets, of the flows: a
-    /// table where it fits, else the largest shares of each policy. Empty if there is no choice.
+    /// table if it fits, else the largest shares of each policy. Empty if there are fewer than two routes.
     pub fn section(&self) -> String {
         if self.routes.len() < 2 {
             return String::new();
@@ -121,7 +121,8 @@ impl PathShares {
         format!("paths, % of bytes (flows)\n{lines}")
     }
 
-    /// Returns the ends that all routes share, and each route without them.
+    /// Returns the ends of all routes and each route without its ends, if all have the same ends; else `None` and the
+    /// whole routes.
     fn short_names(&self) -> (Option<String>, Vec<String>) {
         let split = |route: &String| {
             let (first, rest) = route.split_once('-')?;
@@ -139,7 +140,7 @@ impl PathShares {
     }
 }
 
-/// Returns shares in percent: `41 (17)`; a dash where no flow was.
+/// Returns the shares of bytes and flows in percent, `41 (17)`; a dash for a route without flows.
 fn cell((bytes, flows): (f64, f64)) -> String {
     if flows == 0.0 {
         return "-".to_owned();

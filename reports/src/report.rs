@@ -108,10 +108,10 @@ pub struct Summary {
     pub policies: Vec<PolicySummary>,
     /// Evidence that the run exercised what it ranks.
     pub evidence: Evidence,
-    /// Answer in words.
+    /// Answer of the run in words.
     #[serde(skip)]
     pub answer: String,
-    /// Shares of the paths under each policy.
+    /// Share of bytes and of flows on each path under each policy.
     #[serde(skip)]
     pub(crate) paths: PathShares,
 }

@@ -139,7 +139,7 @@ impl Run {
         found.map_or(0.0, |(_, one)| one.utilisation)
     }
 
-    /// Returns the sentence under what shows each flow with one route, even if it was decided again.
+    /// Returns the note for figures and tables that count each flow with one route; empty if no flow was re-routed.
     pub fn about_rerouted(&self) -> &'static str {
         match self.stories.again.is_empty() && !self.flows.has_rerouted() {
             true => "",
@@ -147,7 +147,7 @@ impl Run {
         }
     }
 
-    /// Returns the sentence under what shows the flows and bytes of routes.
+    /// Returns the note for figures and tables of flows and bytes per route; empty if no flow was re-routed.
     pub fn about_routes(&self) -> &'static str {
         match self.flows.has_rerouted() {
             true => {

@@ -150,7 +150,7 @@ pub fn change_in_words(estimate: Option<Estimate>, flows: usize, statistic: &str
     }
 }
 
-/// Returns [`change_in_words`] without a meaning, `−41 % [−45, −37]`.
+/// Returns [`change_in_words`] without better or worse: `−41 % [−45, −37]`.
 pub fn change_in_numbers(estimate: Option<Estimate>, flows: usize, statistic: &str) -> String {
     match estimate {
         Some(Estimate {

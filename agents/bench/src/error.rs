@@ -32,7 +32,7 @@ pub enum BenchError {
 }
 
 impl BenchError {
-    /// Returns true if privileges are missing: tests are skipped then.
+    /// Returns true if the process lacks privileges; tests are then skipped.
     #[must_use]
     pub fn is_not_permitted(&self) -> bool {
         self.is_not_permitted_to(geteuid().is_root())
@@ -54,7 +54,7 @@ impl BenchError {
     }
 }
 
-/// Answers of iproute2 without privileges: to a call of the kernel, and to a directory of root's.
+/// Error texts of iproute2 without privileges: of a refused system call, and of a directory that root owns.
 const REFUSALS: [&str; 2] = ["Operation not permitted", "Permission denied"];
 
 #[cfg(test)]

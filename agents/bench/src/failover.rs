@@ -315,7 +315,7 @@ fn set_link(interface: &str, is_up: bool) -> Result<Nanos, BenchError> {
     request[28..].copy_from_slice(&IFF_UP.to_ne_bytes());
     let kernel = NetlinkAddr::new(0, 0);
     let at = now()?;
-    // The kernel acts within the call, so that no signal interrupts it: neither EINTR here nor below.
+    // The kernel sets the link within this call, so neither this call nor the next one fails with EINTR.
     sendto(socket.as_raw_fd(), &request, &kernel, MsgFlags::empty())
         .map_err(BenchError::io("set a link"))?;
     let mut answer = [0; 256];

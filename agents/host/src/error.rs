@@ -47,10 +47,10 @@ impl HostError {
     }
 }
 
-/// Returns true if a cause of an error is that its process, which `is_root` or not, may not do what it tried.
+/// Returns true if the error or one of its causes is `EPERM` and the process is not root.
 ///
-/// That is `EPERM`: `EACCES` is the verifier's answer to a program that it refuses, and what root is refused is not
-/// refused for lack of privileges.
+/// `EACCES` does not count, because the verifier returns it for a program that it rejects. Nor does any error of a root
+/// process, which has all privileges.
 fn lacks_privilege(error: &(dyn std::error::Error + 'static), is_root: bool) -> bool {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     let is_eperm = |error: &io::Error| error.raw_os_error() == Some(Errno::EPERM as i32);

@@ -54,7 +54,7 @@ impl Controller {
         };
         let stream = loop {
             match UnixStream::connect(path) {
-                // A signal ends the wait for room among those that wait to be accepted.
+                // A signal interrupted the wait for room in the listener's accept queue.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 connected => break connected.map_err(failed)?,
             }

@@ -126,10 +126,10 @@ impl SwitchdError {
     }
 }
 
-/// Returns true if a cause of an error is that its process, which `is_root` or not, may not do what it tried.
+/// Returns true if the error or one of its causes is `EPERM` and the process is not root.
 ///
-/// That is `EPERM`: `EACCES` is the verifier's answer to a program that it refuses, and what root is refused is not
-/// refused for lack of privileges.
+/// `EACCES` does not count, because the verifier returns it for a program that it rejects. Nor does any error of a root
+/// process, which has all privileges.
 #[must_use]
 pub fn lacks_privilege(error: &(dyn std::error::Error + 'static), is_root: bool) -> bool {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
@@ -165,7 +165,7 @@ mod tests {
         assert!(!lacks_privilege(&SwitchdError::NoTcx, false));
     }
 
-    /// Returns the agent's object with a read far behind its context as the first instruction of its program.
+    /// Returns the agent's object, with the program's first instruction replaced by a read far beyond its context.
     fn with_an_illegal_read() -> Vec<u8> {
         // r0 = *(u64 *)(r1 + 32752)
         const READ: [u8; 8] = [0x79, 0x10, 0xf0, 0x7f, 0, 0, 0, 0];

@@ -394,7 +394,8 @@ mod tests {
         let left = || table.queues[0].busy_until_ns.saturating_sub(now());
         for psn in 0..2_000_u32 {
             let frame = roce_frame(flow(7), 1, 64, 0).with_psn(psn);
-            // Wait from which on it is marked: its part of 2^37 ns, rounded to the program's unit of 64 ns.
+            // Wait above which the packet is marked: its hash as a share of 2^37 ns. The program rounds waits to
+            // its unit of 64 ns.
             let needed = u64::from(packet_hash(hash, psn)) << 5;
             // Congestion experienced, ECT(0), and a packet that is not capable of it.
             for (tos, is_capable) in [(3, true), (2, true), (1, true), (0, false)] {
@@ -434,8 +435,8 @@ mod tests {
         std::thread::sleep(Duration::from_nanos(time_ns.saturating_sub(now())));
     }
 
-    /// Returns what `step` finds in a queue before the time at which it ends, which it returns, too. Repeats steps that
-    /// a busy machine made too late: packets had left.
+    /// Returns what `step` finds in a queue. `step` also returns the time at which the queue empties; if a busy machine
+    /// finishes the step after that time, packets have left and the step is repeated.
     fn in_time<T>(mut step: impl FnMut() -> Option<(T, u64)>) -> Option<T> {
         for _ in 0..100 {
             let (found, until_ns) = step()?;
@@ -591,7 +592,7 @@ mod tests {
     struct BpfMount(tempfile::TempDir);
 
     impl BpfMount {
-        /// Mounts a BPF file system; reports `test` as skipped if this user may not mount.
+        /// Mounts a BPF file system; prints that `test` is skipped if this user may not mount.
         fn new(test: &str) -> Option<Self> {
             let directory = tempfile::tempdir().expect("a directory");
             let kind = Some("bpf");

@@ -238,8 +238,8 @@ mod tests {
         assert_eq!(found.rows[0][1], None);
     }
 
-    /// 0 reaches 3 by 1, and by 2, 4 and 5. Even shares use half of every link, by a sum of 5 · 1/2 over the switches; all
-    /// by 1 would use twice as much of two links, by a sum of 2 · 1.
+    /// Switch 0 reaches 3 via 1, or via 2, 4 and 5. With equal shares the largest utilisation of each of five switches
+    /// is 1/2, in sum 5/2; with all traffic via 1 that of two switches is 1, in sum only 2.
     #[test]
     fn the_sum_of_utilisations_yields_to_the_largest() {
         let rows = vec![

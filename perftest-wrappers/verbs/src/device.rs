@@ -78,8 +78,8 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new` with this length, and no longer registered: a memory region holds an `Arc` of it
-        // until it is deregistered, and for ever if it cannot be.
+        // SAFETY: `new` mapped the memory with this length, and it is no longer registered: a memory region holds an
+        // `Arc` of the buffer until it is deregistered, and never drops that `Arc` if deregistration fails.
         unsafe { libc::munmap(self.memory.as_ptr(), self.len) };
     }
 }
@@ -120,7 +120,7 @@ impl Device {
         let pd = NonNull::new(unsafe { (verbs.alloc_pd)(at) });
         let pd = pd.ok_or_else(|| failed("ibv_alloc_pd"))?;
         let parent = Arc::clone(&context);
-        // SAFETY: the domain was made above, of the context that it holds.
+        // SAFETY: the domain was made above from the context, and holds it as its parent.
         let pd = unsafe { Pd::new(pd, parent, verbs.dealloc_pd, "ibv_dealloc_pd") };
         let pd = Arc::new(pd);
         let access = sys::ACCESS_LOCAL_WRITE | sys::ACCESS_REMOTE_WRITE;
@@ -129,25 +129,25 @@ impl Device {
         let mr = NonNull::new(unsafe { (verbs.reg_mr)(pd.as_ptr(), memory, len, access) });
         let mr = mr.ok_or_else(|| failed("ibv_reg_mr"))?;
         let parents = (Arc::clone(&pd), Arc::clone(&buffer));
-        // SAFETY: the region was made above, of the domain and the memory that it holds.
+        // SAFETY: the region was made above from the domain and the memory, and holds both as its parents.
         let mr = unsafe { Object::new(mr, parents, verbs.dereg_mr, "ibv_dereg_mr") };
         // SAFETY: the context is open.
         let channel = NonNull::new(unsafe { (verbs.create_comp_channel)(at) });
         let channel = channel.ok_or_else(|| failed("ibv_create_comp_channel"))?;
         let close = verbs.destroy_comp_channel;
         let parent = Arc::clone(&context);
-        // SAFETY: the channel was made above, of the context that it holds.
+        // SAFETY: the channel was made above from the context, and holds it as its parent.
         let channel = unsafe { Channel::new(channel, parent, close, "ibv_destroy_comp_channel") };
         let channel = Arc::new(channel);
         let entries = c_int::try_from(completions)
             .unwrap_or(c_int::MAX)
             .min(MAX_CQ_ENTRIES);
         let create_cq = |events: *mut sys::CompChannel| {
-            // SAFETY: the context is open, and the channel is the one above or none.
+            // SAFETY: the context is open, and `events` is the channel above or null.
             let cq = unsafe { (verbs.create_cq)(at, entries, ptr::null_mut(), events, 0) };
             let cq = NonNull::new(cq).ok_or_else(|| failed("ibv_create_cq"));
             let parents = (Arc::clone(&context), Arc::clone(&channel));
-            // SAFETY: the queue was made above, of the context and the channel that it holds.
+            // SAFETY: the queue was made above from the context and the channel, and holds both as its parents.
             cq.map(|cq| unsafe { Cq::new(cq, parents, verbs.destroy_cq, "ibv_destroy_cq") })
         };
         let send_cq = create_cq(channel.as_ptr())?;
@@ -201,7 +201,7 @@ impl Device {
         let qp = unsafe { (self.verbs.create_qp)(self.pd.as_ptr(), &raw mut attributes) };
         let qp = NonNull::new(qp).ok_or_else(|| self.error("ibv_create_qp", last_errno()))?;
         let close = self.verbs.destroy_qp;
-        // SAFETY: the queue pair was made above, of objects of the device that it holds.
+        // SAFETY: the queue pair was made above from objects of the device, which it holds as its parent.
         Ok(unsafe { Object::new(qp, Arc::clone(self), close, "ibv_destroy_qp") })
     }
 
@@ -238,7 +238,7 @@ impl Device {
 
     /// Descriptor that is readable when a sent message has completed.
     pub(crate) fn events(&self) -> BorrowedFd<'_> {
-        // SAFETY: the channel is open for as long as `self`, and its descriptor never changes.
+        // SAFETY: the channel is open for as long as `self` lives, and its descriptor never changes.
         unsafe { BorrowedFd::borrow_raw((*self.channel.as_ptr()).fd) }
     }
 

@@ -11,7 +11,7 @@
 //!
 //! - [`session`]: all flows of a run
 //! - inside: `runner` starts flows and takes their completions; `factory` makes and destroys queue pairs;
-//!   `pair`, `device`, `object`: verbs' objects with owners; `sys`: libibverbs; `error`
+//!   `pair`, `device`, `object`: owned objects of libibverbs; `sys`: libibverbs; `error`
 //!
 //! Must not contain: creation of devices or namespaces, knowledge of plans or records.
 

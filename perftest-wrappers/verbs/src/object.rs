@@ -1,12 +1,12 @@
-//! Object of libibverbs that owns what it was made of.
+//! Object of libibverbs that keeps its parents alive.
 
 use std::{ffi::c_int, fmt, io, mem::ManuallyDrop, ptr::NonNull};
 
-/// Object of libibverbs, closed on drop, and its parents: the objects and the memory that it was made of, which
+/// Object of libibverbs, closed on drop, with its parents: the objects and the memory that it was made from, which
 /// must outlive it.
 ///
-/// If the library cannot close the object, the device may go on using it: its parents are then left as they
-/// are, to the end of the process.
+/// If the library cannot close the object, the device may still use it, so its parents then stay open until the
+/// process ends.
 pub(crate) struct Object<T, P> {
     pointer: NonNull<T>,
     parents: ManuallyDrop<P>,
@@ -18,15 +18,15 @@ pub(crate) struct Object<T, P> {
 // SAFETY: libibverbs' objects may be used from any thread; calls on one object are serialised by the
 // library and the driver, which is what its documentation promises (ibv_create_qp(3), thread safety).
 unsafe impl<T, P: Send> Send for Object<T, P> {}
-// SAFETY: as above; `Object` gives out no reference to what its pointer leads to.
+// SAFETY: as above; `Object` gives out no reference to the object behind its pointer.
 unsafe impl<T, P: Sync> Sync for Object<T, P> {}
 
 impl<T, P> Object<T, P> {
-    /// Takes ownership of the object at `pointer`, which `close` closes and `call` names.
+    /// Takes ownership of the object at `pointer`. `close` closes it; `call` is the name of `close` in libibverbs.
     ///
     /// # Safety
-    /// The object is open, nothing else closes it, `close` is the library's function for it, and `parents` has
-    /// all that the library requires to outlive it.
+    /// The object is open, nothing else closes it, `close` is the library's function for it, and `parents` holds
+    /// everything that must outlive it.
     pub(crate) const unsafe fn new(
         pointer: NonNull<T>,
         parents: P,
@@ -41,12 +41,12 @@ impl<T, P> Object<T, P> {
         }
     }
 
-    /// Returns the pointer to the object, which is open for as long as `self`.
+    /// Returns the pointer to the object, which is open for as long as `self` lives.
     pub(crate) const fn as_ptr(&self) -> *mut T {
         self.pointer.as_ptr()
     }
 
-    /// Returns what the object was made of.
+    /// Returns the parents of the object.
     pub(crate) fn parents(&self) -> &P {
         &self.parents
     }
@@ -60,15 +60,15 @@ impl<T, P> fmt::Debug for Object<T, P> {
 
 impl<T, P> Drop for Object<T, P> {
     fn drop(&mut self) {
-        // SAFETY: the object is open, as nothing else closes it, and nothing uses it after this: what was made of
-        // it held it as a parent.
+        // SAFETY: the object is open, as nothing else closes it. Nothing uses it after this call: every object made
+        // from it held it as a parent, and is closed.
         let errno = unsafe { (self.close)(self.pointer.as_ptr()) };
         if errno != 0 {
             let (call, error) = (self.call, io::Error::from_raw_os_error(errno.abs()));
             tracing::warn!(call, %error, "an RDMA object stays open to the end of the process");
             return;
         }
-        // SAFETY: dropped once, here, and not used after this.
+        // SAFETY: the parents are dropped once, here, and not used afterwards.
         unsafe { ManuallyDrop::drop(&mut self.parents) };
     }
 }

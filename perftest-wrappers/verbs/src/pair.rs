@@ -27,8 +27,8 @@ struct QueuePair {
     gid_index: u8,
 }
 
-/// Work requests that lead to each other by pointer, as `ibv_post_send` takes them. The borrow keeps them
-/// where they are, and untouched, for as long as the pointers may be used.
+/// Linked list of work requests, as `ibv_post_send` takes it. The borrow keeps the requests from being moved or
+/// changed while their pointers may be used.
 struct Chain<'a> {
     first: *mut SendWr,
     requests: PhantomData<(&'a mut [SendWr], &'a mut Sge)>,
@@ -81,8 +81,8 @@ impl ConnectedPair {
         let chain = Chain::link(&mut requests, &mut sge);
         let mut refused = ptr::null_mut();
         let device = self.src.device();
-        // SAFETY: the queue pair is open; the driver reads the chain until the call returns, and the buffer that
-        // it names until the queue pair is destroyed, which keeps the buffer's device open.
+        // SAFETY: the queue pair is open, and the chain lives until the call returns. The driver reads the buffer
+        // until the queue pair is destroyed; until then the queue pair keeps the device, and so the buffer, alive.
         let errno = unsafe {
             (device.ops().post_send)(self.src.qp.as_ptr(), chain.first, &raw mut refused)
         };
@@ -102,7 +102,7 @@ impl ConnectedPair {
 }
 
 impl<'a> Chain<'a> {
-    /// Links `requests` in their order; each reads its bytes from `sge`.
+    /// Links `requests` in order; each sends the bytes that `sge` names.
     fn link(requests: &'a mut [SendWr], sge: &'a mut Sge) -> Self {
         let sge = ptr::from_mut(sge);
         let mut first = ptr::null_mut();
@@ -119,7 +119,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Returns a write for each message of `job`, not linked yet. The last has immediate data, and alone completes.
+/// Returns one write request per message of `job`, not yet linked. Only the last has immediate data and is signaled.
 fn write_requests(job: &FlowJob, id: u64, (remote_addr, rkey): (u64, u32)) -> Vec<SendWr> {
     let last = job.messages.saturating_sub(1);
     let request = |message| {
@@ -332,7 +332,7 @@ mod tests {
         Arc::new(Buffer::new(Bytes::new(4_096)).unwrap())
     }
 
-    /// Returns an open device, and its memory while that is mapped.
+    /// Returns an open device, and a weak reference to its memory that is valid while the memory is mapped.
     fn device() -> (Arc<Device>, Weak<Buffer>) {
         let buffer = buffer();
         let memory = Arc::downgrade(&buffer);
@@ -345,8 +345,8 @@ mod tests {
         assert_eq!(PATH_MTUS.map(mtu_code), [1, 2, 3, 4, 5]);
     }
 
-    /// A flow of 20 MiB in messages of 8 MiB: three writes, of which the last alone has immediate data and
-    /// completes. The driver follows the pointers, and may write through them.
+    /// A flow of three messages of 8 MiB makes three writes; only the last has immediate data and is signaled. The
+    /// driver follows the pointers, and may write through them.
     #[test]
     fn a_driver_reads_a_write_for_each_message_in_order() {
         let (device, _) = device();
@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(closed.len(), 2 + 6, "two queues: {closed:?}");
     }
 
-    /// What a live queue pair uses must stay open: its device, its queues, and the memory that it may write to.
+    /// A live queue pair needs its device, its completion queues, and the memory that it may write to.
     #[test]
     fn the_device_of_a_queue_pair_that_cannot_be_destroyed_stays_open() {
         let (device, memory) = device();

@@ -117,8 +117,8 @@ pub fn differences(runs: &[RunDir]) -> Vec<Difference> {
     if let Some(of_settings) = found.iter_mut().find(|it| it.aspect == Aspect::Settings) {
         of_settings.values = differing(&runs.iter().map(settings).collect::<Vec<_>>());
     }
-    // The engines send messages of different sizes, and so have other settings for one scenario. The lab is a scaled
-    // copy of it, and all that is compared is in paper units.
+    // For one scenario, the engines have different settings, as their message sizes differ, and different scales, as
+    // the lab is a scaled copy. All values compared are in paper units.
     if are_of_two_engines(runs) {
         found.retain(|it| !matches!(it.aspect, Aspect::Settings | Aspect::Scale));
     }
@@ -131,14 +131,14 @@ pub fn are_of_two_engines(runs: &[RunDir]) -> bool {
     runs.iter().any(is_kernel) && !runs.iter().all(is_kernel)
 }
 
-/// Text of policies that all of several runs have.
+/// Form in which the parameters of policies are compared: one that the records of all runs have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum PolicyText {
     /// Parameters in paper units.
     Values,
-    /// Parameters of the plan, whose times are emulated.
+    /// Parameters as in the plan, with emulated times.
     Planned,
-    /// Parameters that depart from the publication's.
+    /// Only the parameters that differ from the publication's.
     Departures,
 }
 

@@ -53,8 +53,8 @@ pub struct Against {
     pub run: String,
     /// True if the runs schedule the same flows, so that each flow is compared with itself.
     pub is_paired: bool,
-    /// True if one run is of the kernel engine and the other of the simulator: a change is a difference of the
-    /// engines, and no policy is better or worse by it.
+    /// True if one run is of the kernel engine and the other of the simulator: a change is then a difference between
+    /// the engines, and does not make a policy better or worse.
     pub is_of_two_engines: bool,
     /// Runs that are not valid; if there are any, no changes are computed.
     pub not_valid: Vec<String>,
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use crate::testing::{self, TestRun};
 
-    /// A run of LCMP whose queues are sampled each `paper` interval, which is the `emulated` one in the lab.
+    /// Returns a run of LCMP with one `sample_interval`, in paper units and as emulated in the lab.
     fn run(engine: EngineInfo, [paper, emulated]: [&str; 2]) -> TestRun {
         let interval = ParameterValue {
             parameter: "sample_interval".to_owned(),
@@ -283,8 +283,8 @@ mod tests {
         runs.map(|run| run.dir.path().to_owned())
     }
 
-    /// The lab's intervals are ten times the scenario's. In the paper's units its policies are the simulator's, and so is
-    /// its scale; the engine is the one difference.
+    /// The lab's interval is ten times the scenario's. In paper units both runs have the same parameters, and scales
+    /// are not compared, so the engine is the only difference.
     #[test]
     fn two_engines_are_compared_in_the_papers_units() {
         let kernel = run(EngineInfo::Kernel, ["1 ms", "10 ms"]);

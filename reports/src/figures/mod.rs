@@ -317,7 +317,7 @@ impl Draw<'_> {
             let (counted, bytes) = over.fold((0, 0), |(flows, bytes), (share, _)| {
                 (flows + share.flows, bytes + share.bytes)
             });
-            // A flow whose routes have a link in common is on it once.
+            // A re-routed flow counts once on a link that several of its routes share.
             let again = flows.rerouted(policy).map(|own| {
                 let crossing = own.iter().filter(|(route, _)| {
                     let route = usize::try_from(*route).ok();

@@ -16,7 +16,7 @@ struct PolicyExtent {
 }
 
 impl Extent {
-    /// Creates the extent of `policies` policies without flows.
+    /// Creates an empty extent for `policies` policies.
     pub fn new(policies: usize) -> Self {
         Self(vec![PolicyExtent::default(); policies])
     }

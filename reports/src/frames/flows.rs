@@ -41,7 +41,7 @@ pub struct Flows {
     pub bins: [SizeBins; 2],
     /// Bins of measured flows' sizes between round sizes.
     pub log_bins: SizeBins,
-    /// Routes, by their numbers; those on which flows began come first.
+    /// Names of the routes, by route number; routes on which flows began come first.
     pub route_names: Vec<String>,
     /// Number of routes on which flows began.
     first_routes: usize,
@@ -212,7 +212,7 @@ impl Flows {
         &self.route_names[..self.first_routes]
     }
 
-    /// Returns the routes and bytes of each flow of a policy that was re-routed.
+    /// Returns, for each re-routed flow of a policy, the numbers of its routes and the bytes on each.
     pub fn rerouted(&self, policy: usize) -> impl Iterator<Item = &[(u32, u64)]> {
         self.of_policies[policy]
             .rerouted
@@ -220,7 +220,7 @@ impl Flows {
             .map(Vec::as_slice)
     }
 
-    /// True if the records have the routes of a flow that was re-routed.
+    /// True if the records have the routes of at least one re-routed flow.
     pub fn has_rerouted(&self) -> bool {
         self.of_policies.iter().any(|of| !of.rerouted.is_empty())
     }

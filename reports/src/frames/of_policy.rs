@@ -20,7 +20,7 @@ pub struct PolicyFlows {
     pub unfinished: Vec<f64>,
     /// Routes, most bytes first.
     pub routes: Vec<RouteShare>,
-    /// Routes and bytes of each flow that was re-routed, by repetition and id.
+    /// Route numbers and bytes on each route, of every re-routed flow, by repetition and id.
     pub rerouted: BTreeMap<(u32, u32), Vec<(u32, u64)>>,
     /// Places of the flows that finished, from the least slowdown to the largest.
     by_slowdown: Vec<u32>,
@@ -34,7 +34,7 @@ pub struct Flow {
     pub size: Bytes,
     pub start: Nanos,
     pub fct: Option<Nanos>,
-    /// Number of the route on which the flow began; `None` if it is not known.
+    /// Number of the route on which the flow began; `None` if the route is unknown.
     pub route: Option<u32>,
     pub has_started: bool,
     pub slowdown: Option<f64>,

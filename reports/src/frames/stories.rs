@@ -30,7 +30,7 @@ pub struct Decision {
 pub struct Stories {
     /// Decisions of each chosen flow, by time.
     pub of_flows: BTreeMap<FlowKey, Vec<Decision>>,
-    /// Policies whose decisions have costs; those of policies that hash are all 0.
+    /// Policies whose decisions have costs that are not 0; a policy that hashes has only zeros.
     pub scored: BTreeSet<String>,
     /// Decisions again in each interval, of first repetitions, by policy.
     pub again: BTreeMap<String, Vec<u32>>,

@@ -201,8 +201,8 @@ fn semantics(semantics: Semantics) -> &'static str {
     }
 }
 
-/// Returns a policy's parameters in words, in paper units: those that the lab used stand beside them. Records of an
-/// earlier lcmp-lab have those of the plan alone, whose times are emulated.
+/// Returns a policy's parameters in words, in paper units, with the lab's emulated value beside each that differs.
+/// Records of an earlier lcmp-lab only have the plan's parameters, with emulated times.
 fn parameters(settings: &PolicySettings) -> String {
     if settings.values.is_empty() {
         return match &settings.parameters {
@@ -214,7 +214,7 @@ fn parameters(settings: &PolicySettings) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns parameters of the plan: each name before its value, with the unit that the name ends with.
+/// Returns parameters of the plan as names and values; the unit at the end of a name moves to its value.
 fn planned(value: &Value) -> String {
     let joined = |parts: Vec<String>| parts.join(", ");
     match value {
@@ -385,8 +385,8 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// The plan's names end with their units, and shares are in percent: values get both. A run of this version has
-    /// values in paper units.
+    /// Names of the plan's parameters end with a unit or `_percent`, which moves to the value. Records of this version
+    /// have values in paper units.
     #[test]
     fn parameters_have_units_and_the_labs_are_marked() {
         let plan = json!({ "lcmp": {

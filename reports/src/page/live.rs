@@ -98,7 +98,7 @@ struct Policy {
     name: String,
     color: String,
     dash: &'static [f64],
-    /// True if the policy's decisions have costs.
+    /// True if the policy's decisions have costs that are not 0.
     scored: bool,
 }
 

@@ -172,7 +172,7 @@ pub fn level_cell(estimate: Option<Estimate>, at_least: bool) -> Markup {
     }
 }
 
-/// Returns the cell of a change of slowdown that says nothing about a policy.
+/// Returns the cell of a change of slowdown as numbers only, without better or worse.
 pub fn number_cell(estimate: Option<Estimate>) -> Markup {
     html! {
         td.n {

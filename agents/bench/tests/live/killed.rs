@@ -21,7 +21,7 @@ use crate::{
     lab::{BpfMount, Lab, Result, skipped},
 };
 
-/// Agent in a process of its own, which other tests start; no test itself.
+/// Agent process that other tests start; it is not a test.
 #[test]
 #[ignore = "started by other tests"]
 fn agent_process() {

@@ -51,7 +51,7 @@ const ROCE: u16 = 4791;
 /// buffer of some 280 packets is full after 40 ms at the rate of both links.
 const RECEIVE_BUFFER: usize = 8 << 20;
 
-/// Prints that the running test, whose name is that of its thread, is skipped.
+/// Prints that the running test is skipped; its name is taken from the thread.
 pub(crate) fn skipped(reason: &str) {
     let thread = thread::current();
     println!("skipped: {}: {reason}", thread.name().unwrap_or_default());

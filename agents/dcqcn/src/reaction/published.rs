@@ -131,7 +131,7 @@ mod tests {
         start(100 * GBIT, &params())
     }
 
-    /// A QP with R_T = 50 and R_C = 25 Gbit/s at time 0: after two CNPs at once, as α stays 1.
+    /// QP with R_C = 25 and R_T = 50 Gbit/s: after two CNPs at time 0, with α still 1.
     fn cut_twice() -> ReactionPoint {
         let mut point = new_point();
         on_cnp(&mut point, 0, &params());
@@ -140,7 +140,7 @@ mod tests {
         point
     }
 
-    /// R_C and R_T.
+    /// Current rate R_C and target rate R_T, in bit/s.
     fn rates(point: &ReactionPoint) -> (u64, u64) {
         (point.rate_bps, point.target_bps)
     }
@@ -210,7 +210,8 @@ mod tests {
         assert_eq!([at(109_999), at(110_000)], [once, twice]);
     }
 
-    /// F = 5 raises by halving the gap to the target, at 55, …, 275 µs; then R_T grows by R_AI = 40 Mbit/s.
+    /// The first F = 5 raises, at 55, …, 275 µs, halve the gap to the target; each later one first adds
+    /// R_AI = 40 Mbit/s to R_T.
     #[test]
     fn the_timer_recovers_five_times_and_then_raises_the_target() {
         let (mut point, params) = (cut_twice(), params());
@@ -233,7 +234,7 @@ mod tests {
         assert_eq!(raises, expected);
     }
 
-    /// B = 10 MB. What a packet has beyond them counts towards the next raise.
+    /// A raise follows every B = 10 MB; bytes of a packet beyond them count towards the next raise.
     #[test]
     fn the_byte_counter_raises_after_each_ten_megabytes() {
         let (mut point, params) = (cut_twice(), params());
@@ -247,15 +248,15 @@ mod tests {
         assert_eq!(after(13_000_000), (43_750_000_000, 2));
         assert_eq!(after(6_999_999), (43_750_000_000, 2));
         assert_eq!(after(1), (46_875_000_000, 3));
-        // Two raises at once, then the first past F, which adds 40 Mbit/s to the target.
+        // Two raises at once; the next raise is the first past F and adds 40 Mbit/s to the target.
         assert_eq!(after(20_000_000), (49_218_750_000, 5));
         assert_eq!(after(10_000_000), (49_629_375_000, 6));
         on_cnp(&mut point, 0, &params);
         assert_eq!((point.bytes_left, point.byte_stage), (10_000_000, 0));
     }
 
-    /// With t raises by the timer and b by bytes: one of them past F = 5 raises R_T by 40 Mbit/s, both by
-    /// (min(t, b) − 5) · 200 Mbit/s.
+    /// After t raises by the timer and b by bytes, a raise adds 40 Mbit/s to R_T if one of t and b is above F = 5,
+    /// and (min(t, b) − 5) · 200 Mbit/s if both are.
     #[test]
     fn the_target_grows_faster_once_timer_and_bytes_are_past_recovery() {
         let (mut point, params) = (cut_twice(), params());
@@ -267,7 +268,7 @@ mod tests {
         });
         let expected = [50_080, 50_120, 50_160, 50_200, 50_240, 50_440].map(|it| it * 1_000_000);
         assert_eq!(targets, expected, "t = 6, b = 1 to 6");
-        // The gaps to R_T of the last raise and its five before, halved and rounded down.
+        // Each of the six raises adds its increase of R_T to the gap and then halves it; R_C is rounded down.
         assert_eq!(point.rate_bps, 50_314_208_984);
         on_timer(&mut point, 385 * MICRO, &params);
         assert_eq!(
@@ -283,7 +284,7 @@ mod tests {
         );
     }
 
-    /// Of 2 bit/s half is left, of 1 bit/s nothing.
+    /// A raise leaves 1 bit/s of a gap of 2 bit/s, and nothing of a gap of 1 bit/s.
     #[test]
     fn a_raise_closes_a_gap_of_less_than_two_bits_per_second() {
         let params = params();

@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(separating_shift(&[], Preset::Paper), Some(0));
     }
 
-    /// A delay of 2^shift scores 255, as any longer one does: it takes the next shift.
+    /// A delay of 2^shift units scores 255, like every longer delay, so it needs the next larger shift.
     #[test]
     fn a_separating_limit_is_above_the_longest_delay() {
         let of = |units: u64, unit: u64, preset| {

@@ -188,7 +188,7 @@ mod tests {
         Nanos::new(time * 1_000)
     }
 
-    /// Eq. 4 with weights of which none is one: 2·51 + 3·102 + 5·204 = 1,428, and 1,428 / 8 = 178.5.
+    /// Eq. 4 with no weight equal to one: 2·51 + 3·102 + 5·204 = 1,428, and 1,428 / 8 = 178.5.
     #[test]
     fn each_level_has_its_weight_in_c_cong() {
         let config = LcmpConfig {
@@ -207,7 +207,7 @@ mod tests {
             levels.congestion
         };
         assert_eq!(fused(51, 102, 204), 178);
-        // Alone: 510 / 8, 765 / 8, 1,275 / 8; together 2,550 / 8 is above 255.
+        // One level alone: 510 / 8, 765 / 8, 1,275 / 8. All three: 2,550 / 8, capped at 255.
         assert_eq!(fused(255, 0, 0), 63);
         assert_eq!(fused(0, 255, 0), 95);
         assert_eq!(fused(0, 0, 255), 159);

@@ -1,5 +1,5 @@
-//! Library of one device without hardware. It follows the pointers that it is given, as drivers do, remembers what
-//! each thread closed and posted, and refuses the calls that a test names.
+//! Fake libibverbs with one device and no hardware. It follows the pointers that it is given, as drivers do, records
+//! per thread which objects were closed and which work requests posted, and fails the calls that a test names.
 
 use std::{
     cell::RefCell,
@@ -39,22 +39,22 @@ thread_local! {
     static CALLS: RefCell<Calls> = RefCell::default();
 }
 
-/// Returns the library.
+/// Returns the fake library.
 pub(crate) fn verbs() -> &'static Verbs {
     &VERBS
 }
 
-/// Lets the library refuse the calls named `call`, without `ibv_`.
+/// Makes the library refuse `call`, a name without `ibv_`, on this thread.
 pub(crate) fn refuse(call: &'static str) {
     CALLS.with_borrow_mut(|calls| calls.refused.push(call));
 }
 
-/// Returns the calls that closed an object, in order.
+/// Returns the calls that closed an object on this thread, in order.
 pub(crate) fn closed() -> Vec<&'static str> {
     CALLS.with_borrow(|calls| calls.closed.clone())
 }
 
-/// Returns the work requests that were posted, in order.
+/// Returns the work requests posted on this thread, in order.
 pub(crate) fn posted() -> Vec<Posted> {
     CALLS.with_borrow(|calls| calls.posted.clone())
 }
@@ -63,8 +63,8 @@ fn refuses(call: &str) -> bool {
     CALLS.with_borrow(|calls| calls.refused.contains(&call))
 }
 
-/// Returns a new object, unless `call` is refused. It is never freed, so that a use after its end would go
-/// unnoticed in memory, but not in [`closed`].
+/// Returns a new object, or null if `call` is refused. Closing an object does not free it, so a use after close is
+/// harmless; tests check the order of closing by [`closed`].
 fn made<T>(call: &str, object: T) -> *mut T {
     if refuses(call) {
         return ptr::null_mut();
@@ -242,9 +242,9 @@ unsafe extern "C" fn req_notify_cq(_: *mut Cq, _: c_int) -> c_int {
 unsafe extern "C" fn post_send(_: *mut Qp, first: *mut SendWr, _: *mut *mut SendWr) -> c_int {
     let mut next = first;
     while !next.is_null() {
-        // SAFETY: the caller passes a chain of requests that ends at a null pointer. A driver may write where it reads.
+        // SAFETY: the caller passes a chain of requests that ends with a null pointer, and lets a driver write to it.
         let request = unsafe { &mut *next };
-        // SAFETY: each request has an entry.
+        // SAFETY: each request points to one scatter-gather entry.
         let entry = unsafe { &mut *request.sg_list };
         assert_eq!(request.num_sge, 1, "entries of a request");
         let posted = Posted {
