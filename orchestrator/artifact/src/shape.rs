@@ -336,7 +336,8 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Refuses the first node without a link, before there is memory for as many nodes as the file says.
+/// Refuses a file with a node that has no link, before memory is allocated for the number of nodes that the file
+/// states.
 fn check_links(file: &TopologyFile) -> Result<(), ArtifactError> {
     let linked = file.links.iter().flat_map(|row| row.between);
     let linked: BTreeSet<u32> = linked.collect();
@@ -351,7 +352,7 @@ fn check_links(file: &TopologyFile) -> Result<(), ArtifactError> {
     })
 }
 
-/// Returns the error of a node that no datacenter has.
+/// Returns the error for a node that belongs to no datacenter.
 fn of_no_datacenter(file: &TopologyFile, node: String) -> ArtifactError {
     ArtifactError {
         file: file.file.clone(),

@@ -20,9 +20,9 @@ pub struct Limits {
     pub files: u64,
     /// Maximum number of bytes of all files.
     pub bytes: u64,
-    /// Maximum number of bytes of all files for each byte of the bundle; runs are packed to a sixth or seventh.
+    /// Maximum number of unpacked bytes per byte of the bundle; packing shrinks runs to a sixth or a seventh.
     pub expansion: u64,
-    /// Number of bytes that a bundle of any size may have.
+    /// Number of unpacked bytes that are allowed whatever the bundle's size.
     pub any_size: u64,
     /// Maximum number of bytes of the manifest.
     pub manifest: u64,
@@ -54,7 +54,7 @@ impl Limits {
 /// Unpacks a bundle into `into`, which is created and must not exist, and returns its manifest.
 ///
 /// The archive must hold the manifest and its files in their order, as regular files of the manifest's
-/// sizes and SHA-256, and nothing else. It is read twice: nothing of a refused bundle is written.
+/// sizes and SHA-256, and nothing else. It is read twice, so that no file of a refused bundle is written.
 ///
 /// # Errors
 /// If the bundle is refused, or a file cannot be written.
@@ -71,7 +71,7 @@ pub fn unpack(
     rewound(&mut bundle)?;
     fs::create_dir(into).map_err(BundleError::io("create", into))?;
     walk(&mut bundle, &limits, |path| {
-        // Each folder once, and no folder above: `into` may be removed meanwhile, and is not made again.
+        // Creates each folder once and never its parents: if `into` is removed meanwhile, it is not created again.
         if let Some(folder) = path.parent().filter(|folder| *folder != Path::new("")) {
             let folder = into.join(folder);
             match fs::create_dir(&folder) {
@@ -86,7 +86,7 @@ pub fn unpack(
     })
 }
 
-/// Reads a bundle, writes each file to what `create` returns for its path, and returns the manifest.
+/// Reads a bundle, writes each file to the writer that `create` returns for its path, and returns the manifest.
 fn walk<W: Write>(
     bundle: impl Read,
     limits: &Limits,
@@ -151,7 +151,7 @@ fn read_manifest<R: Read>(
     Ok((folder.to_owned(), Manifest::read(&text, limits)?))
 }
 
-/// Writes one file, which must be what the manifest says, to what `create` returns.
+/// Writes one file to the writer that `create` returns; the file must match its manifest entry.
 fn unpack_file<R: Read, W: Write>(
     mut entry: Entry<'_, R>,
     run: &str,
@@ -237,8 +237,8 @@ fn unlisted(found: String, expected: &str) -> BundleError {
 /// Maximum number of zeros after the last file: tar fills up blocks of 10 KiB.
 const MAX_PADDING: u64 = 1 << 16;
 
-/// Largest window of the compression, as a power of two: memory that a bundle can ask for. The level of a
-/// packed bundle takes 2^21.
+/// Largest compression window, as a power of two: bounds the memory that a bundle can ask for. The compression level of
+/// packed bundles uses 2^21.
 const MAX_WINDOW_LOG: u32 = 24;
 
 /// Bytes written at a time.

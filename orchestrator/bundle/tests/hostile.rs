@@ -124,7 +124,8 @@ impl Yard {
         entries.map(|entry| entry.unwrap().file_name()).collect()
     }
 
-    /// Unpacks, and checks that nothing outside of the place was written, and of a refused bundle nothing.
+    /// Unpacks, and checks that nothing was written outside the target folder, and nothing at all if the bundle is
+    /// refused.
     fn unpack(&self, bundle: &[u8], limits: &Limits) -> Result<Manifest, BundleError> {
         let mut expected = self.names();
         let result = unpack(Cursor::new(bundle), &self.target(), limits);
@@ -324,8 +325,8 @@ fn other_formats_and_sizes_are_refused() {
     );
 }
 
-/// A gigabyte of zeros takes 32 kB in a bundle; how much it would unfold to is said in its manifest, which is held
-/// against the bundle's size before the first file is read.
+/// A gigabyte of zeros takes 32 kB in a bundle. The manifest states the unpacked size, which is checked against the
+/// bundle's size before the first file is read.
 #[test]
 fn a_bundle_unfolds_in_proportion_to_its_size() {
     let zeros = "0".repeat(1 << 20);

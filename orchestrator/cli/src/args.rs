@@ -37,7 +37,7 @@ impl Cli {
     /// Reads the command line of this process.
     ///
     /// # Errors
-    /// A command line that is wrong, or that asks for help.
+    /// If the command line is wrong or asks for help.
     pub fn of_process() -> Result<Self, clap::Error> {
         let mut command = command();
         let matches = command.try_get_matches_from_mut(env::args_os())?;
@@ -45,7 +45,7 @@ impl Cli {
     }
 }
 
-/// Returns the command line, whose help shows the flags of every verb once, beside the list of verbs.
+/// Returns the command-line parser, whose help lists the shared flags only once, next to the list of verbs.
 pub fn command() -> Command {
     let mut command = Cli::command();
     let global = command.get_arguments().filter(|flag| flag.is_global_set());
@@ -54,14 +54,14 @@ pub fn command() -> Command {
     command
 }
 
-/// Hides the flags `global` in the help of all verbs of `command`, which names the place of their own.
+/// Hides the flags `global` in the help of each verb of `command`, which instead says where they are listed.
 fn refer_to_help(command: &mut Command, global: &[Arg]) {
     for verb in command.get_subcommands_mut() {
         let note = match verb.get_after_help() {
             Some(text) => format!("{text}\n\n{FLAGS_OF_EVERY_VERB}"),
             None => FLAGS_OF_EVERY_VERB.to_owned(),
         };
-        // An argument of a verb replaces the global one of the same name, with its value.
+        // An argument of a verb takes the place of the global one of the same name, and keeps its value.
         *verb = mem::take(verb).args(global).after_help(note);
         refer_to_help(verb, global);
     }
@@ -438,7 +438,7 @@ fn load_share(text: &str) -> Result<Ratio, String> {
     }
 }
 
-/// Reads a whole number of percent, with or without its sign.
+/// Reads a whole percentage, with or without the percent sign.
 fn percent(text: &str) -> Result<u8, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let percent = number.parse().ok().filter(|percent| *percent <= 100);
@@ -467,13 +467,13 @@ impl FromStr for ScaleArg {
     }
 }
 
-/// Reads a factor within the bounds that a scenario's has.
+/// Reads a factor within the same bounds as a scenario's factor.
 fn factor(of: &str, text: &str, bounds: &RangeInclusive<Ratio>) -> Result<Ratio, String> {
     let factor: Ratio = text.trim().parse().map_err(|error| format!("{error}"))?;
     if bounds.contains(&factor) {
         return Ok(factor);
     }
-    // A divisor in place of a factor is the usual slip.
+    // A common mistake is to give a divisor instead of a factor.
     let inverse = factor.inverse().filter(|inverse| bounds.contains(inverse));
     let hint = inverse.map_or_else(String::new, |inverse| {
         format!(" (hint: a lab's {of} are the paper's times the factor: `{inverse}`)")

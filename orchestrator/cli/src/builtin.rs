@@ -39,7 +39,7 @@ pub fn files() -> impl Iterator<Item = (&'static Path, &'static [u8])> {
         .filter_map(move |(path, bytes)| Some((inner(path)?, *bytes)))
 }
 
-/// Returns the names of all built-in scenarios and suites: `smoke`, `paper/fig1`.
+/// Returns the names of all built-in scenarios and suites, such as `smoke` or `paper/fig1`.
 pub fn names() -> impl Iterator<Item = PathBuf> {
     let paths = files().map(|(path, _)| path);
     let yaml = paths.filter(|path| {

@@ -1,4 +1,4 @@
-//! Limits of this process: open files that it needs, and the size of files.
+//! Limits of this process: the number of open files that it needs, and the maximum file size.
 
 use nix::sys::{
     resource::{Resource, getrlimit, setrlimit},
@@ -27,11 +27,11 @@ pub fn require() -> Result<(), Failure> {
     setrlimit(Resource::RLIMIT_NOFILE, NEEDED, hard).during("raise the limit of open files")
 }
 
-/// Makes a write beyond the limit of a file's size an error, as on a full disk, in this process and those that it
-/// starts; else the signal of the limit would end them without a word.
+/// Makes a write beyond the file-size limit fail with an error, as on a full disk, in this process and its children;
+/// otherwise SIGXFSZ would end them without a message.
 #[expect(unsafe_code, reason = "a signal's action is the whole process's")]
 pub fn outlive_size_limit() -> nix::Result<()> {
-    // SAFETY: no handler is installed, and none was before.
+    // SAFETY: no handler is installed, and none was installed before.
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.map(drop)
 }
 

@@ -72,7 +72,7 @@ pub struct Failure {
     /// Problems of a scenario, each with its file, line, column and hint; empty for other failures.
     #[serde(default)]
     pub problems: Vec<Value>,
-    /// True if a file had no room: on its file system, or under a limit.
+    /// True if a file could not be written for lack of space: on its file system, or under a file-size limit.
     #[serde(default)]
     pub no_room: bool,
 }
@@ -117,7 +117,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of this machine by `error`, with a remedy if a file had no room.
+    /// Returns a failure of this machine caused by `error`, with a remedy if a file ran out of space.
     pub fn of(error: &(dyn Error + 'static)) -> Self {
         let failure = Self::environment(with_causes(error));
         match remedy_for_room(error) {
@@ -130,7 +130,7 @@ impl Failure {
         }
     }
 
-    /// Returns this failure as that of a run: one whose rows had no room has not the results of its scenario.
+    /// Returns this failure as the failure of a run: a run whose rows ran out of space lacks results of its scenario.
     pub fn of_run(self) -> Self {
         match self.no_room {
             true => Self {
@@ -141,7 +141,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of reading or writing a run: one that cannot be read is wrong input, as is any file
+    /// Returns the failure of reading or writing a run: a run that cannot be read is wrong input, like any other file
     /// that the command line names.
     pub fn records(error: &RecordsError) -> Self {
         match error.is_of_machine() {
@@ -150,7 +150,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of a report of a run: as [`Failure::records`] if the run cannot be read.
+    /// Returns the failure of a report of a run; if the run cannot be read, the same as [`Failure::records`].
     pub fn report(error: &ReportError) -> Self {
         Self::comparison(error, Some(error))
     }
@@ -211,7 +211,7 @@ impl<T, E: Error + 'static> During<T> for Result<T, E> {
     }
 }
 
-/// Returns the remedy for a file that had no room, if `error` is caused by one.
+/// Returns the remedy if `error` was caused by a lack of space for a file.
 fn remedy_for_room(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let mut next = Some(error);
     let causes = iter::from_fn(|| {

@@ -43,7 +43,8 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
     loaded(&name, bytes, |named| base.join(named))
 }
 
-/// Adds to the failure of a scenario that does not exist the one whose name is near, or the verb that lists them.
+/// Adds a hint to the failure of a scenario that does not exist: a scenario of similar name, or the verb that lists
+/// them.
 fn with_near_name(path: &Path, failure: Failure) -> Failure {
     if path.symlink_metadata().is_ok() {
         return failure;
@@ -58,7 +59,7 @@ fn with_near_name(path: &Path, failure: Failure) -> Failure {
     }
 }
 
-/// Returns the scenario beside `path`, or else the built-in one, whose name `path` is a slip of.
+/// Returns the scenario next to `path`, or else the built-in one, whose name `path` probably misspells.
 fn near_name(path: &Path) -> Option<PathBuf> {
     let wanted = path.file_stem()?.to_str()?;
     let folder = match path.parent() {
@@ -71,7 +72,7 @@ fn near_name(path: &Path) -> Option<PathBuf> {
     near(wanted, beside.filter(is_yaml)).or_else(|| near(wanted, builtin::names()))
 }
 
-/// Returns the path whose file name, without its extension, `wanted` is a slip of.
+/// Returns the path whose file name, without its extension, `wanted` probably misspells.
 fn near(wanted: &str, paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     let paths: Vec<PathBuf> = paths.collect();
     let stem = |path: &PathBuf| Some(path.file_stem()?.to_str()?.to_owned());

@@ -4,7 +4,7 @@
 //! - `args`: command line; uses no other module
 //! - `builtin`: scenarios inside the program
 //! - `failure`, `terminal`, `descriptors`: exit codes, standard streams and signals, open files
-//! - `temporary`: folders that no way out leaves behind
+//! - `temporary`: folders that are removed however the process ends
 //! - `caller`: the user who called sudo, who gets the files
 //! - `provenance`: origin of a run, for its records
 //! - `exec_log`: commands that `exec` ran in a lab of this kernel

@@ -72,16 +72,16 @@ pub fn keep(capacity: &Capacity) -> io::Result<PathBuf> {
     keep_in(&cache::default_dir(), capacity)
 }
 
-/// Returns the durations of earlier runs at a place of this machine; none if there was no run.
+/// Returns the stored durations of earlier runs at a place of this machine; `None` if there was no run.
 pub fn durations<T: DeserializeOwned>(place: Place) -> Option<T> {
     let cache = cache::default_dir();
     cached::load(&cache, &durations_file(place), &key(place, &cache))
 }
 
-/// Keeps the durations of runs at a place for later estimates, if a directory of the cache is writable.
+/// Stores the durations of runs at a place for later estimates, if a cache directory is writable.
 pub fn keep_durations<T: Serialize>(place: Place, durations: &T) {
     let cache = cache::default_dir();
-    // Without a directory, estimates stay those of the plan alone.
+    // Without a cache directory, later estimates use the plan alone.
     let _ = cached::store(
         &cache,
         &durations_file(place),

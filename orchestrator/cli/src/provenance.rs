@@ -35,7 +35,7 @@ fn departures_of(scenario: &Scenario, label: &str) -> Vec<Departure> {
     policy.map(departures).unwrap_or_default()
 }
 
-/// Returns the parameters of a policy of `scenario` in paper units, with those that it used.
+/// Returns the parameters of a policy of `scenario` in paper units, with the values that the engine used.
 fn values_of(scenario: &Scenario, run: &PolicyRun) -> Vec<ParameterValue> {
     let mut policies = scenario.policies.iter();
     let spec = policies.find(|policy| policy.label() == run.label);
@@ -61,7 +61,7 @@ fn values<S: ParameterSet>(settings: &Settings, used: &S) -> Vec<ParameterValue>
             .derived
             .filter(|_| given.is_none() && preset == Preset::Paper);
         let (value, emulated) = match (used, derived) {
-            // What depends on the topology is in emulated units.
+            // Values that depend on the topology are in emulated units.
             (Some(used), Some(derived)) if parameter.is_scaled => {
                 (derived.to_owned(), Some(shown(used)))
             }
@@ -183,8 +183,8 @@ mod tests {
 
     use super::*;
 
-    /// Times are ten times longer in the lab: samples of 1 ms and TE's intervals of 100 ms are 10 ms and 1 s. Path costs
-    /// are computed in paper units, whatever the scale.
+    /// Times are ten times longer in the lab: 1 ms between samples becomes 10 ms, and TE's interval of 100 ms becomes
+    /// 1 s. Path costs are computed in paper units, whatever the scale.
     #[test]
     fn parameters_are_the_papers_and_the_labs_are_marked() {
         let text = "name: test\ntopology:\n  dcs: [{ name: a, hosts: 1 }, { name: b, hosts: 1 }]\n  links: \

@@ -116,7 +116,7 @@ fn hash(text: &str) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the end of the run in `dir`; none if the run has not ended.
+/// Returns the end of the run in `dir`; `None` if the run has not ended.
 pub fn end(dir: &Path) -> Option<RunEnd> {
     let run = RunDir::open(dir).ok()?;
     Some(run.outcome()?.end.clone())

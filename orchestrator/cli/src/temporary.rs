@@ -1,4 +1,4 @@
-//! Temporary folder of a verb, removed on every way out of the process: a return, a panic, a signal.
+//! Temporary folder of a verb, removed however the process ends: a return, a panic or a signal.
 
 use std::{
     fs, io,
@@ -20,19 +20,19 @@ use tempfile::TempDir;
 
 use crate::failure::{During, Failure};
 
-/// Folder that only this user can look into, removed when this value is dropped or a signal ends the process.
+/// Folder that only this user can access, removed when this value is dropped or a signal ends the process.
 pub struct Temporary {
     folder: TempDir,
     ends_on_signal: Arc<AtomicBool>,
 }
 
 impl Temporary {
-    /// Makes a folder whose name begins with `prefix`.
+    /// Creates a folder whose name begins with `prefix`.
     ///
     /// # Errors
-    /// If it cannot be made, or signals cannot be watched.
+    /// If the folder cannot be created, or signal handlers cannot be installed.
     pub fn new(prefix: &str) -> Result<Self, Failure> {
-        // A signal that comes before the thread waits for it is kept.
+        // A signal that arrives before the thread waits for signals is not lost.
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).during("listen to signals")?;
         let folder = tempfile::Builder::new().prefix(prefix).tempdir();
         let folder = folder.during("make a temporary directory")?;
@@ -57,7 +57,7 @@ impl Temporary {
         self.folder.path()
     }
 
-    /// Leaves signals to a run that begins, which keeps what is finished and returns.
+    /// Leaves the handling of signals to a run that begins, which on a signal keeps the finished results and returns.
     pub fn leave_signals(&self) {
         self.ends_on_signal.store(false, Ordering::SeqCst);
     }
@@ -74,5 +74,5 @@ fn remove(path: &Path) {
     }
 }
 
-/// Attempts to remove a folder.
+/// Maximum number of attempts to remove a folder.
 const MAX_ATTEMPTS: u32 = 1_000;

@@ -133,14 +133,14 @@ pub fn cancel_on_signal(token: &CancellationToken) -> io::Result<()> {
     on_signal(token, first, "still taking the lab down")
 }
 
-/// Remembers every SIGINT, SIGTERM and SIGHUP from now on without a word, for [`is_interrupted`].
+/// Records every SIGINT, SIGTERM and SIGHUP from now on for [`is_interrupted`], without a message.
 pub fn heed_signals() -> io::Result<()> {
     on_signal(&CancellationToken::new(), "", "")
 }
 
 /// Cancels `token` and writes `first` at the first SIGINT, SIGTERM or SIGHUP; writes `later` at every
-/// further one. An empty message is not written. Of several calls the last one holds; after a signal, it cancels its
-/// token at once.
+/// further one. An empty message is not written. The last of several calls is in force; if a signal has already
+/// arrived, the call cancels its token at once.
 pub fn on_signal(
     token: &CancellationToken,
     first: &'static str,
@@ -167,8 +167,8 @@ pub fn on_signal(
     Ok(())
 }
 
-/// True if a signal came since the first [`on_signal`]: a verb that makes several runs makes no more. The handler itself
-/// notes it, so that no signal is overlooked until a thread has taken notice.
+/// True if a signal arrived since the first [`on_signal`]: a verb that makes several runs then starts no more. The
+/// signal handler itself sets the flag, so that no signal is missed while a thread has yet to notice it.
 pub fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }

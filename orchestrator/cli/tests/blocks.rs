@@ -1,4 +1,4 @@
-//! Blocks of the documents that show output: each is made again here, or a test that [`BLOCKS`] names holds it.
+//! Blocks of the documents that show output: each is reproduced here, or checked by a test that [`BLOCKS`] names.
 
 mod common;
 
@@ -9,9 +9,9 @@ use self::common::{Outcome, command_in, lcmp_lab, root};
 /// Fenced block of a document.
 #[derive(Clone, Debug)]
 struct Block {
-    /// Path of the document, from the root on.
+    /// Path of the document, relative to the repository's root.
     document: String,
-    /// Language behind the fence; empty without one.
+    /// Language after the opening fence; empty if there is none.
     language: String,
     /// Lines between the fences.
     lines: Vec<String>,
@@ -20,15 +20,15 @@ struct Block {
 /// Check of a block that shows output.
 #[derive(Clone, Copy)]
 enum Check {
-    /// The block's commands are run by a test of this file, which compares what they print.
+    /// A test of this file runs the block's commands and compares their output.
     Here,
-    /// A test, by its file and name, holds what the block shows.
+    /// A test, given by its file and name, checks what the block shows.
     Test(&'static str, &'static str),
-    /// A machine's own times, which no other machine prints; its lines without numbers are those of a snapshot.
+    /// Times of one machine, which no other machine reproduces; lines without numbers are compared with a snapshot.
     Form(&'static str),
-    /// Log of one machine, on which the text around it reports.
+    /// Log of one machine, which the surrounding text discusses.
     Log,
-    /// Commands and drawings: there is no output.
+    /// Commands or drawings, without output.
     NoOutput,
 }
 
@@ -40,7 +40,7 @@ const MEASUREMENT: &str = "orchestrator/cli/src/verbs/measure/snapshots/lcmp_lab
 const COST: &str = "orchestrator/cli/src/verbs/up/snapshots/lcmp_lab__verbs__up__cost__tests__\
                     the_estimate_stands_beside_what_happened.snap";
 
-/// Every block without a language or in `text` or `console`, by its document and the start of its first line.
+/// Every block whose language is empty, `text` or `console`, by its document and the start of its first line.
 const BLOCKS: [(&str, &str, Check); 36] = {
     use Check::{Form, Here, Log, NoOutput, Test};
     [
@@ -133,7 +133,7 @@ const BLOCKS: [(&str, &str, Check); 36] = {
     ]
 };
 
-/// Returns the blocks of all documents, by document, in order.
+/// Returns the blocks of all documents, grouped by document, in order.
 fn all_blocks() -> Vec<Block> {
     let mut folders = vec![root()];
     let mut documents = Vec::new();
@@ -142,7 +142,7 @@ fn all_blocks() -> Vec<Block> {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             match path.is_dir() {
-                // Neither what cargo built nor results are documents.
+                // Build output and results contain no documents.
                 true if !name.starts_with('.') && !matches!(&*name, "target" | "results") => {
                     folders.push(path);
                 }
@@ -185,7 +185,7 @@ impl Block {
         matches!(&*self.language, "" | "text" | "console")
     }
 
-    /// Returns the commands of the program with the lines that they print, as the block shows them.
+    /// Returns the commands of this program in the block, each with the output lines that the block shows.
     fn commands(&self) -> Vec<(String, Vec<&str>)> {
         let mut commands: Vec<(String, Vec<&str>)> = Vec::new();
         for line in &self.lines {
@@ -232,18 +232,18 @@ fn every_block_that_may_show_output_has_its_check() {
             Check::Log | Check::NoOutput => {}
         }
     }
-    // A hand calculation has several blocks of one kind.
+    // This hand calculation has several blocks of one kind.
     unchecked.retain(|block| block.document != "scenarios/explain-8dc.md");
     assert!(unchecked.is_empty(), "{unchecked:#?}");
 }
 
-/// Returns a text with one blank between two words.
+/// Returns a text with single spaces between words.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// True if the lines follow one another somewhere in what was printed; `…` stands for any text, alone on its line
-/// for any lines.
+/// True if the lines appear consecutively in the printed output; `…` matches any text, and any number of lines if it
+/// stands alone on a line.
 fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
     (0..=printed.len()).any(|from| begins(shown, &printed[from..]))
 }
@@ -275,7 +275,7 @@ fn is_line(shown: &str, printed: &str) -> bool {
     rest.is_empty() || has_gap && shown.ends_with('…')
 }
 
-/// Returns a line without the times and speeds of the machine.
+/// Returns a line without the times and speeds that depend on the machine.
 fn without_speeds(line: &str) -> String {
     let cut = |line: &str, from: &str, to: &str| match line.split_once(from) {
         Some((before, after)) => {
@@ -326,7 +326,7 @@ fn gaps_stand_for_any_text() {
     }
 }
 
-/// The simulations of the README: eight draws and one.
+/// The README shows two simulations: one of eight draws and one of a single draw.
 #[test]
 fn the_readme_shows_what_the_simulator_prints() {
     let results = tempfile::tempdir().unwrap();
@@ -349,8 +349,8 @@ fn the_readme_shows_what_the_simulator_prints() {
     assert_eq!(shown, 2);
 }
 
-/// `sim --scaled` plays the lab of the README's first table: flows, percentiles and the largest slowdown of each
-/// policy are within 1 % of what the lab measured.
+/// `sim --scaled` simulates the lab of the README's first table: flow counts, percentiles and the largest slowdown of
+/// each policy are within 1 % of the lab's measurement.
 #[test]
 fn the_labs_table_is_that_of_the_scaled_simulation() {
     let results = tempfile::tempdir().unwrap();
@@ -373,7 +373,7 @@ fn the_labs_table_is_that_of_the_scaled_simulation() {
     }
 }
 
-/// A short run has the columns of the hundred repetitions that the block is of.
+/// A short run has the same columns as the block, which shows a hundred repetitions.
 #[test]
 fn the_coverage_block_has_the_columns_of_the_verb() {
     let results = tempfile::tempdir().unwrap();
@@ -395,7 +395,8 @@ fn the_coverage_block_has_the_columns_of_the_verb() {
     assert_eq!(shown.map(words), printed.map(words));
 }
 
-/// Returns flows, p50, p99 and the largest slowdown by policy, of the table that begins so.
+/// Returns the number of flows, p50, p99 and the largest slowdown by policy, from the table that starts with these
+/// columns.
 fn slowdowns(lines: &[String]) -> BTreeMap<String, [f64; 4]> {
     let from = lines
         .iter()
@@ -414,7 +415,7 @@ fn slowdowns(lines: &[String]) -> BTreeMap<String, [f64; 4]> {
     .collect()
 }
 
-/// The guide makes a scenario from nothing; each change is made to it for the command that follows.
+/// The guide builds a scenario step by step; each step changes it for the command that follows.
 #[test]
 fn the_guide_to_a_scenario_of_ones_own_holds() {
     let folder = tempfile::tempdir().unwrap();
@@ -450,7 +451,7 @@ fn the_guide_to_a_scenario_of_ones_own_holds() {
                 for (command, lines) in block.commands() {
                     let words: Vec<&str> = command.split_whitespace().collect();
                     let mut command = command_in(folder.path(), &words);
-                    // A capacity that was measured here would be another scale.
+                    // A capacity measured on this machine would change the scale.
                     let out = command
                         .env("LCMP_LAB_CACHE", folder.path())
                         .output()

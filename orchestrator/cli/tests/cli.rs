@@ -223,7 +223,7 @@ fn an_unknown_lab_has_no_status() {
     );
 }
 
-/// The copies name the schema as their editor finds it.
+/// Copied scenarios refer to the schema by a path at which an editor finds it.
 #[test]
 fn copied_scenarios_have_the_schema_that_they_name() {
     let folder = tempfile::tempdir().unwrap();

@@ -117,7 +117,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-reproduce",
         &[&["rtnetlink", "aya", "lab-sim", "lab-kernel"]],
     ),
-    // Any crate opens files by it.
+    // Any crate may open files with it.
     (
         "lab-files",
         &[ENGINES, &["lab-units", "lab-records", "nix"]],

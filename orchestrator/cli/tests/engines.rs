@@ -272,8 +272,8 @@ fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Tables of `fidelity` in the documents: their columns are those of the verb, their flows those of the plan, and
-/// the agreement on `scenarios/8dc.yaml` is within the bounds.
+/// Tables of `fidelity` in the documents have the verb's columns and the plan's numbers of flows, and the agreement on
+/// `scenarios/8dc.yaml` is within the bounds.
 #[test]
 fn documents_state_what_the_bounds_hold() {
     let columns = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,5 +1,5 @@
-//! Input that is made to hold the program up, to mislead or to exhaust it: what is no file, damaged runs, signals
-//! and full disks.
+//! Input made to block, mislead or exhaust the program: pipes and devices in place of files, damaged runs, signals and
+//! full disks.
 
 mod common;
 
@@ -58,7 +58,7 @@ impl Bench {
         child.wait_with_output().unwrap().into()
     }
 
-    /// A copy of the run under another name, changed by `change`.
+    /// Copies the run under another name, applies `change` to the copy, and returns its path.
     fn changed(&self, name: &str, change: impl FnOnce(&Path)) -> String {
         let (from, to) = (self.at("results/latest/."), self.at(name));
         let mut copy = Command::new("cp");
@@ -75,7 +75,7 @@ fn make_pipe(path: &Path) {
     assert!(made.unwrap().success());
 }
 
-/// Verbs that read the whole run at `{}`.
+/// Verbs that read the whole run; `{}` stands for its path.
 const READERS: [&[&str]; 5] = [
     &["report", "{}"],
     &["flow", "{}", "0"],
@@ -153,7 +153,7 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
     }
 }
 
-/// Damage to the run at a path.
+/// Function that damages the run at a path.
 type Damage<'a> = &'a dyn Fn(&Path);
 
 /// A run that cannot be read is wrong input for every verb: exit code 2.
@@ -213,7 +213,7 @@ fn a_bad_run_is_a_line_of_the_list() {
     }
     let out = bench.run(&["runs"]);
     assert_eq!(out.exit, Some(0), "{out:?}");
-    // A heading, three runs, two problems and the sum.
+    // A heading, three runs, two problems and the total.
     assert_eq!(out.stdout.lines().count(), 7, "{}", out.stdout);
     let longest = out.stdout.lines().map(str::len).max().unwrap();
     assert!(longest < 1_000, "{longest}");
@@ -227,7 +227,7 @@ fn a_bad_run_is_a_line_of_the_list() {
     assert_eq!(out.exit, Some(2), "{out:?}");
 }
 
-/// The temporary folder of `verify` goes on every way out.
+/// The temporary folder of `verify` is removed however the process ends.
 #[test]
 fn verify_leaves_nothing_behind() {
     let bench = Bench::new();
@@ -249,7 +249,7 @@ fn verify_leaves_nothing_behind() {
         assert_eq!(out.exit, Some(exit), "{out:?}");
         assert!(is_empty(), "{bundle}");
     }
-    // Standard output that is full ends the process early.
+    // A full standard output ends the process early.
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let status = verify("run.tar.zst").stdout(full).status().unwrap();
     assert_eq!(status.code(), Some(3));
@@ -274,13 +274,13 @@ fn verify_leaves_nothing_behind() {
     assert!(killed >= 5, "{killed} of 30 were still running");
 }
 
-/// A limit of the size of files, as a full disk, ends a run with a word, and the rows until then are kept.
+/// A file-size limit ends a run with a message, as a full disk does, and the rows written so far are kept.
 #[test]
 fn rows_that_have_no_room_end_a_run_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = root().join("scenarios/8dc.yaml");
-    // Units of 1,024 bytes: less than the plan has, then more than that and less than the decisions of two
-    // policies have.
+    // In units of 1,024 bytes: first less than the plan needs, then enough for the plan but not for the decisions of
+    // two policies.
     let script = "ulimit -f \"$1\" && shift && exec \"$@\"";
     let mut kept = 0;
     for blocks in [60, 2_600] {
@@ -343,5 +343,5 @@ fn a_full_disk_ends_a_run_with_the_remedy() {
     );
 }
 
-/// Far above the time of any of these commands, on a machine however loaded.
+/// Far longer than any of these commands takes, even on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);

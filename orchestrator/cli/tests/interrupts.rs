@@ -1,8 +1,8 @@
-//! Ctrl-C on a terminal while `up` runs, at any moment: nothing of the lab stays, the exit code is 4, and the rows that
-//! were written can be read.
+//! Ctrl-C on a terminal while `up` runs, at any moment: nothing of the lab remains, the exit code is 4, and the rows
+//! written so far can be read.
 //!
-//! The terminal is a real one, of `script`: its line discipline sends the signal to the whole foreground process group,
-//! which a `kill` of one process does not.
+//! The terminal is a real one, provided by `script`: its line discipline sends the signal to the whole foreground
+//! process group, whereas `kill` signals only one process.
 
 mod common;
 
@@ -26,9 +26,9 @@ use self::common::{lcmp_lab, root, skips_without_a_lab};
 enum Moment {
     /// Time since the start of the program.
     After(Duration),
-    /// First output of these words.
+    /// First appearance of these words in the output.
     Says(&'static str),
-    /// None: the program ends by itself.
+    /// No Ctrl-C: the program ends by itself.
     Never,
 }
 
@@ -74,7 +74,7 @@ fn a_ctrl_c_at_any_moment_leaves_nothing() {
                 end.rows,
                 end.problems.join("; ")
             );
-            // Before the program listens to signals it ends as any other, and has made nothing.
+            // Before the program handles signals, a Ctrl-C ends it like any other program, and it has made nothing yet.
             let is_early = end.exit == Some(130) && end.said.replace("^C", "").trim().is_empty();
             let is_right = end.exit == Some(4) || is_early || !end.was_interrupted;
             if !is_right || !end.problems.is_empty() {
@@ -101,7 +101,7 @@ fn skips(test: &str) -> bool {
     skips_without_a_lab(test)
 }
 
-/// A run of the smallest scenario on a terminal.
+/// Run of the smallest scenario on a terminal.
 struct Attempt {
     flags: &'static [&'static str],
     results: TempDir,
@@ -116,9 +116,9 @@ struct End {
     took: Duration,
     /// True if the Ctrl-C came before the end.
     was_interrupted: bool,
-    /// Flows with a row.
+    /// Number of flows with a row.
     rows: usize,
-    /// What is wrong: processes, namespaces and files that are left, records that cannot be read.
+    /// Problems: processes, namespaces and files that remain, and records that cannot be read.
     problems: Vec<String>,
 }
 
@@ -167,7 +167,7 @@ impl Attempt {
         [&words, self.flags, &scenario].concat().join(" ")
     }
 
-    /// Returns the number of flows with a row, and what is wrong with the records of a run that had begun.
+    /// Returns the number of flows with a row, and the problems of the records of a run that had begun.
     fn records(&self, was_interrupted: bool) -> (usize, Vec<String>) {
         let latest = self.results.path().join(LATEST);
         let Ok(run) = RunDir::open(&latest) else {
@@ -192,7 +192,7 @@ impl Attempt {
         let namespaces = fs::read_dir("/run/netns").into_iter().flatten().flatten();
         let names = namespaces.map(|entry| entry.file_name().to_string_lossy().into_owned());
         left.extend(names.filter(|name| name.starts_with(&format!("lcmp-{LAB}-"))));
-        // QEMU and owners of guests name the run's directory, agents the lab.
+        // QEMU and the owners of guests have the run's directory in their command lines; agents have the lab's name.
         let results = self.results.path().to_string_lossy().into_owned();
         for process in fs::read_dir("/proc").unwrap().flatten() {
             let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
@@ -207,7 +207,7 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        // A failed test leaves its lab.
+        // A failed test may leave its lab behind.
         let _ = lcmp_lab(self.results.path(), &["down", LAB]);
     }
 }
@@ -248,7 +248,7 @@ impl Terminal {
         }
     }
 
-    /// Waits for the moment; returns false if the program ended before it.
+    /// Waits for `moment`; returns false if the program ended before it.
     fn wait_for(&mut self, moment: Moment, began: Instant) -> bool {
         loop {
             let is_here = match moment {
@@ -296,5 +296,5 @@ impl Terminal {
     }
 }
 
-/// Maximum time that a run takes, and its end after a Ctrl-C.
+/// Maximum duration of a run, and of its end after a Ctrl-C.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -1,5 +1,5 @@
-//! The launcher of a clone: when it builds, whom it runs as, where it can be called from, and what it says of
-//! tests. Cargo, the program and the guest are scripts that say how they were called.
+//! The launcher of a clone: when it builds, as which user it runs, where it can be called from, and what it reports
+//! about tests. Cargo, the program and the guest are scripts that print how they were called.
 
 mod common;
 
@@ -267,7 +267,7 @@ fn root_by_sudo_builds_as_the_user() {
     assert!(calls.starts_with(&format!("{NOBODY} build")), "{calls}");
 }
 
-/// Cargo's log: of five tests one is skipped, two lack modules, and one runs another in a process of its own.
+/// Cargo's log of five tests: one is skipped, two lack modules, and one runs another test in a process of its own.
 const NATIVE: &str = "
      Running unittests src/lib.rs (target/release/deps/lab_kernel-0123456789abcdef)
 
@@ -297,7 +297,7 @@ test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s
 ";
 
-/// The guest's log of the two that lacked modules: one failed, the other needs more than a module.
+/// The guest's log of the two tests that lacked modules: one failed, the other needs more than a module.
 const GUEST: &str = "
 running 2 tests
 test lab::a ... FAILED
@@ -321,7 +321,7 @@ running 0 tests
 test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 5 filtered out; finished in 0.00s
 ";
 
-/// Calls a function of the launcher with files of these texts.
+/// Calls a function of the launcher with files that contain `texts`.
 fn function(name: &str, texts: &[&str], words: &[&str]) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("bash");
@@ -341,7 +341,7 @@ fn function(name: &str, texts: &[&str], words: &[&str]) -> Outcome {
 #[test]
 fn each_test_is_counted_once_by_what_became_of_it_in_the_end() {
     let libraries = "bans ok\nskipped: advisories: there is no copy\n";
-    // Passed: c, e and five of documentation. Failed: a. Skipped: b, d and the advisories.
+    // Passed: c, e and five documentation tests. Failed: a. Skipped: b, d and the advisories.
     let out = function("report", &[NATIVE, GUEST, libraries], &[]);
     let expected = "skipped: d: clang-14 is another\n\
                     skipped: lab::b: it needs two CPUs\n\
@@ -349,7 +349,7 @@ fn each_test_is_counted_once_by_what_became_of_it_in_the_end() {
                     7 passed, 1 failed, 3 skipped\n";
     assert_eq!((out.exit, out.stdout.as_str()), (Some(0), expected));
 
-    // There is no guest: a, b and d are skipped.
+    // Without a guest, a, b and d are skipped.
     let out = function("report", &[NATIVE, "", ""], &[]);
     let last = out.stdout.lines().last();
     assert_eq!(last, Some("7 passed, 0 failed, 3 skipped"), "{out:?}");
@@ -391,7 +391,7 @@ fn a_skip_that_no_line_of_the_list_allows_is_an_error() {
     }
 }
 
-/// The whole run, with a guest that has this log; none if there can be no guest.
+/// Runs all tests with a guest that prints this log; `None` if there can be no guest.
 fn strict_run(guest: Option<&str>) -> Outcome {
     let clone = Clone::new();
     fs::create_dir_all(clone.path.join("orchestrator/kernel")).unwrap();
@@ -442,7 +442,7 @@ fn a_strict_run_without_a_guest_or_with_an_idle_one_fails() {
     }
 }
 
-/// Returns the lines of Rust in the tree that contain `text`, each with the eight after it.
+/// Returns the lines of Rust in the tree that contain `text`, each with the eight lines that follow.
 fn sources_with(text: &str) -> String {
     let mut command = Command::new("grep");
     command.args(["-rhF", "-A", "8", "--include=*.rs", text]);
@@ -466,7 +466,8 @@ fn skips_that_ci_allows_are_of_tests_that_there_are() {
     }
 }
 
-/// An ignored test is one that takes long, which `--slow` runs, or a process that tests start, which it leaves out.
+/// An ignored test either takes long, and `--slow` runs it, or is a process that other tests start, and `--slow` leaves
+/// it out.
 #[test]
 fn slow_runs_leave_out_the_processes_that_tests_start() {
     let launcher = fs::read_to_string(root().join("lcmp-lab")).unwrap();
@@ -499,7 +500,7 @@ fn libraries_that_cannot_be_checked_are_a_named_skip() {
     );
 }
 
-/// A build by the clone's toolchain checks the claim of the oldest one only if they are the same.
+/// A build with the clone's toolchain checks the minimum version that the crates claim only if the two are the same.
 #[test]
 fn the_clones_toolchain_is_the_oldest_that_the_crates_claim() {
     let quoted = |file: &str, key: &str| {

@@ -203,7 +203,7 @@ fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     assert!(out.stderr.contains("it is a link"), "{out:?}");
 }
 
-/// A user plants a link at every path of a run that root opens; nothing behind it is shown or changed.
+/// A user plants a link at every path that root opens in a run; nothing behind a link is shown or changed.
 #[test]
 fn no_file_of_anothers_run_leads_root_elsewhere() {
     let test = "no_file_of_anothers_run_leads_root_elsewhere";
@@ -270,8 +270,8 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
 /// Contents of a file that no other user may read.
 const SECRET: &str = "root:$6$of-root-alone";
 
-/// Neither the root of a user namespace that has no other user, nor a machine whose libibverbs has no driver for
-/// SoftRoCE, can run a lab, here or in a guest.
+/// No lab can run, here or in a guest, for root of a user namespace without other users, or on a machine whose
+/// libibverbs has no driver for SoftRoCE.
 #[test]
 fn doctor_fails_where_no_lab_can_run() {
     let test = "doctor_fails_where_no_lab_can_run";
@@ -306,7 +306,7 @@ fn doctor_fails_where_no_lab_can_run() {
     }
 }
 
-/// The scripts of `vagrant/` where nothing is installed but what they find their own folder with.
+/// The scripts of `vagrant/` on a machine that has only the tools with which they find their own folder.
 #[test]
 fn scripts_name_the_tools_that_are_missing() {
     let programs = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! Signals: no wait of the workspace ends by one, and none reaches a child that this program has to undo.
+//! Signals: they end no wait of the workspace, and reach no child whose work this program has to undo.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// Calls that block and that neither std nor a library repeats after `EINTR`.
+/// Blocking calls that neither std nor a library repeats after `EINTR`.
 const BLOCKING: [&str; 11] = [
     " poll(",
     "ppoll(",
@@ -20,10 +20,10 @@ const BLOCKING: [&str; 11] = [
     "waitpid(",
 ];
 
-/// Words that show what becomes of an interruption, or that the call never waits.
+/// Words that show how an interruption is handled, or that the call never waits.
 const HANDLED: [&str; 4] = ["EINTR", "Interrupted", "uninterrupted(", "WNOHANG"];
 
-/// Lines before and after a call in which its interruption is handled.
+/// Number of lines before and after a call within which its interruption must be handled.
 const NEAR: (usize, usize) = (6, 9);
 
 #[test]
@@ -60,15 +60,15 @@ fn is_declaration(line: &str) -> bool {
     line.starts_with("//") || line.contains("fn ") || line.starts_with("use ")
 }
 
-/// Programs that a person runs through this one, which a Ctrl-C is meant for.
+/// Sources that start programs for the user, who may end them with Ctrl-C.
 const FOR_A_PERSON: [&str; 2] = [
-    // `exec` becomes the program.
+    // `exec` replaces this process by the program.
     "orchestrator/kernel/src/lab/node_command.rs",
     // `provision` is a script that installs packages.
     "orchestrator/cli/src/verbs/doctor.rs",
 ];
 
-/// Ways in which a child is out of the terminal's foreground group.
+/// Calls that keep a child out of the terminal's foreground process group.
 const APART: [&str; 2] = [".process_group(0)", "in_own_session("];
 
 #[test]
@@ -81,7 +81,7 @@ fn a_ctrl_c_of_the_terminal_reaches_no_child() {
             continue;
         }
         let lines: Vec<&str> = product(&text).lines().collect();
-        // clap has commands, too.
+        // clap has a `Command` type too.
         if !text.contains("process::{") && !text.contains("process::Command") {
             continue;
         }
@@ -100,7 +100,7 @@ fn a_ctrl_c_of_the_terminal_reaches_no_child() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns the part of a source before its tests.
+/// Returns the part of a source file before its tests.
 fn product(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod").next().unwrap_or_default()
 }
@@ -110,7 +110,7 @@ fn root() -> PathBuf {
     here.join("../..").canonicalize().unwrap()
 }
 
-/// Names of tests, of what they run, and of tools that no user runs.
+/// Paths of tests, of programs that tests run, and of tools that no user runs.
 const TOOLS: [&str; 7] = [
     "tests", "benches", "examples", "testing", "tests.rs", "build.rs", "target",
 ];
@@ -120,7 +120,7 @@ fn entry_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Returns the Rust sources of the workspace with their texts, tests apart.
+/// Returns the Rust sources of the workspace with their texts, without tests.
 fn sources() -> Vec<(PathBuf, String)> {
     let folders = ["orchestrator", "agents", "perftest-wrappers", "reports"];
     let mut folders: Vec<_> = folders.iter().map(|folder| root().join(folder)).collect();
@@ -129,7 +129,7 @@ fn sources() -> Vec<(PathBuf, String)> {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             let name = entry_name(&path);
-            // Tests of the program's maps.
+            // Tests of the BPF program's maps.
             if path.ends_with("switchd/src/program/state.rs") {
                 continue;
             }

@@ -11,10 +11,11 @@ use rustix::fs::OFlags;
 
 use crate::Refusal;
 
-/// Opens the regular file at `path` for appends, or makes it. A link is not followed, and a pipe not waited for.
+/// Opens the regular file at `path` for appending, or creates it. Does not follow a link, nor wait for the other end of
+/// a pipe.
 ///
 /// # Errors
-/// If it cannot be opened or made, or with a [`Refusal`] if it is no regular file.
+/// If the file cannot be opened or created, or with a [`Refusal`] if it is not a regular file.
 pub fn append(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new()

@@ -1,9 +1,9 @@
-//! A reader with a bound.
+//! Reader with a bound on the bytes read.
 
 use std::io::{self, Read};
 
-/// Reader that fails when more than a bound is read from it without a renewal: a parser of records that
-/// renews it before each record holds no more of a record than the bound and its own buffer.
+/// Reader that fails if more bytes than a bound are read before the next renewal. A parser that renews the reader
+/// before each record therefore holds no more of a record than the bound and its own buffer.
 #[derive(Debug)]
 pub struct Bounded<R> {
     inner: R,
@@ -12,7 +12,7 @@ pub struct Bounded<R> {
 }
 
 impl<R> Bounded<R> {
-    /// Returns a reader of `inner`, of which `max` bytes can be read.
+    /// Returns a reader of `inner` that allows `max` bytes until it is renewed.
     pub const fn new(inner: R, max: u64) -> Self {
         Self {
             inner,
@@ -21,7 +21,7 @@ impl<R> Bounded<R> {
         }
     }
 
-    /// Allows as many bytes as at the start, from here on.
+    /// Allows the full number of bytes again from the current position.
     pub const fn renew(&mut self) {
         self.left = self.max;
     }
@@ -31,7 +31,7 @@ impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let allowed = usize::try_from(self.left).unwrap_or(usize::MAX);
         if allowed == 0 && !buffer.is_empty() {
-            // The end of the file is at the bound, too.
+            // A file that ends exactly at the bound is not an error.
             return match self.inner.read(&mut [0])? {
                 0 => Ok(0),
                 _ => Err(io::Error::new(

@@ -25,14 +25,14 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Creates the file at `draft`. What a process left there that was killed is removed, a link not followed.
+/// Creates the file at `draft`. Removes a file that a killed process left there; does not follow a link.
 ///
 /// # Errors
-/// If what is there cannot be removed, or the file not created.
+/// If the old file cannot be removed, or the new one cannot be created.
 pub fn create(draft: &Path) -> io::Result<File> {
     match fs::remove_file(draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        // For writing alone, as QEMU opens its console once more.
+        // Opened for writing only: QEMU opens its console file a second time itself.
         _ => File::options().write(true).create_new(true).open(draft),
     }
 }

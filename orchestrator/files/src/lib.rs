@@ -1,15 +1,15 @@
 //! Files that others may have written: opening, reading and replacing them.
 //!
-//! A run directory, a bundle or a scenario may come from anybody. A pipe in it would hold a reader up, a
-//! device or a file of the kernel may never end, a link may lead a process of root elsewhere, and a size
-//! may be more than the memory. Every reader of such files opens them here.
+//! A run directory, a bundle or a scenario may come from anybody. A pipe in it would block a reader, a device or a
+//! kernel file may never end, a link may lead a root process elsewhere, and a file may be larger than memory. Every
+//! reader of such files opens them with this crate.
 //!
-//! Must not contain: formats, messages about a verb.
+//! Must not contain: formats, or messages about a verb.
 //!
 //! - [`open`], [`read`]: regular files of bounded size
-//! - [`Bounded`]: a reader that ends a record at a bound
-//! - [`append`]: a file that grows, no link
-//! - [`draft`]: files that replace others as a whole, or are new
+//! - [`Bounded`]: a reader that fails on records longer than a bound
+//! - [`append`]: opens a file for appending, without following a link
+//! - [`draft`]: files that replace others as a whole, or are newly created
 //!
 //! Units: bytes.
 //!

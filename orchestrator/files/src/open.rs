@@ -24,13 +24,13 @@ pub enum Refusal {
     /// A directory.
     #[error("it is a directory, not a file")]
     Directory,
-    /// A pipe, a socket or a device: to read it may never end.
+    /// A pipe, a socket or a device: reading may never end.
     #[error("it is a pipe or a device, not a file")]
     Special,
-    /// A link, which is not followed.
+    /// A symbolic link.
     #[error("it is a link, which is not followed")]
     Link,
-    /// A file of the kernel, such as `/proc/kmsg`: to read it may never end.
+    /// A file of the kernel, such as `/proc/kmsg`: reading may never end.
     #[error("it is a file of the kernel, not of a disk")]
     OfKernel,
     /// A file larger than its bound.
@@ -50,14 +50,14 @@ impl From<Refusal> for io::Error {
 /// Opens the regular file at `path` for reading.
 ///
 /// # Errors
-/// If it cannot be opened, or with a [`Refusal`] if it is no regular file.
+/// If the file cannot be opened, or with a [`Refusal`] if it is not a regular file.
 pub fn open(path: &Path, links: Links) -> io::Result<File> {
-    // To open a device may have effects: it is not opened if it is seen to be one.
+    // Opening a device may have side effects, so the type is checked first.
     check(&match links {
         Links::Follow => fs::metadata(path)?,
         Links::Refuse => fs::symlink_metadata(path)?,
     })?;
-    // The path may lead to something else by now: to open a pipe would wait for its other end.
+    // The path may have been replaced meanwhile, and opening a pipe would wait for its other end.
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     if links == Links::Refuse {
         flags |= OFlags::NOFOLLOW;
@@ -73,16 +73,16 @@ pub fn open(path: &Path, links: Links) -> io::Result<File> {
     }
 }
 
-/// Reads the regular file at `path`, which has at most `max` bytes.
+/// Reads the regular file at `path`, which may have at most `max` bytes.
 ///
 /// # Errors
-/// If it cannot be read, or with a [`Refusal`] if it is no regular file or larger.
+/// If the file cannot be read, or with a [`Refusal`] if it is not a regular file or is larger.
 pub fn read(path: &Path, links: Links, max: u64) -> io::Result<Vec<u8>> {
     let file = open(path, links)?;
     if file.metadata()?.len() > max {
         return Err(Refusal::TooLarge { max }.into());
     }
-    // It may grow meanwhile.
+    // The file may grow while it is read.
     let mut bytes = Vec::new();
     file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > max {
@@ -91,16 +91,16 @@ pub fn read(path: &Path, links: Links, max: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Reads the regular file at `path`, a text in UTF-8 of at most `max` bytes.
+/// Reads the regular file at `path` as UTF-8 text of at most `max` bytes.
 ///
 /// # Errors
-/// If it cannot be read or is not UTF-8, or with a [`Refusal`] if it is no regular file or larger.
+/// If the file cannot be read or is not UTF-8, or with a [`Refusal`] if it is not a regular file or is larger.
 pub fn read_text(path: &Path, links: Links, max: u64) -> io::Result<String> {
     String::from_utf8(read(path, links, max)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Returns the message of a file that cannot be read: its path with the refusal or the error.
+/// Returns the message for a file that cannot be read: its path and the refusal or error.
 #[must_use]
 pub fn failed(path: &Path, error: &io::Error) -> String {
     let path = path.display();
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the result of a read that must not wait.
+    /// Returns the result of a read, which must not block.
     fn read_at_once(path: &Path, links: Links) -> io::Result<Vec<u8>> {
         let (path, (result, read)) = (path.to_owned(), mpsc::channel());
         thread::spawn(move || result.send(super::read(&path, links, 100)));
@@ -168,7 +168,7 @@ mod tests {
         }
         assert_eq!(refusal(folder.path(), Links::Follow), Refusal::Directory);
         for device in ["/dev/zero", "/dev/tty", "/dev/stdin"] {
-            // `/dev/tty` is none without a terminal, standard input may be anything.
+            // Without a terminal `/dev/tty` cannot be opened; standard input may be anything.
             let error = read_at_once(device.as_ref(), Links::Follow);
             assert!(device == "/dev/stdin" || error.is_err(), "{device}");
         }
@@ -176,7 +176,7 @@ mod tests {
             refusal("/dev/zero".as_ref(), Links::Follow),
             Refusal::Special
         );
-        // Of the kernel's files, this one can be read by every user.
+        // A kernel file that every user can read.
         let own = Path::new("/proc/self/status");
         assert_eq!(refusal(own, Links::Follow), Refusal::OfKernel);
     }
@@ -205,7 +205,7 @@ mod tests {
             error.to_string(),
             "it is larger than 4 bytes, the most such a file may have"
         );
-        // A hole of a tebibyte takes no disk, and would take a tebibyte of memory.
+        // A sparse file of 1 TiB takes no disk space, but reading it would take 1 TiB of memory.
         File::create(&path).unwrap().set_len(1 << 40).unwrap();
         assert!(read(&path, Links::Follow, 1 << 20).is_err());
         let message = failed("a file".as_ref(), &error);

@@ -1,12 +1,12 @@
 //! Damaged copies of good input, for the tests of readers.
 //!
-//! [`fuzz`] damages members of a corpus and feeds them to a reader, which must not panic, hang or take more
-//! memory than its input is worth. A failure is shrunk to the least damage that shows it.
+//! [`fuzz`] damages members of a corpus and feeds them to a reader, which must not panic, hang, or use memory out of
+//! proportion to its input. A failure is shrunk to the smallest damage that reproduces it.
 //!
-//! A test that links this crate has an allocator that counts.
+//! A test that links this crate uses an allocator that counts memory.
 //!
-//! `LCMP_LAB_INPUTS` is the number of inputs per reader (2,000), and `LCMP_LAB_FAILED` a folder into which an input
-//! that fails is written, for the corpus of the reader's tests.
+//! `LCMP_LAB_INPUTS` is the number of inputs per reader (2,000). `LCMP_LAB_FAILED` is a folder into which failing
+//! inputs are written, to be added to the corpus of the reader's tests.
 
 mod damage;
 
@@ -32,8 +32,8 @@ pub use damage::Damage;
 /// an input.
 ///
 /// # Panics
-/// If `read` panics, takes more than [`LONGEST`] or [`MAX_MEMORY`] for an input, or keeps more than that after
-/// all; if the corpus is empty, or `read` refuses a member of it.
+/// If `read` panics, takes longer than [`LONGEST`] or more memory than [`MAX_MEMORY`] for an input, or still holds more
+/// than that at the end; if the corpus is empty, or `read` refuses a member of it.
 pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> bool) {
     let corpus: Vec<&[u8]> = corpus.iter().map(AsRef::as_ref).collect();
     for (number, member) in corpus.iter().enumerate() {
@@ -80,7 +80,7 @@ pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> 
     );
 }
 
-/// Returns a damaged member of the corpus.
+/// Returns a member of the corpus with `damages` applied.
 fn damaged(member: &Index, damages: &[Damage], corpus: &[&[u8]]) -> Vec<u8> {
     let mut input = member.get(corpus).to_vec();
     for damage in damages {
@@ -89,7 +89,7 @@ fn damaged(member: &Index, damages: &[Damage], corpus: &[&[u8]]) -> Vec<u8> {
     input
 }
 
-/// Writes an input into the folder for those that fail, if there is one.
+/// Writes a failing input to the folder of `LCMP_LAB_FAILED`, if set.
 fn keep(input: &[u8]) {
     if let Some(folder) = env::var_os("LCMP_LAB_FAILED") {
         let hash = input.iter().fold(0_u64, |hash, &byte| {
@@ -101,8 +101,8 @@ fn keep(input: &[u8]) {
     }
 }
 
-/// Returns the result of `action`, and the most memory that it had at a time, in bytes. What other threads have
-/// meanwhile counts, too.
+/// Returns the result of `action` and the peak memory during it, in bytes. Memory that other threads allocate meanwhile
+/// counts too.
 pub fn peak_of<T>(action: impl FnOnce() -> T) -> (T, usize) {
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();
@@ -123,8 +123,8 @@ pub fn fuzz_json<T: DeserializeOwned>(format: &str, corpus: &[impl AsRef<[u8]>])
 /// Longest time that an input may take: far above that of any, on a machine however loaded.
 pub const LONGEST: Duration = Duration::from_secs(10);
 
-/// Most memory that a reader may have for an input, in bytes: inputs have some kilobytes, and tests beside this one
-/// use some memory, too.
+/// Maximum memory that a reader may use for an input, in bytes: inputs have a few kilobytes, but tests in other threads
+/// use memory too.
 pub const MAX_MEMORY: usize = 256 << 20;
 
 /// Allocator of a test's process.

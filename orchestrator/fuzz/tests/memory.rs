@@ -1,4 +1,5 @@
-//! Memory that a reader takes for an input; alone in its process, whose memory is counted.
+//! Memory that a reader takes for an input. The test is alone in its process, since the memory of the whole process is
+//! counted.
 
 use std::hint::black_box;
 
@@ -11,7 +12,7 @@ fn memory_that_a_reader_gives_back_counts() {
     let list = |length: usize| black_box(Vec::<u8>::with_capacity(length));
     let ((), memory) = peak_of(|| drop(list(1 << 20)));
     assert!((1 << 20..2 << 20).contains(&memory), "{memory}");
-    // The corpus announces a short list, damage a longer one: a reader that believes the length.
+    // The corpus announces a short list and damage announces a longer one; this reader trusts the length.
     fuzz("list", &["100 1 2 3"], |input| {
         let text = String::from_utf8_lossy(input);
         let length: Option<usize> = text.split(' ').next().and_then(|it| it.parse().ok());

@@ -44,7 +44,8 @@ pub fn store<T: Serialize>(cache: &Path, file: &str, key: &str, value: &T) -> io
     Err(last)
 }
 
-/// Writes a file as a whole, so that no reader sees a part of it. A home may be that of the user who called sudo.
+/// Replaces a file as a whole, so that no reader sees a part of it. The directory may be in the home of the user who
+/// called sudo.
 fn write(dir: &Path, file: &str, json: &str) -> io::Result<()> {
     draft::make_dir(dir)?;
     draft::replace(&dir.join(file), json.as_bytes())
@@ -75,7 +76,7 @@ fn first_model(cpuinfo: &str) -> String {
     values.collect::<Vec<_>>().join(" ")
 }
 
-/// Maximum number of bytes of a fact's file: a thousand times that of any.
+/// Maximum size of a fact's file, in bytes: a thousand times that of any actual one.
 const MAX_FACT: u64 = 1 << 20;
 
 #[cfg(test)]

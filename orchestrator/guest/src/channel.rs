@@ -77,8 +77,8 @@ fn enqueue(events: impl Iterator<Item = Event> + Send + 'static, queue: Sender<E
     });
 }
 
-/// Queue of a run's events, which takes in SIGHUP, SIGINT and SIGTERM of this process from the moment that it is made:
-/// a signal between the first thing that a run makes and its guest's boot ends the run, not this process.
+/// Queue of a run's events, which receives SIGHUP, SIGINT and SIGTERM of this process as soon as the queue exists: a
+/// signal between a run's first object and the boot of its guest ends the run, not this process.
 pub struct Signals {
     pub(crate) queue: Sender<Event>,
     pub(crate) events: Receiver<Event>,
@@ -86,11 +86,10 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Installs handlers of SIGHUP, SIGINT and SIGTERM, which remain installed: the signals no longer end this
-    /// process.
+    /// Installs handlers of SIGHUP, SIGINT and SIGTERM. They stay installed: the signals no longer end this process.
     ///
     /// # Errors
-    /// A handler cannot be installed, or its thread not started.
+    /// If a handler cannot be installed, or its thread cannot be started.
     pub fn listen() -> io::Result<Self> {
         let (queue, events) = mpsc::channel();
         let forwarding = forward_signals(queue.clone())?;

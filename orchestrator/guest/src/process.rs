@@ -175,7 +175,7 @@ pub(crate) const QEMU_PACKAGE: &str = "qemu-system-x86";
 /// Debian package of the statically linked busybox.
 pub(crate) const BUSYBOX_PACKAGE: &str = "busybox-static";
 
-/// Maximum number of bytes of a console's log that is looked into; a boot writes a thousandth.
+/// Maximum number of bytes read from a console's log; a boot writes a thousandth of that.
 const MAX_CONSOLE: u64 = 64 << 20;
 
 /// Maximum size of a pipe that an unprivileged process may set, bytes.

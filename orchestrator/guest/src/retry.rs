@@ -2,8 +2,8 @@
 
 use std::io;
 
-/// Repeats `call` for as long as signals interrupt it: handlers without `SA_RESTART`, and for `poll` and sockets with
-/// a time-out any handler and even a stop, end a wait with `EINTR`.
+/// Repeats `call` as long as signals interrupt it. A wait ends with `EINTR` after a handler without `SA_RESTART`;
+/// `poll` and sockets with a time-out after any handler, and such sockets even after a stop.
 /// <https://man7.org/linux/man-pages/man7/signal.7.html>
 pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
@@ -30,7 +30,7 @@ mod tests {
 
     extern "C" fn ignore(_: i32) {}
 
-    /// Sends signals to a thread for as long as `is_waiting`; most arrive while it waits.
+    /// Sends signals to a thread as long as `is_waiting` is true; most arrive while the thread waits.
     fn pester(thread: Pthread, is_waiting: impl Fn() -> bool) {
         for _ in 0..50 {
             thread::sleep(Duration::from_millis(1));
@@ -69,11 +69,11 @@ mod tests {
                     (waited, interruptions)
                 });
                 pester(told.recv().unwrap(), || !waiting.is_finished());
-                // The end of the pipe ends the wait.
+                // Closing the pipe ends the wait.
                 drop(writer);
                 let (waited, interruptions) = waiting.join().unwrap();
                 assert_eq!(waited.unwrap(), 0);
-                // Otherwise the test shows nothing.
+                // Without interruptions the test would show nothing.
                 assert!(interruptions > 0, "{is_polled}");
             });
         }

@@ -60,13 +60,13 @@ impl GuestRights {
     }
 }
 
-/// True if root may give files and processes to the guest's user, whose number a user namespace may lack.
+/// True if root can give files and processes to the guest's user, whose ID may be missing in a user namespace.
 pub(crate) fn has_guest_user() -> bool {
     let has = |map: &str| fs::read_to_string(map).map_or(true, |map| maps(&map, GUEST_USER));
     !nix::unistd::geteuid().is_root() || has("/proc/self/uid_map") && has("/proc/self/gid_map")
 }
 
-/// True if a map of ids (`user_namespaces(7)`: first inside, first outside, count) has `id` inside.
+/// True if an ID map (`user_namespaces(7)`: first ID inside, first ID outside, count) contains `id` as an inside ID.
 fn maps(map: &str, id: u32) -> bool {
     map.lines().any(|line| {
         let mut numbers = line.split_whitespace().map(str::parse::<u64>);
@@ -105,7 +105,7 @@ impl Lent {
         let mut lent = Self(Vec::new());
         if nix::unistd::geteuid().is_root() {
             for path in directories {
-                // By its descriptor: the path may lead elsewhere a moment later.
+                // The descriptor is used from here on, since the path may be replaced a moment later.
                 let lock = open_directory(path)?;
                 uninterrupted(|| lock.lock_shared())?;
                 let owner = lock.metadata()?;
@@ -190,7 +190,7 @@ fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a directory, and not what a link at its path leads to.
+/// Opens a directory; does not follow a link at its path.
 fn open_directory(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let mut options = OpenOptions::new();
@@ -268,7 +268,7 @@ mod tests {
         assert!(fs::symlink_metadata(&link).is_err());
         assert!(fs::metadata("/etc/passwd").unwrap().uid() == 0);
 
-        // A link in its place is not lent, nor is what it leads to.
+        // If a link replaces the directory, neither the link nor its target is lent.
         let swapped = folder.path().join("swapped");
         symlink(&lent, &swapped).unwrap();
         assert!(Lent::new(&[swapped]).is_err());

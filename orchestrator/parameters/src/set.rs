@@ -363,18 +363,18 @@ mod tests {
     use super::*;
     use crate::{DcqcnConfig, LcmpConfig, TimelyConfig, limits::micros};
 
-    /// Returns the parameters that a check names, of a set after `change`.
+    /// Returns the parameters that the checks refuse in a set after `change`.
     fn refused<S: ParameterSet>(mut set: S, change: impl FnOnce(&mut S)) -> [&'static str; 2] {
         change(&mut set);
         let checked = set.check();
         checked.map_or_else(|error| error.names(), |()| [""; 2])
     }
 
-    /// The plan of a lab has parameters in the lab's own units, which may be out of the domain in the paper's.
+    /// The plan of a lab has parameters in emulated units, in which they may lie outside the domain in paper units.
     #[test]
     fn a_scaled_parameter_may_have_any_value_but_zero() {
         let dcqcn = |change: fn(&mut DcqcnConfig)| refused(DcqcnConfig::PAPER, change);
-        // The domains begin at 100 ns and end at an hour and at 1 TB.
+        // The domains start at 100 ns, and end at an hour and at 1 TB.
         assert_eq!(dcqcn(|set| set.alpha_interval_ns = Nanos::new(1)), [""; 2]);
         assert_eq!(
             dcqcn(|set| set.alpha_interval_ns = Nanos::new(u64::MAX)),
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(zero, ["byte_counter"; 2]);
     }
 
-    /// `max_delay` is in the paper's units in every plan: 1 µs to an hour.
+    /// `max_delay` is in paper units in every plan: 1 µs to an hour.
     #[test]
     fn a_parameter_that_is_not_scaled_is_held_to_its_domain() {
         let lcmp = |max_delay| refused(LcmpConfig::PAPER, |set| set.max_delay_ns = max_delay);

@@ -61,7 +61,7 @@ pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> Plac
     let busy_ns = saturating_times(once(&costs), policies);
     let busy_wall = saturating_times(once(&wall_costs), policies);
     let packet_hops: u64 = offers.iter().map(|offer| offer.packet_hops).sum();
-    // Every host reaches every other in a network that was resolved.
+    // In a resolved network every host reaches every other.
     let mtu = inputs.rdma.path_mtu;
     let longest = RoundTrips::longest(inputs.network, inputs.paths, mtu, Bytes::ZERO);
     let longest = longest.map_or(Nanos::ZERO, |trips| trips.base);

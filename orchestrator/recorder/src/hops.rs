@@ -1,13 +1,13 @@
-//! Hops: where the switches sent one direction of a flow, first and after each re-routing.
+//! Hops: where the switches sent one direction of a flow, at first and after each re-routing.
 
 use lab_plan::model::Plan;
 use lab_records::DcPath;
 use lab_units::{DcId, PortId};
 
-/// Hops of one direction of a flow: the datacenter that each of its switches chose, and from which packet on.
+/// Hops of one direction of a flow: the datacenter that each switch chose, and the packet from which the choice holds.
 ///
-/// The flow's path is the one on which it began. Fast failover, flow ageing and a full flow table re-route a flow
-/// under way.
+/// The flow's path is the one on which it began. Fast failover, flow ageing and a full flow table may re-route an
+/// active flow.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Hops(Vec<Hop>);
 
@@ -19,32 +19,32 @@ struct Hop {
     packet: u64,
 }
 
-/// Bytes of a flow that took one path: `start` to before `end`.
+/// Range of a flow's bytes that took one path, from `start` to before `end`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PathRange {
     /// The path.
     pub path: DcPath,
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// Byte after the last.
+    /// Offset after the last byte.
     pub end: u64,
 }
 
-/// Packets that a flow's messages are cut into.
+/// Packets into which a flow's messages are split.
 #[derive(Clone, Copy, Debug)]
 pub struct Packets {
     /// Number of messages.
     pub messages: u64,
-    /// Packets of each message.
+    /// Number of packets of each message.
     pub of_message: u64,
-    /// Bytes of each message.
+    /// Size of each message, in bytes.
     pub message_bytes: u64,
-    /// Bytes of each packet but a message's last.
+    /// Payload of each packet except a message's last, in bytes.
     pub payload: u64,
 }
 
 impl Packets {
-    /// Returns the first byte of a packet in its flow.
+    /// Returns the offset in the flow of a packet's first byte.
     fn first_byte(self, packet: u64) -> u64 {
         let of_message = self.of_message.max(1);
         packet / of_message * self.message_bytes + packet % of_message * self.payload
@@ -52,9 +52,10 @@ impl Packets {
 }
 
 impl Hops {
-    /// Adds the hop from one datacenter to another, which the flow takes from its `packet` on, from 0.
+    /// Adds the hop from one datacenter to another, which the flow takes from the packet with number `packet` on
+    /// (0-based).
     ///
-    /// A hop inside a datacenter is none. A sender that went back sends packets again: they count on the hop that they
+    /// Ignores a hop inside a datacenter. After go-back-N the sender repeats packets, which count on the hop that they
     /// took first.
     pub fn add(&mut self, from: DcId, to: DcId, packet: u64) {
         let last = self.0.iter().rfind(|hop| hop.from == from);
@@ -67,8 +68,8 @@ impl Hops {
 
     /// Returns the path on which the flow began.
     ///
-    /// A switch with one candidate needs no hop of its own. There is no path if the hop of a switch
-    /// with several is unknown, or if the hops lead back.
+    /// A switch with one candidate needs no recorded hop. Returns `None` if the hop of a switch with several candidates
+    /// is unknown, or if the hops form a loop.
     #[must_use]
     pub fn path(&self, plan: &Plan, from: DcId, to: DcId) -> Option<DcPath> {
         let crossed = self.walk([from, to], |at| {
@@ -77,8 +78,7 @@ impl Hops {
         Some(path_over(plan, &crossed))
     }
 
-    /// Returns the paths that the bytes of the flow took, in the order of the bytes; bytes of an unknown path are left
-    /// out.
+    /// Returns the paths that the bytes of the flow took, in the order of the bytes; omits bytes whose path is unknown.
     #[must_use]
     pub fn ranges(&self, plan: &Plan, [from, to]: [DcId; 2], packets: Packets) -> Vec<PathRange> {
         let count = packets.messages * packets.of_message;
@@ -138,8 +138,8 @@ impl Hops {
         hop.map(|hop| hop.to)
     }
 
-    /// Returns the hop of a packet. The first packet to a switch may be lost or overtaken: packets before the switch's
-    /// first hop take that one.
+    /// Returns the hop of a packet. The first packet to a switch may be lost or overtaken, so packets before the
+    /// switch's first recorded hop are assumed to take that hop.
     fn at(&self, dc: DcId, packet: u64) -> Option<DcId> {
         let mut hops = self.0.iter();
         let hop = hops.rfind(|hop| hop.from == dc && hop.packet <= packet);
@@ -170,7 +170,7 @@ fn only_hop(plan: &Plan, at: DcId, to: DcId) -> Option<DcId> {
 mod tests {
     use super::*;
 
-    /// Path from 1 to 4 over 2, 3 or both, which have one hop each, after `hops`.
+    /// Returns the path from 1 to 4 after `hops`; without a recorded hop, 2 and 3 send to 4.
     fn path(hops: &[(u32, u32)]) -> Option<Vec<u32>> {
         let mut found = Hops::default();
         for (packet, &(from, to)) in (0..).zip(hops) {
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// Ranges of 100 packets from 1 to 4 after hops of `(from, to, packet)`.
+    /// Returns the ranges of 100 packets from 1 to 4 after hops of `(from, to, packet)`.
     fn ranges(hops: &[(u32, u32, u64)]) -> Vec<(Vec<u32>, u64, u64)> {
         let mut found = Hops::default();
         for &(from, to, packet) in hops {
@@ -226,7 +226,7 @@ mod tests {
     fn packets_take_the_hops_in_force_when_they_were_sent_first() {
         for (hops, expected) in [
             (&[(1, 2, 0)][..], vec![(vec![1, 2, 4], 0, 100)]),
-            // Two switches re-route: the second one only packets that reach it.
+            // Two switches re-route; the second affects only packets that reach it.
             (
                 &[(1, 2, 0), (1, 3, 40), (3, 2, 40), (3, 4, 70)],
                 vec![
@@ -235,7 +235,7 @@ mod tests {
                     (vec![1, 3, 4], 70, 100),
                 ],
             ),
-            // Back on the first path, and a decision that changes nothing.
+            // The flow returns to its first path, and one decision changes nothing.
             (
                 &[(1, 2, 0), (1, 3, 10), (1, 3, 20), (1, 2, 30)],
                 vec![
@@ -244,12 +244,12 @@ mod tests {
                     (vec![1, 2, 4], 30, 100),
                 ],
             ),
-            // The sender went back to packet 20: packets up to 50 had been sent.
+            // The sender goes back to packet 20 after it has sent packets up to 50.
             (
                 &[(1, 2, 0), (1, 3, 50), (1, 2, 20)],
                 vec![(vec![1, 2, 4], 0, 100)],
             ),
-            // The first packet that reaches 3 is not the first one sent there.
+            // The first packet that reaches 3 is not the first packet sent to 3.
             (&[(1, 3, 0), (3, 2, 5)], vec![(vec![1, 3, 2, 4], 0, 100)]),
             (&[], vec![]),
         ] {

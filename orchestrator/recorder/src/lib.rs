@@ -7,7 +7,7 @@
 //!
 //! - [`facts`][]: a plan as the facts of `run.json`
 //! - [`rows`][]: measurements as rows
-//! - [`hops`][]: paths of flows, and the bytes on each
+//! - [`hops`][]: paths of flows, and the bytes on each path
 //! - [`evidence`](evidence())[]: the load that flows met, and each policy's mechanism at work
 
 mod evidence;

@@ -285,8 +285,8 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns a row for each path of a flow whose data took several, in the order of the bytes; none for a flow
-    /// that was not re-routed.
+    /// Returns a row for each path of a flow whose data took several paths, in the order of the bytes; no rows for a
+    /// flow that was not re-routed.
     #[must_use]
     pub fn paths(&self, flow: FlowId, ranges: &[PathRange]) -> Vec<PathRow> {
         let mut rows: Vec<PathRow> = Vec::new();

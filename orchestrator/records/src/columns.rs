@@ -253,7 +253,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 }
 
-/// Checks the length of a text of `column`.
+/// Checks that a text of `column` is not too long.
 pub(crate) fn check_length(column: &str, bytes: usize) -> Result<(), String> {
     match bytes <= MAX_FIELD {
         true => Ok(()),
@@ -263,13 +263,13 @@ pub(crate) fn check_length(column: &str, bytes: usize) -> Result<(), String> {
     }
 }
 
-/// Maximum number of bytes of a field: far more than any name, reason or list of candidates has.
+/// Maximum number of bytes of a field, far more than any name, reason or list of candidates needs.
 const MAX_FIELD: usize = (1 << 16) - 1;
 
-/// Characters of a wrong value that a message shows.
+/// Maximum number of characters of a wrong value that a message shows.
 const MAX_SHOWN: usize = 40;
 
-/// Bytes of rows after which a batch ends: a batch of short rows has all of [`BATCH_ROWS`] in less.
+/// Number of bytes of rows after which a batch ends; [`BATCH_ROWS`] short rows take less.
 pub(crate) const MAX_BATCH_BYTES: usize = 64 << 20;
 
 /// Maximum number of rows of a batch, and of a row group of a Parquet file: about 20 MB of the widest table.

@@ -19,8 +19,8 @@ use crate::{
 /// number of truncated rows at the end.
 ///
 /// A writer ends every row with a line feed. A last row without one was being written when its
-/// writer died: it is counted and left out, even if the rest of it could be read. A row of more than
-/// [`MAX_ROW`] bytes is refused before it is in memory.
+/// writer died: it is counted and omitted, even if the rest of it could be read. A row of more than [`MAX_ROW`] bytes
+/// is refused before it is read into memory.
 pub(crate) fn read<E: From<RecordsError>>(
     path: &Path,
     columns: &[Column],
@@ -86,7 +86,7 @@ pub(crate) fn read<E: From<RecordsError>>(
 fn open_whole_lines(path: &Path) -> io::Result<(io::Take<File>, u64)> {
     let mut file = lab_files::open(path, Links::Refuse)?;
     let length = file.seek(SeekFrom::End(0))?;
-    // A last row is no longer than any other.
+    // The last row, like any other, is at most this long.
     let start = length.saturating_sub(MAX_ROW);
     let mut end = Vec::new();
     file.seek(SeekFrom::Start(start))?;
@@ -117,7 +117,7 @@ fn is_at_end<F: Read>(reader: &mut csv::Reader<Bounded<F>>) -> bool {
     matches!(reader.read_record(&mut StringRecord::new()), Ok(false))
 }
 
-/// Returns the error of the row at `line`, unless the error knows its line.
+/// Returns the error for the row at `line`; a line number in `error` itself takes precedence.
 fn row_error(path: &Path, line: u64, error: csv::Error) -> RecordsError {
     RecordsError::Row {
         path: path.to_owned(),
@@ -126,5 +126,5 @@ fn row_error(path: &Path, line: u64, error: csv::Error) -> RecordsError {
     }
 }
 
-/// Maximum number of bytes of a row: a thousand times that of any that is written.
+/// Maximum number of bytes of a row: a thousand times that of any row that is written.
 const MAX_ROW: u64 = 1 << 20;

@@ -52,14 +52,14 @@ pub const PROGRAMS_FILE: &str = "programs.json";
 /// File of the report.
 pub const REPORT_FILE: &str = "report.html";
 
-/// Maximum number of bytes of [`RUN_FILE`]: links, faults and evidence of the largest lab take a tenth.
+/// Maximum number of bytes of [`RUN_FILE`]: links, faults and evidence of the largest lab take a tenth of it.
 pub const MAX_RUN_FILE: u64 = 16 << 20;
 
-/// Maximum number of bytes of [`PLAN_FILE`]: a million flows take half.
+/// Maximum number of bytes of [`PLAN_FILE`]: a million flows take half of it.
 pub const MAX_PLAN: u64 = 1 << 30;
 
-/// Maximum number of bytes of any other file that is read as one text: [`INPUTS_FILE`] with four files of the
-/// largest size fits.
+/// Maximum number of bytes of any other file that is read as one text: allows [`INPUTS_FILE`] with four files of the
+/// largest size.
 pub const MAX_TEXT: u64 = 256 << 20;
 
 /// Link to the newest run, beside the run directories.
@@ -97,12 +97,12 @@ pub fn point_latest(results_dir: &Path, run_name: &str) -> Result<(), RecordsErr
     })
 }
 
-/// Reads the text `name` of the run directory `run_dir`; none if there is no such file. A link is refused: it
-/// may lead anywhere.
+/// Reads the text `name` of the run directory `run_dir`; `None` if there is no such file. Refuses a link, which may
+/// lead anywhere.
 ///
 /// # Errors
-/// If the file cannot be read, is no regular file, is not UTF-8 or is larger than [`MAX_TEXT`], the plan than
-/// [`MAX_PLAN`].
+/// If the file cannot be read, is not a regular file, is not UTF-8, or is larger than [`MAX_TEXT`] ([`MAX_PLAN`] for
+/// the plan).
 pub fn read_text(run_dir: &Path, name: &str) -> Result<Option<String>, RecordsError> {
     let max = match name {
         PLAN_FILE => MAX_PLAN,
@@ -117,10 +117,10 @@ pub fn read_text(run_dir: &Path, name: &str) -> Result<Option<String>, RecordsEr
     }
 }
 
-/// Reads the plan of the run directory `run_dir` as a `T`; none if there is no plan.
+/// Reads the plan of the run directory `run_dir` as a `T`; `None` if there is no plan.
 ///
 /// # Errors
-/// If the file cannot be read, is no regular file or larger than [`MAX_PLAN`], or is no plan.
+/// If the file cannot be read, is not a regular file, is larger than [`MAX_PLAN`], or is not a plan.
 pub fn read_plan<T: DeserializeOwned>(run_dir: &Path) -> Result<Option<T>, RecordsError> {
     let path = run_dir.join(PLAN_FILE);
     let file = match lab_files::open(&path, Links::Refuse) {

@@ -90,7 +90,7 @@ pub enum RecordsError {
 }
 
 impl RecordsError {
-    /// True if records cannot be written, which is no fault of the records.
+    /// True if the machine could not write records; the records themselves are not at fault.
     #[must_use]
     pub const fn is_of_machine(&self) -> bool {
         match self {
@@ -105,7 +105,7 @@ impl RecordsError {
         }
     }
 
-    /// Returns the kind of the operating system's error; `None` if there was none.
+    /// Returns the kind of the operating system's error; `None` if the cause is not such an error.
     #[must_use]
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         match self {

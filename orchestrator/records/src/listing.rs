@@ -21,16 +21,16 @@ pub struct ListedRun {
     pub name: String,
     /// The directory.
     pub path: PathBuf,
-    /// `run.json`, or why it or the tags cannot be read.
+    /// Contents of `run.json`, or the reason why it or the tags cannot be read.
     pub file: Result<RunFile, RecordsError>,
-    /// Tags, in alphabetical order; none if they cannot be read.
+    /// Tags, in alphabetical order; empty if they cannot be read.
     pub tags: BTreeSet<String>,
-    /// Size of all its files; 0 if they cannot be listed.
+    /// Total size of the run's files, in bytes; 0 if they cannot be listed.
     pub bytes: u64,
 }
 
 /// Returns the runs of `results`, oldest first; none if the directory does not exist. Directories
-/// without a `run.json` are no runs. A run whose files cannot be read is among them.
+/// without a `run.json` are not runs. A run whose files cannot be read is included.
 ///
 /// # Errors
 /// If a directory cannot be read.
@@ -53,7 +53,7 @@ pub fn list(results: &Path) -> Result<Vec<ListedRun>, RecordsError> {
 }
 
 impl ListedRun {
-    /// Reads the facts of the run directory at `path`, or why they cannot be read.
+    /// Reads the facts of the run directory at `path`, or keeps the reason why they cannot be read.
     #[must_use]
     pub fn read(path: PathBuf) -> Self {
         let name = path.file_name().unwrap_or_default();
@@ -79,7 +79,7 @@ impl ListedRun {
 /// Returns the tags of a run directory; none without a file of tags.
 ///
 /// # Errors
-/// If the file cannot be read, is a link or larger than 64 KiB, or has a line that is no tag.
+/// If the file cannot be read, is a link, is larger than 64 KiB, or has a line that is not a tag.
 pub fn tags(run_dir: &Path) -> Result<BTreeSet<String>, RecordsError> {
     let path = run_dir.join(TAGS_FILE);
     let text = match lab_files::read_text(&path, Links::Refuse, MAX_TAGS) {
@@ -87,7 +87,7 @@ pub fn tags(run_dir: &Path) -> Result<BTreeSet<String>, RecordsError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
         Err(error) => return Err(Operation::Read.failed(path)(error)),
     };
-    // The line is not shown: where a link led here, it could be of any file.
+    // The message does not quote the line: behind a link, it could come from any file.
     match (1..).zip(text.lines()).find(|(_, line)| !is_tag(line)) {
         Some((line, _)) => Err(RecordsError::Row {
             path,
@@ -157,7 +157,7 @@ fn size(path: &Path) -> io::Result<u64> {
 /// File of a run's tags, one a line.
 const TAGS_FILE: &str = "tags.txt";
 
-/// Maximum number of bytes of a file of tags.
+/// Maximum number of bytes of a tags file.
 const MAX_TAGS: u64 = 64 << 10;
 
 /// Maximum number of characters of a tag.

@@ -1,10 +1,10 @@
-//! Pages of a Parquet file, whose headers are checked before the decoder believes them.
+//! Pages of a Parquet file, with headers checked before the decoder relies on them.
 //!
-//! The decoder allocates what a header announces: the bytes of a page, the values of a dictionary. A file of
-//! a kilobyte could so ask for gigabytes. A header is a Thrift structure in the compact protocol
+//! The decoder allocates what a header announces: the bytes of a page, the values of a dictionary. A file of a kilobyte
+//! could thus ask for gigabytes. A header is a Thrift structure in the compact protocol
 //! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>) with the fields of
-//! `PageHeader` (<https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>); one
-//! that a writer of tables does not write is refused.
+//! `PageHeader` (<https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>). A header that
+//! our table writer would never write is refused.
 
 use std::{
     fs::File,
@@ -19,7 +19,7 @@ use parquet::{
 
 use crate::columns::BATCH_ROWS;
 
-/// An open file, of which only pages are read.
+/// Open Parquet file, from which only pages are read.
 pub struct Pages {
     file: File,
     bytes: u64,
@@ -42,7 +42,7 @@ impl Length for Pages {
 impl ChunkReader for Pages {
     type T = BufReader<File>;
 
-    /// Returns a reader of the header at `start`, and of what follows.
+    /// Returns a reader of the header at `start` and of the bytes that follow.
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
         Header::read(&mut self.file.get_read(start)?)?.check(self.bytes)?;
         self.file.get_read(start)
@@ -61,16 +61,16 @@ impl ChunkReader for Pages {
 /// Sizes that a page's header announces.
 #[derive(Debug, Default, Eq, PartialEq)]
 struct Header {
-    /// Bytes of the page once it is unpacked.
+    /// Uncompressed size of the page, in bytes.
     unpacked: u64,
-    /// Bytes of the page in the file.
+    /// Size of the page in the file, in bytes.
     packed: u64,
-    /// Values of the page, or of the dictionary that it is.
+    /// Number of values of the page; for a dictionary page, of the dictionary.
     values: u64,
 }
 
 impl Header {
-    /// Reads a header.
+    /// Reads the header of a page.
     fn read(input: &mut impl Read) -> Result<Self, ParquetError> {
         let mut header = Self::default();
         let mut fields = Fields::of(input);
@@ -87,7 +87,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Checks the sizes against a file of `bytes`, which the page is in.
+    /// Checks the announced sizes against the size of the file, `bytes`.
     fn check(&self, bytes: u64) -> Result<(), ParquetError> {
         let expanded = self.packed.saturating_mul(MAX_EXPANSION);
         let is_possible =
@@ -137,7 +137,7 @@ fn dictionary<R: Read>(input: &mut R) -> Result<u64, ParquetError> {
     Ok(values)
 }
 
-/// Refuses encodings that announce further sizes inside of a page.
+/// Refuses encodings that announce further sizes inside a page.
 fn check_encoding(encoding: u64) -> Result<(), ParquetError> {
     match encoding {
         PLAIN | PLAIN_DICTIONARY | RLE_DICTIONARY => Ok(()),
@@ -145,7 +145,7 @@ fn check_encoding(encoding: u64) -> Result<(), ParquetError> {
     }
 }
 
-/// Skips a structure of numbers, texts and truth values.
+/// Skips a structure of numbers, texts and booleans.
 fn skip<R: Read>(input: &mut R) -> Result<(), ParquetError> {
     let mut fields = Fields::of(input);
     while let Some((_, kind)) = fields.next()? {
@@ -180,8 +180,8 @@ impl<'a, R: Read> Fields<'a, R> {
         Self { input, last: 0 }
     }
 
-    /// Returns the id and the kind of the next field; none after the last one. Ids grow, so that a field
-    /// is there once.
+    /// Returns the ID and type of the next field; `None` after the last one. IDs must increase, so each field occurs at
+    /// most once.
     fn next(&mut self) -> Result<Option<(u8, u8)>, ParquetError> {
         let byte = self.byte()?;
         if byte == STOP {
@@ -195,13 +195,13 @@ impl<'a, R: Read> Fields<'a, R> {
         Ok(Some((self.last, kind)))
     }
 
-    /// Reads a number that is not negative.
+    /// Reads a non-negative number.
     fn count(&mut self) -> Result<u64, ParquetError> {
         let number = self.integer()?;
         u64::try_from(number).map_err(|_| refused("a page has a negative size"))
     }
 
-    /// Reads a number in zigzag form.
+    /// Reads a zigzag-encoded number.
     fn integer(&mut self) -> Result<i64, ParquetError> {
         let bits = self.varint()?;
         Ok((bits >> 1).cast_signed() ^ -(bits & 1).cast_signed())
@@ -230,15 +230,15 @@ fn refused(problem: &str) -> ParquetError {
     ParquetError::General(problem.to_owned())
 }
 
-/// Bits of the longest number of a header: an `i64` in seven bits a byte would take 70, of which 63 are
-/// used by any that occurs.
+/// Maximum number of bits of a number in a header: at seven bits per byte an `i64` takes up to 70, but no number that
+/// occurs needs more than 63.
 const MAX_BITS: u32 = 63;
 
-/// Largest ratio of a page's bytes to those in the file: Snappy copies at most 64 bytes by an element of
-/// three (<https://github.com/google/snappy/blob/main/format_description.txt>).
+/// Maximum ratio of a page's uncompressed bytes to its bytes in the file: a Snappy copy element of three bytes yields
+/// at most 64 (<https://github.com/google/snappy/blob/main/format_description.txt>).
 const MAX_EXPANSION: u64 = 22;
 
-// Kinds of fields.
+// Field types.
 const STOP: u8 = 0;
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
@@ -272,8 +272,8 @@ const RLE_DICTIONARY: u64 = 8;
 mod tests {
     use super::*;
 
-    /// A data page of 10 values: 20 bytes as 15 in the file, plain, levels by runs; numbers are doubled,
-    /// as zigzag has it.
+    /// Data page of 10 values: 20 bytes uncompressed, 15 in the file; plain values, run-length-encoded levels. Numbers
+    /// are doubled by the zigzag encoding.
     const DATA: [u8; 17] = [
         0x15, 0, 0x15, 40, 0x15, 30, 0x2c, 0x15, 20, 0x15, 0, 0x15, 6, 0x15, 6, 0, 0,
     ];
@@ -293,16 +293,16 @@ mod tests {
         };
         assert_eq!(checked(&DATA), Ok(expected));
         for (at, bytes, words) in [
-            // 2,048 bytes out of 15.
+            // 2,048 bytes from 15.
             (3, &[0x80, 0x20][..], "more than it can have"),
             // 2,048 bytes in a file of 1,000.
             (5, &[0x80, 0x20], "more than it can have"),
             // 2^17 values.
             (8, &[0x80, 0x80, 0x10], "more than it can have"),
             (8, &[1], "negative size"),
-            // Lengths in a row, which the decoder would allocate.
+            // An encoding with lengths, which the decoder would allocate.
             (10, &[12], "an encoding that no table has"),
-            // The number of values again, by its full id.
+            // The number of values a second time, with an explicit field ID.
             (9, &[0x05, 2, 0xff, 0x7f], "in no order"),
             (0, &[0x16], "a field that no table has"),
             (3, &[0xff; 12], "has no end"),

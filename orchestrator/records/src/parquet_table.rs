@@ -2,8 +2,8 @@
 //!
 //! A table grows as CSV, so that nothing is lost if its writer dies; a large one is copied when
 //! its run is closed, and its CSV removed. The copy has the same columns and values; a column that may be empty is
-//! optional. Both directions go a row group at a time, so that memory does not grow with the table. A file that
-//! says to be larger than it is, or has a column of another type, is refused before it is decoded.
+//! optional. Both directions work on one row group at a time, so that memory does not grow with the table. A file that
+//! claims to be larger than it is, or that has a column of the wrong type, is refused before it is decoded.
 
 use std::{
     fs::{self, File},
@@ -42,7 +42,7 @@ use crate::{
 /// Parquet.
 pub const LARGE_TABLE_ROWS: u64 = 250_000;
 
-/// Name of the threads that decode.
+/// Name of the decoder threads.
 const DECODER: &str = "decoder";
 
 /// Number of threads that decode a table: a row group of the widest one is about 20 MB in memory.
@@ -128,7 +128,8 @@ pub(crate) fn read<E: From<RecordsError>>(
     })
 }
 
-/// Returns the result of `step`, which decodes the copy at `path`; the decoder panics at some damage.
+/// Returns the result of `step`, which decodes the copy at `path`; turns a panic of the decoder on damaged data into an
+/// error.
 fn without_panic(
     path: &Path,
     step: impl FnOnce() -> Result<(), RecordsError>,
@@ -144,7 +145,7 @@ fn without_panic(
     })
 }
 
-/// Keeps panics of decoders, which become errors, from being printed.
+/// Suppresses the messages of decoder panics, which become errors.
 fn quiet_decoders() {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -187,7 +188,7 @@ fn decode(
     Ok(())
 }
 
-/// Returns the number of rows of a row group, which is a batch.
+/// Returns the number of rows of a row group, which becomes one batch.
 fn rows(group: &RowGroupMetaData) -> Result<usize, ParquetError> {
     let rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
     match rows <= BATCH_ROWS {
@@ -326,7 +327,7 @@ fn read_column(
                 let text = text.as_ref().map(ByteArray::as_utf8).transpose()?;
                 let length = text.map_or(0, str::len);
                 check_length(column.name, length).map_err(ParquetError::General)?;
-                // A short page may name one long text many times.
+                // A short page may repeat one long text many times.
                 bytes += length;
                 if bytes > MAX_TEXTS_BYTES {
                     let problem = format!("has more than {MAX_TEXTS_BYTES} bytes in a row group");
@@ -346,7 +347,7 @@ fn read_column(
     })
 }
 
-/// Checks that a column of the file has the type that `column` has, and lies in the file.
+/// Checks that a column of the file has the type of `column` and lies within the file.
 fn check_type(chunk: &ColumnChunkMetaData, column: &Column) -> Result<(), ParquetError> {
     let (found, expected) = (chunk.column_type(), physical(column.kind));
     if found != expected {
@@ -400,5 +401,5 @@ fn read_values<T: DataType, V>(
     Ok(levels.into_iter().map(value).collect())
 }
 
-/// Maximum number of bytes of a column's texts in a row group: a batch of the CSV has no more in all columns.
+/// Maximum number of bytes of a column's texts in a row group: all columns of a CSV batch have no more.
 const MAX_TEXTS_BYTES: usize = MAX_BATCH_BYTES + (1 << 20);

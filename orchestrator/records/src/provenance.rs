@@ -50,7 +50,8 @@ pub struct PolicySettings {
     pub policy: String,
     /// Its parameters as in `plan.json`; times in them are emulated.
     pub parameters: serde_json::Value,
-    /// Its parameters in paper units; empty for a policy without parameters, and in records of an earlier lcmp-lab.
+    /// Parameters of the policy in paper units; empty for a policy without parameters and in records of earlier
+    /// versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ParameterValue>,
     /// Parameters that are not the publication's; empty in records of an earlier lcmp-lab.
@@ -70,7 +71,7 @@ pub struct ParameterValue {
     pub emulated: Option<String>,
 }
 
-/// `sample_interval 1 ms (10 ms emulated)`.
+/// Formats the parameter as in `sample_interval 1 ms (10 ms emulated)`.
 impl fmt::Display for ParameterValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.parameter, self.value)?;

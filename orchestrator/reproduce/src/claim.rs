@@ -156,7 +156,7 @@ pub struct Judged {
     pub missing: Vec<String>,
     /// True if a run was short, so that the verdict is weak.
     pub is_weak: bool,
-    /// Cases whose runs are doubtful.
+    /// Names of the cases whose runs are doubtful.
     pub doubtful: Vec<String>,
 }
 

@@ -21,8 +21,8 @@ pub struct Values {
     pub slowdowns: BTreeMap<String, Slowdowns>,
     /// p50 and p99 of each bin of sizes; empty for published values.
     pub bins: BTreeMap<String, Vec<Bin>>,
-    /// 95 % intervals of the changes of p50 and p99 under LCMP against each other policy, Student's over the
-    /// repetitions; `None` for a percentile that fewer than two repetitions have, and empty for published values.
+    /// 95 % intervals (Student's t over the repetitions) of the change of p50 and p99 under LCMP relative to each other
+    /// policy; `None` for a percentile that fewer than two repetitions have; empty for published values.
     pub intervals: BTreeMap<String, [Option<[f64; 2]>; 2]>,
     /// Reductions under LCMP against each other policy by the paper's methods.
     pub reductions: BTreeMap<String, PaperReductions>,
@@ -83,7 +83,7 @@ pub struct Measured {
     pub flows: usize,
     /// Repetitions of each policy.
     pub repetitions: u32,
-    /// Reasons for which the run is doubtful.
+    /// Reasons why the run is doubtful.
     pub doubts: Vec<String>,
     /// Warnings of the plan, and reasons why the run shows less than it seems to.
     pub warnings: Vec<String>,
@@ -146,7 +146,7 @@ impl Measured {
     /// played `played`.
     ///
     /// # Errors
-    /// If the run did not end or is invalid, or its tables cannot be read.
+    /// If the run did not end, is invalid, or has tables that cannot be read.
     pub fn read(run: &RunDir, case: &Case, played: Played) -> Result<Self, NotMeasured> {
         let verdict = match run.outcome() {
             None => return Err(NotMeasured::Unfinished),
@@ -429,8 +429,8 @@ mod tests {
         assert_eq!(one_draw, [None; 2]);
     }
 
-    /// One of 40 flows of the last repetition is unfinished, 2.5 %: its p99 is not known, its p50 is, and so
-    /// are both of the others.
+    /// One of the 40 flows of the last repetition (2.5 %) is unfinished: its p99 is unknown, but its p50 is known, and
+    /// so are both percentiles of the other repetitions.
     #[test]
     fn a_repetition_without_a_p99_leaves_the_interval_of_p50_as_it_is() {
         let base = flows(3, |_| 10.0);

@@ -59,7 +59,7 @@ pub const MAX_CDF_POINTS: usize = 10_000;
 /// Maximum load: far past full links every scenario is the same queue.
 pub const MAX_LOAD: u64 = 4;
 
-/// Returns the bounds of a load, with a hint, if `load` is not within them.
+/// Returns a message with the bounds of a load and a hint if `load` is outside them.
 #[must_use]
 pub fn beyond_load(load: Ratio) -> Option<String> {
     let whole = |number| Ratio::new(number, 1).expect("one is not zero");
@@ -90,13 +90,13 @@ pub const MAX_LABEL: usize = 16;
 /// Maximum factor of a scale, and maximum divisor.
 pub const MAX_SCALE: u64 = 1_000_000;
 
-/// Returns the bounds of the factor of rates: a lab is no faster than the paper's network.
+/// Returns the bounds of the scale factor of rates: a lab is no faster than the paper's network.
 #[must_use]
 pub fn rate_factors() -> RangeInclusive<Ratio> {
     *time_factors().start()..=Ratio::ONE
 }
 
-/// Returns the bounds of the factor of times.
+/// Returns the bounds of the scale factor of times.
 #[must_use]
 pub fn time_factors() -> RangeInclusive<Ratio> {
     let max = Ratio::new(MAX_SCALE, 1).expect("one is not zero");

@@ -38,7 +38,7 @@ fn one(
     refused.expect_err("a finding is a problem")
 }
 
-/// Returns the lines, from 1, on which the items of the list at the YAML path `list` of `text` start.
+/// Returns the 1-based lines of `text` on which the items of the list at the YAML path `list` start.
 #[must_use]
 pub fn item_lines(text: &str, list: &str) -> Vec<usize> {
     let source = SourceText { name: "", text };

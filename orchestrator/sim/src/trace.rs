@@ -32,7 +32,7 @@ pub enum TraceEvent {
     RateSample(RateSample),
     /// Arrival of a PFC frame.
     Pfc(PfcSignal),
-    /// Egress of a flow out of a datacenter: of its first packet, and of the first one on another egress.
+    /// Egress of a flow out of a datacenter: of its first packet, and of the first packet on each new egress.
     Hop(Hop),
     /// Event of a flow that the trace filter includes.
     Flow(FlowEvent),
@@ -194,7 +194,7 @@ pub struct PfcSignal {
     pub is_pause: bool,
 }
 
-/// A packet of a flow left a datacenter, the first to do so or the first after a re-routing.
+/// Departure from a datacenter of a flow's first packet, or of its first packet after a re-routing.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
     /// Time of forwarding.

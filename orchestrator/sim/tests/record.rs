@@ -615,8 +615,8 @@ fn a_requested_flow_has_a_story_from_start_to_finish() {
     assert!(decided.peer.is_some());
 }
 
-/// Links of [`DIAMOND`], and six flows of 30 MB from dc1 to dc4, so that data goes one way and acknowledgements the
-/// other. A data packet has 58 bytes of headers.
+/// Scenario with the links of [`DIAMOND`] and six flows of 30 MB from dc1 to dc4, so that data goes in one direction
+/// and ACKs in the other. A data packet has 58 bytes of headers.
 fn one_way(policies: &str, more: &str) -> String {
     let (topology, _) = DIAMOND.split_once("traffic:").expect("its traffic");
     let flow = |n: u32| {
@@ -630,7 +630,7 @@ fn one_way(policies: &str, more: &str) -> String {
     )
 }
 
-/// Returns the bytes of each path of each flow's data under `policy`: rows of paths, or else the flow's own.
+/// Returns the bytes on each path of each flow's data under `policy`: from its path rows, or else from its flow row.
 fn path_bytes(dir: &Path, policy: &str) -> Vec<(FlowId, String, u64)> {
     let paths: Vec<PathRow> = rows(dir);
     let flows: Vec<FlowRow> = rows(dir);
@@ -687,8 +687,8 @@ fn bytes_of_the_paths_are_those_that_the_links_counted() {
     assert!(moved.iter().all(|row| row.policy == "ucmp"), "{moved:?}");
 }
 
-/// The cut of a link of the path of less delay moves flows that are under way to the other path, at a switch that
-/// pins flows and at one of plain ECMP, which pins none.
+/// Cutting a link of the path with less delay moves active flows to the other path, both at a switch that pins flows
+/// and at one with plain ECMP, which pins none.
 #[test]
 fn flows_that_a_cut_moves_have_both_paths() {
     for legacy in [false, true] {

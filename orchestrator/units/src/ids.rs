@@ -77,7 +77,7 @@ impl PortId {
 mod tests {
     use super::*;
 
-    /// Links 0, 1 and 7 have ports 0 and 1, 2 and 3, 14 and 15.
+    /// Link 0 has ports 0 and 1, link 1 has 2 and 3, and link 7 has 14 and 15.
     #[test]
     fn a_link_has_two_ports_that_are_each_others_peers() {
         for (link, a, b) in [(0, 0, 1), (1, 2, 3), (7, 14, 15)] {

@@ -51,7 +51,7 @@ pub(crate) struct Grammar {
 }
 
 impl Grammar {
-    /// Returns all units that are read, the printed ones first.
+    /// Returns all accepted units, starting with those that are printed.
     pub fn spellings(&self) -> impl Iterator<Item = &'static str> + use<> {
         let all = self.units.iter().chain(self.aliases);
         all.map(|(name, _)| *name)
@@ -167,7 +167,7 @@ macro_rules! quantity {
                 self.0
             }
 
-            /// Returns all units that the text form may have, the printed ones first.
+            /// Returns all units that the text form may have, starting with those that are printed.
             pub fn units() -> impl Iterator<Item = &'static str> {
                 GRAMMAR.spellings()
             }

@@ -4,8 +4,8 @@ use core::{fmt, num::NonZeroU64, str::FromStr};
 
 use crate::{Bytes, Nanos, ParseQuantityError, parse::Grammar};
 
-/// `Mbps` is bits, as on the label of every NIC; only to `tc` it is 10^6 bytes per second. Bytes per second are
-/// refused.
+/// `Mbps` means megabits per second, as on the label of every NIC; only `tc` reads it as 10^6 bytes per second. Units
+/// of bytes per second are refused.
 const GRAMMAR: Grammar = Grammar {
     quantity: "rate",
     base: "bit/s",
@@ -58,7 +58,7 @@ impl BitsPerSec {
         self.0.get()
     }
 
-    /// Returns all units that the text form may have, the printed ones first.
+    /// Returns all units that the text form may have, starting with those that are printed.
     pub fn units() -> impl Iterator<Item = &'static str> {
         GRAMMAR.spellings()
     }

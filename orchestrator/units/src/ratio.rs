@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use core::{cmp::Ordering, fmt, num::NonZeroU64, str::FromStr};
 
-/// An exact positive or zero fraction, kept in lowest terms: `1/1000`, `10`, `3/4`. `75%` is read as `3/4`.
+/// An exact non-negative fraction, kept in lowest terms: `1/1000`, `10`, `3/4`. `75%` is read as `3/4`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Ratio {
     numerator: u64,
@@ -120,7 +120,7 @@ impl FromStr for Ratio {
             let plain = part.bytes().all(|b| b.is_ascii_digit());
             part.parse().ok().filter(|_| plain).ok_or_else(error)
         };
-        // Blanks within a decimal would count as its digits.
+        // Blanks inside a decimal would count as digits.
         let number = text.trim();
         if let Some((numerator, denominator)) = number.split_once('/') {
             let parts = (
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Blanks are no decimals: `0.5 ` was once 5/100.
+    /// Blanks are not decimal digits: `0.5 ` was once read as 5/100.
     #[test]
     fn blanks_around_a_number_change_nothing_and_blanks_within_are_refused() {
         for text in ["0.5", " 0.5", "0.5 ", " 1 / 2 "] {
@@ -227,8 +227,8 @@ mod tests {
         assert_eq!(Ratio::ZERO.inverse(), None);
     }
 
-    /// 14/15 · 25/21 = 10/9. Terms are taken out before numbers are multiplied, so that a product fits whenever it does
-    /// in lowest terms.
+    /// 14/15 · 25/21 = 10/9. Common factors are cancelled before the multiplication, so that a product fits whenever
+    /// its lowest terms do.
     #[test]
     fn a_product_is_in_lowest_terms_and_fits_if_these_do() {
         let ratio = |numerator, denominator| Ratio::new(numerator, denominator).unwrap();

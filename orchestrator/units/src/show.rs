@@ -32,7 +32,7 @@ pub fn table<const N: usize>(indent: usize, sides: [Side; N], rows: &[[String; N
     for row in rows {
         let mut line = " ".repeat(indent);
         for ((cell, width), side) in row.iter().zip(widths).zip(sides) {
-            // The width of a format is at most 65,535, and more panics.
+            // A format width above 65,535 panics.
             let padding = " ".repeat(width - cell.chars().count());
             match side {
                 Side::Left => line.extend([cell, &*padding, "  "]),

@@ -128,7 +128,7 @@ fn what_no_scenario_can_say_is_refused_at_its_line() {
     insta::assert_snapshot!(said);
 }
 
-/// A number of nodes asks for memory only once the links show that there are as many.
+/// Memory for the stated number of nodes is allocated only if the links name as many nodes.
 #[test]
 fn a_count_of_the_file_is_held_against_its_rows() {
     for nodes in ["4294967295", "60000000"] {

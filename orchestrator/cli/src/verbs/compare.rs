@@ -146,7 +146,7 @@ fn table(against: &Against) -> String {
     text
 }
 
-/// Returns a change in words, of so many flows and of a statistic.
+/// Function that puts a change of a statistic into words, given the number of flows.
 type InWords = fn(Option<Estimate>, usize, &str) -> String;
 
 fn row(policy: &PolicyComparison, in_words: InWords) -> [String; 6] {

@@ -80,7 +80,7 @@ fn dc(plan: &Plan, name: &str) -> Result<DcId, Failure> {
     })
 }
 
-/// Returns the neighbour `name` of `from`, to which alone its switch has a link and a queue.
+/// Returns the neighbour `name` of `from`; only to neighbours does the switch of `from` have a link and a queue.
 fn neighbour(plan: &Plan, from: DcId, name: &str) -> Result<DcId, Failure> {
     let found = dc(plan, name)?;
     let neighbours = neighbours(plan, from);
@@ -111,7 +111,7 @@ fn neighbours(plan: &Plan, from: DcId) -> BTreeSet<DcId> {
     others.map(|node| plan.nodes[node.index()].dc).collect()
 }
 
-/// Says which neighbours of a question are no candidates, so that their state changes nothing.
+/// Prints which neighbours that the question names are not candidates, so that their state has no effect.
 fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = DcId>) {
     let row = plan.switches[from.index()].towards(to);
     let Some(row) = row else { return };

@@ -45,7 +45,7 @@ pub fn status(global: &Global) -> Outcome {
     show(global.json, &labs, |labs| table(labs))
 }
 
-/// Returns the failure of a name that none of `labs` has.
+/// Returns the failure for a name that no lab of `labs` has.
 fn no_lab(name: &LabName, labs: &[Status]) -> Failure {
     let names: Vec<&str> = labs.iter().map(|lab| lab.lab.as_str()).collect();
     let hint = match (
@@ -290,8 +290,8 @@ fn named_or_only(name: Option<&str>) -> Result<LabName, Failure> {
     }
 }
 
-/// Returns a table of labs by the names that people gave: lab, scenario and run. A lab that needs a decision
-/// has its problem in place of the run.
+/// Returns a table of labs with the names that the user knows: lab, scenario and run. For a lab that needs a decision,
+/// its problem takes the place of the run.
 fn table(labs: &[Status]) -> String {
     if labs.is_empty() {
         return "no labs".to_owned();
@@ -325,7 +325,7 @@ fn row(lab: &Status) -> [String; 5] {
     ]
 }
 
-/// Returns `path` relative to the working directory if it is inside.
+/// Returns `path` relative to the working directory if `path` is inside it.
 fn from_here(path: &Path) -> &Path {
     let here = env::current_dir().ok();
     let inside = here.and_then(|here| path.strip_prefix(here).ok());

@@ -103,7 +103,8 @@ fn figures(words: &[FigureArg]) -> Vec<Figure> {
     Figure::ALL.into_iter().filter(is_asked).collect()
 }
 
-/// Checks that the artifact has published flows of the asked cases, and names the files that it lacks.
+/// Checks that the artifact contains published flows of the requested cases, and warns about the files that are
+/// missing.
 fn check_artifact(dir: Option<&Path>, asked: &[&Case]) -> Result<(), Failure> {
     let Some(dir) = dir else { return Ok(()) };
     let shown = dir.display();

@@ -255,7 +255,7 @@ fn decision(choice: &Choice) -> String {
         (false, false) => "",
     };
     let candidates = choice.candidates.iter();
-    // A policy that hashes has no costs.
+    // A policy that hashes computes no costs.
     let mut costs = candidates.clone().map(|it| (it.c_path, it.cost));
     if costs.all(|costs| costs == (0, 0)) {
         let head = ["next DC", ""].map(ToOwned::to_owned);

@@ -214,7 +214,7 @@ impl Facts {
     }
 }
 
-/// Returns the begin of a message as one line: it may quote the file.
+/// Returns the beginning of a message as one line: the message may quote the file.
 fn one_line(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     match line.char_indices().nth(MAX_PROBLEM) {
@@ -260,5 +260,5 @@ fn text(entries: &[Entry]) -> String {
     )
 }
 
-/// Maximum number of characters of a problem in the list.
+/// Maximum number of characters of a problem in the list of runs.
 const MAX_PROBLEM: usize = 300;

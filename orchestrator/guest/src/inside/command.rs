@@ -180,7 +180,7 @@ fn forward_all<R: Read>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()>
     let Some(mut open) = pipe.take() else {
         return Ok(());
     };
-    // `io::copy` of a pipe is the kernel's `splice`, which std does not repeat after a signal.
+    // On a pipe `io::copy` uses the system call `splice`, which std does not repeat after a signal.
     let mut buffer = [0; 4096];
     loop {
         match uninterrupted(|| open.read(&mut buffer))? {

@@ -114,7 +114,7 @@ fn wait(console: &PipeReader, marker: &PipeReader, left: Duration) -> io::Result
     let mut fds = [console.as_fd(), marker.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
     let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
     match poll(&mut fds, timeout) {
-        // The caller computes the time that is left.
+        // The caller computes the remaining time.
         Err(Errno::EINTR) => return Ok([false; 2]),
         ready => ready?,
     };

@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// A mapped page that its file has lost kills the process that touches it, by SIGBUS.
+    /// If a mapped file is truncated, a process that touches a lost page is killed by SIGBUS.
     #[test]
     fn memory_cannot_be_taken_from_those_that_have_it_mapped() {
         let (mut incoming, memory) = Incoming::new().unwrap();

@@ -22,8 +22,8 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Makes memory of `bytes`, and the file by which others map it. The file is sealed: its length is final, so
-    /// that no access to the mapping can raise SIGBUS, whoever else has the file.
+    /// Creates shared memory of `bytes`, and the file through which others map it. The file is sealed: its length is
+    /// final, so that no access to the mapping can raise SIGBUS, whoever else holds the file.
     pub(super) fn create(bytes: usize) -> io::Result<(Self, File)> {
         let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
         let file = File::from(memfd_create(c"lcmp-lab-outbox", flags)?);
@@ -33,7 +33,7 @@ impl Shared {
         Ok((Self::map(&file, bytes)?, file))
     }
 
-    /// Maps `bytes` of a file of [`Shared::create`], or of a device, whose length never changes.
+    /// Maps `bytes` of a file from [`Shared::create`], or of a device; the length of neither ever changes.
     pub(super) fn map(file: &File, bytes: usize) -> io::Result<Self> {
         let length = file.metadata()?.len();
         if bytes <= RING_AT || u64::try_from(bytes).unwrap_or(u64::MAX) > length {
@@ -106,8 +106,8 @@ impl Shared {
         (at, count.min(capacity - at))
     }
 
-    /// Byte at an offset in the ring. A guest that is not ours may write it at any time: what is read is then
-    /// wrong, and nothing else is.
+    /// Byte at an offset in the ring. An untrusted guest may write it at any time; the value read is then wrong, but
+    /// nothing else is affected.
     #[expect(unsafe_code, reason = "shared memory is reached by pointer")]
     fn byte(&self, at: usize) -> &AtomicU8 {
         assert!(at < self.capacity(), "byte {at} of {}", self.capacity());

@@ -62,7 +62,7 @@ impl Sender {
         let address = SockaddrIn::from(SocketAddrV4::new(to, ROCE_PORT));
         let payload = [a, b, c, d, high, low];
         let descriptor = self.0.as_raw_fd();
-        // The socket does not block, so that no signal interrupts it: no EINTR.
+        // The socket is non-blocking, so no signal can interrupt the call: no EINTR.
         sendto(descriptor, &payload, &address, MsgFlags::empty()).map(drop)
     }
 }

@@ -60,7 +60,7 @@ impl ProbeSocket {
         self.frame[14..18].copy_from_slice(&sequence.to_be_bytes());
         let len = if is_large { self.frame.len() } else { SMALLEST };
         let at = now()?;
-        // The socket does not block, so that no signal interrupts it: no EINTR.
+        // The socket is non-blocking, so no signal can interrupt the call: no EINTR.
         match send(
             self.descriptor.as_raw_fd(),
             &self.frame[..len],

@@ -45,7 +45,7 @@ fn filter(socket: &mut Socket, index: u32, program: &OwnedFd) -> Result<(), Step
     Ok(socket.execute_one(batch)?)
 }
 
-/// Loads a classifier.
+/// Loads a classifier program.
 #[expect(unsafe_code, reason = "the libc crate has no wrapper for bpf(2)")]
 fn load(instructions: &[u64], license: &CStr) -> io::Result<OwnedFd> {
     let attr = ProgLoad {
@@ -55,12 +55,12 @@ fn load(instructions: &[u64], license: &CStr) -> io::Result<OwnedFd> {
         license: address(license.as_ptr()),
         ..ProgLoad::default()
     };
-    // SAFETY: the kernel reads `insn_cnt` instructions at `insns` and a string at `license`, both of which are borrowed
-    // until it returns. Without a log it writes nothing.
+    // SAFETY: the kernel reads `insn_cnt` instructions at `insns` and a string at `license`; both are borrowed until
+    // the call returns. Without a log buffer the kernel writes nothing.
     unsafe { bpf(BPF_PROG_LOAD, &attr) }
 }
 
-/// Attaches a program to the ingress of an interface by tcx.
+/// Attaches a program to the ingress of an interface with tcx.
 #[expect(unsafe_code, reason = "the libc crate has no wrapper for bpf(2)")]
 fn link(program: &OwnedFd, index: u32) -> io::Result<OwnedFd> {
     let attr = LinkCreate {
@@ -69,7 +69,7 @@ fn link(program: &OwnedFd, index: u32) -> io::Result<OwnedFd> {
         attach_type: BPF_TCX_INGRESS,
         ..LinkCreate::default()
     };
-    // SAFETY: `attr` has descriptors and numbers, and no address.
+    // SAFETY: `attr` contains descriptors and numbers, but no address.
     unsafe { bpf(BPF_LINK_CREATE, &attr) }
 }
 
@@ -101,17 +101,19 @@ struct LinkCreate {
 /// Calls bpf(2) with a command that returns a new descriptor.
 ///
 /// # Safety
-/// `attr` is what `command` takes. At each address in it the kernel may read, or write, as much as `command` does.
+/// `attr` must have the layout that `command` expects, and each address in it must be valid for all that the kernel
+/// reads or writes there for `command`.
 #[expect(unsafe_code, reason = "the libc crate has no wrapper for bpf(2)")]
 unsafe fn bpf<T>(command: libc::c_int, attr: &T) -> io::Result<OwnedFd> {
     let attr = std::ptr::from_ref(attr);
-    // SAFETY: the kernel reads `size_of::<T>()` bytes at `attr`, and uses the addresses in it as the caller allows.
+    // SAFETY: the kernel reads `size_of::<T>()` bytes at `attr`; the caller guarantees that the addresses in it are
+    // valid.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, attr, size_of::<T>()) };
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
     let fd = i32::try_from(result).map_err(io::Error::other)?;
-    // SAFETY: the descriptor is new, so nobody else has it.
+    // SAFETY: the descriptor is new, so nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -145,7 +147,7 @@ mod tests {
     use super::*;
     use crate::testing::skipped;
 
-    /// Offsets of `union bpf_attr` in Linux 6.6's `include/uapi/linux/bpf.h`.
+    /// Offsets are those of `union bpf_attr` in Linux 6.6's `include/uapi/linux/bpf.h`.
     #[test]
     fn attributes_have_the_layout_of_bpf_h() {
         assert_eq!(offset_of!(ProgLoad, insns), 8);
@@ -158,7 +160,7 @@ mod tests {
         assert_eq!(size_of::<LinkCreate>(), 32);
     }
 
-    /// The verifier wants a value to return in register 0.
+    /// The verifier requires a return value in register 0.
     #[test]
     fn the_kernel_reads_as_many_instructions_as_there_are() {
         let errno = |loaded: io::Result<OwnedFd>| {

@@ -143,7 +143,7 @@ const NEIGHBOURS: u64 = 2 * NAMESPACES;
 const FEW_PROCESSES: u64 = 50;
 /// Processes of a hundred flows at once, with the threads that start them.
 const MANY_PROCESSES: u64 = 300;
-/// Flows of a policy: `8dc.yaml` has 6,635.
+/// Number of flows of a policy that the limits must allow; `8dc.yaml` has 6,635.
 const FLOWS: u64 = 10_000;
 /// 32 hosts with 304 QPs were measured at 400 MB.
 const MEMORY: Bytes = Bytes::new(500_000_000);

@@ -1,16 +1,16 @@
 //! Requirements of a lab on this machine, and the commands that fix what is missing.
 //!
 //! No requirement is inferred from versions or module names: the steps of a two-host lab are applied once, on a thread
-//! with namespaces of its own, and two hosts of a lab in the machine's namespace send each other datagrams.
+//! with its own namespaces, and two hosts of a lab in the machine's namespace exchange datagrams.
 //!
 //! - `finding`: result of one check
 //! - `feature`: kernel features of a lab, tried one by one with `bpf` and `sandbox`
 //! - `placement`: namespace of hosts' NICs, tried with a flow
 //! - `rights`, `programs`, `files`, `labs`: requirements of every lab
 //! - `modules`: modules that were loaded
-//! - `datagrams`: datagrams between hosts in the root namespace, tried there
+//! - `datagrams`: datagrams between hosts in the root namespace, tested by sending some
 //! - `limits`, `network`: further requirements of labs on this kernel
-//! - `softroce`: upstream's changes that a lab notices, by the kernel's release
+//! - `softroce`: upstream changes of SoftRoCE that affect a lab, by the kernel's release
 
 mod bpf;
 mod datagrams;

@@ -1,9 +1,9 @@
 //! Namespace of hosts' NICs: whether this kernel's SoftRoCE can send from inside a namespace.
 //!
-//! Five messages are sent between two hosts of a lab, each in its own namespace. Before Linux 7.1, rxe looks up routes in
-//! the root namespace and listens only there, so its first message fails. Since then its sockets and devices are of the
-//! namespace that they are made in (<https://github.com/torvalds/linux/commit/13f2a53c2a71>,
-//! <https://github.com/torvalds/linux/commit/f1327abd6abe>); the release is not asked, as the flow tells.
+//! Five messages are sent between two hosts of a lab, each in its own namespace. Before Linux 7.1, rxe looks up routes
+//! in the root namespace and listens only there, so the first message fails. Since 7.1, rxe's sockets and devices
+//! belong to the namespace in which they were created (<https://github.com/torvalds/linux/commit/13f2a53c2a71>,
+//! <https://github.com/torvalds/linux/commit/f1327abd6abe>). The flow shows this, so the release is not checked.
 
 use std::io;
 

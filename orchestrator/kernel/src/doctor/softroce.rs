@@ -1,12 +1,12 @@
-//! Upstream's changes of SoftRoCE that a lab notices, told by the kernel's release.
+//! Upstream changes of SoftRoCE that affect a lab, identified by the kernel's release.
 //!
-//! No requirement is judged here: neither change keeps a lab from running, and both can hardly be tried, as one is a
-//! matter of timing and the other of a race. A distribution may have added a change to an older release.
+//! These findings are not requirements: neither change prevents a lab from running, and both are hard to test, since
+//! one concerns timing and the other a race. A distribution may have backported a change to an older release.
 
 use super::finding::{Finding, Requirement};
 
-/// Returns what these changes mean for a lab on a kernel of `release`, as `uname -r` prints it; nothing for a text
-/// without a version.
+/// Returns what these changes mean for a lab on a kernel of `release`, as `uname -r` prints it; an empty list if the
+/// text contains no version.
 #[must_use]
 pub fn softroce(release: &str) -> Vec<Finding> {
     let Some(version) = Version::of(release) else {
@@ -15,7 +15,7 @@ pub fn softroce(release: &str) -> Vec<Finding> {
     vec![tasks(version), packets(version)]
 }
 
-/// Names the context in which SoftRoCE sends, completes and answers.
+/// Reports the context in which SoftRoCE sends, completes and responds.
 ///
 /// <https://github.com/torvalds/linux/commit/9b4b7c1f9f54>, "RDMA/rxe: Add workqueue support for rxe tasks".
 fn tasks(version: Version) -> Finding {
@@ -30,13 +30,13 @@ fn tasks(version: Version) -> Finding {
     })
 }
 
-/// Names the fate of a QP whose packets are still in a queue.
+/// Reports what happens to a QP whose packets are still in a queue.
 ///
-/// - Before Linux 6.10 a packet keeps its QP, and the destruction of the QP waits for the packet.
-/// - <https://github.com/torvalds/linux/commit/1a633bdc8fd9>, "RDMA/rxe: Let destroy qp succeed with stuck packet": the
-///   packet looks its QP up when it is freed. The socket that it needs for that may be gone.
+/// - Before Linux 6.10 a packet holds a reference to its QP, and destroying the QP waits for the packet.
+/// - <https://github.com/torvalds/linux/commit/1a633bdc8fd9>, "RDMA/rxe: Let destroy qp succeed with stuck packet": a
+///   packet looks up its QP when the packet is freed, for which it needs a socket that may be gone.
 /// - <https://github.com/torvalds/linux/commit/3c3e9a9f2972>, "RDMA/rxe: Flush delayed SKBs while releasing RXE
-///   resources", in Linux 6.17, 6.16.4 and 6.12.44: the packet keeps its QP again.
+///   resources", in Linux 6.17, 6.16.4 and 6.12.44: a packet holds a reference to its QP again.
 fn packets(version: Version) -> Finding {
     let about = Requirement(
         "SoftRoCE packets",
@@ -61,7 +61,7 @@ fn packets(version: Version) -> Finding {
         .with_fix("boot Linux 6.12.44, 6.16.4, 6.17 or newer; for a guest, lcmp-lab provision --kernel PACKAGE")
 }
 
-/// Version of a kernel: 6.12.107.
+/// Version of a kernel, such as 6.12.107.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Version {
     major: u32,
@@ -78,7 +78,7 @@ impl Version {
         }
     }
 
-    /// Returns the version that a release begins with: `6.12.107+deb13-amd64`, `7.1-rc3`.
+    /// Returns the version at the start of a release such as `6.12.107+deb13-amd64` or `7.1-rc3`.
     fn of(release: &str) -> Option<Self> {
         let version = release.split(|c: char| !c.is_ascii_digit() && c != '.');
         let mut numbers = version.take(1).flat_map(|version| version.split('.'));
@@ -86,7 +86,7 @@ impl Version {
         Some(Self::new(next()?, next()?, next().unwrap_or(0)))
     }
 
-    /// Returns the numbers that stable releases of one kernel share.
+    /// Returns the major and minor number, which all stable releases of one kernel share.
     const fn series(self) -> (u32, u32) {
         (self.major, self.minor)
     }
@@ -99,10 +99,10 @@ const WORKQUEUES: Version = Version::new(6, 5, 0);
 /// First release with 1a633bdc8fd9.
 const STUCK_PACKETS: Version = Version::new(6, 10, 0);
 
-/// Stable releases with 3c3e9a9f2972.
+/// First releases with 3c3e9a9f2972 in the stable series that received it.
 const MENDED: [Version; 2] = [Version::new(6, 12, 44), Version::new(6, 16, 4)];
 
-/// First release with 3c3e9a9f2972 that is not a stable one.
+/// First mainline release with 3c3e9a9f2972.
 const MENDED_FOR_GOOD: Version = Version::new(6, 17, 0);
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(softroce("linux"), []);
     }
 
-    /// Releases on either side of each change.
+    /// Releases just before and just after each change.
     #[test]
     fn upstreams_changes_are_told_by_release() {
         for (release, tasks, packets) in [

@@ -63,12 +63,12 @@ pub fn directory(lab: &LabName) -> PathBuf {
     base().join(lab.as_str())
 }
 
-/// Records the directory of the run that the lab is for. The record is removed with the lab.
+/// Records the run directory that the lab belongs to. The record is removed with the lab.
 pub(crate) fn record_run(lab: &LabName, run: &Path) -> io::Result<()> {
     symlink(std::path::absolute(run)?, run_link(lab))
 }
 
-/// Returns the recorded directory of the lab's run; `None` without one.
+/// Returns the recorded run directory of the lab; `None` if there is none.
 pub(crate) fn recorded_run(lab: &LabName) -> Option<PathBuf> {
     fs::read_link(run_link(lab)).ok()
 }

@@ -48,7 +48,7 @@ pub struct Status {
     pub location: Location,
     /// Name of the scenario; empty if the journal has no head.
     pub scenario: String,
-    /// Directory of the run that the lab is for; `None` if there is none, as before its start.
+    /// Run directory that the lab belongs to; `None` if there is none, for example before the run starts.
     pub run: Option<PathBuf>,
     /// Slot; `None` if the journal has no head.
     pub slot: Option<u8>,

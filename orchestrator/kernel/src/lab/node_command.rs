@@ -146,7 +146,7 @@ impl Lab {
     }
 }
 
-/// Returns the nodes of a lab on this kernel.
+/// Returns the nodes of a lab on this kernel, from its journal.
 fn nodes(lab: &LabName) -> Result<Vec<NodeEntry>, EnterError> {
     let io = |error| EnterError::Journal {
         lab: lab.clone(),

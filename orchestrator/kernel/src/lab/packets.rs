@@ -15,9 +15,9 @@ use crate::{
 /// Losses since the lab was made.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Losses {
-    /// Packets that queueing disciplines dropped: full queues, and loss of links that the plan asks for.
+    /// Packets that queueing disciplines dropped: from full queues, and as link loss that the plan specifies.
     pub emulated: u64,
-    /// Packets that delay lines dropped whose links have no loss in the plan.
+    /// Packets dropped by delay lines of links without loss in the plan.
     pub unasked: u64,
     /// Packets that were dropped elsewhere: at CPU backlogs, in veths, on receive.
     pub outside: u64,
@@ -34,11 +34,11 @@ pub(crate) struct RecoveryCounts {
     pub naks: u64,
 }
 
-/// Interface of a lab, as far as its losses go.
+/// Interface of a lab, with what decides how its losses count.
 struct Dev {
-    /// True if a fault makes it lose packets.
+    /// True if a fault makes the interface lose packets.
     is_faulty: bool,
-    /// True if it is the delay line of a link that loses none by the plan.
+    /// True if the interface is the delay line of a link without loss in the plan.
     is_lossless_line: bool,
 }
 
@@ -69,7 +69,7 @@ impl Lab {
         namespaces.sort();
         namespaces.dedup();
         let ports = (0..).map(PortId).take(plan.ports.len());
-        // The interfaces of each port, at the node and in the fiber.
+        // Interfaces of each port, at the node and at the fiber.
         let devs = ports.flat_map(|port| {
             let is_faulty = faulty.contains(&port.link());
             let is_lossless = plan

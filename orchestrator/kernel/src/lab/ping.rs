@@ -1,15 +1,15 @@
-//! Echoes between nodes: their names as targets, and the way out of a host in the root namespace.
+//! Echo requests between nodes: resolves node names, and selects the interface of a host in the root namespace.
 //!
-//! The root namespace has no route to a lab's hosts, so that the machine's own packets never enter a lab. A host's rules
-//! take the packets of sockets that are bound to the host's interface, as `ping -I` binds its own. Other programs are
-//! not changed: perftest, for one, also talks to the loopback interface.
+//! The root namespace has no route to a lab's hosts, so that the machine's own packets never enter a lab. A host's
+//! routing rules match packets of sockets bound to the host's interface, as `ping -I` binds its socket. The arguments
+//! of other programs are not changed: perftest, for example, also uses the loopback interface.
 
 use std::{ffi::OsStr, ffi::OsString, path::Path};
 
 use crate::journal::NodeEntry;
 
-/// Returns the arguments of `program` on the node `from`; those of `ping` name addresses for nodes, and the interface
-/// of a host in the root namespace unless they name one.
+/// Returns the arguments of `program` on the node `from`. For `ping`, node names are replaced by addresses, and the
+/// interface of a host in the root namespace is added unless the arguments name one.
 pub(super) fn arguments(
     program: &OsStr,
     arguments: &[OsString],

@@ -135,10 +135,10 @@ impl Reservation {
         journal::directory(&self.lab)
     }
 
-    /// Records `run` as the directory of the run that the lab is for, which `status` shows.
+    /// Records `run` as the run directory that the lab belongs to, which `status` shows.
     ///
     /// # Errors
-    /// The record cannot be written.
+    /// If the record cannot be written.
     pub fn record_run(&self, run: &Path) -> io::Result<()> {
         journal::record_run(&self.lab, run)
     }

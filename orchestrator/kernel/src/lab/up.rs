@@ -159,8 +159,8 @@ impl Lab {
         Ok(check(self.executor()?, &steps, patience)?)
     }
 
-    /// Reads the kernel's interfaces and queues back after flows and returns what differs from the plan with the
-    /// `injected` faults: somebody else has changed it.
+    /// Reads the kernel's interfaces and queues back after flows, and returns the differences from the plan with the
+    /// `injected` faults, which somebody else must have caused.
     pub(crate) fn altered(
         &mut self,
         injected: &[FaultPlan],
@@ -320,5 +320,5 @@ const BPF_OPTIONS: &str = "mode=0700";
 /// Time in which all carriers are up: milliseconds, longer on a loaded machine.
 const CARRIERS: Duration = Duration::from_secs(60);
 
-/// Time in which carriers that came back just before the flows' end are up.
+/// Time that a carrier restored just before the flows' end may take to come up.
 const CARRIERS_AFTER: Duration = Duration::from_secs(1);

@@ -70,11 +70,11 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     steps
 }
 
-/// Returns the steps of a plan's interfaces and queues with the parameters that the injected `faults` leave, to compare
-/// with the kernel's state after flows.
+/// Returns the steps for a plan's interfaces and queues, with the parameters after the injected `faults`, for
+/// comparison with the kernel's state after flows.
 ///
 /// # Errors
-/// A fault on a link that cannot change.
+/// If a fault is on a link that cannot change.
 pub(crate) fn lower_after(
     plan: &Plan,
     options: &LowerOptions,
@@ -113,7 +113,7 @@ pub(crate) fn lower_after(
     Ok(steps)
 }
 
-/// Gives the discipline of `changed` its parameters.
+/// Replaces the parameters of the queueing discipline that `changed` configures.
 fn replace(steps: &mut [Step], changed: Step) {
     let Step::QdiscChange(after) = changed else {
         return;

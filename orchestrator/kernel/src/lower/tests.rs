@@ -145,9 +145,9 @@ fn links_and_queues_are_compared_as_faults_left_them() {
     for (rate, carriers, count) in [(100, 4, 0), (50, 4, 1), (50, 0, 2), (50, 4, 3)] {
         let text = after(count);
         let lines = |words: &str| text.lines().filter(|line| line.contains(words)).count();
-        // Two shapers, and two delay lines of the same rate.
+        // Two shapers and two delay lines, all with this rate.
         assert_eq!(lines(&format!(" rate {rate}000000bit")), 4, "{text}");
-        // Two ports of switches and two ends of the fiber.
+        // Two switch ports and two ends of the fiber.
         assert_eq!(
             ["l0d1-d2", "l0d2-d1", "f0", "f1"]
                 .map(|dev| lines(&format!("link set dev {dev} up")))

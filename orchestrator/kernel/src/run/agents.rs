@@ -180,7 +180,7 @@ impl AgentLauncher {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())
-            // A Ctrl-C of the terminal reaches the run alone, which then ends its agents.
+            // A Ctrl-C on the terminal reaches only the run, which then ends its agents.
             .process_group(0);
         lab.spawn_on(node, &mut command)
     }

@@ -157,7 +157,7 @@ impl Runner<'_> {
             .saturating_add(MonotonicTime::now().since(start));
         report.work.packet_hops += self.lab.sent_packets()?.saturating_sub(packets);
         running.agents.into_iter().try_for_each(Agent::wait)?;
-        // The agents have taken their hooks off the switches' ports.
+        // The agents have already detached their hooks from the switches' ports.
         let altered = self.lab.altered(&plan.faults[..running.injected])?;
         report.add_altered(&label, &altered);
         self.end_flows();

@@ -45,7 +45,7 @@ use crate::{
     testing::{self, isolated, skipped},
 };
 
-/// Agent in a process of its own, which other tests start; no test itself.
+/// Agent in a process of its own, which other tests start; not a test itself.
 #[test]
 #[ignore = "started by other tests"]
 fn agent_process() {

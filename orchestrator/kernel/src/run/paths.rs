@@ -22,11 +22,11 @@ pub(super) struct PinnedPaths<'a> {
     flows: BTreeMap<Direction, FlowId>,
 }
 
-/// Hops of one direction, and where its numbers of packets begin.
+/// Hops of one direction of a flow, and the sequence number at which its packets begin.
 #[derive(Clone, Debug, Default)]
 struct Pinned {
     hops: Hops,
-    /// Sequence number of the first packet that was decided.
+    /// Sequence number (PSN) of the first packet with a recorded decision.
     first_psn: Option<u32>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> PinnedPaths<'a> {
         }
     }
 
-    /// Returns the paths that the bytes of a flow of these QPs took, in the order of the bytes.
+    /// Returns the paths that the bytes of the flow between these QPs took, in the order of the bytes.
     pub(super) fn ranges(
         &self,
         flow: &Flow,
@@ -154,14 +154,14 @@ impl<'a> PinnedPaths<'a> {
 }
 
 impl Pinned {
-    /// Returns the number of a packet in its flow; 0 for a packet from before the first one that was decided.
+    /// Returns the number of a packet in its flow; 0 for a packet before the first one with a recorded decision.
     fn packet(&mut self, psn: Option<u32>) -> u64 {
         let Some(psn) = psn else {
             return 0;
         };
         let first = *self.first_psn.get_or_insert(psn);
         let after = psn.wrapping_sub(first) & PSN_BITS;
-        // Sequence numbers wrap; half of them are before any of them.
+        // Sequence numbers wrap: the half of them below the first count as earlier.
         match after > PSN_BITS / 2 {
             true => 0,
             false => u64::from(after),
@@ -169,7 +169,7 @@ impl Pinned {
     }
 }
 
-/// Bits of a packet sequence number.
+/// Mask of a packet sequence number, which has 24 bits.
 const PSN_BITS: u32 = (1 << 24) - 1;
 
 /// Returns the IPv4 address that a QP sends from. A GID that stands for no IPv4 address occurs in no packet of a lab.
@@ -241,9 +241,9 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// The flow's five messages of 10,000 B are ten packets each, of 1,024 B and the last of 784 B. Packets 0 to 22
-    /// go over DC2, from packet 23 on over DC3: 2 · 10,000 + 3 · 1,024 = 23,072 B. The first PSN is two before the
-    /// end of 24 bits. A retransmission of packet 12 leaves DC3's share as it is.
+    /// Each of the flow's five messages of 10,000 B has ten packets: nine of 1,024 B and one of 784 B. Packets 0 to 22
+    /// go over DC2, later ones over DC3: 2 · 10,000 + 3 · 1,024 = 23,072 B. The first PSN is two below the 24-bit wrap.
+    /// A retransmission of packet 12 does not change DC3's share.
     #[test]
     fn bytes_of_a_re_routed_flow_are_counted_by_its_sequence_numbers() {
         let mut plan = plan();

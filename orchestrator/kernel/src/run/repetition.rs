@@ -72,7 +72,7 @@ pub(super) struct Effects {
 }
 
 impl Effects {
-    /// Adds the end of a flow: its row, those of its paths, and the step that shows it.
+    /// Records the end of a flow: its row, the rows of its paths, and the progress step.
     fn end(&mut self, row: FlowRow, paths: Vec<PathRow>, outcome: &FlowOutcome) {
         self.rows.flows.push(row);
         self.rows.paths.extend(paths);

@@ -88,7 +88,8 @@ impl RunReport {
         recovery.reroutes += reroutes;
     }
 
-    /// Adds what differed from the plan after the repetition called `title`. A difference that stays is named once.
+    /// Adds the differences from the plan found after the repetition called `title`. A persistent difference is
+    /// reported once.
     pub(super) fn add_altered(&mut self, title: &str, differences: &[Difference]) {
         let altered = &mut self.conduct.altered;
         for difference in differences.iter().map(ToString::to_string) {
@@ -202,7 +203,7 @@ mod tests {
         let readings = (losses(3, 14, Some(0)), losses(3, 14, Some(1)));
         report.add_losses("ecmp", readings, 0);
         assert_eq!(report.conduct.dropped_outside, 4);
-        // No loss that the scenario asks for, and so no reason to send again.
+        // The scenario specifies no loss, so there is no reason for retransmissions.
         assert_eq!(report.conduct.dropped_unasked, 2);
         let recovery = Recovery {
             retries: 6,

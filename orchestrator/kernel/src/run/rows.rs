@@ -299,7 +299,7 @@ impl<'a> ReportRows<'a> {
         self.rows.flow(flow, result)
     }
 
-    /// Returns the rows of the paths of a flow that was re-routed, by the decisions so far.
+    /// Returns the path rows of a re-routed flow, from the decisions so far.
     pub(super) fn flow_paths(&self, flow: &Flow, outcome: &FlowOutcome) -> Vec<PathRow> {
         let (Some(client), Some(server)) = (outcome.client_qp, outcome.server_qp) else {
             return Vec::new();

@@ -117,7 +117,7 @@ pub fn tune(lab: &LabName, request: &TuneRequest) -> Result<Tuned, TuneError> {
     }
 }
 
-/// Connects to a socket, in spite of signals.
+/// Connects to a socket; retries if a signal interrupts the call.
 fn connect(path: &Path) -> io::Result<UnixStream> {
     loop {
         match UnixStream::connect(path) {

@@ -280,7 +280,7 @@ mod tests {
             if watchdog.stop().wakeups > 0 {
                 break;
             }
-            // On a busy machine its thread had no turn yet.
+            // On a busy machine the watching thread may not have run yet.
             watched *= 2;
             assert!(watched < 60 * SECOND, "it never woke up");
         }

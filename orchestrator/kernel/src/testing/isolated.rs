@@ -46,8 +46,8 @@ fn running() -> String {
     thread::current().name().unwrap_or_default().to_owned()
 }
 
-/// Runs a test in a process of its own; returns how the process ended, and the test whose body did: none if the
-/// harness ran no test, which is a success to it.
+/// Runs a test in a process of its own. Returns how the process ended, and the name of the test whose body completed:
+/// empty if the harness ran no test, which it reports as success.
 fn run_again(test: &str) -> io::Result<(ExitStatus, String)> {
     let proof = tempfile::NamedTempFile::new()?;
     let mut command = Command::new(env::current_exe()?);
@@ -67,9 +67,9 @@ fn run_again(test: &str) -> io::Result<(ExitStatus, String)> {
     Ok((status, fs::read_to_string(proof.path())?))
 }
 
-/// Variable with the test that is to run in the process.
+/// Environment variable that names the test to run in the process.
 const MARK: &str = "LAB_KERNEL_ISOLATED";
-/// Variable with the file into which the process writes the test whose body ended.
+/// Environment variable that names the file to which the process writes the test whose body completed.
 const PROOF: &str = "LAB_KERNEL_ISOLATED_PROOF";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Faults that change nothing, since the traffic has ended, and faults that leave flows without a path.
+//! Faults that have no effect, because the traffic has ended, and faults that leave flows without a path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use lab_units::{
 use super::{Inspection, cuts, warning};
 use crate::{model::Warning, paper_units::PaperUnits, round_trip};
 
-/// Returns a warning of the faults that come after the last flow would have ended alone. A repair may still serve
-/// flows that a cut delays.
+/// Returns a warning about faults after the end of the last flow, where each flow is assumed to run alone. Repairs are
+/// not included, since flows that a cut delays may still need them.
 pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
     if inspection.flows.is_empty() {
         return None;
@@ -38,7 +38,7 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("late-fault", text))
 }
 
-/// Returns a warning for each span of time in which pairs of datacenters with flows have no path that is up.
+/// Returns a warning for each time span in which pairs of datacenters with flows have no path that is up.
 pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
     let pairs = cuts::pairs(inspection);
     let mut in_time: Vec<(usize, &Fault)> = inspection.scenario.faults.iter().enumerate().collect();
@@ -87,10 +87,10 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Two datacenters, the lower id first.
+/// Pair of datacenters, the lower ID first.
 type Pair = (DcId, DcId);
 
-/// Start and end of a span, and the positions of the faults that began it; without an end it lasts.
+/// Start and end of a time span, and the positions of the faults that began it; without an end it lasts forever.
 type Span = (Nanos, Option<Nanos>, Vec<usize>);
 
 fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
@@ -100,7 +100,7 @@ fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
     between.into_iter().flatten().collect()
 }
 
-/// True if the switches' tables have a path from one datacenter to another without a cut link.
+/// True if the switches' tables contain a path from one datacenter to another without a cut link.
 fn is_connected(
     inspection: &Inspection<'_>,
     (from, to): (DcId, DcId),
@@ -135,7 +135,7 @@ fn sentence(inspection: &Inspection<'_>, (since, until, causes): &Span, pairs: &
     )
 }
 
-/// Returns faults by their place in the scenario: `faults[0]` (line 12).
+/// Returns faults by their position in the scenario, such as `faults[0]` (line 12).
 fn named(inspection: &Inspection<'_>, faults: &[usize]) -> String {
     let lines = lab_scenario::item_lines(inspection.source, "faults");
     let place = |index: &usize| match lines.get(*index) {
@@ -149,5 +149,5 @@ fn named(inspection: &Inspection<'_>, faults: &[usize]) -> String {
     }
 }
 
-/// Pairs and faults that a warning names.
+/// Maximum number of pairs, and of faults, that a warning names.
 const NAMED: usize = 3;

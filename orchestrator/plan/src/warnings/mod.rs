@@ -47,7 +47,7 @@ pub(crate) struct Inspection<'a> {
     pub estimate: &'a Estimate,
     /// Capacity of the place of the run.
     pub capacity: &'a Capacity,
-    /// Cost at that place; none for the simulator.
+    /// Cost of the run at that place; `None` for the simulator.
     pub place: Option<&'a PlaceEstimate>,
     pub scenario: &'a Scenario,
     /// Text that the scenario was read from.
@@ -234,7 +234,7 @@ fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning if the flows take more than a day, with what makes them cheaper.
+/// Returns a warning if the flows take more than a day, with a hint how to shorten the run.
 fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     let wall = inspection.place?.wall_ns;
     if wall <= DAY {
@@ -242,7 +242,7 @@ fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     }
     let place = inspection.capacity.place;
     let remedy = match (inspection.rdma.tool, place.clock()) {
-        // Their processes cost most, whatever the scale; idle time costs nothing on a virtual clock.
+        // Starting a process per flow costs most, whatever the scale; idle time costs nothing on a virtual clock.
         (Tool::SendBw | Tool::WriteBw | Tool::ReadBw, Clock::Virtual) => "set `generator: verbs`",
         (Tool::Verbs, Clock::Virtual) => {
             "make fewer packets by a smaller factor of rates, `--scale RATE,TIME`"
@@ -258,7 +258,7 @@ fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("long-run", text))
 }
 
-/// Duration of a run from which on `check` warns.
+/// Duration of a run above which `check` warns.
 const DAY: Nanos = Nanos::from_millis(86_400_000);
 
 /// Number of flows above which perftest's own work is most of the run.

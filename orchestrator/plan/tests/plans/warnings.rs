@@ -65,8 +65,8 @@ fn of_code(code: &str, warnings: Vec<(String, String)>) -> Vec<String> {
     found.map(|(_, text)| text).collect()
 }
 
-/// The second flow is acknowledged after 100 ms, 20 ms of propagation there and back, and 1.6 ms for 20 MB at
-/// 100 Gbit/s, besides headers and the links of hosts: at about 121.7 ms.
+/// The second flow starts at 100 ms; its ACK arrives after 20 ms of round-trip propagation and 1.6 ms for 20 MB at 100
+/// Gbit/s, plus headers and the hosts' links: at about 121.7 ms.
 #[test]
 fn faults_after_the_last_flow_change_nothing() {
     let late = |faults: &str| of_code("late-fault", of_faults(faults));
@@ -78,7 +78,7 @@ fn faults_after_the_last_flow_change_nothing() {
     let several = "{ at: 1 ms, link: [dc1, dc2], delay: 6 ms }, { at: 2 s, link: [dc1, dc2], delay: 5 ms }, { at: 1 s, \
                    link: [dc3, dc4], down: true }";
     insta::assert_snapshot!(late(several)[0]);
-    // The flow that the cut delays waits for the repair.
+    // The flow that the cut delays needs the repair.
     let repair =
         "{ at: 101 ms, link: [dc1, dc2], down: true }, { at: 2 s, link: [dc1, dc2], up: true }";
     assert_eq!(late(repair), [""; 0]);
@@ -91,7 +91,7 @@ fn faults_that_leave_no_path() {
     insta::assert_snapshot!(cut_off(cuts).join("\n"));
     let repaired = format!("{cuts}, {{ at: 40 ms, link: [dc4, dc3], up: true }}");
     insta::assert_snapshot!(cut_off(&repaired).join("\n"));
-    // Flows of the same instant fail over before the other path is cut.
+    // The repair precedes the cut at the same time: flows can use the repaired path before the other one is cut.
     let moved = "{ at: 20 ms, link: [dc1, dc2], down: true }, { at: 30 ms, link: [dc1, dc2], up: true }, { at: 30 \
                  ms, link: [dc3, dc4], down: true }";
     assert_eq!(cut_off(moved), [""; 0]);
@@ -254,7 +254,7 @@ fn more_flows_than_perftest_processes_can_make_and_the_guest_forward() {
     assert_eq!(codes(&text), ["rxe-window", "forwarding", "perftest-load"]);
 }
 
-/// By default a flow of perftest takes the virtual guest ten times the reference's 2 · 250 ms: six policies of 6,635
+/// By default a perftest flow takes ten times the reference's 2 · 250 ms in the virtual guest: six policies of 6,635
 /// flows take 55 h.
 #[test]
 fn a_run_of_more_than_a_day() {
@@ -268,7 +268,7 @@ fn a_run_of_more_than_a_day() {
         found[0].contains("(hint: set `generator: verbs`, or have fewer flows"),
         "{found:?}"
     );
-    // A packet on a link takes 60 µs: 3.6 · 10^9 of them take 60 h.
+    // A packet takes 60 µs per link: 3.6 · 10^9 of them take 60 h.
     let long = verbs.replace("rate: 1/6000", "rate: 1/3");
     assert!(of_code("long-run", warnings(&long))[0].contains("smaller factor of rates"));
 }

@@ -78,12 +78,12 @@ fn is_own_rule(reason: &str) -> bool {
         .contains(&reason)
 }
 
-/// Returns the candidates of a recorded decision and the flow's hash, none if it is not that of the
-/// recorded choice; `None` if `config` gives other costs or keeps others than recorded.
+/// Returns the candidates of a recorded decision and the flow's hash; the hash is `None` if it does not give the
+/// recorded choice. Returns `None` if `config` gives other costs, or keeps other candidates, than recorded.
 ///
-/// A record does not say which ports were dead: if all alive do not explain it, those are dead that were
-/// dropped in spite of a cost below that of a kept candidate. A cost equal to it means a dead port where the rule
-/// of the half keeps ties, and a port beyond the cut where it does not, so both are tried.
+/// A record does not say which ports were dead. If the decision does not follow with all ports alive, a port is assumed
+/// dead if it was dropped although it costs less than a kept candidate. A dropped port of equal cost is dead if the
+/// low-cost half keeps ties; if not, it may be alive beyond the cut. So both cases are tried.
 fn replayed(
     row: &DecisionRow,
     seed: u32,
@@ -282,8 +282,8 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
-    /// Of the five that are alive `half-strict` keeps three, 30 and two of the three of 60: the third lies beyond the
-    /// cut and is alive. With it dead, four would leave two.
+    /// Of five live ports `half-strict` keeps three: the one of cost 30 and two of the three of cost 60. The third lies
+    /// beyond the cut and is alive. If it were dead, four live ports would leave two.
     #[test]
     fn a_tie_beyond_the_cut_is_alive_beside_a_dead_port() {
         let strict = LcmpConfig {

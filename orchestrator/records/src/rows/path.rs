@@ -7,9 +7,9 @@ use super::{DcPath, row};
 row! {
     /// One of several paths that a flow's data took.
     ///
-    /// Fast failover, flow ageing and a full flow table re-route a flow under way. Such a flow has a row for each
-    /// path, in the order in which it took them, and their bytes are its size. The data of every other flow, which has
-    /// no row, took the path of its row in `flows.csv`.
+    /// Fast failover, flow ageing and a full flow table may re-route an active flow. A re-routed flow has one row per
+    /// path, in the order in which it took them; the bytes of these rows add up to the flow's size. Any other flow has
+    /// no row here: all its data took the path in `flows.csv`.
     pub struct PathRow in "paths.csv", required: false {
         /// Label of the policy.
         pub policy: String,
@@ -19,10 +19,10 @@ row! {
         pub flow_id: FlowId,
         /// Datacenters that these bytes crossed.
         pub path: DcPath,
-        /// Bytes of the flow's data that were sent on the path; a byte that was sent again counts once, on the
-        /// path that it took first.
+        /// Bytes of the flow's data that were sent on the path; a retransmitted byte counts once, on the path that it
+        /// took first.
         pub sent_bytes: Bytes,
-        /// `sent_bytes` as sent.
+        /// `sent_bytes` in emulated units.
         pub emu_sent_bytes: Bytes,
     }
 }

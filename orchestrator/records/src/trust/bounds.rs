@@ -145,8 +145,8 @@ pub const WATCHDOG_LATE: Nanos = Nanos::new(2_000_000);
 /// Jumps of the wall clock against the monotonic one, nanoseconds: starts and rows use both.
 pub const CLOCK_JUMP: Bound = Bound::new(1e6, 1e9);
 
-/// Share of packets dropped outside the emulated queues (CPU backlogs, veth, receive), and of those that links without
-/// `loss` dropped. One lost packet makes SoftRoCE go back N.
+/// Share of packets dropped outside the emulated queues (CPU backlogs, veth, receive), and share dropped by links
+/// without `loss`. One lost packet makes SoftRoCE go back N.
 pub const DROPPED_OUTSIDE: Bound = Bound::new(0.0, 1e-3);
 
 /// Times above its bound from which a link that is out of it makes the run invalid: the network is another

@@ -19,12 +19,12 @@ pub struct Conduct {
     pub watch: Option<Watch>,
     /// Packets dropped outside the emulated queues while flows ran: at CPU backlogs, in veths, on receive.
     pub dropped_outside: u64,
-    /// Packets that links dropped although the scenario asks for no loss on them: their delay lines were too short, or
+    /// Packets that links dropped although the scenario specifies no loss on them: their delay lines were too short, or
     /// somebody changed them.
     #[serde(default)]
     pub dropped_unasked: u64,
-    /// Interfaces and queues that were not the plan's after flows, with its faults, each in the repetition that found
-    /// it first: sentences.
+    /// Sentences about interfaces and queues that after flows differed from the plan with its faults; each difference
+    /// is listed once, for the repetition that found it first.
     #[serde(default)]
     pub altered: Vec<String>,
     /// Counts by which a switch did otherwise than its policy, or recorded less than it did: sentences.

@@ -300,7 +300,7 @@ impl Verdict {
         }
     }
 
-    /// Judges interfaces and queues that were not the plan's after flows: which packets met them is not known.
+    /// Judges interfaces and queues that differed from the plan after flows: it is unknown which packets were affected.
     fn judge_altered(&mut self, altered: &[String]) {
         for found in altered.iter().take(MAX_ALTERED) {
             let text = format!("changed while flows ran: {found}");
@@ -338,7 +338,7 @@ impl Verdict {
     }
 }
 
-/// Changed interfaces and queues that a verdict names.
+/// Maximum number of changed interfaces and queues that a verdict names.
 const MAX_ALTERED: usize = 5;
 
 impl Bound {

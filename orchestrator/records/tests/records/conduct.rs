@@ -1,9 +1,9 @@
-//! The conduct of a run in short: which links are another network than the one asked for.
+//! Conduct of a run: which measured links count as a different network than the one requested.
 
 use lab_records::{Certification, CertifiedRow, sample};
 use lab_units::{BitsPerSec, Nanos};
 
-/// Returns true if a link of which one direction is `change`d is another network than the one asked for.
+/// Returns true if a link with one direction modified by `change` counts as a different network than requested.
 fn is_another(change: impl FnOnce(&mut CertifiedRow)) -> bool {
     let mut row = sample::certified("dc1", "dc8");
     change(&mut row);
@@ -13,8 +13,8 @@ fn is_another(change: impl FnOnce(&mut CertifiedRow)) -> bool {
     links.is_another_network
 }
 
-/// A direction of 100 Mbit/s and 50 ms that holds 150 frames, with bounds of 1 Mbit/s, 250 µs and one frame: each
-/// figure alone, ten times its bound away and more.
+/// A direction of 100 Mbit/s and 50 ms that holds 150 frames, with bounds of 1 Mbit/s, 250 µs and one frame. Each
+/// figure is changed alone, by ten times its bound or more.
 #[test]
 fn one_figure_far_out_of_its_bound_makes_another_network() {
     let rate = |bps| is_another(|row| row.emu_measured_rate_bps = BitsPerSec::new(bps));
@@ -35,7 +35,7 @@ fn a_figure_that_was_not_measured_makes_another_network_unless_it_is_the_queue()
     assert!(!is_another(|row| row.measured_queue_packets = None));
 }
 
-/// Of 190 frames 95 are half.
+/// Half of 190 frames are 95.
 #[test]
 fn more_than_half_of_the_frames_lost_make_another_network() {
     let lost = |frames| is_another(|row| row.lost = frames);

@@ -7,7 +7,7 @@ use lab_records::{
     sample::{counter, end, flow, info, now, queue},
 };
 
-/// Files of a run that has every kind of value, by name. Tables of more than `large` rows are Parquet.
+/// Files, by name, of a run with every kind of value. Tables of more than `large` rows are Parquet.
 fn corpus(large: u64) -> Vec<(String, Vec<u8>)> {
     let results = tempfile::tempdir().expect("a directory");
     let info = info();
@@ -65,13 +65,13 @@ fn a_damaged_run_of_parquet_tables_is_read_or_refused_with_its_file() {
     let is_parquet = |(name, _): &(String, Vec<u8>)| name.ends_with(".parquet");
     let count = files.iter().filter(|file| is_parquet(file)).count();
     assert_eq!(count, 3, "flows, links and queues");
-    // The other files are damaged beside the CSV tables.
+    // Only Parquet files are damaged here; another test damages the other files along with the CSV tables.
     files.sort_by_key(|file| !is_parquet(file));
     damage_first(&files, count);
 }
 
-/// Inputs that a reader panicked at, or would have asked for gigabytes by, each named after its table. They are
-/// in this folder because damage or an attack found them.
+/// Inputs on which a reader once panicked or asked for gigabytes, each named after its table. Random damage or an
+/// attack found them.
 #[test]
 fn inputs_that_failed_once_are_refused() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/corpus");
@@ -97,7 +97,7 @@ fn inputs_that_failed_once_are_refused() {
     assert!(count >= 5, "{count} inputs");
 }
 
-/// Damages each of the first `count` of `files`, one at a time.
+/// Damages the first `count` of `files`, one at a time.
 fn damage_first(files: &[(String, Vec<u8>)], count: usize) {
     let dir = tempfile::tempdir().expect("a directory");
     for (name, bytes) in files {

@@ -1,4 +1,4 @@
-//! Files of a run that are made to mislead or to exhaust its reader.
+//! Files of a run made to mislead its reader or to exhaust the reader's memory.
 
 use std::{
     fs::{self, File},
@@ -26,7 +26,7 @@ use parquet::{
 };
 use tempfile::TempDir;
 
-/// A run of two flows, with its tables as Parquet above `large` rows.
+/// Returns a run of two flows; tables of more than `large` rows are Parquet.
 fn run(large: u64) -> (TempDir, RunDir) {
     let results = tempfile::tempdir().expect("a directory");
     let writer = RunWriter::create(results.path(), now(), &info()).expect("a run");
@@ -48,7 +48,8 @@ fn refused<R: Row + std::fmt::Debug>(run: &RunDir) -> String {
     format!("{error}: {}", cause.unwrap_or_default())
 }
 
-/// Writes a table of one row whose column `odd` has the type `physical`, and others the right one.
+/// Writes a table of one row in which the column `odd` has the type `physical` and the other columns have the right
+/// type.
 fn write_with_odd(path: &Path, odd: &str, physical: Physical, repetition: Repetition) {
     let columns = LinkRow::COLUMNS.iter();
     let physical_of = |name: &str, kind| match kind {
@@ -117,7 +118,7 @@ fn a_column_of_another_type_is_an_error_with_file_and_column() {
         assert!(text.contains("links.parquet`"), "{text}");
         let expected = format!("column `{column}` is {found}");
         assert!(text.contains(&expected), "{text}");
-        // Columns in batches are read without a row type.
+        // Batches of columns are read without a row type.
         let read = run.visit_batches::<LinkRow, RecordsError>(&[column], |_| Ok(()));
         assert!(read.is_err());
     }
@@ -131,7 +132,8 @@ fn a_column_of_another_type_is_an_error_with_file_and_column() {
     assert_eq!(run.table::<LinkRow>().expect("a table").rows.len(), 1);
 }
 
-/// A column whose statistics have one text is read without its pages: only the footer says how many rows it has.
+/// A column whose statistics contain a single text is read without its pages: only the footer states the number of
+/// rows.
 #[test]
 fn a_footer_cannot_announce_more_rows_than_a_batch_has() {
     let (_results, run) = run(1);
@@ -169,7 +171,7 @@ fn a_row_is_bounded_before_it_is_in_memory() {
         (field(65_536), "at most 65535 are read"),
         (field(2 << 20), "it has more than 1048576 bytes"),
         (field(64 << 20), "it has more than 1048576 bytes"),
-        // Line ends in quotes end no row.
+        // Line ends inside quotes do not end a row.
         (
             format!("\"{}\"", lines(64 << 20)),
             "it has more than 1048576 bytes",
@@ -182,7 +184,7 @@ fn a_row_is_bounded_before_it_is_in_memory() {
         assert!(refused.contains("at line 3"), "{refused:.200}");
         assert!(memory < 48 << 20, "{memory} bytes");
     }
-    // The last row has no end: it was being written, or it is no table.
+    // The last row has no line end: it was being written, or the file is not a table.
     fs::write(&path, whole.clone() + &field(1_000)).expect("a table");
     let table = run.table::<FlowRow>().expect("a table");
     assert_eq!((table.rows.len(), table.truncated), (2, 1));
@@ -191,7 +193,7 @@ fn a_row_is_bounded_before_it_is_in_memory() {
     assert!(refused::<FlowRow>(&run).contains("have no line end"));
 }
 
-/// Files of a run that are no files: each is refused at once, and none is waited for.
+/// Pipes, devices and links in place of a run's files: each is refused at once, without waiting.
 #[test]
 fn nothing_but_regular_files_are_read() {
     let secret = tempfile::NamedTempFile::new().expect("a file");

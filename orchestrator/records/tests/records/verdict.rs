@@ -329,7 +329,7 @@ fn counts_of_switches_are_doubtful() {
     assert_reason(&verdict, Grade::Doubtful, count);
 }
 
-/// The numbers are sound, but a ranking by them says little.
+/// The numbers are sound, but a ranking based on them means little.
 #[test]
 fn a_workload_that_was_not_offered_leaves_a_run_valid_and_is_named() {
     let verdict = judge(|_, end, _| end.evidence.covered = Some(0.25));

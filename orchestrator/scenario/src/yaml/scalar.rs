@@ -123,7 +123,7 @@ quantities! {
     }
 }
 
-/// Returns the pattern of a number and one of `units`.
+/// Returns the pattern of a number followed by one of `units`.
 fn with_unit(units: impl Iterator<Item = &'static str>) -> String {
     let units: Vec<&str> = units.collect();
     format!(r"[0-9][0-9_]*(\.[0-9_]+)? *({})", units.join("|"))
@@ -259,7 +259,7 @@ mod tests {
             let schema = Ratio::schema();
             let pattern = schema.get("pattern").unwrap().as_str().unwrap();
             let accepted = Regex::new(pattern).unwrap().is_match(&text);
-            // An editor does not divide; the reader takes blanks around a number.
+            // An editor cannot evaluate a division; the reader also accepts blanks around a number.
             prop_assert!(Ratio::read(&text).is_err() || accepted || text != text.trim(), "{}", text);
             let is_division = text.contains('/');
             prop_assert!(!accepted || Ratio::read(&text).is_ok() || is_division, "{}", text);

@@ -32,7 +32,7 @@ pub(super) struct Dci<'w> {
     pub flow_ageing: Option<FlowAgeing>,
     /// TE weights; only under traffic engineering, at a switch with an agent.
     pub te_weights: Option<TeWeights>,
-    /// Egress of each flow's latest data packet, of a switch that pins none; only where faults can move flows.
+    /// Egress of each flow's latest data packet; `None` if the switch pins flows, or if no fault can move flows.
     pub unpinned: Option<FxHashMap<u32, u32>>,
 }
 
@@ -189,9 +189,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Traces the egress of a flow's first data packet, of data packets that are decided, and of the first ACK. With
-    /// SoftRoCE's few ACKs, whose first has no number of its own, it is that of every ACK. A switch that pins no flow
-    /// moves flows when a port goes down or up, without a decision.
+    /// Traces the egress of a flow's first data packet, of data packets with a decision, and of the first ACK. SoftRoCE
+    /// sends few ACKs, and the first has no fixed number, so with SoftRoCE every ACK is traced. A switch that pins no
+    /// flows moves flows without a decision when a port goes down or up.
     #[inline]
     fn trace_hop(&mut self, packet: &Packet, port: u32, is_decided: bool) {
         let is_ack = packet.kind != Kind::Data;
@@ -209,7 +209,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns true if a switch that pins no flow sends a flow to another port than before.
+    /// Returns true if a switch that pins no flows sends a flow to another port than before.
     #[inline]
     fn is_moved(&mut self, flow: u32, port: u32) -> bool {
         let unpinned = self.dci.unpinned.as_mut();

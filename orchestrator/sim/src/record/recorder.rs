@@ -26,7 +26,7 @@ pub struct Recorder<'w> {
     rows: EventRows<'w>,
     writer: &'w mut RunWriter,
     watch: &'w mut dyn FnMut(Progress) -> bool,
-    /// Hops of the flows under way.
+    /// Hops of active flows, by flow.
     hops: BTreeMap<u32, FlowHops>,
     /// True for each flow whose row is written.
     has_ended: Vec<bool>,

@@ -26,7 +26,7 @@ pub struct EventRows<'w> {
     rows: RowMaker<'w>,
 }
 
-/// Hops of a flow's data and of its ACKs.
+/// Hops of a flow's data packets and of its ACKs.
 #[derive(Debug, Default)]
 pub struct FlowHops {
     pub data: Hops,
@@ -102,7 +102,7 @@ impl<'w> EventRows<'w> {
         self.rows.flow(planned, result)
     }
 
-    /// Returns the rows of the paths of a flow that was re-routed.
+    /// Returns the path rows of a re-routed flow; empty for any other flow.
     pub fn paths(&self, flow: u32, hops: &FlowHops) -> Vec<PathRow> {
         let simulated = &self.context.flows[flow as usize];
         let planned: &Flow = &self.rows.plan.flows[simulated.plan.index()];

@@ -120,7 +120,7 @@ fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads,
     }
     let program = env::current_exe().during("find this program")?;
     let cwd = env::current_dir().during("find the working directory")?;
-    // A folder that no other user can look into: its name is nobody's to guess.
+    // Only this user can access the folder, and nobody can guess its name.
     let folder = tempfile::Builder::new()
         .prefix("lcmp-lab-measure-")
         .tempdir()
@@ -144,7 +144,7 @@ fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads,
     let loads: Loads = match (code, serde_json::from_slice(&output)) {
         (0, Ok(loads)) => loads,
         _ => {
-            // Its reader removes it.
+            // Kept for the user, who reads the console log and removes the folder.
             let _ = folder.keep();
             return Err(Failure::environment(format_args!(
                 "the measurement in the guest ended with exit code {code} (its console: {})",

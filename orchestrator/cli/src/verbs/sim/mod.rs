@@ -192,7 +192,7 @@ impl Simulation {
         Ok(dir)
     }
 
-    /// Simulates into the run directory `dir`.
+    /// Runs the simulation and writes its results to the run directory `dir`.
     fn run_in(&self, dir: &Path, now: SystemTime) -> Result<(), Failure> {
         let stop = CancellationToken::new();
         terminal::on_signal(&stop, "interrupted: keeping what is finished", "writing")
@@ -228,7 +228,7 @@ impl Simulation {
             changes: Vec::new(),
         };
         let finished = records.finish(end).during("finish the records");
-        // Where the rows have no room, the outcome has none, either.
+        // If there is no space for the rows, there is none for the outcome either.
         if let Some(failure) = failure {
             return Err(failure);
         }

@@ -7,7 +7,8 @@ use lab_units::{
     show::{self, about_time, commas, sides},
 };
 
-/// Returns the estimated cost of `plan` at a place of `capacity` beside that of a run with this `end`.
+/// Returns a table of the estimated cost of `plan` at a place of `capacity` next to the actual cost of a run with this
+/// `end`.
 pub fn table(plan: &Plan, capacity: &Capacity, end: &RunEnd) -> String {
     text(&estimate_at(plan, capacity), capacity, end)
 }

@@ -1,7 +1,8 @@
-//! Duration of `up` from its start to its report: estimated before it starts, and beside what happened after it.
+//! Duration of `up` from its start to its report: an estimate before it starts, and a comparison with the actual times
+//! after it.
 //!
-//! Each part is estimated by the sizes of the plan and the costs of the place, and corrected by earlier runs at the
-//! place, whatever else the machine does: a loaded one is slower by a factor that no plan knows.
+//! Each part is estimated from the sizes in the plan and the costs of the place, and corrected by earlier runs at the
+//! place, whatever else ran on the machine: load slows a machine by a factor that cannot be known from a plan.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -52,7 +53,7 @@ impl Part {
         }
     }
 
-    /// Returns the part that a phase of the records belongs to.
+    /// Returns the part that a phase in the records belongs to.
     fn of(phase: &Phase) -> Self {
         match phase.name.as_str() {
             "links" => Self::Links,
@@ -66,17 +67,17 @@ impl Part {
 /// Times of the parts.
 type Times = BTreeMap<Part, Nanos>;
 
-/// Times of earlier runs at a place. Each run halves the weight of those before it.
+/// Times of earlier runs at a place. Each new run halves the weight of those before it.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Experience {
     runs: u32,
     parts: BTreeMap<Part, Sum>,
 }
 
-/// Times of a part over earlier runs.
+/// Weighted sums of the times of a part over earlier runs.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 struct Sum {
-    /// Estimated by the costs of the place alone.
+    /// Time estimated from the costs of the place alone.
     estimated_ns: Nanos,
     happened_ns: Nanos,
 }
@@ -84,9 +85,9 @@ struct Sum {
 /// Duration of an `up` that has not begun.
 #[derive(Debug)]
 pub struct Estimate {
-    /// Times by the costs of the place alone.
+    /// Times estimated from the costs of the place alone.
     by_costs: Times,
-    /// Times with the correction by earlier runs.
+    /// Times corrected by earlier runs.
     times: Times,
     /// Number of earlier runs.
     runs: u32,
@@ -105,7 +106,7 @@ impl Estimate {
         }
     }
 
-    /// Returns the sentence that `up` begins with.
+    /// Returns the sentence that `up` prints first.
     pub fn sentence(&self) -> String {
         let parts = self
             .times
@@ -126,7 +127,7 @@ impl Estimate {
         )
     }
 
-    /// Returns the table of the times beside those that `happened`.
+    /// Returns a table of the estimated times next to the actual times in `happened`.
     pub fn table(&self, happened: &Happened) -> String {
         let row = |name: &str, estimated: Nanos, happened: Nanos| {
             [name.to_owned(), about_time(estimated), about_time(happened)]
@@ -155,7 +156,7 @@ impl Estimate {
 pub struct Happened(Times);
 
 impl Happened {
-    /// Returns the times of an `up` that took `total`, of which its report took `report`, with the phases between.
+    /// Returns the times of an `up` that took `total`, including `report` for its report, with `phases` in between.
     pub fn new(phases: &[Phase], report: Duration, total: Duration) -> Self {
         let mut times = Times::new();
         for phase in phases {
@@ -170,7 +171,7 @@ impl Happened {
 }
 
 impl Experience {
-    /// Returns `time` of a part times the factor of earlier runs.
+    /// Returns `time` of a part multiplied by the correction factor from earlier runs.
     fn correct(&self, part: Part, time: Nanos) -> Nanos {
         let sum = self.parts.get(&part).copied().unwrap_or_default();
         let estimated = u128::from(sum.estimated_ns.get());
@@ -221,7 +222,7 @@ fn by_costs(plan: &Plan, capacity: &Capacity) -> Times {
     ])
 }
 
-/// Costs of a place, wall-clock time.
+/// Costs of a place, in wall-clock time.
 struct Costs {
     /// Start and end of the program and its guest.
     guest: Nanos,
@@ -233,15 +234,15 @@ struct Costs {
     agent: Nanos,
     /// Connections before the flows of a policy and repetition.
     connections: Nanos,
-    /// Report without its rows.
+    /// Report, excluding the time per row.
     report: Nanos,
-    /// Flow in the report.
+    /// Time per flow in the report.
     row: Nanos,
 }
 
 impl Costs {
-    /// Returns the costs of a place. Those of emulated guests are of `8dc` and `smoke` on two cores; the others are
-    /// guesses, which the first run corrects.
+    /// Returns the costs of a place. Those of emulated guests were measured with `8dc` and `smoke` on two cores; the
+    /// others are guesses, which the first run corrects.
     const fn of(place: Place) -> Self {
         let [guest, node, direction, agent, connections] = match place {
             Place::GuestVirtual | Place::GuestTcg => [10_000, 180, 150, 2_000, 1_200],
@@ -277,7 +278,7 @@ mod tests {
         }
     }
 
-    /// Six nodes, three of them switches, and five links: two between datacenters and a host's each.
+    /// Six nodes, three of which are switches, and five links: two between datacenters and one for each host.
     fn plan() -> Plan {
         const SCENARIO: &str = "
 name: t
@@ -345,8 +346,8 @@ scale: { rate: 1/2000, time: 100 }
         );
     }
 
-    /// The flows of the first run took twice as long as estimated, so those of the next are estimated at twice; had
-    /// the next taken as estimated by costs, the factor would be (2 / 2 + 1) / (1 / 2 + 1) = 4/3.
+    /// The flows of the first run took twice as long as estimated, so the estimate of the next is doubled. If the next
+    /// run takes as long as the costs alone predict, the factor becomes (2 / 2 + 1) / (1 / 2 + 1) = 4/3.
     #[test]
     fn earlier_runs_correct_the_estimate() {
         let (plan, capacity) = (plan(), Capacity::default_of(Place::GuestVirtual));

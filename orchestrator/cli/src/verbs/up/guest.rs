@@ -33,8 +33,8 @@ pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
     prepared.finish(code, observed)
 }
 
-/// Boots a guest and runs the lab in it; calls `then` with the guest and the run directory if the lab
-/// was kept: the guest of a run that was interrupted ends, with or without a lab in it.
+/// Boots a guest and runs the lab in it; calls `then` with the guest and the run directory if the lab was kept. The
+/// guest of an interrupted run is ended, with or without a lab in it.
 pub fn run_and_stay(
     request: &Request<'_>,
     then: impl FnOnce(StayingGuest<'_>, &Path) -> Result<(), GuestError>,
@@ -106,7 +106,7 @@ pub struct Observed {
 }
 
 impl Prepared {
-    /// Prepares a run; also returns the signals since before its first object.
+    /// Prepares a run; also returns the queue of signals, which exists before the first object of the run.
     fn new(request: &Request<'_>) -> Result<(Signals, Self), Failure> {
         let signals = Signals::listen().during("listen to signals")?;
         if terminal::is_interrupted() {

@@ -372,7 +372,7 @@ impl<'a> Run<'a> {
             Some(host) => host.copy(self.dir).during("copy the records to the host"),
             None => Ok(()),
         };
-        // Where the rows have no room, the outcome has none, either.
+        // If there is no space for the rows, there is none for the outcome either.
         if let Some(failure) = ending.failure {
             return Err(failure);
         }
@@ -417,7 +417,7 @@ fn take_down(lab: Lab) -> Result<(), Failure> {
     all_removed(&lab.down())
 }
 
-/// Fails with the objects of a lab that are `left` after its removal.
+/// Fails if objects of a lab are `left` after its removal, and names them.
 pub fn all_removed(left: &[UndoError]) -> Result<(), Failure> {
     let left: Vec<String> = left.iter().map(ToString::to_string).collect();
     if left.is_empty() {

@@ -1,6 +1,6 @@
 //! `lcmp-lab up`: runs a lab on this kernel, or in a guest if this kernel lacks modules.
 //!
-//! - `cost`, `duration`: estimates of the flows and of the whole, beside what happened
+//! - `cost`, `duration`: estimates for the flows and for the whole run, next to the actual values
 //! - `decide`: location of the run and reasons for a refusal, a pure function of facts
 //! - `here`, `guest`: the run on this kernel and in a guest
 //! - `appended`: rows on their way out of a guest
@@ -59,7 +59,7 @@ struct Request<'a> {
 
 /// Runs `lcmp-lab up`.
 pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
-    // From here on a signal is a request to undo, whatever has been made by then.
+    // From here on a signal asks `up` to undo everything that it has made so far.
     terminal::heed_signals().during("listen to signals")?;
     let loaded = load::load(&arguments.scenario.scenario)?;
     let overrides = &arguments.scenario.overrides;
@@ -112,7 +112,7 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
     if let Some(kept) = kept {
         kept.take_down(&request.lab)?;
     }
-    // The run is complete if it was not interrupted itself; what was asked for is not.
+    // The interrupted `up` is incomplete even if the run itself was not interrupted.
     Ok(concluded?.or(Exit::Inconclusive))
 }
 
@@ -136,7 +136,7 @@ fn kernel_lacks(arguments: &UpArgs) -> (bool, Vec<KernelFinding>) {
     (is_root, lacks)
 }
 
-/// Runs the lab where it can run, after a call of `announce`.
+/// Calls `announce`, then runs the lab at the place where it can run.
 fn run_at_place(
     request: &Request<'_>,
     is_root: bool,
@@ -187,7 +187,7 @@ enum Kept {
 }
 
 impl Kept {
-    /// Takes the lab down, since a signal came before `up` had returned.
+    /// Takes the lab down after a signal that arrived before `up` had returned.
     fn take_down(self, lab: &LabName) -> Result<(), Failure> {
         match self {
             Self::Here => {
@@ -205,7 +205,7 @@ impl Kept {
     }
 }
 
-/// Answer to a signal after the flows' end.
+/// Message on a signal after the flows have ended.
 const REPORTING: &str = "interrupted: the report is being written";
 
 /// Failure of a run that a signal ended.

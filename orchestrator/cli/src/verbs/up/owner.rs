@@ -2,8 +2,8 @@
 //!
 //! QEMU dies with the process that started it. `up` therefore starts an owner process, which starts
 //! QEMU; `up` forwards signals to the owner, reads the result of the run from the owner's standard
-//! output, a pipe, and concludes the run. A signal before `up` has returned ends the owner, and with it the guest, even
-//! if the lab in it was kept.
+//! output, a pipe, and concludes the run. A signal before `up` has returned ends the owner and its guest, even if the
+//! lab in the guest was kept.
 
 use std::{
     fs::OpenOptions,
@@ -61,7 +61,7 @@ pub fn start(request: &Request<'_>) -> Result<(PathBuf, Child), Failure> {
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     in_own_session(&mut command);
-    // Before the owner: a signal that comes while it starts waits here for its process ID.
+    // Created before the owner: a signal that arrives while the owner starts is queued until its process ID is known.
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).during("listen to signals")?;
     let mut owner = command.spawn().during("start the owner of the guest")?;
     forward_signals(signals, Pid::from_raw(owner.id().cast_signed()));
@@ -76,7 +76,7 @@ pub fn start(request: &Request<'_>) -> Result<(PathBuf, Child), Failure> {
         Ok(RunResult::Failed(failure)) => Err(failure),
         Err(_) => {
             let status = owner.wait().during("wait for the owner of the guest")?;
-            // The signal may have come before the owner listened to any.
+            // The signal may have arrived before the owner handled signals.
             if terminal::is_interrupted() {
                 return Err(interrupted());
             }
@@ -87,8 +87,8 @@ pub fn start(request: &Request<'_>) -> Result<(PathBuf, Child), Failure> {
     }
 }
 
-/// Starts `command` in a session of its own: a Ctrl-C of the terminal reaches this process alone, which forwards it,
-/// and the kept lab none.
+/// Starts `command` in its own session: a Ctrl-C on the terminal reaches only this process, which forwards it, and
+/// never a kept lab.
 #[expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
 fn in_own_session(command: &mut Command) {
     let hook = || setsid().map(drop).map_err(io::Error::from);
@@ -98,7 +98,7 @@ fn in_own_session(command: &mut Command) {
     }
 }
 
-/// Forwards signals to the owner, which ends its guest, for as long as this process runs.
+/// Forwards signals to the owner, which ends its guest, as long as this process runs.
 fn forward_signals(mut signals: Signals, owner: Pid) {
     thread::spawn(move || {
         for signal in signals.forever() {

@@ -65,7 +65,7 @@ pub fn verify(arguments: &VerifyArgs, global: &Global) -> Outcome {
     Ok(verified.verdict)
 }
 
-/// Unpacks the bundle and derives its numbers. The temporary folder is gone when this returns.
+/// Unpacks the bundle and derives its numbers. Removes the temporary folder before it returns.
 fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest), Failure> {
     let path = &arguments.bundle;
     let unreadable = |error| Failure::usage(lab_files::failed(path, &error));
@@ -100,7 +100,7 @@ fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest)
 /// Directory of a verification.
 struct Work {
     path: PathBuf,
-    /// The directory, unless the command line names it.
+    /// Temporary folder of the unpacked bundle; `None` if the command line names a directory.
     temporary: Option<Temporary>,
 }
 

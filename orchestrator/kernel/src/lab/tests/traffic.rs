@@ -60,13 +60,13 @@ fn a_queue_that_somebody_changes_is_seen_after_flows_and_what_a_fault_changes_is
         for change in [FaultChange::Wire(slower), FaultChange::Down] {
             fault(&mut lab, change);
             assert_eq!(altered(&mut lab), [""; 0]);
-            // Without its fault it is another's change.
+            // Without the injected fault, the difference looks like somebody else's change.
             let injected = lab.plan().faults.clone();
             let before = &injected[..injected.len() - 1];
             assert!(!lab.altered(before).unwrap().is_empty());
         }
         fault(&mut lab, FaultChange::Up);
-        // The carrier comes back in its time.
+        // The carrier comes back after a while.
         assert!((0..ANSWERED).any(|_| altered(&mut lab).is_empty()));
 
         let changed =
