@@ -432,7 +432,7 @@ fn repetitions() -> RangedI64ValueParser<u32> {
 /// Reads a load above 0, as a decimal, a fraction or a percentage.
 fn load_share(text: &str) -> Result<Ratio, String> {
     let load: Ratio = text.parse().map_err(|error| format!("{error}"))?;
-    match limits::beyond_load(load) {
+    match limits::beyond_load(load, text) {
         Some(bounds) => Err(format!("a load is {bounds}")),
         None => Ok(load),
     }
@@ -1250,7 +1250,11 @@ mod tests {
         let error = load_share("50").unwrap_err();
         assert_eq!(
             error,
-            "a load is above 0 and at most 4 (hint: did you mean `50%`?)"
+            "a load is above 0 and at most 4, which is 400 % (hint: did you mean `50%`?)"
+        );
+        assert_eq!(
+            load_share("500%").unwrap_err(),
+            "a load is above 0 and at most 4, which is 400 %"
         );
         assert_eq!([percent("92"), percent("92 %")], [Ok(92), Ok(92)]);
         assert!(percent("101").is_err() && percent("0.92").is_err());

@@ -96,8 +96,11 @@ pub fn loaded(
     let scenario = parse(name, &bytes)?;
     let mut files = Files::new();
     for (path, named) in lab_scenario::named_files(&scenario) {
-        let text = read_text(&place(named), limits::MAX_FILE_BYTES)
-            .map_err(|failure| Failure::usage(format!("{name}: `{path}`: {}", failure.message)))?;
+        let place = place(named);
+        let text = read_text(&place, limits::MAX_FILE_BYTES).map_err(|failure| {
+            let hint = missing_file_hint(&place, named);
+            Failure::usage(format!("{name}: `{path}`: {}{hint}", failure.message))
+        })?;
         // Spreadsheets write a byte order mark.
         let text = match text.strip_prefix('\u{feff}') {
             Some(rest) => rest.to_owned(),
@@ -111,6 +114,26 @@ pub fn loaded(
         text,
         files,
     })
+}
+
+/// Returns a hint about `named`, a file that a scenario names: where it was looked for, and the built-in file of its
+/// name, if there is one. Empty for a file that exists at `place`.
+fn missing_file_hint(place: &Path, named: &str) -> String {
+    if place.symlink_metadata().is_ok() {
+        return String::new();
+    }
+    let stem = Path::new(named).file_stem();
+    let built_in = builtin::files().map(|(path, _)| path);
+    let copied = built_in
+        .filter(|path| path.extension().is_some_and(|it| it == "csv"))
+        .find(|path| path.file_stem() == stem);
+    let copied = copied.map_or_else(String::new, |path| {
+        format!(
+            "; `lcmp-lab scenarios --copy DIR` writes DIR/{}",
+            path.display()
+        )
+    });
+    format!(" (hint: the path is relative to the scenario{copied})")
 }
 
 /// Parses a scenario, which messages call `name`, without the files it names.

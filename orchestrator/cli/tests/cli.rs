@@ -500,6 +500,22 @@ fn an_error_in_a_file_of_a_scenario_has_line_and_column() {
         message.contains("workloads/bulk.csv") && message.contains("No such file"),
         "{message}"
     );
+    let hint = "(hint: the path is relative to the scenario; `lcmp-lab scenarios --copy DIR` writes \
+                DIR/workloads/bulk.csv)";
+    assert!(message.contains(hint), "{message}");
+    fs::rename(
+        folder.path().join("smoke.yaml"),
+        folder.path().join("own.yaml"),
+    )
+    .unwrap();
+    let own = folder.path().join("own.yaml");
+    let text = fs::read_to_string(&own).unwrap();
+    fs::write(&own, text.replace("workloads/bulk.csv", "mine.csv")).unwrap();
+    let message = refusal(folder.path(), &["check", "own.yaml"], 2);
+    assert!(
+        message.contains("(hint: the path is relative to the scenario)"),
+        "{message}"
+    );
 }
 
 #[test]

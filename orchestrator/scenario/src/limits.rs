@@ -59,18 +59,22 @@ pub const MAX_CDF_POINTS: usize = 10_000;
 /// Maximum load: far past full links every scenario is the same queue.
 pub const MAX_LOAD: u64 = 4;
 
-/// Returns a message with the bounds of a load and a hint if `load` is outside them.
+/// Returns a message with the bounds of a load and a hint if `load`, which was written as `text`, is outside them.
 #[must_use]
-pub fn beyond_load(load: Ratio) -> Option<String> {
+pub fn beyond_load(load: Ratio, text: &str) -> Option<String> {
     let whole = |number| Ratio::new(number, 1).expect("one is not zero");
     if load != Ratio::ZERO && load <= whole(MAX_LOAD) {
         return None;
     }
-    let hint = match load.denominator() == 1 && load > Ratio::ONE && load <= whole(100) {
+    let is_percentage = load.denominator() == 1 && load <= whole(100) && !text.ends_with('%');
+    let hint = match is_percentage && load > Ratio::ONE {
         true => format!(" (hint: did you mean `{load}%`?)"),
         false => String::new(),
     };
-    Some(format!("above 0 and at most {MAX_LOAD}{hint}"))
+    Some(format!(
+        "above 0 and at most {MAX_LOAD}, which is {} %{hint}",
+        MAX_LOAD * 100
+    ))
 }
 
 /// Loads of a sweep.

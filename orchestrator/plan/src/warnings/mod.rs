@@ -1,5 +1,6 @@
 //! Warnings: facts to know before trusting results.
 
+mod choice;
 mod cuts;
 mod faults;
 mod ideal;
@@ -62,6 +63,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings.extend(policies::unused_parameters(inspection));
     let of_traffic = [
         no_flows(inspection),
+        choice::missing(inspection),
         overload::nics(inspection),
         overload::egress(inspection),
         load::short(inspection),

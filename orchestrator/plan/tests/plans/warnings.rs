@@ -51,6 +51,31 @@ fn a_path_of_more_links_with_less_delay() {
     insta::assert_snapshot!(found.unwrap().1);
 }
 
+/// dc1 to dc4 have two paths; a link of their own would be a third of fewer links, and the only candidate. Beyond dc4
+/// the way to dc5 is one link, but dc1 still chooses how to get to dc4.
+#[test]
+fn flows_without_a_choice() {
+    let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW);
+    let direct = "    - { between: [dc1, dc4], rate: 100 Gbit, delay: 1 ms }\n";
+    let direct = text.replace("policies:", &format!("{direct}policies:"));
+    let one_path = |text: &str| of_code("one-path", warnings(text));
+    assert_eq!(one_path(&text), [""; 0]);
+    insta::assert_snapshot!(one_path(&direct)[0], @"1 of 1 flows have one candidate at every switch, so all policies send them along the same path (hint: candidates are next hops on paths of the fewest links, and `lcmp-lab plan` lists them; a link that makes one path shorter than the others leaves it alone)");
+    let beyond = "    - { between: [dc4, dc5], rate: 100 Gbit, delay: 1 ms }\n";
+    let beyond = text
+        .replace("hosts: 1 }]", "hosts: 1 }, { name: dc5, hosts: 1 }]")
+        .replace("policies:", &format!("{beyond}policies:"));
+    let to_dc5 = beyond.replace("to: dc4/h1", "to: dc5/h1");
+    assert_eq!(one_path(&to_dc5), [""; 0]);
+    // Half of the flows have no choice, which is not most of them.
+    let also = |count: usize| {
+        let more = ", { from: dc4/h1, to: dc5/h1, size: 20 MB }".repeat(count);
+        beyond.replace("size: 20 MB }", &format!("size: 20 MB }}{more}"))
+    };
+    assert_eq!(one_path(&also(1)), [""; 0]);
+    assert!(one_path(&also(2))[0].starts_with("2 of 3 flows"));
+}
+
 /// Warnings of the diamond with `faults` and two flows from dc1 to dc4, the second of which starts at 100 ms.
 fn of_faults(faults: &str) -> Vec<(String, String)> {
     let second = "size: 20 MB }, { from: dc1/h1, to: dc4/h1, size: 20 MB, start: 100 ms }";

@@ -110,7 +110,7 @@ fn loads(context: &mut Context<'_>, raw: &OneOrMany<Ratio>) -> Vec<Ratio> {
 
 fn load(context: &mut Context<'_>, text: &Text<Ratio>) -> Option<Ratio> {
     let load = context.read(text)?;
-    if let Some(bounds) = limits::beyond_load(load) {
+    if let Some(bounds) = limits::beyond_load(load, text.as_str()) {
         context.out_of_range(text, bounds);
         return None;
     }

@@ -1,0 +1,42 @@
+//! Warnings of flows for which no policy has a choice.
+
+use lab_units::{DcId, show::commas};
+
+use super::{Inspection, cuts::candidates, warning};
+use crate::model::Warning;
+
+/// Returns the warning that most flows have a single path.
+pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
+    let dc = |node| inspection.network.node(node).dc;
+    let flows = inspection.flows.len();
+    let ends = inspection
+        .flows
+        .iter()
+        .map(|flow| (dc(flow.src), dc(flow.dst)));
+    let without = ends
+        .filter(|(from, to)| !has_choice(inspection, *from, *to))
+        .count();
+    (without * 2 > flows).then(|| {
+        let text = format!(
+            "{} of {} flows have one candidate at every switch, so all policies send them along the same path (hint: \
+             candidates are next hops on paths of the fewest links, and `lcmp-lab plan` lists them; a link that makes \
+             one path shorter than the others leaves it alone)",
+            commas(without as u64),
+            commas(flows as u64),
+        );
+        warning("one-path", text)
+    })
+}
+
+/// Returns true if a switch on the way has several candidates.
+fn has_choice(inspection: &Inspection<'_>, from: DcId, to: DcId) -> bool {
+    let mut at = from;
+    while at != to {
+        match candidates(inspection, at, to) {
+            [only] => at = only.next_dc,
+            [] => return false,
+            _ => return true,
+        }
+    }
+    false
+}
