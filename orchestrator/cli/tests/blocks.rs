@@ -373,6 +373,54 @@ fn the_labs_table_is_that_of_the_scaled_simulation() {
     }
 }
 
+/// The README's table of the papers' own parameters: the simulator prints the first row, and the second, a lab's, is
+/// near the scaled simulation. LCMP's p50 there is between paths of 5 and 50 ms, and depends on ties that one sample of
+/// a queue breaks.
+#[test]
+fn the_row_of_the_papers_parameters_is_what_both_engines_print() {
+    let results = tempfile::tempdir().unwrap();
+    let run = |more: &[&str]| {
+        let common = [
+            "sim",
+            "scenarios/8dc-paper.yaml",
+            "--policies",
+            "ecmp,ucmp,lcmp",
+        ];
+        let out = lcmp_lab(results.path(), &[&common, more].concat());
+        assert_eq!(out.exit, Some(0), "{out:?}");
+        out.stdout.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let row = |head: &str| {
+        let row = text.lines().find_map(|line| line.strip_prefix(head));
+        let cells = row.expect("the row").trim_matches(['|', ' ']).split(" | ");
+        let parts = cells.map(|cell| cell.split_once(" / ").expect("two values"));
+        parts
+            .map(|(p50, p99)| [p50.to_owned(), p99.to_owned()])
+            .collect::<Vec<_>>()
+    };
+    let policies = ["ecmp", "ucmp", "lcmp"];
+    let simulated = run(&[]);
+    for (policy, shown) in policies.iter().zip(row("| `sim`, eight draws |")) {
+        let line = simulated.iter().find(|line| line.starts_with(policy));
+        // Intervals stand in brackets.
+        let line: String = line.unwrap().split(['[', ']']).step_by(2).collect();
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(cells[2..4], shown, "{line}");
+    }
+    let scaled = slowdowns(&run(&["--scaled"]));
+    for (policy, shown) in policies.iter().zip(row("| `up`, one draw |")) {
+        let [_, p50, p99, _] = scaled[*policy];
+        for (shown, simulated, within) in [(&shown[0], p50, 0.15), (&shown[1], p99, 0.02)] {
+            let shown: f64 = shown.parse().unwrap();
+            assert!(
+                (shown - simulated).abs() <= within * simulated,
+                "{policy}: {shown} {simulated}"
+            );
+        }
+    }
+}
+
 /// A short run has the same columns as the block, which shows a hundred repetitions.
 #[test]
 fn the_coverage_block_has_the_columns_of_the_verb() {
