@@ -42,6 +42,7 @@ mod tests {
         assert_eq!("3 GB".parse(), Ok(Bytes::new(3_000_000_000)));
         assert_eq!("3 GiB".parse(), Ok(Bytes::new(3_221_225_472)));
         assert_eq!("3 TB".parse(), Ok(Bytes::new(3_000_000_000_000)));
+        assert_eq!("2 TiB".parse(), Ok(Bytes::new(2_199_023_255_552)));
         assert_eq!("2 MiB".parse(), Ok(Bytes::new(2_097_152)));
         assert_eq!(Bytes::new(1_024).to_string(), "1024 B");
     }

@@ -214,6 +214,19 @@ mod tests {
         assert_eq!(fused(255, 255, 255), 255);
     }
 
+    /// A queue that was there before the first observation has not grown since; the same queue in a port that was empty
+    /// then has.
+    #[test]
+    fn a_queue_of_the_first_observation_is_no_growth() {
+        let queue = Bytes::new(8_000_000);
+        let trend_of = |mut port: PortState| {
+            let levels = port.sample(ms(1), queue, &thresholds(), &config());
+            levels.trend
+        };
+        assert_eq!(trend_of(PortState::holding(ms(0), queue)), 0);
+        assert_eq!(trend_of(PortState::new(ms(0))), 255);
+    }
+
     #[test]
     fn a_queue_that_builds_is_seen_in_all_three_signals() {
         let mut port = PortState::new(ms(0));

@@ -61,6 +61,24 @@ mod tests {
         }));
     }
 
+    /// The hash names the first by its remainder and the second, counted from the next one on, by its quotient: with
+    /// three next hops, six hashes name each pair in both orders. A queue on the first alone shows the second.
+    #[test]
+    fn remainder_and_quotient_of_the_hash_name_two_next_hops() {
+        for (hash, first, second) in [
+            (0, 0, 1),
+            (1, 1, 2),
+            (2, 2, 0),
+            (3, 0, 2),
+            (4, 1, 0),
+            (5, 2, 1),
+        ] {
+            let mut hops = [next_hop(10, 100, 0); 3];
+            hops[first] = next_hop(10, 100, 1_000);
+            assert_eq!(TwoChoice.choose(&hops, hash), second, "{hash}");
+        }
+    }
+
     #[test]
     fn the_longest_queue_is_never_chosen_and_all_others_are() {
         let mut hops = [next_hop(10, 100, 0); 6];
