@@ -65,8 +65,9 @@ pub use directory::{create_run_dir, point_latest};
 pub use ends::RepetitionEnds;
 pub use error::RecordsError;
 pub use evidence::{
-    BusyLink, Changed, Evidence, Failover, FailoverSpan, HashCounts, LcmpCounts, ListedFlows,
-    Mechanism, Met, OfferedLoad, PathDifference, PolicyEvidence, Sampling, SplitCounts,
+    BusyLink, Changed, Evidence, Failover, FailoverSpan, FlowTables, HashCounts, LcmpCounts,
+    ListedFlows, Mechanism, Met, OfferedLoad, PathDifference, PolicyEvidence, Sampling,
+    SplitCounts,
 };
 pub use info::{
     DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, MeasuredFlows, RunInfo,
