@@ -352,6 +352,8 @@ row! {
 }
 
 row! {
+    // `received`, `passed` and `pauses` show tests of the program which branch a frame took; the agent does not
+    // report them, because no run's records need them.
     /// Packet and decision counters of one CPU.
     pub struct Counters as "counters" {
         /// Frames received.

@@ -68,21 +68,24 @@ impl Controller {
         })
     }
 
-    /// Queues `message` and sends as much as the socket accepts.
+    /// Queues `message` and sends as much as the socket accepts. Drops and counts it if the backlog would exceed
+    /// [`MAX_WAITING_BYTES`].
     pub(crate) fn send(&mut self, message: &AgentMessage) {
-        let mut line = match serde_json::to_vec(message) {
-            Ok(line) => line,
-            Err(error) => {
-                tracing::error!(%error, "a message has no JSON form");
-                return;
-            }
+        let Some(line) = line_of(message) else {
+            return;
         };
-        line.push(b'\n');
         if self.waiting.len() + line.len() > MAX_WAITING_BYTES {
             self.messages_lost += 1;
             return;
         }
         self.waiting.extend(line);
+        self.flush();
+    }
+
+    /// Queues `message` however large the backlog is, and sends as much as the socket accepts: for the few last
+    /// messages, one of which has the number of lost messages.
+    pub(crate) fn send_past_limit(&mut self, message: &AgentMessage) {
+        self.waiting.extend(line_of(message).unwrap_or_default());
         self.flush();
     }
 
@@ -131,7 +134,7 @@ impl Controller {
 
     /// Sends the last message and waits until the controller has read all.
     pub(crate) fn close(mut self, last: &AgentMessage) {
-        self.send(last);
+        self.send_past_limit(last);
         let timed = self.stream.set_write_timeout(Some(CLOSING_TIME));
         if timed
             .and_then(|()| self.stream.set_nonblocking(false))
@@ -164,6 +167,20 @@ impl Controller {
     }
 }
 
+/// Returns the line of `message`; `None`, with a log line, if it has no JSON form.
+fn line_of(message: &AgentMessage) -> Option<Vec<u8>> {
+    match serde_json::to_vec(message) {
+        Ok(mut line) => {
+            line.push(b'\n');
+            Some(line)
+        }
+        Err(error) => {
+            tracing::error!(%error, "a message has no JSON form");
+            None
+        }
+    }
+}
+
 impl AsFd for Controller {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
@@ -177,6 +194,7 @@ mod tests {
         os::unix::net::UnixListener,
     };
 
+    use lab_abi::wire::Stats;
     use lab_units::PortId;
 
     use super::*;
@@ -229,5 +247,36 @@ mod tests {
         let reader = std::thread::spawn(move || BufReader::new(controller).lines().count());
         agent.close(&AgentMessage::Bye);
         assert_eq!(reader.join().expect("it reads"), 20 - lost + 1);
+    }
+
+    #[test]
+    fn a_full_backlog_loses_neither_the_number_of_lost_messages_nor_the_farewell() {
+        let (mut agent, controller) = pair();
+        for length in [1 << 20, 1 << 10, 1] {
+            let lost = agent.messages_lost;
+            let message = AgentMessage::Error {
+                message: "x".repeat(length),
+            };
+            while agent.messages_lost == lost {
+                agent.send(&message);
+            }
+        }
+        assert_eq!(agent.messages_lost, 3);
+        let stats = AgentMessage::Stats(Stats {
+            messages_lost: agent.messages_lost,
+            ..Stats::default()
+        });
+        agent.send_past_limit(&stats);
+        let reader = std::thread::spawn(move || {
+            let lines = BufReader::new(controller).lines();
+            lines.map(|line| line.expect("a line")).collect::<Vec<_>>()
+        });
+        agent.close(&AgentMessage::Bye);
+        let lines = reader.join().expect("it reads");
+        let last: Vec<AgentMessage> = lines[lines.len() - 2..]
+            .iter()
+            .map(|line| serde_json::from_str(line).expect("a message"))
+            .collect();
+        assert_eq!(last, [stats, AgentMessage::Bye]);
     }
 }

@@ -89,6 +89,39 @@ fn of_run(words: &[&'static str], run: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_run_of_another_format_is_refused_with_what_helps() {
+    let bench = Bench::new();
+    let last = root().join("orchestrator/records/tests/records/formats/5");
+    let old = bench.changed("old", |run| {
+        for file in ["run.json", "plan.json"] {
+            fs::copy(last.join(file), run.join(file)).unwrap();
+        }
+    });
+    let newer = bench.changed("newer", |run| {
+        let path = run.join("plan.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let newer = text.replacen("\"format\": ", "\"format\": 99", 1);
+        fs::write(&path, newer).unwrap();
+    });
+    for (run, file, hint) in [
+        (&old, "run.json", "run its `scenario.yaml` again"),
+        (&newer, "plan.json", "update lcmp-lab"),
+    ] {
+        let bundle: &[&str] = &["bundle", "{}", "-o", "bundle"];
+        for words in READERS.into_iter().chain([bundle]) {
+            let words = of_run(words, run);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let out = bench.ends(&words);
+            assert_eq!(out.exit, Some(2), "{words:?}: {out:?}");
+            for part in [file, "has format", hint] {
+                assert!(out.stderr.contains(part), "{part}: {words:?}: {out:?}");
+            }
+        }
+        assert!(!bench.at("bundle").exists());
+    }
+}
+
+#[test]
 fn what_is_no_file_is_refused_and_not_waited_for() {
     let bench = Bench::new();
     make_pipe(&bench.at("pipe"));

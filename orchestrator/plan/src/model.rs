@@ -7,18 +7,15 @@
 use std::{net::Ipv4Addr, ops::Range};
 
 use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
-pub use lab_units::Tool;
 use lab_units::{
     BitsPerSec, Bytes, DcId, FlowId, LinkChange, LinkId, Mac, Nanos, NodeId, PortId, Ratio,
 };
+pub use lab_units::{PLAN_FORMAT, Tool};
 use serde::{Deserialize, Serialize};
 
 pub use crate::auto_scale::AutoScale;
 pub use crate::load::{Concurrency, ListedFlows, LoadPlan, SenderLoad};
 use crate::{frame, transport::TransportPlan, wires::Wires};
-
-/// Version of this structure; a reader of another version refuses.
-pub const PLAN_FORMAT: u32 = 1;
 
 /// Everything that is decided before a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]

@@ -17,16 +17,16 @@ use crate::{
     error::{Operation, RecordsError},
 };
 
-/// Version of the run directory: the only one that this lcmp-lab writes and reads. It grows with
-/// every change of a column, a field or a meaning; records are made again in minutes, and a run
-/// that is half understood misleads.
+/// Format of the run directory but for its plan: the only one that this lcmp-lab writes and reads. It grows with
+/// every change of a column, a key or a meaning, by the rule of the crate's [formats](crate#formats).
 ///
 /// - 1: the kernel's runs
 /// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,
 ///   `story.csv`
 /// - 3: `switches.csv`, `ports.csv`
 /// - 5: `certificate.csv`, the grade of a verdict, and the figures that it is made from
-pub const FORMAT_VERSION: u32 = 5;
+/// - 6: `rates.csv`, and the flow tables in the evidence
+pub const FORMAT_VERSION: u32 = 6;
 
 /// File of the run's facts and outcome.
 pub const RUN_FILE: &str = "run.json";
@@ -117,11 +117,8 @@ pub fn read_text(run_dir: &Path, name: &str) -> Result<Option<String>, RecordsEr
     }
 }
 
-/// Reads the plan of the run directory `run_dir` as a `T`; `None` if there is no plan.
-///
-/// # Errors
-/// If the file cannot be read, is not a regular file, is larger than [`MAX_PLAN`], or is not a plan.
-pub fn read_plan<T: DeserializeOwned>(run_dir: &Path) -> Result<Option<T>, RecordsError> {
+/// Reads the plan of the run directory `run_dir` as a `T`, whatever its format; `None` if there is no plan.
+pub(crate) fn read_plan<T: DeserializeOwned>(run_dir: &Path) -> Result<Option<T>, RecordsError> {
     let path = run_dir.join(PLAN_FILE);
     let file = match lab_files::open(&path, Links::Refuse) {
         Ok(file) => file,

@@ -4,8 +4,6 @@ use std::{io, path::PathBuf};
 
 use parquet::errors::ParquetError;
 
-use crate::directory::FORMAT_VERSION;
-
 /// Error of reading or writing a run directory.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
@@ -29,17 +27,23 @@ pub enum RecordsError {
         /// The directory.
         path: PathBuf,
     },
-    /// Another format version of lcmp-lab wrote the directory.
+    /// An lcmp-lab of another format wrote the file.
     #[error(
-        "`{}` has format {found}, this lcmp-lab reads {FORMAT_VERSION} (hint: {})",
+        "`{}` has format {found}, this lcmp-lab reads format {own} alone (hint: {})",
         path.display(),
-        if *found > FORMAT_VERSION { "update lcmp-lab" } else { "run its `scenario.yaml` again" }
+        if found > own {
+            "update lcmp-lab"
+        } else {
+            "run its `scenario.yaml` again, or read it with the lcmp-lab of the `tool_commit` in its `run.json`"
+        }
     )]
     OtherFormat {
-        /// The `run.json`.
+        /// The `run.json` or `plan.json`.
         path: PathBuf,
-        /// Its format version.
+        /// Its format.
         found: u32,
+        /// The only format that this program reads.
+        own: u32,
     },
     /// `run.json` cannot be parsed or written.
     #[error("`{}` is not a run's description", path.display())]

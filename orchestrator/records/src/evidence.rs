@@ -63,6 +63,8 @@ pub struct PolicyEvidence {
     /// Samples of the queues, and decisions by them; none in the simulator, whose samples are never late.
     #[serde(default)]
     pub sampling: Option<Sampling>,
+    /// Flow tables of the switches; none if no switch has an agent.
+    pub tables: Option<FlowTables>,
     /// Failover after each cut of links, by time.
     #[serde(default)]
     pub failovers: Vec<Failover>,
@@ -101,6 +103,33 @@ pub struct Sampling {
     pub stale: u64,
     /// Longest time by which a decision's sample was older than that.
     pub overdue_ns: Nanos,
+}
+
+/// Flow tables of all DCI switches with an agent, summed over switches and repetitions.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct FlowTables {
+    /// Packets forwarded by their flow's entry.
+    pub hits: u64,
+    /// Decisions that the switches counted.
+    pub decisions: u64,
+    /// Those of them without a row in `decisions.csv`; 0 in the simulator, which loses no rows.
+    pub unrecorded: u64,
+    /// Largest rate of decisions of one switch between two rows, per second of paper time.
+    pub peak_decisions_per_s: u64,
+    /// Decisions because a flow's port was dead.
+    pub failovers: u64,
+    /// Decisions by a fallback rule, stale ones included.
+    pub fallbacks: u64,
+    /// Decisions without fresh tables or signals.
+    pub stale: u64,
+    /// Largest number of flows in one switch's table.
+    pub peak_flows: u64,
+    /// Flows evicted from a full table.
+    pub evicted: u64,
+    /// Idle flows removed by flow-cache garbage collection.
+    pub expired: u64,
+    /// Restarts of killed agents.
+    pub restarts: u64,
 }
 
 /// Flows that left a dead port after links were cut, over all repetitions. Times count from the cut.
@@ -369,6 +398,35 @@ impl Sampling {
         }
         if self.stale > 0 {
             sentence += &format!(", by {} at most", about_time(self.overdue_ns));
+        }
+        sentence
+    }
+}
+
+impl FlowTables {
+    /// Returns the counts in a sentence without its full stop; what never happened is left out.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let mut sentence = format!(
+            "flow tables: {} packets by their flow's entry, {} decisions (at most {}/s at a switch), at most {} \
+             flows in a table",
+            commas(self.hits),
+            commas(self.decisions),
+            commas(self.peak_decisions_per_s),
+            commas(self.peak_flows)
+        );
+        for (count, what) in [
+            (self.evicted, "flows evicted"),
+            (self.expired, "idle flows removed"),
+            (self.failovers, "failovers"),
+            (self.fallbacks, "decisions by a fallback rule"),
+            (self.stale, "decisions by stale tables or signals"),
+            (self.restarts, "restarts of agents"),
+            (self.unrecorded, "decisions without a row"),
+        ] {
+            if count > 0 {
+                sentence += &format!(", {} {what}", commas(count));
+            }
         }
         sentence
     }
@@ -699,6 +757,7 @@ mod tests {
                 met: Met::default(),
                 mechanism: hash(12, p_value),
                 sampling: None,
+                tables: None,
                 failovers: Vec::new(),
                 undecided: 0,
             };
@@ -742,6 +801,7 @@ mod tests {
                 stale,
                 overdue_ns: Nanos::new(13_400),
             }),
+            tables: None,
             failovers: Vec::new(),
             undecided: 0,
         };
@@ -764,6 +824,29 @@ mod tests {
     }
 
     #[test]
+    fn flow_tables_say_what_happened_in_them_and_no_more() {
+        let quiet = FlowTables {
+            hits: 12_345,
+            decisions: 67,
+            peak_decisions_per_s: 400,
+            peak_flows: 40,
+            ..FlowTables::default()
+        };
+        insta::assert_snapshot!(quiet.sentence(), @"flow tables: 12,345 packets by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table");
+        let busy = FlowTables {
+            unrecorded: 7,
+            failovers: 1,
+            fallbacks: 2,
+            stale: 3,
+            evicted: 4,
+            expired: 5,
+            restarts: 6,
+            ..quiet
+        };
+        insta::assert_snapshot!(busy.sentence(), @"flow tables: 12,345 packets by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table, 4 flows evicted, 5 idle flows removed, 1 failovers, 2 decisions by a fallback rule, 3 decisions by stale tables or signals, 6 restarts of agents, 7 decisions without a row");
+    }
+
+    #[test]
     fn a_failover_of_the_lab_has_both_times_and_the_reason() {
         let mut cut = Failover {
             links: vec!["dc1-dc2".to_owned(), "dc2-dc8".to_owned()],
@@ -778,6 +861,7 @@ mod tests {
                 met: Met::default(),
                 mechanism: Mechanism::Unknown { decisions: 9 },
                 sampling: None,
+                tables: None,
                 failovers: vec![cut.clone()],
                 undecided: 0,
             }],
@@ -807,6 +891,7 @@ mod tests {
             },
             mechanism,
             sampling: None,
+            tables: None,
             failovers: Vec::new(),
             undecided: 0,
         };

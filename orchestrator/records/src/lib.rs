@@ -16,6 +16,7 @@
 //! - [`ends`][]: time that a run's repetitions cover
 //! - [`rows`]: the tables' rows; `reports/README.md` explains every column
 //! - [`directory`]: file names, the format version, and the link to the newest run
+//! - `format`: the rule for data of other formats, and the one comparison of format numbers
 //! - [`listing`][]: the runs of a results directory, their tags and sizes
 //! - [`history`][]: the history of a suite of runs
 //! - [`writer`], [`reader`]: writing and reading a run directory; `mirror` copies tables elsewhere meanwhile
@@ -23,6 +24,17 @@
 //!   them from files, the latter by the pages that `parquet_pages` checks
 //! - [`sample`][]: a small run, for tests
 //! - [`time`]: times of day as text
+//!
+//! # Formats
+//!
+//! A reader accepts one format of `run.json` and one of `plan.json`: its own. Both numbers grow with every change of a
+//! column, a key or a meaning.
+//!
+//! | case | rule |
+//! |---|---|
+//! | a reader meets older or newer data | [`RecordsError::OtherFormat`], before anything else of the file is read |
+//! | a writer meets data of another format | it refuses to rewrite it; files are copied only byte by byte |
+//! | tags of such a run | can be set: `tags.txt` has no format |
 //!
 //! Units: nanoseconds, bytes, bits per second, in paper units unless a name starts with `emu_`.
 //!
@@ -40,6 +52,7 @@ pub mod directory;
 pub mod ends;
 pub mod error;
 pub mod evidence;
+mod format;
 pub mod history;
 pub mod info;
 pub mod link_rates;
@@ -65,8 +78,9 @@ pub use directory::{create_run_dir, point_latest};
 pub use ends::RepetitionEnds;
 pub use error::RecordsError;
 pub use evidence::{
-    BusyLink, Changed, Evidence, Failover, FailoverSpan, HashCounts, LcmpCounts, ListedFlows,
-    Mechanism, Met, OfferedLoad, PathDifference, PolicyEvidence, Sampling, SplitCounts,
+    BusyLink, Changed, Evidence, Failover, FailoverSpan, FlowTables, HashCounts, LcmpCounts,
+    ListedFlows, Mechanism, Met, OfferedLoad, PathDifference, PolicyEvidence, Sampling,
+    SplitCounts,
 };
 pub use info::{
     DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, MeasuredFlows, RunInfo,

@@ -2,14 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+use lab_units::PLAN_FORMAT;
 use serde::{
     Deserialize,
-    de::{IgnoredAny, value},
+    de::{DeserializeOwned, IgnoredAny, value},
 };
 
 use crate::{
-    FlowFields, FlowRow, Outcome, Row, RunFile, RunInfo, UtcTime, columns::Batch, csv_table,
-    directory, error::RecordsError, parquet_table, rows::Column,
+    FlowFields, FlowRow, Outcome, Row, RunFile, RunInfo, UtcTime,
+    columns::Batch,
+    csv_table,
+    directory::{self, PLAN_FILE},
+    error::RecordsError,
+    format, parquet_table,
+    rows::Column,
 };
 
 /// A run directory of this format version.
@@ -51,11 +57,11 @@ impl RunDir {
     /// Opens the run directory at `path`.
     ///
     /// # Errors
-    /// If `path` is no run directory, one of another format version, or one whose plan is no plan.
+    /// If `path` is no run directory, if it or its plan has another format, or if its plan is no plan.
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         let path = path.to_owned();
         let file = RunFile::read(&path)?;
-        directory::read_plan::<PlanHead>(&path)?;
+        check_plan(&path)?;
         Ok(Self { path, file })
     }
 
@@ -81,6 +87,15 @@ impl RunDir {
     #[must_use]
     pub const fn outcome(&self) -> Option<&Outcome> {
         self.file.outcome.as_ref()
+    }
+
+    /// Reads the plan as a `T`; `None` if the run has no plan.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not a regular file, is larger than [`MAX_PLAN`](directory::MAX_PLAN), or is not
+    /// a plan.
+    pub fn plan<T: DeserializeOwned>(&self) -> Result<Option<T>, RecordsError> {
+        directory::read_plan(&self.path)
     }
 
     /// Reads the flows.
@@ -231,6 +246,21 @@ impl RunDir {
     }
 }
 
+/// Refuses a plan of another format, or what is no plan. A run without a plan passes.
+fn check_plan(run_dir: &Path) -> Result<(), RecordsError> {
+    let check = |found| format::check(&run_dir.join(PLAN_FILE), found, PLAN_FORMAT);
+    match directory::read_plan::<PlanHead>(run_dir) {
+        Ok(plan) => plan.map_or(Ok(()), |plan| check(plan.format)),
+        Err(error) => {
+            // A plan of another format may lack what every plan of this one has.
+            if let Ok(Some(plan)) = directory::read_plan::<PlanFormat>(run_dir) {
+                check(plan.format)?;
+            }
+            Err(error)
+        }
+    }
+}
+
 /// Returns the error of the row at `index`.
 fn row_error(path: &Path, batch: &Batch, index: usize, source: value::Error) -> RecordsError {
     RecordsError::Row {
@@ -240,11 +270,16 @@ fn row_error(path: &Path, batch: &Batch, index: usize, source: value::Error) -> 
     }
 }
 
-/// The part of `plan.json` that every plan has.
+/// The part of `plan.json` that every format has.
+#[derive(Deserialize)]
+struct PlanFormat {
+    format: u32,
+}
+
+/// The part of `plan.json` that every plan of this format has at least.
 #[derive(Deserialize)]
 struct PlanHead {
-    #[serde(rename = "format")]
-    _format: u32,
+    format: u32,
     #[serde(rename = "name")]
     _name: String,
     #[serde(rename = "flows")]

@@ -9,6 +9,7 @@ use crate::{
     LiveChange, Outcome, Phase, RunInfo, UtcTime, Verdict,
     directory::{FORMAT_VERSION, MAX_RUN_FILE, RUN_FILE, write_whole},
     error::{Operation, RecordsError},
+    format,
 };
 
 /// Contents of `run.json`.
@@ -50,12 +51,7 @@ impl RunFile {
             source,
         };
         let head: Head = serde_json::from_str(&text).map_err(not_json)?;
-        if head.format != FORMAT_VERSION {
-            return Err(RecordsError::OtherFormat {
-                path,
-                found: head.format,
-            });
-        }
+        format::check(&path, head.format, FORMAT_VERSION)?;
         serde_json::from_str(&text).map_err(not_json)
     }
 }
@@ -65,7 +61,7 @@ impl RunFile {
 /// finished.
 ///
 /// # Errors
-/// If `run.json` cannot be read or written.
+/// If `run.json` cannot be read or written, or has another format.
 pub fn stamp(
     run_dir: &Path,
     ended_at: UtcTime,

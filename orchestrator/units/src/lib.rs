@@ -11,6 +11,7 @@
 //! - [`bytes`][]: [`Bytes`]
 //! - [`time`][]: [`Nanos`], a length of time
 //! - [`ratio`][]: [`Ratio`], an exact fraction such as `1/1000`
+//! - [`format`][]: format numbers of files that several crates write and read
 //! - [`ids`][]: what a plan's tables are indexed with
 //! - [`kinds`][]: closed sets that several crates name, such as [`Engine`] and [`Clock`]; [`Mac`]
 //! - [`tool`][]: perftest programs
@@ -30,6 +31,7 @@
 extern crate alloc;
 
 pub mod bytes;
+pub mod format;
 pub mod ids;
 pub mod kinds;
 pub mod parse;
@@ -42,6 +44,7 @@ pub mod time;
 pub mod tool;
 
 pub use bytes::Bytes;
+pub use format::PLAN_FORMAT;
 pub use ids::{DcId, FlowId, LinkId, NodeId, PortId};
 pub use kinds::{Clock, Engine, LinkChange, Mac, Place, Semantics};
 pub use parse::ParseQuantityError;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, str::FromStr};
 
-use lab_records::{Departure, EngineInfo, PolicySettings, RunDir, RunInfo, directory};
+use lab_records::{Departure, EngineInfo, PolicySettings, RunDir, RunInfo};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -256,7 +256,7 @@ fn engine(info: &RunInfo) -> String {
 
 /// Returns the parts of `plan.json` that no other aspect covers, by name; none without a plan.
 fn settings(run: &RunDir) -> BTreeMap<String, String> {
-    let plan = directory::read_plan::<PlanSettings>(run.path());
+    let plan = run.plan::<PlanSettings>();
     let plan = plan.ok().flatten().unwrap_or_default();
     let parts = [plan.transport, plan.rdma, plan.measure];
     let values = parts.into_iter().flatten();

@@ -1,6 +1,6 @@
 //! Schedules of runs: the flows that were scheduled, whether or not they ran.
 
-use lab_records::{RunDir, directory};
+use lab_records::RunDir;
 use serde::Deserialize;
 
 /// True if both runs schedule the same flows: each repetition has flows of the same numbers, hosts, sizes and starts.
@@ -37,7 +37,7 @@ struct Flow {
 
 impl Plan {
     fn read(run: &RunDir) -> Option<Self> {
-        let mut plan: Self = directory::read_plan(run.path()).ok()??;
+        let mut plan: Self = run.plan().ok()??;
         plan.flows.sort_by_key(|flow| (flow.repetition, flow.id));
         Some(plan)
     }

@@ -27,7 +27,10 @@ pub fn tables(summary: &Summary) -> Markup {
                                 @let [name, cells @ ..] = at_work::row(policy);
                                 th { (name) }
                                 @for cell in cells { td.n { (cell) } }
-                                td.s { (policy.sentence()) }
+                                td.s {
+                                    (policy.sentence())
+                                    @if let Some(tables) = &policy.tables { "; " (tables.sentence()) }
+                                }
                             }
                         }
                     }

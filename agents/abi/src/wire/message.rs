@@ -296,8 +296,6 @@ pub struct FlowReport {
 pub struct Stats {
     /// Time the counters were read.
     pub time_ns: u64,
-    /// Frames received.
-    pub received: u64,
     /// Packets forwarded by their flow's entry.
     pub hits: u64,
     /// Decisions for a flow's first packet.
@@ -310,8 +308,6 @@ pub struct Stats {
     pub fallbacks: u64,
     /// Decisions by the fallback for stale tables or signals.
     pub stale: u64,
-    /// Frames left to the kernel: not IPv4, with IP options, or to no known destination.
-    pub passed: u64,
     /// Packets left to the kernel because their TTL expired.
     pub ttl_expired: u64,
     /// Packets dropped because no candidate of their destination was alive.
@@ -333,8 +329,6 @@ pub struct Stats {
     pub samples: u64,
     /// Samples that began more than one interval late.
     pub late_samples: u64,
-    /// Pauses sent (PFC).
-    pub pauses: u64,
     /// Packets whose sender had to be paused and is no host.
     pub not_paused: u64,
     /// Packets dropped because the shared buffer had no room.

@@ -82,14 +82,12 @@ impl Agent {
     pub(super) fn stats(&self, counters: Counters, now: Nanos, controller: &Controller) -> Stats {
         Stats {
             time_ns: now.get(),
-            received: counters.received,
             hits: counters.hits,
             new_flows: counters.new_flows,
             failovers: counters.failovers,
             aged: counters.aged,
             fallbacks: counters.fallbacks,
             stale: counters.stale,
-            passed: counters.passed,
             ttl_expired: counters.ttl_expired,
             no_destination: counters.no_destination,
             not_pinned: counters.not_pinned,
@@ -100,7 +98,6 @@ impl Agent {
             messages_lost: controller.messages_lost,
             samples: self.samples,
             late_samples: self.late_samples,
-            pauses: counters.pauses,
             not_paused: counters.not_paused,
             buffer_drops: counters.buffer_drops,
         }
@@ -149,12 +146,14 @@ impl Agent {
         let counters = self.program.counters()?;
         let occupancy = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         self.flow_counts.update(&counters, occupancy);
-        let stats = self.stats(counters, ended, controller);
+        let mut stats = self.stats(counters, ended, controller);
         if self.timers.demands.is_some() {
             self.send_demands(ended, controller)?;
         }
         self.send_flows(rows, controller);
-        controller.send(&AgentMessage::Stats(stats));
+        // The reports just sent may be among the lost messages.
+        stats.messages_lost = controller.messages_lost;
+        controller.send_past_limit(&AgentMessage::Stats(stats));
         detached
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use lab_plan::{Engine, Plan};
-use lab_records::{EngineInfo, RunDir, RunInfo, directory, draft, listing};
+use lab_records::{EngineInfo, RunDir, RunInfo, draft, listing};
 use lab_reports::{draw_published, fidelity};
 use lab_reproduce::{
     CASES, Case, CaseRuns, Figure, Measured, Played, Published, Report, Settings, Source, Variant,
@@ -227,8 +227,9 @@ impl<'a> Work<'a> {
             }
             match file.info.engine {
                 EngineInfo::Sim(_) => {
-                    // A plan of another format is no plan of now.
-                    if let Ok(Some(plan)) = directory::read_plan(&run.path) {
+                    // A plan of another format is not one that this program makes, so its run cannot stand for one.
+                    let plan = RunDir::open(&run.path).and_then(|run| run.plan());
+                    if let Ok(Some(plan)) = plan {
                         work.simulated.insert(run_dir::identity(plan), run.path);
                     }
                 }

@@ -150,6 +150,7 @@ impl Runner<'_> {
             let rows = running.repetition.pauses(&pauses, &self.lab.nics());
             self.records.append(&rows)?;
         }
+        report.add_incomplete(&label, running.repetition.incomplete().map(name));
         report.end_repetition(&label, running.repetition.unreachable(), name);
         report.work.lab_ns = report
             .work

@@ -48,6 +48,8 @@ pub(super) struct Repetition<'a> {
     ready_agents: usize,
     /// Datacenters whose agents have closed their sockets and are not started again.
     closed_agents: BTreeSet<DcId>,
+    /// Datacenters whose agents sent all their reports, which their farewell tells.
+    complete_agents: BTreeSet<DcId>,
     /// True once the agents were asked to end.
     is_ending: bool,
     /// Switches without a live candidate that the rows of unfinished flows name.
@@ -95,6 +97,7 @@ impl<'a> Repetition<'a> {
             agents: 0,
             ready_agents: 0,
             closed_agents: BTreeSet::new(),
+            complete_agents: BTreeSet::new(),
             is_ending: false,
             unreachable: BTreeSet::new(),
         }
@@ -143,6 +146,12 @@ impl<'a> Repetition<'a> {
         self.rows.start_at(start);
     }
 
+    /// Returns the datacenters whose agents ended without a farewell: their last reports are lost.
+    pub(super) fn incomplete(&self) -> impl Iterator<Item = DcId> {
+        let incomplete = self.closed_agents.difference(&self.complete_agents);
+        incomplete.copied()
+    }
+
     /// Notes that the agents were asked to end.
     pub(super) const fn end(&mut self) {
         self.is_ending = true;
@@ -155,6 +164,7 @@ impl<'a> Repetition<'a> {
 
     /// Counts a restart of an agent.
     pub(super) fn restart(&mut self, dc: DcId) {
+        self.complete_agents.remove(&dc);
         self.rows.restart(dc);
     }
 
@@ -304,7 +314,10 @@ impl<'a> Repetition<'a> {
                 let dc = self.name(dc);
                 return Err(AgentError::Reported { dc, message }.into());
             }
-            AgentMessage::PortState(_) | AgentMessage::Flows(_) | AgentMessage::Bye => {}
+            AgentMessage::Bye => {
+                self.complete_agents.insert(dc);
+            }
+            AgentMessage::PortState(_) | AgentMessage::Flows(_) => {}
         }
         Ok(effects)
     }
@@ -447,6 +460,18 @@ mod tests {
             repetition.handle(closed(dc)).unwrap();
             assert_eq!(repetition.is_over(), is_over);
         }
+    }
+
+    #[test]
+    fn an_agent_that_ends_without_a_farewell_is_incomplete() {
+        let plan = plan();
+        let mut repetition = started(&plan);
+        repetition.end();
+        repetition.handle(message(3, AgentMessage::Bye)).unwrap();
+        for dc in [0, 3] {
+            repetition.handle(closed(dc)).unwrap();
+        }
+        assert_eq!(repetition.incomplete().collect::<Vec<_>>(), [DcId(0)]);
     }
 
     #[test]

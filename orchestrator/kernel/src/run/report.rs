@@ -129,6 +129,14 @@ impl RunReport {
         Ok(())
     }
 
+    /// Adds the switches of the repetition called `title` whose agents ended before they had sent all reports, which
+    /// is a reason to doubt the run.
+    pub(super) fn add_incomplete(&mut self, title: &str, switches: impl Iterator<Item = String>) {
+        self.conduct.switches.extend(switches.map(|switch| {
+            format!("{title}: {switch}: the agent ended without its last reports: its counters and decisions are cut")
+        }));
+    }
+
     /// Ends the repetition called `title`: its switches' counts become reasons to doubt the run, or
     /// warnings. Packets without a live candidate are a result where an unfinished flow's row names the
     /// switch, one of `unreachable`.
@@ -151,7 +159,8 @@ impl RunReport {
                 ),
                 (
                     stats.messages_lost,
-                    "messages of the agent were lost: they were not read in time",
+                    "messages of the agent were lost: over 16 MiB of them were not read in time (hint: longer \
+                     intervals under `measure`)",
                 ),
                 (
                     stats.not_paused,
@@ -170,6 +179,11 @@ impl RunReport {
                         false => stats.no_destination,
                     },
                     "packets were dropped: no live candidate",
+                ),
+                // A loop shows in unfinished flows as well, which are the reason to doubt the run.
+                (
+                    stats.ttl_expired,
+                    "packets had no TTL left: next hops form a loop, or a daemon of this machine sent them",
                 ),
             ];
             let said = |(count, text): &(u64, &str)| {
@@ -267,11 +281,24 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_without_its_last_reports_is_a_reason() {
+        let mut report = RunReport::default();
+        report.add_incomplete("lcmp #2", ["dc1".to_owned()].into_iter());
+        assert_eq!(
+            report.conduct.switches,
+            [
+                "lcmp #2: dc1: the agent ended without its last reports: its counters and decisions are cut"
+            ]
+        );
+    }
+
+    #[test]
     fn losses_are_counted_by_repetition_and_switch() {
         let mut report = RunReport::default();
         let lossy = Stats {
             not_pinned: 3,
             messages_lost: 2,
+            ttl_expired: 5,
             no_destination: 7,
             ..Stats::default()
         };
@@ -282,11 +309,15 @@ mod tests {
         }
         insta::assert_snapshot!(report.conduct.switches.join("\n"), @r"
         ecmp: dc2: 3 flows were not pinned: the flow table was full
-        ecmp: dc2: 2 messages of the agent were lost: they were not read in time
+        ecmp: dc2: 2 messages of the agent were lost: over 16 MiB of them were not read in time (hint: longer intervals under `measure`)
         lcmp: dc2: 3 flows were not pinned: the flow table was full
-        lcmp: dc2: 2 messages of the agent were lost: they were not read in time
+        lcmp: dc2: 2 messages of the agent were lost: over 16 MiB of them were not read in time (hint: longer intervals under `measure`)
         ");
         // Under lcmp the rows of flows say so.
-        insta::assert_snapshot!(report.warnings.join("\n"), @"ecmp: dc2: 7 packets were dropped: no live candidate");
+        insta::assert_snapshot!(report.warnings.join("\n"), @r"
+        ecmp: dc2: 7 packets were dropped: no live candidate
+        ecmp: dc2: 5 packets had no TTL left: next hops form a loop, or a daemon of this machine sent them
+        lcmp: dc2: 5 packets had no TTL left: next hops form a loop, or a daemon of this machine sent them
+        ");
     }
 }

@@ -7,6 +7,7 @@
 //! - `hash`: shares of next hops
 //! - `splits`: tables of traffic engineering
 //! - `sampling`: samples of queues, and decisions by old ones
+//! - `tables`: counters of flow tables, and decisions without a row
 //! - `undecided`: flows without a decision
 
 mod failover;
@@ -16,6 +17,7 @@ mod lcmp;
 mod load;
 mod sampling;
 mod splits;
+mod tables;
 mod undecided;
 
 use std::{collections::BTreeSet, path::Path};
@@ -33,7 +35,7 @@ use lab_units::DcId;
 
 use self::{
     failover::Failovers, flows::Flows, hash::Shares, lcmp::Replay, load::Load, sampling::Samples,
-    splits::Splits, undecided::Undecided,
+    splits::Splits, tables::Tables, undecided::Undecided,
 };
 
 /// Returns the evidence of the run of `plan` whose rows are in the directory `run`.
@@ -71,6 +73,7 @@ struct PolicyWitness<'a> {
     shares: Shares,
     splits: Splits,
     samples: Samples,
+    tables: Tables,
     failovers: Failovers,
     undecided: Undecided,
     least_delay: u64,
@@ -100,6 +103,7 @@ impl<'a> Witness<'a> {
                     .lcmp()
                     .map(|lcmp| paper.time(lcmp.sample_interval_ns)),
             ),
+            tables: Tables::new(is_real),
             failovers: Failovers::new(plan, is_real),
             undecided: Undecided::default(),
             least_delay: 0,
@@ -144,6 +148,7 @@ impl<'a> Witness<'a> {
     fn switch(&mut self, row: &SwitchRow) {
         if let Some(policy) = self.policy(&row.policy) {
             policy.samples.switch(row);
+            policy.tables.switch(row);
         }
     }
 
@@ -151,6 +156,7 @@ impl<'a> Witness<'a> {
         let plan = self.plan;
         if let Some(policy) = self.policy(&row.policy) {
             policy.samples.decide(row);
+            policy.tables.decide(row);
             policy.failovers.decide(row);
         }
         let Some(choice) = Choice::of(plan, row) else {
@@ -180,6 +186,7 @@ impl<'a> Witness<'a> {
                     met: policy.met(self.info),
                     mechanism: self.mechanism(policy),
                     sampling: policy.samples.counts(),
+                    tables: policy.tables.counts(),
                     failovers: policy.failovers.counts(),
                     undecided: policy.undecided.count(),
                 })

@@ -112,6 +112,7 @@ impl Verdict {
             );
             verdict.add(Grade::Doubtful, text);
         }
+        verdict.judge_unrecorded(end);
         verdict.judge_changes(end);
         verdict.unexercised = end.evidence.warnings();
         verdict
@@ -312,6 +313,22 @@ impl Verdict {
                 Grade::Invalid,
                 format!("changed while flows ran: {more} more"),
             );
+        }
+    }
+
+    /// Judges decisions that switches counted and that have no row: flow completion times are right, but paths, shares
+    /// of next hops and counts of decisions are not those of all flows.
+    fn judge_unrecorded(&mut self, end: &RunEnd) {
+        for policy in &end.evidence.policies {
+            let Some(tables) = policy.tables.filter(|tables| tables.unrecorded > 0) else {
+                continue;
+            };
+            let text = format!(
+                "{}: decisions without a row: {} of {}, bound 0 (hint: agents lose reports that are not read in \
+                 time; run it on a less busy machine, or with longer intervals under `measure`)",
+                policy.policy, tables.unrecorded, tables.decisions
+            );
+            self.add(Grade::Doubtful, text);
         }
     }
 

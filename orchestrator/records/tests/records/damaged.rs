@@ -23,7 +23,7 @@ fn corpus(large: u64) -> Vec<(String, Vec<u8>)> {
             .expect("rows");
     }
     writer
-        .write_plan("{\"format\": 1, \"name\": \"8dc\", \"flows\": []}\n")
+        .write_plan("{\"format\": 2, \"name\": \"8dc\", \"flows\": []}\n")
         .expect("a plan");
     let (dir, _) = writer.finish(end()).expect("the end");
     let files = fs::read_dir(dir).expect("entries").map(|entry| {

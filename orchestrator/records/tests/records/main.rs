@@ -2,6 +2,7 @@
 
 mod conduct;
 mod damaged;
+mod formats;
 mod hostile;
 mod laws;
 mod listing;

@@ -46,7 +46,7 @@ fn a_run_reads_back_as_it_was_written() {
     }
     writer.write_scenario("name: 8dc\n").expect("scenario");
     writer
-        .write_plan("{\"format\": 1, \"name\": \"8dc\", \"flows\": []}\n")
+        .write_plan("{\"format\": 2, \"name\": \"8dc\", \"flows\": []}\n")
         .expect("plan");
     let (dir, outcome) = writer.finish(end()).expect("the end");
 
@@ -199,7 +199,7 @@ fn a_row_of_a_policy_that_the_run_has_not_is_named() {
 fn a_plan_that_is_no_plan_is_refused_with_its_line() {
     let results = results();
     let writer = create(results.path());
-    for (plan, line) in [("{\n \"format\": 1,\n %%\n}", 3), ("[]", 1), ("", 1)] {
+    for (plan, line) in [("{\n \"format\": 2,\n %%\n}", 3), ("[]", 1), ("", 1)] {
         fs::write(writer.dir().join("plan.json"), plan).expect("a plan");
         let error = RunDir::open(writer.dir()).unwrap_err();
         let text = error.to_string();
@@ -254,26 +254,6 @@ fn an_unknown_column_is_ignored_and_a_missing_one_is_named() {
         panic!("{error:?}");
     };
     assert!(source.to_string().contains("`drops`"), "{source}");
-}
-
-#[test]
-fn another_format_is_refused_before_anything_else_of_it_is_read() {
-    let results = results();
-    let writer = create(results.path());
-    let dir = writer.dir().to_owned();
-    let path = dir.join("run.json");
-    for (format, hint) in [(6, "update lcmp-lab"), (3, "run its `scenario.yaml` again")] {
-        let text = format!(r#"{{"format": {format}, "engine": "warp"}}"#);
-        fs::write(&path, text).expect("run.json");
-        let error = RunDir::open(&dir).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!(
-                "`{}` has format {format}, this lcmp-lab reads 5 (hint: {hint})",
-                path.display()
-            )
-        );
-    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use lab_records::{
     Certification, CertifiedRow, ChangeKind, Clock, Conduct, CpuWatch, EngineInfo, FaultInfo,
-    FlowCounts, Grade, GuestCpu, LabWork, LinkChange, LiveChange, Mechanism, Met, PolicyEvidence,
-    Recovery, RunEnd, RunInfo, Sampling, Verdict, Watch, sample,
+    FlowCounts, FlowTables, Grade, GuestCpu, LabWork, LinkChange, LiveChange, Mechanism, Met,
+    PolicyEvidence, Recovery, RunEnd, RunInfo, Sampling, Verdict, Watch, sample,
 };
 use lab_units::{BitsPerSec, Nanos};
 
@@ -153,6 +153,7 @@ fn samples_of_queues_late() {
                 late_samples,
                 ..Sampling::default()
             }),
+            tables: None,
             failovers: Vec::new(),
             undecided: 0,
         });
@@ -168,11 +169,35 @@ fn flows_that_no_switch_decided_make_a_run_doubtful() {
                 met: Met::default(),
                 mechanism: Mechanism::Unknown { decisions: 1 },
                 sampling: None,
+                tables: None,
                 failovers: Vec::new(),
                 undecided,
             });
         });
         let words = "lcmp: flows finished without a decision of their source's switch: 1";
+        assert_reason(&verdict, grade, words);
+    }
+}
+
+#[test]
+fn lost_rows_of_decisions_make_a_run_doubtful() {
+    for (unrecorded, grade) in [(0, Grade::Valid), (2, Grade::Doubtful)] {
+        let verdict = judge(|_, end, _| {
+            end.evidence.policies.push(PolicyEvidence {
+                policy: "lcmp".to_owned(),
+                met: Met::default(),
+                mechanism: Mechanism::Unknown { decisions: 9 },
+                sampling: None,
+                tables: Some(FlowTables {
+                    decisions: 9,
+                    unrecorded,
+                    ..FlowTables::default()
+                }),
+                failovers: Vec::new(),
+                undecided: 0,
+            });
+        });
+        let words = "lcmp: decisions without a row: 2 of 9, bound 0";
         assert_reason(&verdict, grade, words);
     }
 }

@@ -150,7 +150,7 @@ fn overrides(kept: &RunDir, asked: &Asked) -> Overrides {
 }
 
 fn plan(run: &RunDir) -> Result<Plan, Failure> {
-    directory::read_plan(run.path())
+    run.plan()
         .map_err(|error| Failure::records(&error))?
         .ok_or_else(|| missing(PLAN_FILE))
 }

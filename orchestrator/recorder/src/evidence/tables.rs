@@ -1,0 +1,162 @@
+//! Counters of the DCI switches' flow tables, and the decisions that have no row.
+
+use std::collections::BTreeMap;
+
+use lab_records::{DecisionRow, FlowTables, SwitchRow};
+
+/// Flow tables of one policy.
+#[derive(Default)]
+pub(super) struct Tables {
+    /// True if an engine can lose rows of decisions: the agents of the kernel engine report them over a socket. The
+    /// simulator loses none, and counts decisions inside a datacenter that have no row.
+    can_lose_rows: bool,
+    /// Switches by repetition and name.
+    switches: BTreeMap<u32, BTreeMap<String, Table>>,
+}
+
+/// Flow table of one switch in one repetition.
+#[derive(Default)]
+struct Table {
+    /// Latest counters; none if the switch has no row.
+    latest: Option<SwitchRow>,
+    /// Rows of its decisions.
+    recorded: u64,
+    peak_flows: u64,
+    peak_decisions_per_s: u64,
+}
+
+impl Tables {
+    /// Creates the counts of a policy, of the kernel engine if `can_lose_rows`.
+    pub fn new(can_lose_rows: bool) -> Self {
+        Self {
+            can_lose_rows,
+            switches: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a row of a switch's counters, which count from the repetition's start.
+    pub fn switch(&mut self, row: &SwitchRow) {
+        let table = self.table(row.repetition, &row.switch);
+        table.peak_flows = table.peak_flows.max(row.occupancy);
+        table.peak_decisions_per_s = table.peak_decisions_per_s.max(row.decisions_per_s);
+        table.latest = Some(row.clone());
+    }
+
+    /// Adds the row of a decision.
+    pub fn decide(&mut self, row: &DecisionRow) {
+        self.table(row.repetition, &row.switch).recorded += 1;
+    }
+
+    /// Returns the counts; none without a row of a switch.
+    pub fn counts(&self) -> Option<FlowTables> {
+        let mut counts = FlowTables::default();
+        let mut has_rows = false;
+        for table in self.switches.values().flat_map(BTreeMap::values) {
+            let Some(latest) = &table.latest else {
+                continue;
+            };
+            has_rows = true;
+            counts.hits += latest.hits;
+            counts.decisions += latest.decisions;
+            counts.failovers += latest.failovers;
+            counts.fallbacks += latest.fallbacks;
+            counts.stale += latest.stale;
+            counts.evicted += latest.evicted;
+            counts.expired += latest.expired;
+            counts.restarts += latest.restarts;
+            counts.peak_flows = counts.peak_flows.max(table.peak_flows);
+            counts.peak_decisions_per_s =
+                counts.peak_decisions_per_s.max(table.peak_decisions_per_s);
+            if self.can_lose_rows {
+                counts.unrecorded += latest.decisions.saturating_sub(table.recorded);
+            }
+        }
+        has_rows.then_some(counts)
+    }
+
+    fn table(&mut self, repetition: u32, switch: &str) -> &mut Table {
+        let switches = self.switches.entry(repetition).or_default();
+        // A look-up before the entry saves a copy of the name for each of millions of decisions.
+        if !switches.contains_key(switch) {
+            switches.insert(switch.to_owned(), Table::default());
+        }
+        switches.get_mut(switch).expect("it was just inserted")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_units::Nanos;
+
+    use super::*;
+
+    fn switch(repetition: u32, decisions: u64, occupancy: u64) -> SwitchRow {
+        SwitchRow {
+            policy: "lcmp".to_owned(),
+            repetition,
+            time_ns: Nanos::ZERO,
+            switch: "dc1".to_owned(),
+            occupancy,
+            decisions,
+            decisions_per_s: decisions * 10,
+            failovers: 1,
+            fallbacks: 2,
+            stale: 1,
+            evicted: 3,
+            expired: 4,
+            hits: 100,
+            restarts: 0,
+            samples: None,
+            late_samples: None,
+        }
+    }
+
+    fn decision(repetition: u32) -> DecisionRow {
+        DecisionRow {
+            repetition,
+            switch: "dc1".to_owned(),
+            ..super::super::lcmp::tests::decision()
+        }
+    }
+
+    #[test]
+    fn the_last_counters_add_up_and_the_largest_values_are_kept() {
+        let mut tables = Tables::new(true);
+        assert_eq!(tables.counts(), None, "no switch has an agent");
+        for row in [switch(0, 2, 9), switch(0, 3, 7), switch(1, 4, 5)] {
+            tables.switch(&row);
+        }
+        for repetition in [0, 0, 0, 1, 1, 1, 1] {
+            tables.decide(&decision(repetition));
+        }
+        let counts = FlowTables {
+            hits: 200,
+            decisions: 7,
+            unrecorded: 0,
+            peak_decisions_per_s: 40,
+            failovers: 2,
+            fallbacks: 4,
+            stale: 2,
+            peak_flows: 9,
+            evicted: 6,
+            expired: 8,
+            restarts: 0,
+        };
+        assert_eq!(tables.counts(), Some(counts));
+    }
+
+    #[test]
+    fn a_decision_without_a_row_is_lost_telemetry_of_the_lab_alone() {
+        for (can_lose_rows, unrecorded) in [(true, 2), (false, 0)] {
+            let mut tables = Tables::new(can_lose_rows);
+            tables.switch(&switch(0, 3, 3));
+            tables.decide(&decision(0));
+            // Rows of another repetition make up for none.
+            tables.switch(&switch(1, 1, 1));
+            tables.decide(&decision(1));
+            tables.decide(&decision(1));
+            let counts = tables.counts().expect("switches");
+            assert_eq!(counts.unrecorded, unrecorded);
+        }
+    }
+}

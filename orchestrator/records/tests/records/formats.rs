@@ -1,0 +1,164 @@
+//! The rule for data of other formats. Each folder of `formats/` is a small run of that format of `run.json`, with the
+//! plan of its time.
+//!
+//! A change of a column or a key fails here. Then `FORMAT_VERSION` grows, the folder of the last format stays, and a
+//! folder of the new one joins it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use lab_records::{
+    CertifiedRow, DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RateRow,
+    RecordsError, Row, RunDir, RunFile, SplitRow, StoryRow, SwitchRow, UtcTime,
+    directory::FORMAT_VERSION,
+    listing::{self, ListedRun},
+    stamp,
+};
+use lab_units::PLAN_FORMAT;
+use tempfile::TempDir;
+
+/// Formats of `run.json` and of `plan.json` in the folder of the last format.
+const LAST: (u32, u32) = (5, 1);
+
+fn fixture(format: u32) -> PathBuf {
+    let formats = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/formats");
+    formats.join(format.to_string())
+}
+
+/// Returns a copy of the run of `format` that a test may change.
+fn copy(format: u32) -> TempDir {
+    let copy = tempfile::tempdir().expect("a directory");
+    for (name, bytes) in files(&fixture(format)) {
+        fs::write(copy.path().join(name), bytes).expect("a file");
+    }
+    copy
+}
+
+fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(dir).expect("a directory");
+    entries
+        .map(|entry| {
+            let entry = entry.expect("an entry");
+            let name = entry.file_name().to_string_lossy().into_owned();
+            (name, fs::read(entry.path()).expect("a file"))
+        })
+        .collect()
+}
+
+/// Gives the JSON file at `path` another format, and its other keys another meaning.
+fn reformat(path: &Path, format: u32) {
+    let text = format!(r#"{{"format": {format}, "engine": "warp", "flows": 7}}"#);
+    fs::write(path, text).expect("a file");
+}
+
+#[track_caller]
+fn assert_refused(result: Result<RunDir, RecordsError>, file: &str, found: u32, own: u32) {
+    let text = result.expect_err("another format").to_string();
+    let hint = match found > own {
+        true => "update lcmp-lab",
+        false => {
+            "run its `scenario.yaml` again, or read it with the lcmp-lab of the `tool_commit` in its `run.json`"
+        }
+    };
+    let expected = format!(
+        "{file}` has format {found}, this lcmp-lab reads format {own} alone (hint: {hint})"
+    );
+    assert!(text.ends_with(&expected), "{text}");
+}
+
+fn columns<R: Row>() -> String {
+    let names: Vec<&str> = R::COLUMNS.iter().map(|column| column.name).collect();
+    format!("{}: {}\n", R::FILE, names.join(","))
+}
+
+#[test]
+fn the_tables_have_the_columns_of_this_format() {
+    let found = [
+        columns::<FlowRow>(),
+        columns::<LinkRow>(),
+        columns::<QueueRow>(),
+        columns::<DecisionRow>(),
+        columns::<CertifiedRow>(),
+        columns::<PathRow>(),
+        columns::<SwitchRow>(),
+        columns::<SplitRow>(),
+        columns::<PfcRow>(),
+        columns::<PortRow>(),
+        columns::<RateRow>(),
+        columns::<StoryRow>(),
+    ];
+    let kept = fs::read_to_string(fixture(FORMAT_VERSION).join("columns.txt")).expect("columns");
+    assert_eq!(
+        found.concat(),
+        kept,
+        "other columns are another FORMAT_VERSION"
+    );
+}
+
+#[test]
+fn a_run_of_this_format_is_read_whole_and_written_with_the_same_keys() {
+    let dir = fixture(FORMAT_VERSION);
+    let run = RunDir::open(&dir).expect("a run of this format");
+    assert_eq!(run.flows().expect("flows").rows.len(), 2);
+    assert_eq!(run.table::<DecisionRow>().expect("decisions").rows.len(), 5);
+    let text = fs::read_to_string(dir.join("run.json")).expect("run.json");
+    let kept: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let file: RunFile = serde_json::from_str(&text).expect("a run");
+    let written = serde_json::to_value(&file).expect("plain data");
+    assert_eq!(written, kept, "other keys are another FORMAT_VERSION");
+}
+
+#[test]
+fn runs_of_other_formats_are_refused_before_anything_else_of_them_is_read() {
+    let last = RunDir::open(&fixture(LAST.0));
+    assert_refused(last, "run.json", LAST.0, FORMAT_VERSION);
+    for format in [1, FORMAT_VERSION + 1] {
+        let run = copy(FORMAT_VERSION);
+        reformat(&run.path().join("run.json"), format);
+        let opened = RunDir::open(run.path());
+        assert_refused(opened, "run.json", format, FORMAT_VERSION);
+    }
+}
+
+#[test]
+fn plans_of_other_formats_are_refused_before_anything_else_of_them_is_read() {
+    let run = copy(FORMAT_VERSION);
+    let plan = run.path().join("plan.json");
+    fs::copy(fixture(LAST.0).join("plan.json"), &plan).expect("the last format's plan");
+    let opened = RunDir::open(run.path());
+    assert_refused(opened, "plan.json", LAST.1, PLAN_FORMAT);
+    reformat(&plan, PLAN_FORMAT + 1);
+    let opened = RunDir::open(run.path());
+    assert_refused(opened, "plan.json", PLAN_FORMAT + 1, PLAN_FORMAT);
+    fs::remove_file(&plan).expect("removed");
+    let opened = RunDir::open(run.path()).expect("a run without a plan");
+    assert_eq!(opened.plan::<serde_json::Value>().expect("no plan"), None);
+}
+
+#[test]
+fn a_run_of_another_format_is_listed_and_tagged_but_never_rewritten() {
+    let run = copy(LAST.0);
+    let before = files(run.path());
+    let now: UtcTime = "2026-11-21T09:30:00.000Z".parse().expect("a time");
+    let stamped = stamp(run.path(), now, Vec::new(), Vec::new());
+    assert!(
+        matches!(stamped, Err(RecordsError::OtherFormat { found, .. }) if found == LAST.0),
+        "{stamped:?}"
+    );
+    assert_eq!(files(run.path()), before, "a refused writer writes nothing");
+
+    listing::set_tags(run.path(), &["kept".to_owned()].into()).expect("tags");
+    let listed = ListedRun::read(run.path().to_owned());
+    assert!(listed.tags.contains("kept"));
+    assert!(
+        matches!(listed.file, Err(RecordsError::OtherFormat { .. })),
+        "{:?}",
+        listed.file
+    );
+    let mut after = files(run.path());
+    after.remove("tags.txt").expect("the tags");
+    assert_eq!(after, before);
+}
