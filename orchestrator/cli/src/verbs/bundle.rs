@@ -7,8 +7,11 @@ use std::{
     time::SystemTime,
 };
 
-use lab_bundle::{BundleError, Manifest, Origin, manifest::Digesting, pack};
-use lab_records::{RunDir, directory::FIGURES_DIR};
+use lab_bundle::{BundleError, Manifest, Origin, check_tables, manifest::Digesting, pack};
+use lab_records::{
+    RunDir,
+    directory::{FIGURES_DIR, PLAN_FILE},
+};
 use lab_units::show::commas;
 use serde::Serialize;
 
@@ -37,6 +40,14 @@ struct Packed<'a> {
 pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
     let run = load::absolute(&arguments.run)?;
     let records = RunDir::open(&run).map_err(|error| Failure::records(&error))?;
+    if !run.join(PLAN_FILE).exists() {
+        return Err(Failure::usage(format_args!(
+            "`{}` has no `{PLAN_FILE}`, which `verify` needs (hint: run its `scenario.yaml` again)",
+            arguments.run.display()
+        )));
+    }
+    // Whoever verifies the bundle could not repair the run.
+    check_tables(&records).map_err(|error| Failure::records(&error))?;
     let name = run.file_name().unwrap_or_default().to_string_lossy();
     let output = match &arguments.output {
         Some(file) => file.clone(),
