@@ -30,6 +30,14 @@ pub enum Refusal {
     /// A symbolic link.
     #[error("it is a link, which is not followed")]
     Link,
+    /// A symbolic link of a user whose links are not followed.
+    #[error(
+        "it leads through a link of user {uid}, which is not followed (hint: name the link's target)"
+    )]
+    LinkOfAnother {
+        /// Owner of the link.
+        uid: u32,
+    },
     /// A file of the kernel, such as `/proc/kmsg`: reading may never end.
     #[error("it is a file of the kernel, not of a disk")]
     OfKernel,

@@ -59,6 +59,9 @@ pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
         tool_commit: env!("LCMP_LAB_COMMIT").to_owned(),
         started_at: seconds(records.started_at().into()),
     };
+    // A link at the path itself is a file that exists.
+    let folder = output.parent().unwrap_or(Path::new(""));
+    caller::check_links(folder).during(format_args!("write `{}`", output.display()))?;
     let file = File::create_new(&output).map_err(|error| {
         Failure::usage(format_args!(
             "cannot create `{}`: {error}",

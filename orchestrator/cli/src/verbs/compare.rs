@@ -68,6 +68,7 @@ fn write(comparison: &Comparison, arguments: &CompareArgs) -> Result<Written, Fa
         (None, Some(first)) => load::absolute(first)?.join(compare::DIR),
         (None, None) => return Err(failure(CompareError::OneRun)),
     };
+    caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
     let written = comparison.write(&dir);
     caller::hand_over(&dir);
     written.during(format_args!(

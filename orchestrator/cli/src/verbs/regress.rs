@@ -2,7 +2,6 @@
 //! history.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -72,6 +71,7 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
         Some(dir) => dir.clone(),
         None => global.results.join(format!("history-{}", suite.suite.name)),
     };
+    caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
     // Before hours of runs whose values could not be appended.
     history::read(&dir).map_err(|error| Failure::records(&error))?;
     let mut outcome = SuiteOutcome {
@@ -332,9 +332,7 @@ fn keep_history(
 
 fn write_outcome(arguments: &RegressArgs, outcome: &SuiteOutcome) -> Result<(), Failure> {
     let write = |file: &Path, text: String| {
-        fs::write(file, text).during(format_args!("write `{}`", file.display()))?;
-        caller::hand_over_alone(file);
-        Ok::<(), Failure>(())
+        caller::write(file, text.as_bytes()).during(format_args!("write `{}`", file.display()))
     };
     if let Some(file) = &arguments.junit {
         write(file, junit(outcome).during("write JUnit")?)?;
