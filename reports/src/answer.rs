@@ -15,7 +15,7 @@ pub struct Question<'a> {
     pub verdict: Grade,
     /// Reasons not to trust the run.
     pub reasons: &'a [Reason],
-    /// Number of warnings that a ranking by this run says less than it seems to.
+    /// Number of warnings that limit what a ranking by this run shows.
     pub warnings: usize,
     /// Policies of the run; changes are against the first.
     pub policies: &'a [PolicySummary],
@@ -47,10 +47,8 @@ impl Question<'_> {
         }
         let valid = match self.warnings {
             0 => "Valid.".to_owned(),
-            count => format!(
-                "Valid, but a ranking says less here: {}.",
-                text::count(count, "warning")
-            ),
+            1 => "Valid, with 1 warning that limits what the ranking shows.".to_owned(),
+            count => format!("Valid, with {count} warnings that limit what the ranking shows."),
         };
         let p99 = self.ranking("p99");
         let p50 = self.ranking("p50");
@@ -78,7 +76,7 @@ impl Question<'_> {
             parts.push(self.against_first(best, &rankings));
         } else {
             parts.push(format!(
-                "{}: no policy is below it by {}",
+                "{}: no other policy has a lower {}",
                 self.policies[0].policy, first.name
             ));
         }
@@ -395,7 +393,7 @@ mod tests {
         );
         assert_eq!(
             found,
-            "In this draw, ecmp: no policy is below it by p99; lowest of 2 on p99, on p50 lcmp is lowest. Valid."
+            "In this draw, ecmp: no other policy has a lower p99; lowest of 2 on p99, on p50 lcmp is lowest. Valid."
         );
     }
 

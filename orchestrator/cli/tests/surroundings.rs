@@ -200,7 +200,7 @@ fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     std::os::unix::fs::symlink(&secret, &links).unwrap();
     let out = by_root();
     assert_eq!(out.exit, Some(2), "{out:?}");
-    assert!(out.stderr.contains("it is a link"), "{out:?}");
+    assert!(out.stderr.contains("it is a symbolic link"), "{out:?}");
 }
 
 /// A user plants a link at every path that root opens in a run; nothing behind a link is shown or changed.
