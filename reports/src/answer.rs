@@ -329,18 +329,23 @@ mod tests {
         .answer()
     }
 
+    /// Returns the answer of a valid run from the p50 and p99 of each policy's repetitions.
+    fn ranked(policies: &[(&str, &[(f64, f64)])]) -> String {
+        let policies = policies.iter();
+        let policies: Vec<_> = policies.map(|(label, of)| (*label, draws(of))).collect();
+        asked(Grade::Valid, &policies)
+    }
+
     /// Ratios of the p99: 19/50, 20/50 and 21/50, so −60 %; logarithms −0.968, −0.916 and −0.868, s = 0.0500, half
     /// width 4.303 · 0.0500 / √3 = 0.1244. The pooled p99 is the 2,970th of 3,000 values, of which 100 are 21: 21/50, −58 %.
     /// 0.42 · e^−0.1244 − 1 = −0.629, 0.42 · e^0.1244 − 1 = −0.524.
     #[test]
     fn several_draws_say_by_how_much_and_the_place() {
-        let lcmp = draws(&[(4.0, 19.0), (4.0, 20.0), (4.0, 21.0)]);
-        let beta = draws(&[(5.0, 25.0), (5.0, 25.0), (5.0, 25.0)]);
-        let ecmp = draws(&[(10.0, 50.0), (10.0, 50.0), (10.0, 50.0)]);
-        let found = asked(
-            Grade::Valid,
-            &[("ecmp", ecmp), ("rm-beta", beta), ("lcmp", lcmp)],
-        );
+        let found = ranked(&[
+            ("ecmp", &[(10.0, 50.0), (10.0, 50.0), (10.0, 50.0)]),
+            ("rm-beta", &[(5.0, 25.0), (5.0, 25.0), (5.0, 25.0)]),
+            ("lcmp", &[(4.0, 19.0), (4.0, 20.0), (4.0, 21.0)]),
+        ]);
         assert_eq!(
             found,
             "lcmp: p99 58 % below ecmp's [52, 63], p50 60 % below [60, 60]; best of 3 on both. \
@@ -350,13 +355,11 @@ mod tests {
 
     #[test]
     fn a_policy_that_is_not_shown_to_be_worse_is_level() {
-        let lcmp = draws(&[(4.0, 20.0), (4.0, 20.0), (4.0, 20.0)]);
-        let beta = draws(&[(4.0, 19.0), (4.0, 21.0), (4.0, 22.0)]);
-        let ecmp = draws(&[(10.0, 50.0), (10.0, 50.0), (10.0, 50.0)]);
-        let found = asked(
-            Grade::Valid,
-            &[("ecmp", ecmp), ("rm-beta", beta), ("lcmp", lcmp)],
-        );
+        let found = ranked(&[
+            ("ecmp", &[(10.0, 50.0), (10.0, 50.0), (10.0, 50.0)]),
+            ("rm-beta", &[(4.0, 19.0), (4.0, 21.0), (4.0, 22.0)]),
+            ("lcmp", &[(4.0, 20.0), (4.0, 20.0), (4.0, 20.0)]),
+        ]);
         assert_eq!(
             found,
             "lcmp: p99 60 % below ecmp's [60, 60], p50 60 % below [60, 60]; on p99 level with rm-beta, on p50 \
@@ -366,14 +369,11 @@ mod tests {
 
     #[test]
     fn one_draw_has_no_interval_and_nothing_better() {
-        let found = asked(
-            Grade::Valid,
-            &[
-                ("ecmp", draws(&[(10.0, 50.0)])),
-                ("wcmp", draws(&[(20.0, 50.2)])),
-                ("lcmp", draws(&[(4.0, 20.0)])),
-            ],
-        );
+        let found = ranked(&[
+            ("ecmp", &[(10.0, 50.0)]),
+            ("wcmp", &[(20.0, 50.2)]),
+            ("lcmp", &[(4.0, 20.0)]),
+        ]);
         assert_eq!(
             found,
             "In this draw, lcmp: p99 60 % below ecmp's, p50 60 % below; lowest of 3 on both. Next by p99 are \
@@ -384,13 +384,7 @@ mod tests {
 
     #[test]
     fn a_first_policy_that_nothing_is_below_is_the_answer() {
-        let found = asked(
-            Grade::Valid,
-            &[
-                ("ecmp", draws(&[(4.0, 20.0)])),
-                ("lcmp", draws(&[(3.0, 30.0)])),
-            ],
-        );
+        let found = ranked(&[("ecmp", &[(4.0, 20.0)]), ("lcmp", &[(3.0, 30.0)])]);
         assert_eq!(
             found,
             "In this draw, ecmp: no other policy has a lower p99; lowest of 2 on p99, on p50 lcmp is lowest. Valid."
