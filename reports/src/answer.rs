@@ -45,11 +45,7 @@ impl Question<'_> {
         if self.verdict != Grade::Valid {
             return self.not_valid();
         }
-        let valid = match self.warnings {
-            0 => "Valid.".to_owned(),
-            1 => "Valid, with 1 warning that limits what the ranking shows.".to_owned(),
-            count => format!("Valid, with {count} warnings that limit what the ranking shows."),
-        };
+        let valid = self.valid();
         let p99 = self.ranking("p99");
         let p50 = self.ranking("p50");
         let rankings: Vec<&Ranking> = [&p99, &p50].into_iter().flatten().collect();
@@ -93,6 +89,15 @@ impl Question<'_> {
             ""
         };
         format!("{draw}{}", sentences.join(" "))
+    }
+
+    /// Returns the verdict on a valid run, with the number of warnings.
+    fn valid(&self) -> String {
+        match self.warnings {
+            0 => "Valid.".to_owned(),
+            1 => "Valid, with 1 warning that limits what the ranking shows.".to_owned(),
+            count => format!("Valid, with {count} warnings that limit what the ranking shows."),
+        }
     }
 
     fn not_valid(&self) -> String {
@@ -388,6 +393,30 @@ mod tests {
         assert_eq!(
             found,
             "In this draw, ecmp: no other policy has a lower p99; lowest of 2 on p99, on p50 lcmp is lowest. Valid."
+        );
+    }
+
+    #[test]
+    fn warnings_are_counted() {
+        let summary = |warnings| {
+            Question {
+                verdict: Grade::Valid,
+                reasons: &[],
+                warnings,
+                policies: &[],
+                slowdowns: &[],
+                is_one_draw: true,
+            }
+            .valid()
+        };
+        assert_eq!(summary(0), "Valid.");
+        assert_eq!(
+            summary(1),
+            "Valid, with 1 warning that limits what the ranking shows."
+        );
+        assert_eq!(
+            summary(3),
+            "Valid, with 3 warnings that limit what the ranking shows."
         );
     }
 

@@ -292,3 +292,53 @@ fn facts(run: &RunFacts) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{Intervals, Pair, paired};
+
+    fn against(is_of_two_engines: bool) -> Against {
+        let pair = |flow: u32| Pair {
+            base: 2.0,
+            other: 1.0 + f64::from(flow % 3),
+        };
+        let policy = PolicyComparison {
+            policy: "lcmp".to_owned(),
+            unfinished: [0, 0],
+            base: None,
+            other: None,
+            change: None,
+            paired: paired(&[(0..100).map(pair).collect()]),
+            paper: None,
+            bins: Vec::new(),
+        };
+        assert!(policy.paired.is_some());
+        Against {
+            run: "B".to_owned(),
+            is_paired: true,
+            is_of_two_engines,
+            not_valid: Vec::new(),
+            intervals: Intervals::OneDraw,
+            policies: vec![policy],
+            in_one_run: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn between_two_engines_no_flow_is_called_faster_or_slower() {
+        for (is_of_two_engines, count) in [(false, 1), (true, 0)] {
+            let against = against(is_of_two_engines);
+            let page = reductions(&against).into_string() + &note(&against).into_string();
+            assert!(page.contains("ratio"), "{page}");
+            for words in [
+                "<th class=\"n\">faster",
+                "slower ",
+                "δ ",
+                "Faster and slower",
+            ] {
+                assert_eq!(page.matches(words).count().min(1), count, "{words}: {page}");
+            }
+        }
+    }
+}
