@@ -17,7 +17,7 @@ command -v mmdebstrap >/dev/null || {
     exit 3
 }
 if ((EUID != 0)); then
-    echo "error: a system of its own takes root (hint: sudo $0 $*)" >&2
+    echo "error: root is needed to unpack a Debian system of its own for the package (hint: sudo $0 $*)" >&2
     exit 3
 fi
 

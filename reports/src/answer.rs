@@ -15,7 +15,7 @@ pub struct Question<'a> {
     pub verdict: Grade,
     /// Reasons not to trust the run.
     pub reasons: &'a [Reason],
-    /// Number of warnings that a ranking by this run says less than it seems to.
+    /// Number of warnings that limit what a ranking by this run shows.
     pub warnings: usize,
     /// Policies of the run; changes are against the first.
     pub policies: &'a [PolicySummary],
@@ -45,13 +45,7 @@ impl Question<'_> {
         if self.verdict != Grade::Valid {
             return self.not_valid();
         }
-        let valid = match self.warnings {
-            0 => "Valid.".to_owned(),
-            count => format!(
-                "Valid, but a ranking says less here: {}.",
-                text::count(count, "warning")
-            ),
-        };
+        let valid = self.valid();
         let p99 = self.ranking("p99");
         let p50 = self.ranking("p50");
         let rankings: Vec<&Ranking> = [&p99, &p50].into_iter().flatten().collect();
@@ -78,7 +72,7 @@ impl Question<'_> {
             parts.push(self.against_first(best, &rankings));
         } else {
             parts.push(format!(
-                "{}: no policy is below it by {}",
+                "{}: no other policy has a lower {}",
                 self.policies[0].policy, first.name
             ));
         }
@@ -95,6 +89,15 @@ impl Question<'_> {
             ""
         };
         format!("{draw}{}", sentences.join(" "))
+    }
+
+    /// Returns the verdict on a valid run, with the number of warnings.
+    fn valid(&self) -> String {
+        match self.warnings {
+            0 => "Valid.".to_owned(),
+            1 => "Valid, with 1 warning that limits what the ranking shows.".to_owned(),
+            count => format!("Valid, with {count} warnings that limit what the ranking shows."),
+        }
     }
 
     fn not_valid(&self) -> String {
@@ -331,18 +334,23 @@ mod tests {
         .answer()
     }
 
+    /// Returns the answer of a valid run from the p50 and p99 of each policy's repetitions.
+    fn ranked(policies: &[(&str, &[(f64, f64)])]) -> String {
+        let policies = policies.iter();
+        let policies: Vec<_> = policies.map(|(label, of)| (*label, draws(of))).collect();
+        asked(Grade::Valid, &policies)
+    }
+
     /// Ratios of the p99: 19/50, 20/50 and 21/50, so −60 %; logarithms −0.968, −0.916 and −0.868, s = 0.0500, half
     /// width 4.303 · 0.0500 / √3 = 0.1244. The pooled p99 is the 2,970th of 3,000 values, of which 100 are 21: 21/50, −58 %.
     /// 0.42 · e^−0.1244 − 1 = −0.629, 0.42 · e^0.1244 − 1 = −0.524.
     #[test]
     fn several_draws_say_by_how_much_and_the_place() {
-        let lcmp = draws(&[(4.0, 19.0), (4.0, 20.0), (4.0, 21.0)]);
-        let beta = draws(&[(5.0, 25.0), (5.0, 25.0), (5.0, 25.0)]);
-        let ecmp = draws(&[(10.0, 50.0), (10.0, 50.0), (10.0, 50.0)]);
-        let found = asked(
-            Grade::Valid,
-            &[("ecmp", ecmp), ("rm-beta", beta), ("lcmp", lcmp)],
-        );
+        let found = ranked(&[
+            ("ecmp", &[(10.0, 50.0), (10.0, 50.0), (10.0, 50.0)]),
+            ("rm-beta", &[(5.0, 25.0), (5.0, 25.0), (5.0, 25.0)]),
+            ("lcmp", &[(4.0, 19.0), (4.0, 20.0), (4.0, 21.0)]),
+        ]);
         assert_eq!(
             found,
             "lcmp: p99 58 % below ecmp's [52, 63], p50 60 % below [60, 60]; best of 3 on both. \
@@ -352,13 +360,11 @@ mod tests {
 
     #[test]
     fn a_policy_that_is_not_shown_to_be_worse_is_level() {
-        let lcmp = draws(&[(4.0, 20.0), (4.0, 20.0), (4.0, 20.0)]);
-        let beta = draws(&[(4.0, 19.0), (4.0, 21.0), (4.0, 22.0)]);
-        let ecmp = draws(&[(10.0, 50.0), (10.0, 50.0), (10.0, 50.0)]);
-        let found = asked(
-            Grade::Valid,
-            &[("ecmp", ecmp), ("rm-beta", beta), ("lcmp", lcmp)],
-        );
+        let found = ranked(&[
+            ("ecmp", &[(10.0, 50.0), (10.0, 50.0), (10.0, 50.0)]),
+            ("rm-beta", &[(4.0, 19.0), (4.0, 21.0), (4.0, 22.0)]),
+            ("lcmp", &[(4.0, 20.0), (4.0, 20.0), (4.0, 20.0)]),
+        ]);
         assert_eq!(
             found,
             "lcmp: p99 60 % below ecmp's [60, 60], p50 60 % below [60, 60]; on p99 level with rm-beta, on p50 \
@@ -368,14 +374,11 @@ mod tests {
 
     #[test]
     fn one_draw_has_no_interval_and_nothing_better() {
-        let found = asked(
-            Grade::Valid,
-            &[
-                ("ecmp", draws(&[(10.0, 50.0)])),
-                ("wcmp", draws(&[(20.0, 50.2)])),
-                ("lcmp", draws(&[(4.0, 20.0)])),
-            ],
-        );
+        let found = ranked(&[
+            ("ecmp", &[(10.0, 50.0)]),
+            ("wcmp", &[(20.0, 50.2)]),
+            ("lcmp", &[(4.0, 20.0)]),
+        ]);
         assert_eq!(
             found,
             "In this draw, lcmp: p99 60 % below ecmp's, p50 60 % below; lowest of 3 on both. Next by p99 are \
@@ -386,16 +389,34 @@ mod tests {
 
     #[test]
     fn a_first_policy_that_nothing_is_below_is_the_answer() {
-        let found = asked(
-            Grade::Valid,
-            &[
-                ("ecmp", draws(&[(4.0, 20.0)])),
-                ("lcmp", draws(&[(3.0, 30.0)])),
-            ],
-        );
+        let found = ranked(&[("ecmp", &[(4.0, 20.0)]), ("lcmp", &[(3.0, 30.0)])]);
         assert_eq!(
             found,
-            "In this draw, ecmp: no policy is below it by p99; lowest of 2 on p99, on p50 lcmp is lowest. Valid."
+            "In this draw, ecmp: no other policy has a lower p99; lowest of 2 on p99, on p50 lcmp is lowest. Valid."
+        );
+    }
+
+    #[test]
+    fn warnings_are_counted() {
+        let summary = |warnings| {
+            Question {
+                verdict: Grade::Valid,
+                reasons: &[],
+                warnings,
+                policies: &[],
+                slowdowns: &[],
+                is_one_draw: true,
+            }
+            .valid()
+        };
+        assert_eq!(summary(0), "Valid.");
+        assert_eq!(
+            summary(1),
+            "Valid, with 1 warning that limits what the ranking shows."
+        );
+        assert_eq!(
+            summary(3),
+            "Valid, with 3 warnings that limit what the ranking shows."
         );
     }
 

@@ -97,7 +97,7 @@ pub struct Summary {
     pub verdict: Grade,
     /// Reasons not to trust the run.
     pub reasons: Vec<Reason>,
-    /// Reasons why a ranking by the run says less than it seems to.
+    /// Warnings that limit what a ranking by the run shows.
     pub unexercised: Vec<String>,
     /// Estimator of the intervals.
     pub intervals: Intervals,

@@ -183,10 +183,7 @@ mod tests {
             ("/nowhere/own.o", "cannot read it: "),
             ("/tmp", "cannot read it: it is a directory"),
             ("/dev/zero", "cannot read it: it is a pipe or a device"),
-            (
-                "/proc/self/status",
-                "cannot read it: it is a file of the kernel",
-            ),
+            ("/proc/self/status", "cannot read it: it is a kernel file"),
         ] {
             let error = read_object(Path::new(path)).expect_err(path).to_string();
             assert!(error.starts_with(expected), "{error}");

@@ -10,7 +10,7 @@
 //! - [`manifest`]: the list of files, format version, names that a file may have
 //! - [`pack`], [`unpack`]: run directory to bundle, and back into a new directory
 //! - [`derive`]: the numbers of the report from the rows, against those that were kept
-//! - [`tables`]: rows of two runs by their keys
+//! - [`tables`]: rows of a run, read before it is packed, and of two runs by their keys
 //! - [`error`]: reasons to refuse a bundle
 
 pub mod derive;
@@ -24,5 +24,5 @@ pub use derive::{Difference, derive};
 pub use error::BundleError;
 pub use manifest::{BUNDLE_FORMAT, Manifest, Origin, PackedFile};
 pub use pack::pack;
-pub use tables::{TableDifference, compare_tables};
+pub use tables::{TableDifference, check_tables, compare_tables};
 pub use unpack::{Limits, unpack};

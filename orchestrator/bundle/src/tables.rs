@@ -10,8 +10,8 @@ use std::{
 
 use lab_files::Links;
 use lab_records::{
-    Batch, DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RecordsError, Row,
-    RunDir, SplitRow, StoryRow, SwitchRow, Values,
+    Batch, DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RateRow,
+    RecordsError, Row, RunDir, SplitRow, StoryRow, SwitchRow, Values,
 };
 use serde::Serialize;
 
@@ -38,6 +38,28 @@ impl TableDifference {
     pub const fn is_same(&self) -> bool {
         self.changed == 0 && self.only_first == 0 && self.only_second == 0
     }
+}
+
+/// Reads every row of every table of the run.
+///
+/// # Errors
+/// If a table cannot be read, or the run lacks one that each run has.
+pub fn check_tables(run: &RunDir) -> Result<(), RecordsError> {
+    check::<FlowRow>(run)?;
+    check::<PathRow>(run)?;
+    check::<DecisionRow>(run)?;
+    check::<LinkRow>(run)?;
+    check::<QueueRow>(run)?;
+    check::<SwitchRow>(run)?;
+    check::<SplitRow>(run)?;
+    check::<PortRow>(run)?;
+    check::<PfcRow>(run)?;
+    check::<RateRow>(run)?;
+    check::<StoryRow>(run)
+}
+
+fn check<R: Row>(run: &RunDir) -> Result<(), RecordsError> {
+    run.visit(|_: R| {}).map(drop)
 }
 
 /// Compares every table that one of the runs has.

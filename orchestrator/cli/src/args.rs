@@ -83,9 +83,11 @@ Root is needed by:
 Exit codes:
   0  pass
   1  an assertion failed: `validate`, `fidelity` or `verify` found a difference out of bounds
-  2  usage, or wrong input: a scenario, run, bundle or file that cannot be read as what it should be
+  2  usage or wrong input: a scenario, run, bundle or file that cannot be read as what it should be,
+     by any verb that reads it; `runs` lists, tags and deletes runs without reading their rows
   3  environment: this machine lacks something, or a system call failed (see `lcmp-lab doctor`)
-  4  inconclusive: the run was interrupted, or its results are doubtful: a figure is out of its bound
+  4  inconclusive: the run was interrupted, or its results are doubtful (a figure is out of its
+     bound); of verbs that compare or study runs, a run that is not valid or has lost rows
   5  invalid: the run's results are not those of the scenario, or its rows had no room
   128 + N  ended by signal N; of `exec`, the command's own exit code";
 
@@ -170,7 +172,7 @@ Are 8 repetitions enough for this scenario?
   lcmp-lab sim scenarios/8dc.yaml --policies ecmp,lcmp --repetitions 100
   lcmp-lab coverage results/latest --group 8
 
-Exit code 1 if fewer than `--min` of a row's intervals hold the true value.";
+Exit code 1 if fewer than `--min` of a row's intervals hold the true value, 4 if the run is not valid.";
 
 const REGRESS_EXAMPLES: &str = "\
 Gate every night against the last one, repetition by repetition:

@@ -4,12 +4,14 @@
 use std::{
     env,
     ffi::CString,
-    fs, io,
-    os::unix::fs::{MetadataExt, lchown},
+    fs,
+    io::{self, Write},
+    os::unix::fs::{MetadataExt, fchown, lchown},
     path::{Path, PathBuf},
     thread,
 };
 
+use lab_files::named;
 use nix::unistd::{User, getgrouplist};
 use rustix::{
     fs::{Gid, Uid},
@@ -95,8 +97,42 @@ pub fn become_owner(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Checks that `path`, which the command line names, leads through no link but those of root, of the user of this
+/// process and of the one who called sudo.
+///
+/// # Errors
+/// If there is another user's link, or a part of the path cannot be looked at.
+pub fn check_links(path: &Path) -> io::Result<()> {
+    named::check_links(path, &trusted())
+}
+
+/// Writes the file at `path`, which the command line names. A new file is given to the user who called sudo; one that
+/// was there keeps its owner, such as `/dev/null`.
+///
+/// # Errors
+/// If the file cannot be written, or the path is refused by [`check_links`].
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let is_new = !path.exists();
+    let mut file = named::create(path, &trusted())?;
+    file.write_all(bytes)?;
+    if let Some(caller) = Caller::of_sudo().filter(|_| is_new) {
+        report(path, fchown(&file, Some(caller.uid), Some(caller.gid)));
+    }
+    Ok(())
+}
+
+fn trusted() -> Vec<u32> {
+    let own = [0, nix::unistd::geteuid().as_raw()];
+    let caller = Caller::of_sudo().map(|caller| caller.uid);
+    own.into_iter().chain(caller).collect()
+}
+
 /// Makes the directories of `path` that are missing, for the user who called sudo.
+///
+/// # Errors
+/// If a directory cannot be made, or the path is refused by [`check_links`].
 pub fn create_dirs(path: &Path) -> io::Result<()> {
+    check_links(path)?;
     let missing: Vec<&Path> = path
         .ancestors()
         .take_while(|path| !path.as_os_str().is_empty() && !path.exists())

@@ -147,6 +147,28 @@ mod tests {
         assert_eq!(measured(cache.path(), Place::GuestTcg), None);
     }
 
+    /// Root measures for `bench generator` and `doctor --measure`, and keeps what it found in a directory that another
+    /// user may write.
+    #[test]
+    fn a_link_where_a_capacity_is_kept_is_replaced_and_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cache, secret) = (folder.path().join("cache"), folder.path().join("secret"));
+        fs::create_dir(&cache).unwrap();
+        fs::write(&secret, "secret").unwrap();
+        let capacity = Capacity::default_of(Place::Here);
+        let name = file(Place::Here);
+        for planted in [name.clone(), format!(".{name}.draft")] {
+            let planted = cache.join(planted);
+            std::os::unix::fs::symlink(&secret, planted).unwrap();
+            assert_eq!(measured(&cache, Place::Here), None);
+            let kept = keep_in(&cache, &capacity).unwrap();
+            assert!(kept.symlink_metadata().unwrap().is_file());
+            assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
+            fs::remove_file(kept).unwrap();
+            assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
+        }
+    }
+
     #[test]
     fn a_place_is_this_kernel_or_a_guest_by_its_clock() {
         let lacks = [Finding::fail("netem", "there is no module", "delays")];

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    env, fs,
+    env,
     io::{self, IsTerminal, Write},
     path::Path,
     sync::{
@@ -74,8 +74,8 @@ pub fn show<T: Serialize>(json: bool, value: &T, text: impl FnOnce(&T) -> String
 pub fn write_to(output: Option<&Path>, text: &str) -> Outcome {
     match output {
         Some(path) => {
-            fs::write(path, text).during(format_args!("write `{}`", path.display()))?;
-            caller::hand_over_alone(path);
+            let written = caller::write(path, text.as_bytes());
+            written.during(format_args!("write `{}`", path.display()))?;
             note(&format!("wrote {}", path.display()));
         }
         None => print(text),

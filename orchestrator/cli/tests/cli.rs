@@ -541,7 +541,7 @@ fn an_unreadable_scenario_is_a_usage_error() {
     large.set_len(1_048_577).unwrap();
     assert_eq!(
         refused(&["check", "large.yaml"]),
-        "error: `large.yaml` is larger than 1048576 bytes, the most such a file may have\n"
+        "error: `large.yaml` has more than the allowed 1048576 bytes\n"
     );
 }
 

@@ -12,6 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use lab_bundle::{Origin, pack};
+use lab_records::{HistoryRow, history};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -58,9 +60,32 @@ impl Bench {
         child.wait_with_output().unwrap().into()
     }
 
+    /// Writes `suite.yaml`, whose case `smoke` is the scenario of the run.
+    fn write_suite(&self) {
+        let scenario = root().join("scenarios/smoke.yaml");
+        let text = format!(
+            "name: suite\ncases:\n  - {{ name: smoke, scenario: {}, expect: [unfinished == 0] }}\n",
+            scenario.display()
+        );
+        fs::write(self.at("suite.yaml"), text).unwrap();
+    }
+
+    /// Packs a run into a bundle as it is, with a manifest that fits.
+    fn pack(&self, run: &str, name: &str) {
+        let origin = Origin {
+            run: "damaged".to_owned(),
+            tool_version: "0.1.0".to_owned(),
+            tool_commit: "0".repeat(40),
+            started_at: 0,
+        };
+        let file = fs::File::create(self.at(name)).unwrap();
+        pack(&self.at(run), origin, file).unwrap();
+    }
+
     /// Copies the run under another name, applies `change` to the copy, and returns its path.
     fn changed(&self, name: &str, change: impl FnOnce(&Path)) -> String {
         let (from, to) = (self.at("results/latest/."), self.at(name));
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
         let mut copy = Command::new("cp");
         copy.arg("-r").arg(from).arg(&to);
         assert!(copy.status().unwrap().success());
@@ -75,13 +100,31 @@ fn make_pipe(path: &Path) {
     assert!(made.unwrap().success());
 }
 
+/// Returns the Parquet copy of a history with one row.
+fn parquet_of_a_history(folder: &Path) -> Vec<u8> {
+    let row = HistoryRow {
+        suite: "suite".to_owned(),
+        case: "smoke".to_owned(),
+        gauge: "lcmp.p99".to_owned(),
+        at: "2026-01-01T00:00:00.000Z".to_owned(),
+        commit: "0".repeat(40),
+        value: 1.5,
+        run: "damaged".to_owned(),
+    };
+    history::append(folder, &[row]).unwrap();
+    fs::read(folder.join("history.parquet")).unwrap()
+}
+
 /// Verbs that read the whole run; `{}` stands for its path.
-const READERS: [&[&str]; 5] = [
+const READERS: [&[&str]; 8] = [
     &["report", "{}"],
     &["flow", "{}", "0"],
     &["compare", "{}", "results/latest", "-o", "out"],
     &["compare", "results/latest", "{}", "-o", "out"],
+    &["coverage", "{}"],
     &["fidelity", "{}", "results/latest", "-o", "out"],
+    &["fidelity", "results/latest", "{}", "-o", "out"],
+    &["bundle", "{}", "-o", "packed"],
 ];
 
 fn of_run(words: &[&'static str], run: &str) -> Vec<String> {
@@ -157,10 +200,8 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
             let out = bench.ends(&words);
             assert_eq!(out.exit, Some(2), "{words:?}: {out:?}");
         }
-        for words in [&["bundle", path][..], &["runs", "tag", path, "kept"]] {
-            let out = bench.ends(words);
-            assert_eq!(out.exit, Some(2), "{words:?}: {out:?}");
-        }
+        let out = bench.ends(&["runs", "tag", path, "kept"]);
+        assert_eq!(out.exit, Some(2), "{path}: {out:?}");
     }
     for file in ["run.json", "plan.json", "flows.csv", "flows.parquet"] {
         for target in ["pipe", "/dev/zero", "/proc/self/status"] {
@@ -179,8 +220,6 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
                 assert_eq!(out.exit, Some(2), "{file}: {words:?}: {out:?}");
                 assert!(out.stderr.contains(file), "{file}: {words:?}: {out:?}");
             }
-            let out = bench.ends(&["bundle", &run, "-o", "bundle"]);
-            assert_eq!(out.exit, Some(2), "{file}: {out:?}");
             fs::remove_dir_all(bench.at(&run)).unwrap();
         }
     }
@@ -189,46 +228,187 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
 /// Function that damages the run at a path.
 type Damage<'a> = &'a dyn Fn(&Path);
 
-/// A run that cannot be read is wrong input for every verb: exit code 2.
+/// Verbs that read a file of a run, themselves or from a bundle.
+fn verbs_that_read(file: &str) -> &'static [&'static str] {
+    match file {
+        "run.json" | "plan.json" => &[
+            "report", "flow", "compare", "coverage", "fidelity", "bundle", "verify", "regress",
+            "plan",
+        ],
+        "links.csv" => &["report", "coverage", "fidelity", "bundle", "verify"],
+        "decisions.csv" => &["report", "flow", "bundle", "verify"],
+        "queues.csv" => &["report", "fidelity", "bundle", "verify"],
+        _ => &[
+            "report", "flow", "compare", "coverage", "fidelity", "bundle", "verify", "regress",
+        ],
+    }
+}
+
+/// A file of a run that is missing or cannot be read is wrong input for every verb that reads it: exit code 2, and the
+/// message names the file.
 #[test]
 fn one_damage_has_one_exit_code() {
     let bench = Bench::new();
-    let garbage = |file: &'static str| move |run: &Path| fs::write(run.join(file), "no").unwrap();
-    let cut = |run: &Path| {
-        let text = fs::read_to_string(run.join("flows.csv")).unwrap();
-        fs::write(run.join("flows.csv"), text.replacen("\n0,", "\nx,", 1)).unwrap();
+    bench.write_suite();
+    let write = |file: &'static str, bytes: &'static [u8]| {
+        move |run: &Path| fs::write(run.join(file), bytes).unwrap()
     };
-    let long = |run: &Path| {
-        let text = fs::read_to_string(run.join("flows.csv")).unwrap();
-        let long = text.replacen("finished", &"x".repeat(3 << 20), 1);
-        fs::write(run.join("flows.csv"), long).unwrap();
+    let missing = |file: &'static str| move |run: &Path| fs::remove_file(run.join(file)).unwrap();
+    let half = |file: &'static str| {
+        move |run: &Path| {
+            let whole = fs::read(run.join(file)).unwrap();
+            fs::write(run.join(file), &whole[..whole.len() / 2]).unwrap();
+        }
     };
-    let other_policy = |run: &Path| {
-        let text = fs::read_to_string(run.join("flows.csv")).unwrap();
-        fs::write(run.join("flows.csv"), text.replacen(",ecmp,", ",wcmp,", 1)).unwrap();
+    let other = |file: &'static str, from: &'static str, to: &str| {
+        let to = to.to_owned();
+        move |run: &Path| {
+            let text = fs::read_to_string(run.join(file)).unwrap();
+            assert!(text.contains(from), "{file}: {text}");
+            fs::write(run.join(file), text.replacen(from, &to, 1)).unwrap();
+        }
     };
-    let damages: [(&str, Damage<'_>); 7] = [
-        ("run.json", &garbage("run.json")),
-        ("plan.json", &garbage("plan.json")),
-        ("flows.parquet", &garbage("flows.parquet")),
-        ("flows.csv", &cut),
-        ("flows.csv", &long),
-        ("flows.csv", &other_policy),
-        ("flows.csv", &|run| {
-            fs::remove_file(run.join("flows.csv")).unwrap();
+    // A Parquet table that can be read, of other columns.
+    let table = parquet_of_a_history(&bench.at("history"));
+    let cut = &table[..table.len() / 2];
+    let long = "x".repeat(3 << 20);
+    let other_columns = b"no\n1\n";
+    let damages: [(&str, Damage<'_>); 21] = [
+        ("run.json", &write("run.json", b"no")),
+        ("run.json", &missing("run.json")),
+        ("run.json", &half("run.json")),
+        (
+            "run.json",
+            &other("run.json", "\"seed\": 2", "\"seed\": \"2\""),
+        ),
+        (
+            "run.json",
+            &other("run.json", "\"format\": ", "\"format\": 9"),
+        ),
+        ("plan.json", &write("plan.json", b"no")),
+        ("plan.json", &half("plan.json")),
+        ("flows.parquet", &write("flows.parquet", b"no")),
+        ("flows.parquet", &|run| {
+            fs::write(run.join("flows.parquet"), cut).unwrap()
         }),
+        ("flows.parquet", &|run| {
+            fs::write(run.join("flows.parquet"), &table).unwrap()
+        }),
+        ("flows.csv", &missing("flows.csv")),
+        ("flows.csv", &write("flows.csv", other_columns)),
+        ("flows.csv", &other("flows.csv", "\n0,", "\nx,")),
+        ("flows.csv", &other("flows.csv", "finished", &long)),
+        ("flows.csv", &other("flows.csv", ",ecmp,", ",wcmp,")),
+        ("links.csv", &missing("links.csv")),
+        ("links.csv", &write("links.csv", other_columns)),
+        ("decisions.csv", &missing("decisions.csv")),
+        ("decisions.csv", &write("decisions.csv", other_columns)),
+        ("queues.csv", &missing("queues.csv")),
+        ("queues.csv", &write("queues.csv", other_columns)),
+    ];
+    let more: [&[&str]; 3] = [
+        &["regress", "suite.yaml", "--baseline", "baseline"],
+        &["plan", "smoke", "--scale", "{}"],
+        &["verify", "damaged.tar.zst"],
     ];
     for (file, damage) in damages {
-        let run = bench.changed("damaged", damage);
-        for words in READERS {
+        let run = bench.changed("baseline/damaged", damage);
+        fs::write(bench.at(&run).join("tags.txt"), "case:suite/smoke\n").unwrap();
+        bench.pack(&run, "damaged.tar.zst");
+        let is_run = bench.at(&run).join("run.json").exists();
+        for words in READERS.into_iter().chain(more) {
+            // A folder without `run.json` is no run of a baseline.
+            let reads = verbs_that_read(file).contains(&words[0]);
+            if !reads || (words[0] == "regress" && !is_run) {
+                continue;
+            }
             let words = of_run(words, &run);
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let out = bench.run(&words);
             assert_eq!(out.exit, Some(2), "{file}: {words:?}: {out:?}");
             assert!(out.stderr.contains(file), "{file}: {words:?}: {out:?}");
         }
+        assert!(!bench.at("packed").exists(), "{file}");
         fs::remove_dir_all(bench.at(&run)).unwrap();
     }
+}
+
+/// Rows that were lost since the run's end make its own report invalid, and a comparison or study of it inconclusive.
+#[test]
+fn lost_rows_have_one_exit_code() {
+    let bench = Bench::new();
+    bench.write_suite();
+    for rows in [0, 3] {
+        let run = bench.changed("baseline/damaged", |run| {
+            let text = fs::read_to_string(run.join("flows.csv")).unwrap();
+            let kept = text.split_inclusive('\n').take(rows + 1);
+            fs::write(run.join("flows.csv"), kept.collect::<String>()).unwrap();
+            fs::write(run.join("tags.txt"), "case:suite/smoke\n").unwrap();
+        });
+        for (words, exit) in [
+            (&["report", "{}"][..], 5),
+            (&["compare", "{}", "results/latest", "-o", "out"], 4),
+            (&["compare", "results/latest", "{}", "-o", "out"], 4),
+            (&["coverage", "{}"], 4),
+            (&["fidelity", "{}", "results/latest", "-o", "out"], 4),
+            (&["fidelity", "results/latest", "{}", "-o", "out"], 4),
+            (
+                &[
+                    "regress",
+                    "suite.yaml",
+                    "--baseline",
+                    "baseline",
+                    "--results",
+                    "new",
+                ],
+                4,
+            ),
+        ] {
+            let words = of_run(words, &run);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let out = bench.run(&words);
+            assert_eq!(out.exit, Some(exit), "{rows}: {words:?}: {out:?}");
+        }
+        fs::remove_dir_all(bench.at(&run)).unwrap();
+    }
+}
+
+/// Directories that the command line names and that are read as a whole, before any flow runs.
+#[test]
+fn a_damaged_directory_of_runs_is_wrong_input() {
+    let bench = Bench::new();
+    bench.write_suite();
+    let tags = bench.changed("baseline/damaged", |run| {
+        fs::write(run.join("tags.txt"), "no tag\n").unwrap();
+    });
+    fs::create_dir(bench.at("history")).unwrap();
+    fs::write(bench.at("history/history.csv"), "no\n1\n").unwrap();
+    for (words, file) in [
+        (&["runs", "--results", "suite.yaml"][..], "suite.yaml"),
+        (
+            &["runs", "delete", "x", "--results", "suite.yaml"],
+            "suite.yaml",
+        ),
+        (
+            &["regress", "suite.yaml", "--baseline", "suite.yaml"],
+            "suite.yaml",
+        ),
+        (
+            &["regress", "suite.yaml", "--baseline", "baseline"],
+            "tags.txt",
+        ),
+        (
+            &["regress", "suite.yaml", "--history", "history"],
+            "history.csv",
+        ),
+        (&["runs", "tag", &tags, "kept"], "tags.txt"),
+    ] {
+        let out = bench.run(&[words, &["--json"]].concat());
+        assert_eq!(out.exit, Some(2), "{words:?}: {out:?}");
+        assert!(out.stderr.contains(file), "{words:?}: {out:?}");
+    }
+    // The run of the bench alone: no case of the suite began.
+    assert_eq!(fs::read_dir(bench.at("results")).unwrap().count(), 2);
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     std::os::unix::fs::symlink(&secret, &links).unwrap();
     let out = by_root();
     assert_eq!(out.exit, Some(2), "{out:?}");
-    assert!(out.stderr.contains("it is a link"), "{out:?}");
+    assert!(out.stderr.contains("it is a symbolic link"), "{out:?}");
 }
 
 /// A user plants a link at every path that root opens in a run; nothing behind a link is shown or changed.
@@ -265,6 +265,154 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
             fs::rename(&aside, &path).unwrap();
         }
     }
+}
+
+/// A user plants a link at every path that root names in a folder of this user; nothing behind a link is changed.
+#[test]
+fn no_path_that_root_names_leads_through_anothers_link() {
+    let test = "no_path_that_root_names_leads_through_anothers_link";
+    if !is_root() {
+        return eprintln!("skipped: {test}: this is not root");
+    }
+    let place = Place::new();
+    let out = place.run(&["sim", "smoke"]);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let bundle = ["bundle", "results/latest", "-o", "run.tar.zst"];
+    assert_eq!(place.run(&bundle).exit, Some(0));
+    let smoke = common::root().join("scenarios/smoke.yaml");
+    let suite = format!(
+        "name: suite\ncases:\n  - {{ name: smoke, scenario: {}, expect: [unfinished == 0] }}\n",
+        smoke.display()
+    );
+    fs::write(place.path.join("suite.yaml"), suite).unwrap();
+    let (secret, private) = (
+        place.folder.path().join("secret"),
+        place.folder.path().join("private"),
+    );
+    fs::write(&secret, SECRET).unwrap();
+    fs::create_dir(&private).unwrap();
+    let run = "results/latest";
+    for (planted, target, words) in [
+        ("map.svg", &secret, &["graph", "smoke", "-o", "map.svg"][..]),
+        (
+            "new.tar.zst",
+            &secret,
+            &["bundle", run, "-o", "new.tar.zst"],
+        ),
+        (
+            "junit.xml",
+            &secret,
+            &["regress", "suite.yaml", "--junit", "junit.xml"],
+        ),
+        (
+            "suite.md",
+            &secret,
+            &["regress", "suite.yaml", "--markdown", "suite.md"],
+        ),
+        ("pages/lcmp-lab.1", &secret, &["man", "pages"]),
+        ("link", &private, &["graph", "smoke", "-o", "link/map.svg"]),
+        ("link", &private, &["bundle", run, "-o", "link/run.tar.zst"]),
+        (
+            "link",
+            &private,
+            &["regress", "suite.yaml", "--history", "link"],
+        ),
+        (
+            "link",
+            &private,
+            &["regress", "suite.yaml", "--history", "link/below"],
+        ),
+        ("link", &private, &["man", "link"]),
+        ("link", &private, &["scenarios", "--copy", "link/mine"]),
+        ("link", &private, &["compare", run, run, "-o", "link"]),
+        ("link", &private, &["compare", run, run, "-o", "link/below"]),
+        (
+            "link",
+            &private,
+            &["fidelity", run, run, "-o", "link/below"],
+        ),
+        (
+            "link",
+            &private,
+            &["verify", "run.tar.zst", "-o", "link/below"],
+        ),
+        ("link", &private, &["sim", "smoke", "--results", "link"]),
+        (
+            "link",
+            &private,
+            &["sim", "smoke", "--results", "link/below"],
+        ),
+        // Without a run of either engine, a page with the reasons.
+        (
+            "link",
+            &private,
+            &["reproduce", "fig1", "--engine", "kernel", "-o", "link"],
+        ),
+        (
+            "results/reproduction",
+            &private,
+            &["reproduce", "fig1", "--engine", "kernel"],
+        ),
+    ] {
+        let path = place.path.join(planted);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, &path).unwrap();
+        std::os::unix::fs::lchown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        let out = Outcome::from(place.command(words).output().unwrap());
+        assert!(matches!(out.exit, Some(2 | 3)), "{words:?}: {out:?}");
+        assert!(path.is_symlink(), "{words:?}: {out:?}");
+        assert_eq!(fs::read_to_string(&secret).unwrap(), SECRET, "{words:?}");
+        assert_eq!(fs::read_dir(&private).unwrap().count(), 0, "{words:?}");
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+/// A link of the person who names the path is followed, also as root by sudo.
+#[test]
+fn a_path_may_lead_through_links_of_the_person_who_names_it() {
+    let place = Place::new();
+    if !is_root() {
+        let test = "a_path_may_lead_through_links_of_the_person_who_names_it";
+        return eprintln!("skipped: {test}: this is not root");
+    }
+    let disk = place.path.join("disk");
+    fs::create_dir(&disk).unwrap();
+    std::os::unix::fs::chown(&disk, Some(NOBODY), Some(NOBODY)).unwrap();
+    for (link, target) in [("link", "disk"), ("map.svg", "disk/map.svg")] {
+        let link = place.path.join(link);
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        std::os::unix::fs::lchown(&link, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let by_nobody = |words: &[&str]| place.run(words);
+    let by_sudo = |words: &[&str]| {
+        let id = NOBODY.to_string();
+        let mut command = place.command(words);
+        command.env("SUDO_UID", &id).env("SUDO_GID", &id);
+        Outcome::from(command.output().unwrap())
+    };
+    for words in [
+        &["graph", "smoke", "-o", "map.svg"][..],
+        &["man", "link"],
+        &["sim", "smoke", "--results", "link/results"],
+        &["bundle", "link/results/latest", "-o", "link/run.tar.zst"],
+    ] {
+        for run in [&by_nobody as &dyn Fn(&[&str]) -> Outcome, &by_sudo] {
+            let out = run(words);
+            assert_eq!(out.exit, Some(0), "{words:?}: {out:?}");
+            // A bundle is never overwritten.
+            let _ = fs::remove_file(disk.join("run.tar.zst"));
+        }
+    }
+    assert!(disk.join("map.svg").is_file() && disk.join("lcmp-lab.1").is_file());
+    // What was there keeps its owner, a device as well as the other files of a folder.
+    let kept = place.path.join("kept.svg");
+    fs::write(&kept, "").unwrap();
+    assert_eq!(by_sudo(&["graph", "smoke", "-o", "kept.svg"]).exit, Some(0));
+    assert_eq!(by_sudo(&["man", "."]).exit, Some(0));
+    assert!(fs::read(&kept).unwrap().starts_with(b"<svg"));
+    assert_eq!(kept.metadata().unwrap().uid(), 0);
+    let page = place.path.join("lcmp-lab.1");
+    assert_eq!(page.metadata().unwrap().uid(), NOBODY);
 }
 
 /// Contents of a file that no other user may read.

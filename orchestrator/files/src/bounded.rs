@@ -36,7 +36,7 @@ impl<R: Read> Read for Bounded<R> {
                 0 => Ok(0),
                 _ => Err(io::Error::new(
                     io::ErrorKind::InvalidData,
-                    format!("it has more than {} bytes, the most that is read", self.max),
+                    format!("it has more than the allowed {} bytes", self.max),
                 )),
             };
         }
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(whole.read_to_string(&mut text).unwrap(), 5);
         let error = Bounded::new(&b"123456"[..], 5).read_to_string(&mut text);
         let message = error.unwrap_err().to_string();
-        assert_eq!(message, "it has more than 5 bytes, the most that is read");
+        assert_eq!(message, "it has more than the allowed 5 bytes");
         let mut renewed = Bounded::new(&b"12345678"[..], 5);
         let mut four = [0; 4];
         for expected in [b"1234", b"5678"] {

@@ -47,7 +47,7 @@ pub fn make_dir(path: &Path) -> io::Result<()> {
         true => Ok(()),
         false => Err(io::Error::new(
             io::ErrorKind::NotADirectory,
-            "it is a link, which is not followed",
+            "it is a symbolic link, which is not followed",
         )),
     }
 }

@@ -10,6 +10,7 @@
 //! - [`Bounded`]: a reader that fails on records longer than a bound
 //! - [`append`]: opens a file for appending, without following a link
 //! - [`draft`]: files that replace others as a whole, or are newly created
+//! - [`named`]: paths that a person names, through no link of another user
 //!
 //! Units: bytes.
 //!
@@ -22,6 +23,7 @@
 mod append;
 mod bounded;
 pub mod draft;
+pub mod named;
 mod open;
 
 pub use append::append;

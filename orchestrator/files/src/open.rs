@@ -28,13 +28,21 @@ pub enum Refusal {
     #[error("it is a pipe or a device, not a file")]
     Special,
     /// A symbolic link.
-    #[error("it is a link, which is not followed")]
+    #[error("it is a symbolic link, which is not followed")]
     Link,
+    /// A symbolic link of a user whose links are not followed.
+    #[error(
+        "it leads through a symbolic link of user {uid}, which is not followed (hint: name its target)"
+    )]
+    LinkOfAnother {
+        /// Owner of the link.
+        uid: u32,
+    },
     /// A file of the kernel, such as `/proc/kmsg`: reading may never end.
-    #[error("it is a file of the kernel, not of a disk")]
+    #[error("it is a kernel file such as those in `/proc`, not a file on a disk")]
     OfKernel,
     /// A file larger than its bound.
-    #[error("it is larger than {max} bytes, the most such a file may have")]
+    #[error("it has more than the allowed {max} bytes")]
     TooLarge {
         /// Maximum size.
         max: u64,
@@ -201,16 +209,13 @@ mod tests {
         fs::write(&path, "12345").unwrap();
         assert_eq!(read(&path, Links::Follow, 5).unwrap(), b"12345");
         let error = read(&path, Links::Follow, 4).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "it is larger than 4 bytes, the most such a file may have"
-        );
+        assert_eq!(error.to_string(), "it has more than the allowed 4 bytes");
         // A sparse file of 1 TiB takes no disk space, but reading it would take 1 TiB of memory.
         File::create(&path).unwrap().set_len(1 << 40).unwrap();
         assert!(read(&path, Links::Follow, 1 << 20).is_err());
         let message = failed("a file".as_ref(), &error);
         assert!(
-            message.starts_with("`a file` is larger than 4 bytes"),
+            message.starts_with("`a file` has more than the allowed 4 bytes"),
             "{message}"
         );
     }

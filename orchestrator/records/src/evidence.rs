@@ -273,7 +273,7 @@ pub struct SplitCounts {
 }
 
 impl Evidence {
-    /// Returns the reasons why a ranking by this run says less than it seems to, each a sentence without
+    /// Returns the warnings that limit what a ranking by this run shows, each a sentence without
     /// its full stop.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {

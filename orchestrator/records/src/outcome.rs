@@ -19,6 +19,16 @@ pub struct Outcome {
     pub verdict: Verdict,
 }
 
+impl Outcome {
+    /// Returns a sentence if the run has another number of flow rows, `rows`, than it ended with: its file was changed
+    /// since.
+    #[must_use]
+    pub fn lost_rows(&self, rows: u64) -> Option<String> {
+        let at_end = self.counts.flows;
+        (rows != at_end).then(|| format!("flow rows: {rows}, but the run ended with {at_end}"))
+    }
+}
+
 /// Facts that the engine knows at the end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunEnd {

@@ -79,8 +79,9 @@ impl Header {
                 (PAGE_TYPE | CHECKSUM, INTEGER) => drop(fields.integer()?),
                 (UNPACKED, INTEGER) => header.unpacked = fields.count()?,
                 (PACKED, INTEGER) => header.packed = fields.count()?,
-                (DATA_PAGE, STRUCTURE) => header.values = data_page(fields.input)?,
-                (DICTIONARY_PAGE, STRUCTURE) => header.values = dictionary(fields.input)?,
+                (page @ (DATA_PAGE | DICTIONARY_PAGE), STRUCTURE) => {
+                    header.values = values(fields.input, page)?;
+                }
                 _ => return Err(refused("a page's header has a field that no table has")),
             }
         }
@@ -102,36 +103,18 @@ impl Header {
     }
 }
 
-/// Returns the number of values of a `DataPageHeader`.
-fn data_page<R: Read>(input: &mut R) -> Result<u64, ParquetError> {
+/// Returns the number of values of a `DataPageHeader` or `DictionaryPageHeader`; `page` is the field that holds it.
+fn values<R: Read>(input: &mut R, page: u8) -> Result<u64, ParquetError> {
     let mut values = 0;
     let mut fields = Fields::of(input);
     while let Some(field) = fields.next()? {
-        match field {
-            (VALUES, INTEGER) => values = fields.count()?,
-            (ENCODING, INTEGER) => check_encoding(fields.count()?)?,
-            (OF_DEFINITIONS | OF_REPETITIONS, INTEGER) => drop(fields.integer()?),
-            (STATISTICS, STRUCTURE) => skip(fields.input)?,
+        match (page, field) {
+            (_, (VALUES, INTEGER)) => values = fields.count()?,
+            (_, (ENCODING, INTEGER)) => check_encoding(fields.count()?)?,
+            (DATA_PAGE, (OF_DEFINITIONS | OF_REPETITIONS, INTEGER)) => drop(fields.integer()?),
+            (DATA_PAGE, (STATISTICS, STRUCTURE)) => skip(fields.input)?,
+            (DICTIONARY_PAGE, (IS_SORTED, TRUE | FALSE)) => {}
             _ => return Err(refused("a page's header has a field that no table has")),
-        }
-    }
-    Ok(values)
-}
-
-/// Returns the number of values of a `DictionaryPageHeader`.
-fn dictionary<R: Read>(input: &mut R) -> Result<u64, ParquetError> {
-    let mut values = 0;
-    let mut fields = Fields::of(input);
-    while let Some(field) = fields.next()? {
-        match field {
-            (VALUES, INTEGER) => values = fields.count()?,
-            (ENCODING, INTEGER) => check_encoding(fields.count()?)?,
-            (IS_SORTED, TRUE | FALSE) => {}
-            _ => {
-                return Err(refused(
-                    "a dictionary's header has a field that no table has",
-                ));
-            }
         }
     }
     Ok(values)

@@ -56,7 +56,9 @@ impl Samples {
             })
             .collect();
         let mut flows: Vec<Flow> = Vec::new();
+        let mut rows = 0;
         run.visit_flow_fields(|fields| {
+            rows += 1;
             if !info.is_measured(fields.flow_id) {
                 return;
             }
@@ -76,7 +78,10 @@ impl Samples {
             policies[flow.policy].add(flow);
         }
         let doubts = match run.outcome() {
-            Some(outcome) => outcome.verdict.sentences(),
+            Some(outcome) => {
+                let sentences = outcome.verdict.sentences().into_iter();
+                sentences.chain(outcome.lost_rows(rows)).collect()
+            }
             None => vec!["the run did not end".to_owned()],
         };
         Ok(Self {

@@ -14,6 +14,34 @@ use libloading::{Library, Symbol};
 
 use crate::error::VerbsError;
 
+/// Calls the macro `$build` with the names of the functions of [`Verbs`].
+macro_rules! with_functions {
+    ($build:ident) => {
+        $build!(
+            get_device_list,
+            free_device_list,
+            get_device_name,
+            open_device,
+            close_device,
+            alloc_pd,
+            dealloc_pd,
+            reg_mr,
+            dereg_mr,
+            query_gid,
+            create_comp_channel,
+            destroy_comp_channel,
+            create_cq,
+            destroy_cq,
+            get_cq_event,
+            ack_cq_events,
+            create_qp,
+            modify_qp,
+            destroy_qp,
+            wc_status_str
+        )
+    };
+}
+
 #[cfg(test)]
 pub(crate) mod fake;
 
@@ -76,28 +104,7 @@ impl Verbs {
                 }
             };
         }
-        Ok(functions!(
-            get_device_list,
-            free_device_list,
-            get_device_name,
-            open_device,
-            close_device,
-            alloc_pd,
-            dealloc_pd,
-            reg_mr,
-            dereg_mr,
-            query_gid,
-            create_comp_channel,
-            destroy_comp_channel,
-            create_cq,
-            destroy_cq,
-            get_cq_event,
-            ack_cq_events,
-            create_qp,
-            modify_qp,
-            destroy_qp,
-            wc_status_str
-        ))
+        Ok(with_functions!(functions))
     }
 
     /// Returns libibverbs' words for the status of a work completion.

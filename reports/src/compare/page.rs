@@ -169,17 +169,22 @@ fn row(policy: &PolicyComparison, is_of_two_engines: bool) -> Markup {
 /// reductions.
 fn reductions(against: &Against) -> Markup {
     let labels = labels(against);
+    // Between two engines no flow is called faster or slower.
+    let columns = match against.is_of_two_engines {
+        true => &["ratio"][..],
+        false => &["ratio", "faster", "effect"],
+    };
     let is_paired = against.policies.iter().any(|it| it.paired.is_some());
     html! {
         table {
             thead {
                 tr {
                     th rowspan="2" { "policy" }
-                    @if is_paired { th.n colspan="3" { "each flow with itself" } }
+                    @if is_paired { th.n colspan=(columns.len()) { "each flow with itself" } }
                     th.n colspan="2" { "as the paper reduces" }
                 }
                 tr {
-                    @if is_paired { @for name in ["ratio", "faster", "effect"] { th.n { (name) } } }
+                    @if is_paired { @for name in columns { th.n { (name) } } }
                     th.n { "median-bin p50" }
                     th.n { "worst-bin P99" }
                 }
@@ -188,7 +193,7 @@ fn reductions(against: &Against) -> Markup {
                 @for policy in &against.policies {
                     tr {
                         th { (swatched(&labels, &policy.policy)) }
-                        @if is_paired { (paired(policy)) }
+                        @if is_paired { (paired(policy, against.is_of_two_engines)) }
                         @match &policy.paper {
                             Some(it) => {
                                 td.n { (text::change(it.median_bin_p50)) }
@@ -203,7 +208,7 @@ fn reductions(against: &Against) -> Markup {
     }
 }
 
-fn paired(policy: &PolicyComparison) -> Markup {
+fn paired(policy: &PolicyComparison, is_of_two_engines: bool) -> Markup {
     html! {
         @match &policy.paired {
             Some(it) => {
@@ -220,16 +225,18 @@ fn paired(policy: &PolicyComparison) -> Markup {
                         None => (NONE),
                     }
                 }
-                td.n {
-                    (text::percent(it.faster))
-                    span.ci { "slower " (text::percent(it.slower)) }
-                }
-                td.n {
-                    (it.effect.name())
-                    span.ci { "δ " (text::significant(it.cliffs_delta, 2)) }
+                @if !is_of_two_engines {
+                    td.n {
+                        (text::percent(it.faster))
+                        span.ci { "slower " (text::percent(it.slower)) }
+                    }
+                    td.n {
+                        (it.effect.name())
+                        span.ci { "δ " (text::significant(it.cliffs_delta, 2)) }
+                    }
                 }
             }
-            None => @for _ in 0..3 { td.n { (NONE) } },
+            None => @for _ in 0..(if is_of_two_engines { 1 } else { 3 }) { td.n { (NONE) } },
         }
     }
 }
@@ -239,8 +246,10 @@ fn note(against: &Against) -> Markup {
         p.note {
             @for note in against.notes() { (note) " " }
             @if against.not_valid.is_empty() {
-                "Faster and slower: by more than 1 %. δ is Cliff's delta, in words by Romano and others. \
-                 As the paper reduces: median over 20 bins of sizes of the change of the bin's median, and \
+                @if !against.is_of_two_engines {
+                    "Faster and slower: by more than 1 %. δ is Cliff's delta, in words by Romano and others. "
+                }
+                "As the paper reduces: median over 20 bins of sizes of the change of the bin's median, and \
                  the largest change of a bin's P99, with the ranks and bins of its authors' scripts."
             }
         }
@@ -280,6 +289,56 @@ fn facts(run: &RunFacts) -> Markup {
             dt { "engine" } dd { (run.engine) ", on kernel " (run.kernel_release) }
             dt { "plan" } dd { "SHA-256 " (run.plan_hash) }
             dt { "version" } dd { "lcmp-lab " (run.tool_version) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{Intervals, Pair, paired};
+
+    fn against(is_of_two_engines: bool) -> Against {
+        let pair = |flow: u32| Pair {
+            base: 2.0,
+            other: 1.0 + f64::from(flow % 3),
+        };
+        let policy = PolicyComparison {
+            policy: "lcmp".to_owned(),
+            unfinished: [0, 0],
+            base: None,
+            other: None,
+            change: None,
+            paired: paired(&[(0..100).map(pair).collect()]),
+            paper: None,
+            bins: Vec::new(),
+        };
+        assert!(policy.paired.is_some());
+        Against {
+            run: "B".to_owned(),
+            is_paired: true,
+            is_of_two_engines,
+            not_valid: Vec::new(),
+            intervals: Intervals::OneDraw,
+            policies: vec![policy],
+            in_one_run: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn between_two_engines_no_flow_is_called_faster_or_slower() {
+        for (is_of_two_engines, count) in [(false, 1), (true, 0)] {
+            let against = against(is_of_two_engines);
+            let page = reductions(&against).into_string() + &note(&against).into_string();
+            assert!(page.contains("ratio"), "{page}");
+            for words in [
+                "<th class=\"n\">faster",
+                "slower ",
+                "δ ",
+                "Faster and slower",
+            ] {
+                assert_eq!(page.matches(words).count().min(1), count, "{words}: {page}");
+            }
         }
     }
 }

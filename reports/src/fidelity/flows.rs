@@ -61,6 +61,8 @@ pub struct Flows {
     pub runs: [Vec<Recorded>; 2],
     /// Positions in both runs of each flow that both have, by key.
     pairs: Vec<[usize; 2]>,
+    /// Number of rows of each run, of all policies and of flows that are not measured, too.
+    pub rows: [u64; 2],
     /// Number of truncated rows of each run.
     pub truncated: [u64; 2],
 }
@@ -107,9 +109,9 @@ impl Flows {
     pub fn read(runs: [&RunDir; 2], policies: Vec<String>) -> Result<Self, ReportError> {
         let mut names = Names::default();
         let mut flows = [Vec::new(), Vec::new()];
-        let mut truncated = [0; 2];
+        let (mut rows, mut truncated) = ([0; 2], [0; 2]);
         for (index, flows) in flows.iter_mut().enumerate() {
-            truncated[index] = read(runs[index], &policies, &mut names, flows)?;
+            [rows[index], truncated[index]] = read(runs[index], &policies, &mut names, flows)?;
             flows.sort_by_key(|flow| flow.key);
         }
         Ok(Self {
@@ -117,6 +119,7 @@ impl Flows {
             policies,
             names,
             runs: flows,
+            rows,
             truncated,
         })
     }
@@ -128,17 +131,20 @@ impl Flows {
     }
 }
 
-/// Appends the flows of `run` to `flows` and returns the number of truncated rows.
+/// Appends the flows of `run` to `flows` and returns the number of rows and that of truncated ones.
 fn read(
     run: &RunDir,
     policies: &[String],
     names: &mut Names,
     flows: &mut Vec<Recorded>,
-) -> Result<u64, RecordsError> {
-    run.visit_batches::<FlowRow, RecordsError>(&COLUMNS, |batch| {
+) -> Result<[u64; 2], RecordsError> {
+    let mut rows = 0;
+    let truncated = run.visit_batches::<FlowRow, RecordsError>(&COLUMNS, |batch| {
+        rows += batch.len() as u64;
         append(batch, run.info(), policies, names, flows);
         Ok(())
-    })
+    })?;
+    Ok([rows, truncated])
 }
 
 fn append(

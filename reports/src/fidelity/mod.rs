@@ -137,8 +137,8 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError>
             scenario_hash: infos[0].scenario_hash.clone(),
             seed: infos[0].seed,
             runs: [
-                facts(first, names[0], truncated[0]),
-                facts(second, names[1], truncated[1]),
+                facts(first, names[0], flows.rows[0], truncated[0]),
+                facts(second, names[1], flows.rows[1], truncated[1]),
             ],
             policies,
             all,
@@ -195,10 +195,14 @@ fn names(runs: [&RunDir; 2]) -> [&'static str; 2] {
     }
 }
 
-pub(crate) fn facts(run: &RunDir, name: &str, truncated: u64) -> RunFacts {
+/// Returns the facts of a run with `rows` flow rows and `truncated` truncated rows of any table.
+pub(crate) fn facts(run: &RunDir, name: &str, rows: u64, truncated: u64) -> RunFacts {
     let info = run.info();
     let mut problems = match run.outcome() {
-        Some(outcome) => outcome.verdict.sentences(),
+        Some(outcome) => {
+            let sentences = outcome.verdict.sentences().into_iter();
+            sentences.chain(outcome.lost_rows(rows)).collect()
+        }
         None => vec!["the run did not end: it was interrupted, or is still going on".to_owned()],
     };
     if truncated > 0 {

@@ -206,7 +206,7 @@ fn semantics(semantics: Semantics) -> &'static str {
 fn parameters(settings: &PolicySettings) -> String {
     if settings.values.is_empty() {
         return match &settings.parameters {
-            plan @ Value::Object(_) => format!("as in plan.json: {}", planned(plan)),
+            plan @ Value::Object(_) => format!("{} (as in plan.json)", planned(plan)),
             plain => planned(plain),
         };
     }
@@ -401,8 +401,8 @@ mod tests {
         };
         assert_eq!(
             parameters(&settings),
-            "as in plan.json: lcmp: alpha 3, keep half, level_buffer_bytes null, max_capacity 200 Gbit/s, \
-             max_delay 524.29 ms, share 50 %"
+            "lcmp: alpha 3, keep half, level_buffer_bytes null, max_capacity 200 Gbit/s, max_delay 524.29 ms, \
+             share 50 % (as in plan.json)"
         );
         settings.values = vec![ParameterValue {
             parameter: "sample_interval".into(),

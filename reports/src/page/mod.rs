@@ -167,12 +167,9 @@ fn banner(summary: &Summary) -> Markup {
         @if summary.verdict == Grade::Valid {
             div.banner role="status" {
                 p.answer { (summary.answer) }
-                p {
-                    strong { "Valid run." }
-                    " Every scheduled flow finished, and every figure of the run is within its bound."
-                }
+                p { "Every scheduled flow finished, and every figure of the run is within its bound." }
                 @if !summary.unexercised.is_empty() {
-                    p { "It says less than its ranking seems to:" }
+                    p { "Warnings that limit what the ranking shows:" }
                     ul { @for warning in &summary.unexercised { li { (warning) } } }
                 }
             }

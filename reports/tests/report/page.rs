@@ -84,7 +84,7 @@ fn a_run_that_is_not_valid_opens_with_its_reasons() {
     invalid: the agent of `dc4` ended early
     doubtful: flows launched late: 1 of 88
     ");
-    assert!(!text.contains("Valid run."));
+    assert!(!text.contains("Valid."));
     assert!(text.contains("timed out: not ended 60 s after its start"));
 }
 

@@ -50,7 +50,8 @@ fn a_cut_empties_the_queue_of_its_port() {
         return;
     };
     let Ok(carriers) = program.watch_carriers() else {
-        println!("skipped: a_cut_empties_the_queue_of_its_port: the kernel tells of no carriers");
+        let test = "a_cut_empties_the_queue_of_its_port";
+        println!("skipped: {test}: this kernel reports no carrier changes to eBPF programs");
         return;
     };
     unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace of this thread");

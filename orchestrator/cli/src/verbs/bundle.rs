@@ -7,8 +7,11 @@ use std::{
     time::SystemTime,
 };
 
-use lab_bundle::{BundleError, Manifest, Origin, manifest::Digesting, pack};
-use lab_records::{RunDir, directory::FIGURES_DIR};
+use lab_bundle::{BundleError, Manifest, Origin, check_tables, manifest::Digesting, pack};
+use lab_records::{
+    RunDir,
+    directory::{FIGURES_DIR, PLAN_FILE},
+};
 use lab_units::show::commas;
 use serde::Serialize;
 
@@ -37,6 +40,14 @@ struct Packed<'a> {
 pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
     let run = load::absolute(&arguments.run)?;
     let records = RunDir::open(&run).map_err(|error| Failure::records(&error))?;
+    if !run.join(PLAN_FILE).exists() {
+        return Err(Failure::usage(format_args!(
+            "`{}` has no `{PLAN_FILE}`, which `verify` needs (hint: run its `scenario.yaml` again)",
+            arguments.run.display()
+        )));
+    }
+    // Whoever verifies the bundle could not repair the run.
+    check_tables(&records).map_err(|error| Failure::records(&error))?;
     let name = run.file_name().unwrap_or_default().to_string_lossy();
     let output = match &arguments.output {
         Some(file) => file.clone(),
@@ -48,6 +59,9 @@ pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
         tool_commit: env!("LCMP_LAB_COMMIT").to_owned(),
         started_at: seconds(records.started_at().into()),
     };
+    // A link at the path itself is a file that exists.
+    let folder = output.parent().unwrap_or(Path::new(""));
+    caller::check_links(folder).during(format_args!("write `{}`", output.display()))?;
     let file = File::create_new(&output).map_err(|error| {
         Failure::usage(format_args!(
             "cannot create `{}`: {error}",

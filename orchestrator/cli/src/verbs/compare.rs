@@ -68,6 +68,7 @@ fn write(comparison: &Comparison, arguments: &CompareArgs) -> Result<Written, Fa
         (None, Some(first)) => load::absolute(first)?.join(compare::DIR),
         (None, None) => return Err(failure(CompareError::OneRun)),
     };
+    caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
     let written = comparison.write(&dir);
     caller::hand_over(&dir);
     written.during(format_args!(
@@ -135,7 +136,7 @@ fn table(against: &Against) -> String {
     rows.extend(against.policies.iter().map(|policy| row(policy, in_words)));
     let mut text = show::table(0, sides(1), &rows);
     for policy in &against.policies {
-        let effects = effects(policy);
+        let effects = effects(policy, against.is_of_two_engines);
         if !effects.is_empty() {
             text += &show::paragraph(&format!("{}: ", policy.policy), &effects);
         }
@@ -180,10 +181,11 @@ fn row(policy: &PolicyComparison, in_words: InWords) -> [String; 6] {
     ]
 }
 
-/// Returns the effect on single flows, and the change as the paper reduces its figures.
-fn effects(policy: &PolicyComparison) -> String {
+/// Returns the effect on single flows, and the change as the paper reduces its figures. Between two engines no flow is
+/// called faster or slower.
+fn effects(policy: &PolicyComparison, is_of_two_engines: bool) -> String {
     let mut text = Vec::new();
-    if let Some(paired) = &policy.paired {
+    if let Some(paired) = policy.paired.as_ref().filter(|_| !is_of_two_engines) {
         text.push(format!(
             "{:.1} % of flows faster, {:.1} % slower; {} effect (Cliff's delta {:+.2})",
             paired.faster * 100.0,

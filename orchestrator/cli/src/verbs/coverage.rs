@@ -65,7 +65,13 @@ pub fn coverage(arguments: &CoverageArgs, global: &Global) -> Outcome {
 fn failure(error: &CoverageError) -> Failure {
     match error {
         CoverageError::Report(report) => Failure::comparison(error, Some(report)),
-        _ => Failure::usage(error),
+        CoverageError::NotValid { .. } => Failure {
+            exit: Exit::Inconclusive,
+            ..Failure::usage(error)
+        },
+        CoverageError::SmallGroup(_)
+        | CoverageError::FewRepetitions { .. }
+        | CoverageError::FewFlows { .. } => Failure::usage(error),
     }
 }
 

@@ -85,6 +85,7 @@ fn write(
         None => load::absolute(&arguments.first)?.join(fidelity::DIR),
     };
     let broken = (!bounds.is_empty()).then_some(broken);
+    caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
     let written = comparison.write(&dir, broken);
     caller::hand_over(&dir);
     written.during(format_args!(

@@ -1,6 +1,6 @@
 //! `lcmp-lab completions` and `man`: the command line as scripts for shells and as man pages.
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
@@ -29,7 +29,6 @@ pub fn man(folder: &Path) -> Outcome {
     let mut command = args::command().disable_help_subcommand(true);
     command.build();
     write_pages(command, folder).during(&action)?;
-    caller::hand_over(folder);
     Ok(Exit::Pass)
 }
 
@@ -43,7 +42,7 @@ fn write_pages(command: Command, folder: &Path) -> io::Result<()> {
     page.render(&mut text)?;
     // Examples and tables keep their lines.
     let text = String::from_utf8_lossy(&text).replace(".SH EXTRA\n", ".SH NOTES\n.nf\n");
-    fs::write(folder.join(page.get_filename()), text)
+    caller::write(&folder.join(page.get_filename()), text.as_bytes())
 }
 
 const NAME: &str = "lcmp-lab";

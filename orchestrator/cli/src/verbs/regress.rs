@@ -2,13 +2,12 @@
 //! history.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     time::Instant,
 };
 
 use lab_plan::Engine;
-use lab_records::{HistoryRow, RunDir, draft, history, listing};
+use lab_records::{HistoryRow, RecordsError, RunDir, draft, history, listing};
 use lab_regress::{
     CaseOutcome, Check, Gauge, Samples, SuiteOutcome, Verdict, expect,
     gate::{gate, gauges, gauges_of},
@@ -68,6 +67,13 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
         .iter()
         .map(|case| gauges_of(case.policies))
         .sum();
+    let dir = match &arguments.history {
+        Some(dir) => dir.clone(),
+        None => global.results.join(format!("history-{}", suite.suite.name)),
+    };
+    caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
+    // Before hours of runs whose values could not be appended.
+    history::read(&dir).map_err(|error| Failure::records(&error))?;
     let mut outcome = SuiteOutcome {
         suite: suite.suite.name.clone(),
         cases: Vec::new(),
@@ -100,10 +106,6 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
         note(&format!("{:>10}  {}", case.name, case.verdict().name()));
         outcome.cases.push(case);
     }
-    let dir = match &arguments.history {
-        Some(dir) => dir.clone(),
-        None => global.results.join(format!("history-{}", suite.suite.name)),
-    };
     let (changes, page) = keep_history(&dir, &suite.suite.name, &rows)?;
     write_outcome(arguments, &outcome)?;
     conclude(&outcome, &changes, &page, global)
@@ -167,15 +169,19 @@ impl Loaded {
 
     /// Returns the newest run of a case in the baseline's results; none without one.
     fn baseline(&self, case: &Case, results: &Path) -> Result<Option<Samples>, Failure> {
-        let runs = listing::list(results).during("list the baseline's runs")?;
-        let tag = tag(&self.suite, case);
-        let Some(newest) = runs.iter().rev().find(|run| run.tags.contains(&tag)) else {
-            return Ok(None);
-        };
-        let run = RunDir::open(&newest.path).map_err(|error| Failure::records(&error))?;
-        Samples::read(&run)
-            .map(Some)
+        self.newest(case, results)
             .map_err(|error| Failure::records(&error))
+    }
+
+    fn newest(&self, case: &Case, results: &Path) -> Result<Option<Samples>, RecordsError> {
+        let tag = tag(&self.suite, case);
+        for listed in listing::list(results)?.iter().rev() {
+            // A run whose tags cannot be read may be the one.
+            if listing::tags(&listed.path)?.contains(&tag) {
+                return Samples::read(&RunDir::open(&listed.path)?).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     fn history(&self, case: &Case, run: &Path, samples: &Samples) -> Vec<HistoryRow> {
@@ -326,9 +332,7 @@ fn keep_history(
 
 fn write_outcome(arguments: &RegressArgs, outcome: &SuiteOutcome) -> Result<(), Failure> {
     let write = |file: &Path, text: String| {
-        fs::write(file, text).during(format_args!("write `{}`", file.display()))?;
-        caller::hand_over_alone(file);
-        Ok::<(), Failure>(())
+        caller::write(file, text.as_bytes()).during(format_args!("write `{}`", file.display()))
     };
     if let Some(file) = &arguments.junit {
         write(file, junit(outcome).during("write JUnit")?)?;

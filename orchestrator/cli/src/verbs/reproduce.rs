@@ -218,7 +218,7 @@ impl<'a> Work<'a> {
             failed: BTreeMap::new(),
         };
         let testbed = work.testbed()?;
-        let runs = listing::list(&global.results).during("list the runs")?;
+        let runs = listing::list(&global.results).map_err(|error| Failure::records(&error))?;
         for run in runs {
             let Ok(file) = run.file else { continue };
             // A run with a problem was interrupted, or its engine failed.

@@ -1,6 +1,6 @@
 //! `lcmp-lab scenarios`: the built-in scenarios, listed or copied to be changed.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use lab_units::show::{self, sides};
 use serde::Serialize;
@@ -61,9 +61,8 @@ fn copy(folder: &Path) -> Outcome {
     for (path, bytes) in builtin::files() {
         let file = folder.join(path);
         caller::create_dirs(file.parent().unwrap_or(folder)).during(&action)?;
-        fs::write(&file, bytes).during(&action)?;
+        caller::write(&file, bytes).during(&action)?;
     }
-    caller::hand_over(folder);
     note(&format!("copied into {}", folder.display()));
     Ok(Exit::Pass)
 }

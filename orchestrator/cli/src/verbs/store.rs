@@ -64,7 +64,7 @@ fn list(filter: &RunFilter, global: &Global) -> Outcome {
 }
 
 fn matching(filter: &RunFilter, global: &Global) -> Result<Vec<Entry>, Failure> {
-    let runs = listing::list(&global.results).during("list the runs")?;
+    let runs = listing::list(&global.results).map_err(|error| Failure::records(&error))?;
     let entries = runs.into_iter().map(Entry::of);
     Ok(entries.filter(|entry| entry.matches(filter)).collect())
 }
@@ -132,7 +132,7 @@ fn find(run: &Path, global: &Global) -> Result<PathBuf, Failure> {
             return path.canonicalize().during("find the run");
         }
     }
-    let runs = listing::list(&global.results).during("list the runs")?;
+    let runs = listing::list(&global.results).map_err(|error| Failure::records(&error))?;
     let begins = |listed: &&ListedRun| listed.name.starts_with(&*run.to_string_lossy());
     let found: Vec<&ListedRun> = runs.iter().filter(begins).collect();
     match found.as_slice() {

@@ -46,11 +46,11 @@ fn packets(version: Version) -> Finding {
         return about
             .ok("a packet in a queue keeps its QP, which is destroyed once the packet is gone");
     }
-    let is_mended = MENDED
+    let is_fixed = FIXED_STABLE
         .iter()
-        .any(|mended| version.series() == mended.series() && version >= *mended)
-        || version >= MENDED_FOR_GOOD;
-    if is_mended {
+        .any(|fixed| version.series() == fixed.series() && version >= *fixed)
+        || version >= FIXED_FROM;
+    if is_fixed {
         return about.ok("a packet in a queue keeps its QP (3c3e9a9f2972)");
     }
     about
@@ -100,10 +100,10 @@ const WORKQUEUES: Version = Version::new(6, 5, 0);
 const STUCK_PACKETS: Version = Version::new(6, 10, 0);
 
 /// First releases with 3c3e9a9f2972 in the stable series that received it.
-const MENDED: [Version; 2] = [Version::new(6, 12, 44), Version::new(6, 16, 4)];
+const FIXED_STABLE: [Version; 2] = [Version::new(6, 12, 44), Version::new(6, 16, 4)];
 
 /// First mainline release with 3c3e9a9f2972.
-const MENDED_FOR_GOOD: Version = Version::new(6, 17, 0);
+const FIXED_FROM: Version = Version::new(6, 17, 0);
 
 #[cfg(test)]
 mod tests {

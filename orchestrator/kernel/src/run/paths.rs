@@ -160,9 +160,9 @@ impl Pinned {
             return 0;
         };
         let first = *self.first_psn.get_or_insert(psn);
-        let after = psn.wrapping_sub(first) & PSN_BITS;
+        let after = psn.wrapping_sub(first) & PSN_MASK;
         // Sequence numbers wrap: the half of them below the first count as earlier.
-        match after > PSN_BITS / 2 {
+        match after > PSN_MASK / 2 {
             true => 0,
             false => u64::from(after),
         }
@@ -170,7 +170,7 @@ impl Pinned {
 }
 
 /// Mask of a packet sequence number, which has 24 bits.
-const PSN_BITS: u32 = (1 << 24) - 1;
+const PSN_MASK: u32 = (1 << 24) - 1;
 
 /// Returns the IPv4 address that a QP sends from. A GID that stands for no IPv4 address occurs in no packet of a lab.
 fn address(qp: QpAddress) -> Ipv4Addr {
@@ -253,7 +253,7 @@ mod tests {
         let first = (1 << 24) - 2;
         for (packet, candidate) in [(0, 0), (23, 1), (12, 1)] {
             let report = DecisionReport {
-                psn: Some((first + packet) & PSN_BITS),
+                psn: Some((first + packet) & PSN_MASK),
                 ..decision(&plan, 0, SERVER, candidate)
             };
             paths.decide(DcId(0), &report);

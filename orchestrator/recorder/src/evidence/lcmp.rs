@@ -117,15 +117,13 @@ fn replayed(
         })
     };
     let is_kept = |at: usize| row.kept.get(at) == Some(&1);
-    let found = candidates(&|_| true).filter(&is_recorded);
-    let found = found.or_else(|| {
-        let above = candidates(&|at| is_kept(at) || row.cost[at] > *max_kept);
-        above.filter(&is_recorded)
-    });
-    let found = found.or_else(|| {
-        let from = candidates(&|at| is_kept(at) || row.cost[at] >= *max_kept);
-        from.filter(&is_recorded)
-    })?;
+    let alive: [&dyn Fn(usize) -> bool; 3] = [
+        &|_| true,
+        &|at| is_kept(at) || row.cost[at] > *max_kept,
+        &|at| is_kept(at) || row.cost[at] >= *max_kept,
+    ];
+    let mut attempts = alive.into_iter();
+    let found = attempts.find_map(|is_alive| candidates(is_alive).filter(&is_recorded))?;
     let tuple = FlowTuple {
         src: row.src,
         dst: row.dst,

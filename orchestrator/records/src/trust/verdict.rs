@@ -21,7 +21,7 @@ pub struct Verdict {
     pub grade: Grade,
     /// Reasons not to trust the run.
     pub reasons: Vec<Reason>,
-    /// Reasons why a ranking by the run says less than it seems to: [`Evidence::warnings`]. Its numbers
+    /// Warnings that limit what a ranking by the run shows: [`Evidence::warnings`]. Its numbers
     /// can be trusted all the same.
     ///
     /// [`Evidence::warnings`]: crate::Evidence::warnings

@@ -107,7 +107,7 @@ struct Work {
 impl Work {
     fn new(arguments: &VerifyArgs) -> Result<Self, Failure> {
         if let Some(path) = &arguments.output {
-            let made = fs::create_dir(path);
+            let made = caller::check_links(path).and_then(|()| fs::create_dir(path));
             made.map_err(|error| {
                 Failure::usage(format_args!("cannot create `{}`: {error}", path.display()))
             })?;
