@@ -300,6 +300,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_largest_table_has_two_to_the_sixteenth_rows() {
+        assert_eq!(MAX_FLOW_TABLE_ENTRIES + FLOW_TABLE_HEADROOM, 65_536);
+    }
+
+    #[test]
     fn both_presets_are_valid() {
         for preset in [LcmpConfig::PAPER, LcmpConfig::ARTIFACT] {
             assert_eq!(preset.validate(), Ok(()));

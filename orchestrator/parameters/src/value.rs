@@ -225,6 +225,18 @@ mod tests {
     }
 
     #[test]
+    fn hundredths_are_ratios_of_whole_hundredths() {
+        assert_eq!(
+            Hundredths::from_value(ratio(27, 2)).map(|it| it.0),
+            Some(1_350)
+        );
+        assert_eq!(Hundredths(1_350).value(), Some(ratio(27, 2)));
+        for value in [ratio(1, 1_000), ratio(700, 1), Value::Number(1)] {
+            assert!(Hundredths::from_value(value).is_none(), "{value}");
+        }
+    }
+
+    #[test]
     fn a_share_is_above_zero_and_at_most_one() {
         let contains =
             |numerator, denominator| Domain::Share.contains(ratio(numerator, denominator));

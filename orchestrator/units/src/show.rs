@@ -201,6 +201,23 @@ mod tests {
     }
 
     #[test]
+    fn a_line_may_be_as_long_as_the_width() {
+        for width in [8, 9, 10] {
+            let text = paragraph_of(width, "a: ", "bb cc dd");
+            assert_eq!(text, "a: bb cc\n   dd\n", "{width}");
+        }
+        assert_eq!(paragraph_of(11, "a: ", "bb cc dd"), "a: bb cc dd\n");
+        assert_eq!(paragraph_of(7, "a: ", "bb cc dd"), "a: bb\n   cc\n   dd\n");
+    }
+
+    #[test]
+    fn a_span_of_time_may_have_no_end() {
+        let ms = Nanos::from_millis;
+        assert_eq!(window(ms(50), Some(ms(300))), "from 50 ms to 300 ms");
+        assert_eq!(window(ms(50), None), "from 50 ms on");
+    }
+
+    #[test]
     fn long_times_are_in_minutes_and_hours() {
         let millis = [
             119_900, 119_949, 119_950, 120_000, 125_400, 600_000, 7_199_499, 7_199_500, 7_229_999,
