@@ -25,6 +25,8 @@
 #define NO_QP 0xffffffffU
 #define WAIT_UNIT_BITS 6
 #define ROCE_PORT 4791
+#define LAB_NET 10
+#define SLOT_BITS 0x00f00000U
 #define ONE_Q30 0x40000000ULL
 #define MAX_HYPER_STAGES 1048576
 #define MAX_RAISES 8388608

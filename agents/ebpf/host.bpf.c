@@ -31,6 +31,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "abi.h"
+#include "address.bpf.h"
 #include "dcqcn.bpf.h"
 #include "nic.bpf.h"
 
@@ -262,13 +263,19 @@ int nic_egress(struct __sk_buff *skb)
 	return bpf_redirect(host_params->pacer, 0);
 }
 
-// Returns a number of 24 bits that tells a packet of the pacer from others.
+// Returns an address, in network byte order, as it is hashed.
+static __always_inline __be32 hashed(__be32 addr)
+{
+	return bpf_htonl(without_slot(bpf_ntohl(addr)));
+}
+
+// Returns a number of 24 bits that tells a packet of the pacer from others; it is the same in every slot of the lab.
 static __always_inline __u32 packet_hash(__u32 number, const struct qp_key *key)
 {
 	__u32 hash = number * HASH_MULTIPLIER ^ key->dest_qp;
 
-	hash = hash * HASH_MULTIPLIER ^ key->src;
-	return (hash * HASH_MULTIPLIER ^ key->dst) * HASH_MULTIPLIER >> 8;
+	hash = hash * HASH_MULTIPLIER ^ hashed(key->src);
+	return (hash * HASH_MULTIPLIER ^ hashed(key->dst)) * HASH_MULTIPLIER >> 8;
 }
 
 // Egress of the pacer, before its fq: the time until which the packet is parked.

@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "abi.h"
+#include "address.bpf.h"
 
 /* Ethernet and IPv4 without options, then both ports. */
 #define PARSED_BYTES (sizeof(struct ethhdr) + sizeof(struct iphdr) + sizeof(__u32))
@@ -91,13 +92,14 @@ static __always_inline __u32 murmur3_end(__u32 hash)
 	return hash ^ hash >> 16;
 }
 
-// Returns MurmurHash3 of addresses and ports in host byte order: lab-policy's flow_hash.
+// Returns MurmurHash3 of addresses and ports in host byte order, the addresses without a lab's slot: lab-policy's
+// flow_hash.
 static __always_inline __u32 flow_hash(const struct flow_key *flow, __u32 seed)
 {
 	__u32 hash = seed;
 
-	hash = murmur3_word(hash, bpf_ntohl(flow->src));
-	hash = murmur3_word(hash, bpf_ntohl(flow->dst));
+	hash = murmur3_word(hash, without_slot(bpf_ntohl(flow->src)));
+	hash = murmur3_word(hash, without_slot(bpf_ntohl(flow->dst)));
 	hash = murmur3_word(hash, bpf_ntohs(flow->sport) | (__u32)bpf_ntohs(flow->dport) << 16);
 	hash ^= 12;
 	return murmur3_end(hash);

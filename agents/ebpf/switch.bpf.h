@@ -20,6 +20,7 @@
 // switch.bpf.c is the agent's own program; examples/ has others; build.sh builds them.
 //
 // - parse.bpf.h		five-tuple, flow hash, destination QP
+// - address.bpf.h		addresses as they are hashed
 // - maps.bpf.h			maps shared with the agent
 // - flow_table.bpf.h		counting, deciding and pinning of flows
 // - flow_gc.bpf.h		flow-cache garbage collection, the program's part

@@ -18,10 +18,10 @@ use crate::{
     },
     rows::{
         CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, Counters, DecisionRecord, DestinationRow,
-        FlowEntry, FlowKey, KEEP_FLOOR, KEEP_FLOOR_OR_ALL, KEEP_HALF, KEEP_HALF_STRICT,
+        FlowEntry, FlowKey, KEEP_FLOOR, KEEP_FLOOR_OR_ALL, KEEP_HALF, KEEP_HALF_STRICT, LAB_NET,
         MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS, MECHANISM_BUCKETS,
         MECHANISM_LCMP, NO_QP, PORT_ALIVE, PortQueueRow, PortRow, PrefixKey, RING_BYTES,
-        RING_WAKE_BYTES, RING_WAKE_STEP, ROCE_PORT, ScoredCandidate, SizeThresholdRow,
+        RING_WAKE_BYTES, RING_WAKE_STEP, ROCE_PORT, SLOT_BITS, ScoredCandidate, SizeThresholdRow,
         SwitchParams, SwitchTable, WAIT_UNIT_BITS,
     },
 };
@@ -85,6 +85,8 @@ pub fn abi_h() -> String {
         ("NO_QP", format!("{NO_QP:#x}U")),
         ("WAIT_UNIT_BITS", format!("{WAIT_UNIT_BITS}")),
         ("ROCE_PORT", format!("{ROCE_PORT}")),
+        ("LAB_NET", format!("{LAB_NET}")),
+        ("SLOT_BITS", format!("{SLOT_BITS:#010x}U")),
         ("ONE_Q30", format!("{ONE_Q30:#x}ULL")),
         ("MAX_HYPER_STAGES", format!("{MAX_HYPER_STAGES}")),
         ("MAX_RAISES", format!("{MAX_RAISES}")),

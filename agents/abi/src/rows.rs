@@ -76,6 +76,25 @@ pub const WAIT_UNIT_BITS: u32 = 6;
 /// UDP destination port of RoCEv2.
 pub const ROCE_PORT: u16 = 4791;
 
+/// First byte of the addresses of every lab: the block 10.0.0.0/8.
+pub const LAB_NET: u32 = 10;
+
+/// Bits of a lab's address that hold the lab's slot, in host byte order.
+pub const SLOT_BITS: u32 = 0x00f0_0000;
+
+/// Returns the address that `addr` has in a lab in slot 0; an address outside 10.0.0.0/8 is returned unchanged.
+///
+/// Hashes are of such addresses, so that a lab takes the same paths in every slot.
+#[must_use]
+pub const fn without_slot(addr: Ipv4Addr) -> Ipv4Addr {
+    let bits = addr.to_bits();
+    if bits >> 24 == LAB_NET {
+        Ipv4Addr::from_bits(bits & !SLOT_BITS)
+    } else {
+        addr
+    }
+}
+
 row! {
     /// Five-tuple of a flow; the ports are 0 for fragments and for protocols without ports.
     pub struct FlowKey as "flow_key" {
@@ -441,6 +460,20 @@ row! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_without_its_slot_is_the_one_in_slot_0() {
+        for (addr, expected) in [
+            ([10, 0, 16, 1], [10, 0, 16, 1]),
+            ([10, 16, 16, 1], [10, 0, 16, 1]),
+            ([10, 255, 255, 255], [10, 15, 255, 255]),
+            ([9, 16, 16, 1], [9, 16, 16, 1]),
+            ([11, 255, 0, 1], [11, 255, 0, 1]),
+            ([172, 16, 0, 1], [172, 16, 0, 1]),
+        ] {
+            assert_eq!(without_slot(addr.into()), Ipv4Addr::from(expected));
+        }
+    }
 
     #[test]
     fn keys_hold_addresses_in_network_byte_order() {

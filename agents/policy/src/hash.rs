@@ -2,6 +2,8 @@
 
 use core::net::Ipv4Addr;
 
+use lab_abi::rows::without_slot;
+
 /// Fields of a flow that are hashed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct FlowTuple {
@@ -18,11 +20,14 @@ pub struct FlowTuple {
 /// Returns MurmurHash3 (x86, 32 bits) of source, destination and `sport | dport << 16`.
 ///
 /// The words are addresses and ports in host byte order, as in the authors' code: a switch of the
-/// same id hashes alike here, in the switch program and in that code. The protocol is not hashed.
+/// same id hashes alike here, in the switch program and in that code. The protocol is not hashed, nor is the slot
+/// that a lab's addresses hold ([`without_slot`]): where a lab lies must not decide its paths. All addresses outside
+/// 10.0.0.0/8, such as the authors' 11.0.0.0/8, are hashed whole.
 #[must_use]
 pub fn flow_hash(flow: FlowTuple, switch_id: u32) -> u32 {
+    let [src, dst] = [flow.src, flow.dst].map(|addr| without_slot(addr).to_bits());
     let ports = u32::from(flow.sport) | u32::from(flow.dport) << 16;
-    murmur3([flow.src.to_bits(), flow.dst.to_bits(), ports], switch_id)
+    murmur3([src, dst, ports], switch_id)
 }
 
 /// Returns MurmurHash3 (x86, 32 bits) of a packet's sequence number, with its flow's hash as the seed: the
@@ -65,6 +70,47 @@ mod tests {
         assert_eq!(of_text(b"\0\0\0\0\0\0\0\0\0\0\0\0", 0), 0xd941_144b);
         // Of four bytes.
         assert_eq!(packet_hash(0, u32::from_le_bytes(*b"test")), 0xba6b_d213);
+    }
+
+    /// The expected numbers are MurmurHash3 of the whole addresses in slot 0.
+    #[test]
+    fn the_hash_is_the_same_in_all_slots() {
+        for ([src, dst], sport, switch_id, expected) in [
+            ([[16, 1], [128, 1]], 49_153, 8, 0x5e1c_f271),
+            ([[255, 255], [16, 1]], 49_152, 176, 0x57b9_af16),
+        ] {
+            for slot in 0..16 {
+                let in_slot =
+                    |[third, fourth]: [u8; 2]| Ipv4Addr::new(10, slot << 4, third, fourth);
+                let flow = FlowTuple {
+                    src: in_slot(src),
+                    dst: in_slot(dst),
+                    sport,
+                    dport: 4791,
+                };
+                assert_eq!(flow_hash(flow, switch_id), expected, "slot {slot}");
+            }
+        }
+    }
+
+    /// The expected numbers are MurmurHash3 of the whole addresses; the first one is an address of the authors' code.
+    #[test]
+    fn addresses_of_no_lab_are_hashed_whole() {
+        for (src, expected) in [
+            ([11, 0, 1, 1], 0x6d16_3d4a),
+            ([11, 16, 1, 1], 0xee20_2c6f),
+            ([172, 16, 0, 1], 0xf8da_142d),
+            ([172, 0, 0, 1], 0xb121_c571),
+            ([9, 16, 0, 1], 0xa1a2_7ed6),
+        ] {
+            let flow = FlowTuple {
+                src: src.into(),
+                dst: Ipv4Addr::new(11, 0, 120, 1),
+                sport: 10_000,
+                dport: 100,
+            };
+            assert_eq!(flow_hash(flow, 7), expected, "{src:?}");
+        }
     }
 
     #[test]

@@ -309,8 +309,13 @@ mod tests {
     use crate::{flow_gc, frame::roce_frame, install::UNMARKED};
 
     pub(super) fn flow(number: u16) -> FlowKey {
-        let (src, dst) = (Ipv4Addr::new(10, 1, 0, 1), Ipv4Addr::new(10, 8, 0, 1));
-        FlowKey::new(src, dst, number, 4791, 17)
+        flow_in(0, number)
+    }
+
+    /// Returns [`flow`] between the same hosts of a lab in another slot.
+    fn flow_in(slot: u8, number: u16) -> FlowKey {
+        let addr = |net| Ipv4Addr::new(10, slot << 4 | net, 0, 1);
+        FlowKey::new(addr(1), addr(8), number, 4791, 17)
     }
 
     /// Returns a program for 1,000 flows whose one port leads to [`flow`]'s destination, and its table; says
@@ -359,7 +364,7 @@ mod tests {
     }
 
     /// A packet that waits a minute, at thresholds of nothing and 137 s, is marked if its number is below
-    /// 60 of 137 parts.
+    /// 60 of 137 parts. The number is the same in every slot of a lab.
     #[test]
     fn packets_that_meet_a_queue_are_marked_by_their_numbers() {
         let Some((mut program, mut table)) = with_one_port("marks") else {
@@ -380,6 +385,12 @@ mod tests {
             ..PortQueueRow::default()
         };
         program.set_table(&table).expect("written");
+        let tables = ports(1);
+        let (_, row) = &tables.destinations[0];
+        for slot in 1..16 {
+            let prefix = PrefixKey::new(flow_in(slot, 7).destination(), 32);
+            program.set_destination(prefix, row).expect("written");
+        }
 
         let (mut output, mut marked, mut either) = ([0; 256], 0, 0);
         let hash = flow_hash(
@@ -392,8 +403,8 @@ mod tests {
             176,
         );
         let left = || table.queues[0].busy_until_ns.saturating_sub(now());
-        for psn in 0..2_000_u32 {
-            let frame = roce_frame(flow(7), 1, 64, 0).with_psn(psn);
+        for (psn, slot) in (0..2_000_u32).zip((0..16).cycle()) {
+            let frame = roce_frame(flow_in(slot, 7), 1, 64, 0).with_psn(psn);
             // Wait above which the packet is marked: its hash as a share of 2^37 ns. The program rounds waits to
             // its unit of 64 ns.
             let needed = u64::from(packet_hash(hash, psn)) << 5;
@@ -414,7 +425,7 @@ mod tests {
                 assert_eq!(
                     output[..expected.bytes.len()],
                     expected.bytes,
-                    "{psn} {tos}"
+                    "{psn} {tos} in slot {slot}"
                 );
                 marked += u64::from(is_marked);
             }

@@ -14,15 +14,19 @@
 //! | 1… | 1792–4095 | ends of links inside the DC |
 //!
 //! so a datacenter is a /20 and a slot a /12.
+//!
+//! Hashes of addresses leave the slot out ([`lab_abi::rows::without_slot`]), so that flows take the same paths in every
+//! slot.
 
 use std::net::Ipv4Addr;
 
+use lab_abi::rows::{LAB_NET, SLOT_BITS};
 use lab_units::{DcId, Mac, NodeId, PortId};
 
 use crate::model::{Prefix, Role};
 
 /// Slots of a machine.
-pub const SLOTS: u8 = 16;
+pub const SLOTS: u8 = 1 << SLOT_BITS.count_ones();
 
 /// Datacenters a lab can address; one of the 256 blocks holds the inter-DC links.
 pub const MAX_DCS: u32 = 255;
@@ -47,7 +51,7 @@ pub const MAX_FABRIC_ENDS: u32 = NUMBERS - FIRST_FABRIC_END;
 pub fn slot_prefix(slot: u8) -> Prefix {
     Prefix {
         addr: Ipv4Addr::from_bits(base(slot)),
-        len: 12,
+        len: SLOT_PREFIX_LEN,
     }
 }
 
@@ -191,12 +195,19 @@ pub const fn rule_priority(slot: u8, rule: HostRule) -> u32 {
 }
 
 fn base(slot: u8) -> u32 {
-    (10 << 24) | (u32::from(slot) << 20)
+    (LAB_NET << 24) | (u32::from(slot) << SLOT_BITS.trailing_zeros())
 }
 
 fn in_dc(slot: u8, dc: DcId, number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(base(slot) | ((dc.0 + 1) << 12) | number)
 }
+
+/// Length of a slot's prefix: the block's first byte and the slot's bits.
+const SLOT_PREFIX_LEN: u8 = 12;
+const _: () = assert!(
+    SLOT_BITS == 0x00f0_0000,
+    "a slot is the four bits before the datacenter"
+);
 
 /// Addresses of a DC's block.
 const NUMBERS: u32 = 1 << 12;
@@ -213,6 +224,8 @@ const RULE_KINDS: u32 = 3;
 
 #[cfg(test)]
 mod tests {
+    use lab_abi::rows::without_slot;
+
     use super::*;
 
     const fn position(dc: u32, role: Role, number: u32) -> NodePosition {
@@ -232,6 +245,28 @@ mod tests {
         let dci = position(0, Role::DciSwitch, 0);
         assert_eq!(dci.addr(0), Ipv4Addr::new(10, 0, 22, 0));
         assert_eq!(inter_dc_end(1, 5), Ipv4Addr::new(10, 16, 0, 5));
+    }
+
+    #[test]
+    fn addresses_of_all_slots_are_those_of_slot_0_without_the_slot() {
+        let last = DcId(MAX_DCS - 1);
+        let all = |slot| {
+            [
+                position(0, Role::Host, 1).addr(slot),
+                position(MAX_DCS - 1, Role::Leaf, MAX_TIER).addr(slot),
+                inter_dc_end(slot, 2 * MAX_INTER_DC_LINKS - 1),
+                fabric_end(slot, last, MAX_FABRIC_ENDS - 1),
+                slot_prefix(slot).addr,
+                dc_prefix(slot, last).addr,
+            ]
+        };
+        assert_eq!(SLOTS, 16);
+        for slot in 0..SLOTS {
+            assert_eq!(all(slot).map(without_slot), all(0), "slot {slot}");
+            let mask = u32::MAX << (32 - slot_prefix(slot).len);
+            let prefix = |addr: Ipv4Addr| addr.to_bits() & mask;
+            assert!(all(slot).map(prefix).iter().all(|&it| it == base(slot)));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{net::Ipv4Addr, time::Instant};
 use lab_abi::{
     Rule, Trigger,
     lcmp::MAX_FLOW_TABLE_ENTRIES,
-    rows::{DecisionRecord, FlowEntry, FlowKey, PORT_ALIVE, ROCE_PORT},
+    rows::{DecisionRecord, FlowEntry, FlowKey, LAB_NET, PORT_ALIVE, ROCE_PORT},
 };
 use lab_policy::{failover, lcmp::Levels};
 
@@ -218,7 +218,12 @@ impl Selftest {
     /// Returns a frame of a new flow to the changed destination.
     fn random_frame(&mut self) -> (FlowKey, Frame) {
         let dst = self.switch.address_in(self.destination, &mut self.random);
-        let src = Ipv4Addr::from_bits(self.random.word32());
+        // Every second source is an address of a lab in any slot, the others are any addresses.
+        let word = self.random.word32();
+        let src = match word % 2 {
+            0 => Ipv4Addr::from_bits(LAB_NET << 24 | word >> 8),
+            _ => Ipv4Addr::from_bits(word),
+        };
         let random = &mut self.random;
         let (sport, dport) = (random.word16(), random.word16());
         let ttl = random.byte().max(2);

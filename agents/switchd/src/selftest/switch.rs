@@ -28,11 +28,12 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    /// Returns destinations of all prefix lengths, some nested, without candidates yet.
+    /// Returns destinations of all prefix lengths, some nested, in all slots of a lab, without candidates yet.
     pub(super) fn new() -> Self {
-        let wide = (0..24).map(|net| (16, Ipv4Addr::new(10, net, 0, 0)));
-        let inner = (0..12).map(|net| (24, Ipv4Addr::new(10, net, 128, 0)));
-        let hosts = (0..6).map(|net| (32, Ipv4Addr::new(10, net, 128, 7)));
+        let addr = |net: u8, third, fourth| Ipv4Addr::new(10, NET_STEP * net, third, fourth);
+        let wide = (0..24).map(|net| (16, addr(net, 0, 0)));
+        let inner = (0..12).map(|net| (24, addr(net, 128, 0)));
+        let hosts = (0..6).map(|net| (32, addr(net, 128, 7)));
         let prefixes = wide.chain(inner).chain(hosts);
         let empty = |(bits, addr)| (bits, addr, DestinationRow::default());
         let rate = BitsPerSec::new(200_000_000_000).expect("not zero");
@@ -282,8 +283,16 @@ fn record(flow: FlowKey, hash: u32, row: &DestinationRow, decision: &Decision) -
 
 const HOUR_NS: u64 = 3_600_000_000_000;
 
+/// Step of the second byte from one destination to the next. A slot has 16 values of that byte, so that 24 destinations
+/// at a smaller step reach all slots.
+const NET_STEP: u8 = 11;
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use lab_abi::rows::SLOT_BITS;
+
     use super::*;
 
     #[test]
@@ -293,9 +302,19 @@ mod tests {
             row.count = u32::from(*bits);
         }
         let count = |addr| switch.lookup(addr).map(|row| row.count);
-        assert_eq!(count(Ipv4Addr::new(10, 3, 128, 7)), Some(32));
-        assert_eq!(count(Ipv4Addr::new(10, 3, 128, 8)), Some(24));
-        assert_eq!(count(Ipv4Addr::new(10, 3, 129, 7)), Some(16));
-        assert_eq!(count(Ipv4Addr::new(10, 99, 0, 1)), None);
+        assert_eq!(count(Ipv4Addr::new(10, 33, 128, 7)), Some(32));
+        assert_eq!(count(Ipv4Addr::new(10, 33, 128, 8)), Some(24));
+        assert_eq!(count(Ipv4Addr::new(10, 33, 129, 7)), Some(16));
+        assert_eq!(count(Ipv4Addr::new(10, 100, 0, 1)), None);
+    }
+
+    #[test]
+    fn destinations_are_in_all_slots() {
+        let addresses = Switch::new().destinations;
+        let slots: BTreeSet<u32> = addresses
+            .iter()
+            .map(|(_, addr, _)| (addr.to_bits() & SLOT_BITS) >> SLOT_BITS.trailing_zeros())
+            .collect();
+        assert!(slots.into_iter().eq(0..16));
     }
 }

@@ -13,6 +13,7 @@ mod parameters;
 mod policies;
 mod scaling;
 mod scenarios;
+mod slots;
 mod testbed;
 mod traffic;
 mod transport;
