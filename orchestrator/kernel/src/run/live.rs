@@ -2,7 +2,7 @@
 //! and tuned while their switches forward.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     env,
     fs::File,
     net::{Ipv4Addr, UdpSocket},
@@ -175,6 +175,31 @@ fn flows_leave_a_cut_link_while_all_agents_are_stopped() {
     });
 }
 
+/// The second lab is brought up beside the first one, and so gets another slot and other addresses.
+#[test]
+fn two_labs_in_two_slots_take_the_same_next_hops() {
+    isolated(|| {
+        let decided = |live: &mut LiveRun<'_, '_>| {
+            live.send(FLOWS);
+            let decisions = live.decided_at_dc1(FLOWS.len());
+            let hop = |row: DecisionRow| (row.sport, (row.reason, row.chosen));
+            decisions.into_iter().map(hop).collect::<BTreeMap<_, _>>()
+        };
+        with_run_of("a", testing::routed, 0, |first| {
+            let expected = decided(first);
+            with_run_of("b", testing::routed, 0, |second| {
+                assert_ne!(second.runner.plan.slot, first.runner.plan.slot);
+                assert_ne!(second.sender.1, first.sender.1);
+                assert_eq!(decided(second), expected);
+                second.end();
+            });
+            let hops: BTreeSet<_> = expected.into_values().map(|(_, hop)| hop).collect();
+            assert_eq!(hops.len(), 2, "{hops:?}");
+            first.end();
+        });
+    });
+}
+
 #[test]
 fn an_agent_that_is_stopped_at_the_end_is_named() {
     isolated(|| {
@@ -240,11 +265,21 @@ struct LiveRun<'r, 'l> {
 
 /// Brings a lab of `plan` up, starts the agents of the policy at `policy`, and runs `test`.
 fn with_run(plan: impl FnOnce(u8) -> Plan, policy: usize, test: impl FnOnce(&mut LiveRun<'_, '_>)) {
-    let reservation = Reservation::acquire(&"t".parse().unwrap(), "test").unwrap();
+    with_run_of("t", plan, policy, test);
+}
+
+/// Does the same as [`with_run`] for a lab of this name.
+fn with_run_of(
+    name: &str,
+    plan: impl FnOnce(u8) -> Plan,
+    policy: usize,
+    test: impl FnOnce(&mut LiveRun<'_, '_>),
+) {
+    let reservation = Reservation::acquire(&name.parse().unwrap(), "test").unwrap();
     let mut plan = plan(reservation.slot());
     plan.measure.switches_ns = Nanos::from_millis(50);
     let options = LowerOptions {
-        lab: "t".parse().unwrap(),
+        lab: name.parse().unwrap(),
         hosts: HostPlacement::OwnNamespace,
         clock: Clock::Real,
         delay_lines: false,
@@ -266,7 +301,7 @@ fn with_run(plan: impl FnOnce(u8) -> Plan, policy: usize, test: impl FnOnce(&mut
         ]
         .into(),
         socket_dir: lab.directory(),
-        lab: "t".to_owned(),
+        lab: name.to_owned(),
         programs: Path::new("/").to_owned(),
     };
     let host = |name: &str| {
