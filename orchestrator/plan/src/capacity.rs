@@ -3,14 +3,18 @@
 //! Two loads measure a place, each of flows that start at once, so that the place is busy from the
 //! first start to the last end: many flows of one packet, and a few large ones. See
 //! `lcmp-lab doctor --measure`.
+//!
+//! A measured capacity counts only where the command line names it, so that a scenario and a command line give
+//! the same plan on every machine.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use lab_units::{
-    Bytes, Nanos, Place,
+    Bytes, Clock, Nanos, ParseKindError, ParseQuantityError, Place,
     show::{about_rate, commas},
 };
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// Capacity of a place. Times are of the lab's clock, unless their name says otherwise.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -123,6 +127,29 @@ impl Capacity {
         }
     }
 
+    /// Returns the text that names the capacity on a command line; [`Self::from_str`] reads it.
+    ///
+    /// The default of a place is the place's name: `here`. A measured capacity has its times as well: of a packet on
+    /// one link and of a flow, by the lab's clock and then, on a virtual clock, by the wall's:
+    /// `guest-virtual:15300ns,382us,128us,15ms`.
+    #[must_use]
+    pub fn argument(&self) -> String {
+        if !self.is_measured {
+            return self.place.to_string();
+        }
+        let lab = [self.hop_ns, self.flow_ns];
+        let wall = [self.hop_wall_ns, self.flow_wall_ns];
+        let wall = match self.place.clock() {
+            Clock::Virtual => &wall[..],
+            Clock::Real => &[],
+        };
+        let times = lab.iter().chain(wall);
+        let times: Vec<String> = times
+            .map(|time| time.to_string().replace(' ', ""))
+            .collect();
+        format!("{}:{}", self.place, times.join(","))
+    }
+
     /// Returns the packets on one link that the place carries each second of the lab's clock.
     #[must_use]
     pub const fn packet_hops_per_second(&self) -> u64 {
@@ -143,19 +170,96 @@ impl Default for Capacity {
     }
 }
 
+impl FromStr for Capacity {
+    type Err = ParseCapacityError;
+
+    /// Reads the default of a place, or a measured capacity, in the form of [`Self::argument`].
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let Some((place, times)) = text.split_once(':') else {
+            return Ok(Self::default_of(text.parse()?));
+        };
+        let place: Place = place.parse()?;
+        let times: Result<Vec<Nanos>, _> = times.split(',').map(time).collect();
+        let times = times?;
+        let (hop_ns, flow_ns, hop_wall_ns, flow_wall_ns) = match (place.clock(), times.as_slice()) {
+            (Clock::Virtual, &[hop, flow, hop_wall, flow_wall]) => (hop, flow, hop_wall, flow_wall),
+            (Clock::Real, &[hop, flow]) => (hop, flow, hop, flow),
+            (clock, _) => {
+                return Err(ParseCapacityError::Count {
+                    place,
+                    given: times.len(),
+                    form: match clock {
+                        Clock::Virtual => "HOP,FLOW,HOP_WALL,FLOW_WALL",
+                        Clock::Real => "HOP,FLOW",
+                    },
+                });
+            }
+        };
+        Ok(Self {
+            place,
+            is_measured: true,
+            flow_ns,
+            hop_ns,
+            flow_wall_ns,
+            hop_wall_ns,
+        })
+    }
+}
+
+/// Reads a time of a capacity.
+fn time(text: &str) -> Result<Nanos, ParseCapacityError> {
+    let time: Nanos = text.parse()?;
+    if time == Nanos::ZERO || time > MAX_TIME {
+        return Err(ParseCapacityError::Time { time });
+    }
+    Ok(time)
+}
+
+/// Error of a capacity that cannot be read.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+pub enum ParseCapacityError {
+    /// The place is unknown.
+    #[error(transparent)]
+    Place(#[from] ParseKindError),
+    /// A time cannot be read.
+    #[error(transparent)]
+    Quantity(#[from] ParseQuantityError),
+    /// A time is out of bounds.
+    #[error("a capacity's time is {time}, it must be 1 ns to {MAX_TIME}")]
+    Time {
+        /// The time.
+        time: Nanos,
+    },
+    /// Another number of times than the place's clock needs.
+    #[error(
+        "{given} times for {place}, it needs `{place}:{form}` (hint: `lcmp-lab doctor --measure` prints it)"
+    )]
+    Count {
+        /// The place.
+        place: Place,
+        /// Number of times.
+        given: usize,
+        /// Names of the times.
+        form: &'static str,
+    },
+}
+
+/// Longest time of a flow or a packet in a capacity; no kernel is slower.
+const MAX_TIME: Nanos = Nanos::from_millis(10_000);
+
 impl fmt::Display for Capacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}, {} packets on a link and {} flows a second, {}",
+            "{}, {} packets on a link and {} flows a second, ",
             self.place,
             commas(self.packet_hops_per_second()),
             commas(self.flows_per_second()),
-            match self.is_measured {
-                true => "measured",
-                false => "a default (hint: lcmp-lab doctor --measure)",
-            },
-        )
+        )?;
+        match self.is_measured {
+            true => write!(f, "measured (--scale-for {})", self.argument()),
+            false => f.write_str("a default (hint: lcmp-lab doctor --measure)"),
+        }
     }
 }
 
@@ -261,7 +365,53 @@ mod tests {
              lcmp-lab doctor --measure)"
         );
         capacity.is_measured = true;
-        assert!(capacity.to_string().ends_with("a second, measured"));
+        assert_eq!(
+            capacity.to_string(),
+            "guest-virtual, 33,333 packets on a link and 2,000 flows a second, measured (--scale-for \
+             guest-virtual:30us,500us,120us,10ms)"
+        );
+    }
+
+    #[test]
+    fn a_capacity_is_named_by_its_place_or_by_its_times() {
+        for &(_, place) in Place::WORDS {
+            let default = Capacity::default_of(place);
+            assert_eq!(default.argument(), place.name());
+            assert_eq!(place.name().parse(), Ok(default));
+            let measured = Capacity {
+                is_measured: true,
+                ..default
+            };
+            assert_eq!(measured.argument().parse(), Ok(measured));
+        }
+        let measured: Capacity = "here:3901ns,141us".parse().unwrap();
+        assert_eq!(measured.place, Place::Here);
+        assert_eq!(measured.hop_ns, Nanos::new(3_901));
+        assert_eq!(measured.hop_wall_ns, Nanos::new(3_901));
+        assert_eq!(measured.flow_ns, Nanos::new(141_000));
+        assert_eq!(measured.flow_wall_ns, Nanos::new(141_000));
+        assert_eq!(measured.argument(), "here:3901ns,141us");
+    }
+
+    #[test]
+    fn a_capacity_that_is_none_is_refused_with_its_form() {
+        let refusal = |text: &str| text.parse::<Capacity>().unwrap_err().to_string();
+        assert_eq!(
+            refusal("guest-virtual:15us,382us"),
+            "2 times for guest-virtual, it needs `guest-virtual:HOP,FLOW,HOP_WALL,FLOW_WALL` (hint: \
+             `lcmp-lab doctor --measure` prints it)"
+        );
+        assert!(refusal("here:4us").contains("`here:HOP,FLOW`"));
+        assert_eq!(
+            refusal("here:0,150us"),
+            format!(
+                "a capacity's time is {}, it must be 1 ns to {MAX_TIME}",
+                Nanos::ZERO
+            )
+        );
+        assert!(refusal("here:4us,11s").contains("must be 1 ns to 10 s"));
+        assert!(refusal("there").contains("there"));
+        assert!("here:4,150us".parse::<Capacity>().is_err());
     }
 
     /// A flow of perftest is two processes of 250 ms each, whatever the place.
