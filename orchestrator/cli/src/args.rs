@@ -13,7 +13,7 @@ use lab_plan::{Capacity, Engine};
 use lab_reports::{compare::Aspect, fidelity::Bound};
 use lab_reproduce::Figure;
 use lab_scenario::limits;
-use lab_units::{Clock, FlowId, Nanos, Place, Ratio};
+use lab_units::{Clock, FlowId, Nanos, Ratio};
 use serde::Serialize;
 
 /// Compare inter-datacenter RDMA routing policies on one Linux host
@@ -422,9 +422,13 @@ pub struct Overrides {
     /// Scale of the lab instead of the scenario's: factors of rates and times, or that of a run
     #[arg(long, value_name = "RATE,TIME|RUN")]
     pub scale: Option<ScaleArg>,
-    /// Place whose capacity `scale: auto` fits [default: that of `up`; else guest-virtual]
-    #[arg(long, value_parser = place(), value_name = "PLACE")]
-    pub scale_for: Option<Place>,
+    /// Capacity that `scale: auto` fits, wherever the lab runs: the default of a place, or the measured one that
+    /// `doctor --measure` prints [default: guest-virtual]
+    ///
+    /// Places: guest-virtual (guest, emulated, on the virtual clock), guest-tcg (guest, emulated, on the real
+    /// clock), guest-kvm (guest under KVM), here (this machine's own kernel).
+    #[arg(long, value_name = "PLACE[:TIMES]")]
+    pub scale_for: Option<Capacity>,
 }
 
 fn repetitions() -> RangedI64ValueParser<u32> {
@@ -600,9 +604,9 @@ pub struct DoctorArgs {
     /// List the requirements that are met, too
     #[arg(long, conflicts_with = "measure")]
     pub all: bool,
-    /// Measure the capacity of the place where `up` would run, for `scale: auto`, and keep it
+    /// Measure the capacity of the place where `up` would run, and print it as `--scale-for` takes it
     ///
-    /// Takes about a minute. Measure while the machine is as busy as it will be during runs.
+    /// Takes about a minute and stores nothing. Measure while the machine is as busy as it will be during runs.
     #[arg(long)]
     pub measure: bool,
     /// Place to measure
@@ -642,9 +646,6 @@ pub struct UpArgs {
     /// Be the background process that owns a kept guest, started by process PID
     #[arg(long, hide = true, value_name = "PID", requires = "keep")]
     pub owner_for: Option<i32>,
-    /// Capacity that an automatic scale fits, as JSON
-    #[arg(long, hide = true, value_name = "JSON", value_parser = capacity)]
-    pub capacity: Option<Capacity>,
     /// Start time of the run by the host's clock
     #[arg(long, hide = true, value_name = "TIME")]
     pub started_at: Option<lab_records::UtcTime>,
@@ -665,7 +666,6 @@ impl UpArgs {
             uncertified: false,
             into: None,
             owner_for: None,
-            capacity: None,
             started_at: None,
         }
     }
@@ -713,9 +713,6 @@ pub struct SimArgs {
     /// `lcmp-lab flow RUN ID` shows them.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub story: Vec<StoryArg>,
-    /// Capacity that an automatic scale fits, as JSON
-    #[arg(long, hide = true, value_name = "JSON", value_parser = capacity)]
-    pub capacity: Option<Capacity>,
 }
 
 impl SimArgs {
@@ -731,7 +728,6 @@ impl SimArgs {
             threads: None,
             scaled: false,
             story: Vec::new(),
-            capacity: None,
         }
     }
 }
@@ -765,22 +761,6 @@ pub struct ValidateArgs {
     /// Threads that share the datacenters; results do not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
-}
-
-fn capacity(text: &str) -> Result<Capacity, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
-}
-
-/// Returns the parser of a place's name, with help for each name.
-fn place() -> impl TypedValueParser<Value = Place> {
-    PossibleValuesParser::new([
-        PossibleValue::new(Place::GuestVirtual.name())
-            .help("Guest, emulated, on the virtual clock"),
-        PossibleValue::new(Place::GuestTcg.name()).help("Guest, emulated, on the real clock"),
-        PossibleValue::new(Place::GuestKvm.name()).help("Guest under KVM"),
-        PossibleValue::new(Place::Here.name()).help("This machine's own kernel"),
-    ])
-    .try_map(|word| word.parse::<Place>())
 }
 
 /// Returns the parser of a clock's name, with help for each name.

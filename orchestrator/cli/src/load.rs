@@ -7,17 +7,16 @@ use std::{
 };
 
 use lab_files::Links;
-use lab_plan::{Capacity, Engine, Plan, PlanOptions};
+use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::RunDir;
 use lab_scenario::{Files, PolicySpec, Repetitions, Scenario, did_you_mean, limits};
 use lab_switchd::{ObjectError, read_object};
-use lab_units::{Place, Ratio};
+use lab_units::Ratio;
 
 use crate::{
     args::{Overrides, ScaleArg, ScenarioArgs},
     builtin, caller,
     failure::{During, Exit, Failure, Outcome, with_causes},
-    place,
     terminal::{self, note},
 };
 
@@ -233,45 +232,31 @@ pub fn each_run(
 /// Fails on a scenario that cannot be read or planned, with exit code 2.
 pub fn plan(arguments: &ScenarioArgs) -> Result<Plan, Failure> {
     let loaded = load(&arguments.scenario)?.first_run(&arguments.overrides);
-    let capacity = capacity(&arguments.overrides, Place::default);
-    plan_loaded(&loaded, arguments, capacity, 0)
+    plan_loaded(&loaded, arguments, 0)
 }
 
-/// Plans a loaded scenario for the lab slot `slot`, in a place of `capacity`.
+/// Plans a loaded scenario for the lab slot `slot`.
 /// Fails on a scenario that cannot be planned, with exit code 2.
-pub fn plan_loaded(
-    loaded: &Loaded,
-    arguments: &ScenarioArgs,
-    capacity: Capacity,
-    slot: u8,
-) -> Result<Plan, Failure> {
+pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Result<Plan, Failure> {
     let options = PlanOptions {
         slot,
         is_scaled: true,
-        ..options(&arguments.overrides, Engine::Kernel, capacity)?
+        ..options(&arguments.overrides, Engine::Kernel)?
     };
     resolve(loaded, &arguments.scenario, &options)
 }
 
-/// Returns the capacity that an automatic scale fits: of the place that `overrides` name, or of `default`.
-pub fn capacity(overrides: &Overrides, default: impl FnOnce() -> Place) -> Capacity {
-    place::capacity(overrides.scale_for.unwrap_or_else(default))
-}
-
-/// Returns the options of a plan for `engine` and a place of `capacity`.
+/// Returns the options of a plan for `engine`. They depend on the command line alone, so that it gives the same plan on
+/// every machine.
 /// Fails if `--scale` names no run, with exit code 2.
-pub fn options(
-    overrides: &Overrides,
-    engine: Engine,
-    capacity: Capacity,
-) -> Result<PlanOptions, Failure> {
+pub fn options(overrides: &Overrides, engine: Engine) -> Result<PlanOptions, Failure> {
     let policies = &overrides.policies;
     Ok(PlanOptions {
         seed: overrides.seed,
         policies: (!policies.is_empty()).then(|| policies.clone()),
         engine,
         scale: overrides.scale.as_ref().map(factors).transpose()?,
-        capacity,
+        capacity: overrides.scale_for.unwrap_or_default(),
         ..PlanOptions::default()
     })
 }

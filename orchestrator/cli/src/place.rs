@@ -1,7 +1,7 @@
-//! Place of a lab: the one that `up` would choose here, and its capacity, measured or by default.
+//! Place of a lab: the one that `up` would choose here, and the durations of earlier runs there.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -11,7 +11,6 @@ use lab_guest::{
     cached, probe,
 };
 use lab_kernel::doctor::Finding;
-use lab_plan::Capacity;
 use lab_units::{Clock, Place};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -58,20 +57,6 @@ fn decide(
     }
 }
 
-/// Returns the capacity of a place of this machine: the measured one, or the default.
-pub fn capacity(place: Place) -> Capacity {
-    let measured = measured(&cache::default_dir(), place);
-    measured.unwrap_or_else(|| Capacity::default_of(place))
-}
-
-/// Keeps a measured capacity for later plans; returns the file.
-///
-/// # Errors
-/// No directory of the cache is writable.
-pub fn keep(capacity: &Capacity) -> io::Result<PathBuf> {
-    keep_in(&cache::default_dir(), capacity)
-}
-
 /// Returns the stored durations of earlier runs at a place of this machine; `None` if there was no run.
 pub fn durations<T: DeserializeOwned>(place: Place) -> Option<T> {
     let cache = cache::default_dir();
@@ -94,17 +79,6 @@ fn durations_file(place: Place) -> String {
     format!("durations-{place}.json")
 }
 
-fn measured(cache: &Path, place: Place) -> Option<Capacity> {
-    let found = cached::load(cache, &file(place), &key(place, cache));
-    // A file that was renamed is another place's.
-    found.filter(|capacity: &Capacity| capacity.place == place)
-}
-
-fn keep_in(cache: &Path, capacity: &Capacity) -> io::Result<PathBuf> {
-    let place = capacity.place;
-    cached::store(cache, &file(place), &key(place, cache), capacity)
-}
-
 /// Returns the release of the kernel that carries a lab's packets at a place; empty if it is not known.
 pub fn kernel_release(place: Place, cache: &Path) -> String {
     match place {
@@ -115,11 +89,7 @@ pub fn kernel_release(place: Place, cache: &Path) -> String {
     }
 }
 
-fn file(place: Place) -> String {
-    format!("capacity-{place}.json")
-}
-
-/// Returns the properties that a capacity depends on: kernel, machine and its processor.
+/// Returns the properties that durations depend on: kernel, machine and its processor.
 fn key(place: Place, cache: &Path) -> String {
     let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     format!(
@@ -133,41 +103,6 @@ fn key(place: Place, cache: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_measured_capacity_is_that_of_its_place() {
-        let cache = tempfile::tempdir().unwrap();
-        let capacity = Capacity {
-            is_measured: true,
-            ..Capacity::default_of(Place::GuestKvm)
-        };
-        let kept = keep_in(cache.path(), &capacity).unwrap();
-        assert_eq!(measured(cache.path(), Place::GuestKvm), Some(capacity));
-        fs::rename(kept, cache.path().join(file(Place::GuestTcg))).unwrap();
-        assert_eq!(measured(cache.path(), Place::GuestTcg), None);
-    }
-
-    /// Root measures for `bench generator` and `doctor --measure`, and keeps what it found in a directory that another
-    /// user may write.
-    #[test]
-    fn a_link_where_a_capacity_is_kept_is_replaced_and_not_followed() {
-        let folder = tempfile::tempdir().unwrap();
-        let (cache, secret) = (folder.path().join("cache"), folder.path().join("secret"));
-        fs::create_dir(&cache).unwrap();
-        fs::write(&secret, "secret").unwrap();
-        let capacity = Capacity::default_of(Place::Here);
-        let name = file(Place::Here);
-        for planted in [name.clone(), format!(".{name}.draft")] {
-            let planted = cache.join(planted);
-            std::os::unix::fs::symlink(&secret, planted).unwrap();
-            assert_eq!(measured(&cache, Place::Here), None);
-            let kept = keep_in(&cache, &capacity).unwrap();
-            assert!(kept.symlink_metadata().unwrap().is_file());
-            assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
-            fs::remove_file(kept).unwrap();
-            assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
-        }
-    }
 
     #[test]
     fn a_place_is_this_kernel_or_a_guest_by_its_clock() {

@@ -498,12 +498,7 @@ fn the_guide_to_a_scenario_of_ones_own_holds() {
                 fs::write(&scenario, text).unwrap();
                 for (command, lines) in block.commands() {
                     let words: Vec<&str> = command.split_whitespace().collect();
-                    let mut command = command_in(folder.path(), &words);
-                    // A capacity measured on this machine would change the scale.
-                    let out = command
-                        .env("LCMP_LAB_CACHE", folder.path())
-                        .output()
-                        .unwrap();
+                    let out = command_in(folder.path(), &words).output().unwrap();
                     assert_shown(&lines, &Outcome::from(out));
                     commands += 1;
                 }

@@ -9,6 +9,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use lab_guest::cached;
+use lab_plan::Capacity;
 use tempfile::TempDir;
 
 use self::common::{NOBODY, Outcome, command_in, root};
@@ -381,17 +383,8 @@ fn a_scale_of_the_command_line_replaces_the_scenarios() {
 
 #[test]
 fn an_automatic_scale_names_its_place_and_capacity() {
-    let folder = changed_smoke(|text| {
-        let lines = text.lines().filter(|line| !line.starts_with("scale:"));
-        lines.collect::<Vec<_>>().join("\n") + "\nscale: auto\n"
-    });
-    // No capacity was measured: neither the cache nor the home directory has one.
-    let run = |arguments: &[&str]| -> Outcome {
-        let mut command = command_in(folder.path(), arguments);
-        command.env("LCMP_LAB_CACHE", folder.path());
-        command.env("XDG_CACHE_HOME", folder.path());
-        command.output().unwrap().into()
-    };
+    let folder = automatic_smoke();
+    let run = |arguments: &[&str]| run_in(folder.path(), arguments);
     let plan = |place: &str| -> serde_json::Value {
         let out = run(&["plan", "--json", "--scale-for", place, "smoke.yaml"]);
         assert_eq!(out.exit, Some(0), "{out:?}");
@@ -411,6 +404,82 @@ fn an_automatic_scale_names_its_place_and_capacity() {
             .contains("a default (hint: lcmp-lab doctor --measure)"),
         "{out:?}"
     );
+}
+
+/// Smoke with an automatic scale.
+fn automatic_smoke() -> TempDir {
+    changed_smoke(|text| {
+        let lines = text.lines().filter(|line| !line.starts_with("scale:"));
+        lines.collect::<Vec<_>>().join("\n") + "\nscale: auto\n"
+    })
+}
+
+/// A packet takes a hundred times as long as by default, which asks for a longer stretch of time.
+const SLOW: &str = "guest-virtual:3ms,500us,120us,10ms";
+
+#[test]
+fn a_capacity_counts_only_if_the_command_line_names_it() {
+    let folder = automatic_smoke();
+    let plan = |arguments: &[&str]| -> serde_json::Value {
+        let arguments = [&["plan", "--json", "smoke.yaml"], arguments].concat();
+        let mut command = command_in(folder.path(), &arguments);
+        command.env("LCMP_LAB_CACHE", folder.path());
+        command.env("XDG_CACHE_HOME", folder.path());
+        let out: Outcome = command.output().unwrap().into();
+        assert_eq!(out.exit, Some(0), "{out:?}");
+        serde_json::from_str(&out.stdout).unwrap()
+    };
+    let default = plan(&[]);
+    let slow: Capacity = SLOW.parse().unwrap();
+    // An earlier version stored a measured capacity there, under this key on a machine without a guest's kernel.
+    let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let key = format!(", {}, {}", machine.trim(), cached::cpu_model());
+    cached::store(folder.path(), "capacity-guest-virtual.json", &key, &slow).unwrap();
+    assert_eq!(plan(&[]), default);
+    let named = plan(&["--scale-for", SLOW]);
+    assert_ne!(named["scale"], default["scale"]);
+    assert_eq!(
+        named["auto_scale"]["capacity"],
+        serde_json::to_value(slow).unwrap()
+    );
+    assert_eq!(plan(&["--scale-for", "guest-virtual"]), default);
+}
+
+#[test]
+fn a_run_records_the_capacity_that_its_scale_fits_and_is_run_again_with_it() {
+    let folder = automatic_smoke();
+    let run = |arguments: &[&str]| {
+        let out = run_in(folder.path(), arguments);
+        assert_eq!(out.exit, Some(0), "{arguments:?}: {out:?}");
+        out
+    };
+    let out = run(&["sim", "smoke.yaml", "--scaled", "--scale-for", SLOW]);
+    let named = format!("measured (--scale-for {SLOW})");
+    assert!(out.stderr.contains(&named), "{out:?}");
+    let records = fs::read_to_string(folder.path().join("results/latest/run.json")).unwrap();
+    let records: serde_json::Value = serde_json::from_str(&records).unwrap();
+    let fits = records["info"]["scale_fits"].as_str().unwrap();
+    assert!(fits.ends_with(&named), "{fits}");
+    run(&["bundle", "results/latest", "-o", "run.tar.zst"]);
+    let out = run(&["verify", "run.tar.zst", "--rerun"]);
+    assert!(out.stdout.contains("verified: all is the same"), "{out:?}");
+}
+
+#[test]
+fn a_capacity_that_cannot_be_read_is_refused() {
+    let folder = automatic_smoke();
+    for (named, reason) in [
+        ("there", "`there` is not a place of labs"),
+        ("here:4us", "it needs `here:HOP,FLOW`"),
+        ("here:4us,11s", "must be 1 ns to 10 s"),
+    ] {
+        let out = run_in(
+            folder.path(),
+            &["check", "smoke.yaml", "--scale-for", named],
+        );
+        assert_eq!(out.exit, Some(2), "{named}: {out:?}");
+        assert!(out.stderr.contains(reason), "{named}: {out:?}");
+    }
 }
 
 #[test]

@@ -107,7 +107,7 @@ mod workload;
 
 pub use lab_units::{Engine, LinkChange, Place, Semantics};
 
-pub use capacity::{Capacity, MeasuredLoad};
+pub use capacity::{Capacity, MeasuredLoad, ParseCapacityError};
 pub use connection::{Connection, MIN_SOURCE_PORT, connections};
 pub use error::PlanError;
 pub use estimate::{PlaceEstimate, estimate_at};

@@ -34,8 +34,8 @@ pub struct RunInfo {
     pub accel: Option<String>,
     /// Scale factors, emulated ÷ paper.
     pub scale: ScaleInfo,
-    /// Place and capacity that an automatic scale fits, in words; none if the scenario or the command line
-    /// gives the factors.
+    /// Place and capacity that an automatic scale fits, in words: the default of the place, or a measured capacity
+    /// with the `--scale-for` that names it. None if the scenario or the command line gives the factors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_fits: Option<String>,
     /// Seed of all sampled values.

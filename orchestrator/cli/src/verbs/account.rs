@@ -4,7 +4,7 @@ mod show;
 
 use lab_abi::rows::{CandidateRow, FlowEntry, FlowKey, PortRow};
 use lab_plan::{
-    Capacity, Engine, Plan,
+    Engine, Plan,
     account::{self, Counted, SwitchAccount},
 };
 use lab_policy::lcmp::{PortState, PortThresholds};
@@ -54,7 +54,7 @@ struct RowBytes {
 /// Runs `lcmp-lab account`.
 pub fn run(arguments: &ScenarioArgs, json: bool) -> Outcome {
     let loaded = load::load(&arguments.scenario)?;
-    let options = load::options(&arguments.overrides, Engine::Sim, Capacity::default())?;
+    let options = load::options(&arguments.overrides, Engine::Sim)?;
     let plan = load::resolve(&loaded, &arguments.scenario, &options)?;
     let flows = flow_table_entries(&plan);
     let (tables, program, program_unknown) = match measured::account(flows) {

@@ -46,13 +46,11 @@ pub fn doctor(arguments: &DoctorArgs, global: &Global) -> Outcome {
     })
 }
 
-/// Measures the capacity of a place and keeps it for automatic scales.
+/// Measures the capacity of a place and prints it. Nothing is stored: a plan fits a measured capacity only if
+/// `--scale-for` names it.
 fn measure(place: &PlaceArgs, global: &Global) -> Outcome {
     let measurement = measure::measure(place, None, global)?;
-    let kept = place::keep(&measurement.capacity).during("keep the capacity")?;
-    terminal::show(global.json, &measurement, measure::text)?;
-    terminal::note(&format!("kept for `scale: auto` in {}", kept.display()));
-    Ok(Exit::Pass)
+    terminal::show(global.json, &measurement, measure::text)
 }
 
 fn examine(results: &Path) -> Examination {

@@ -26,9 +26,8 @@ struct Checked<'a> {
 /// Runs `lcmp-lab check`.
 pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
     let loaded = load::load(&arguments.scenario)?;
-    load::each_run(&loaded, &arguments.overrides, |loaded, overrides| {
-        let capacity = load::capacity(&overrides, Place::default);
-        let plan = load::plan_loaded(&loaded, arguments, capacity, 0)?;
+    load::each_run(&loaded, &arguments.overrides, |loaded, _| {
+        let plan = load::plan_loaded(&loaded, arguments, 0)?;
         load::check_objects(&loaded, &arguments.scenario, &plan)?;
         checked(arguments, &plan, json)
     })
@@ -109,6 +108,19 @@ pub fn show_auto_scale(plan: &Plan) {
         about_time(estimate.wall_ns),
         estimate.peak_percent,
     ));
+}
+
+/// Prints a warning on standard error if the plan's scale is automatic and fits another place than that of the run.
+pub fn warn_of_place(plan: &Plan, place: Place) {
+    let Some(auto) = &plan.auto_scale else {
+        return;
+    };
+    let fits = auto.capacity.place;
+    if fits != place {
+        note(&format!(
+            "warning: the automatic scale fits {fits}, and this lab is at {place} (hint: --scale-for {place})"
+        ));
+    }
 }
 
 /// Prints the warnings of a plan on standard error.

@@ -16,7 +16,6 @@ use lab_reproduce::{
     text::text,
 };
 use lab_scenario::limits;
-use lab_units::Place;
 use serde::Serialize;
 
 use crate::{
@@ -332,9 +331,7 @@ impl<'a> Work<'a> {
     fn planned(&self, case: &Case, variant: &Variant<'_>) -> Result<(Loaded, String), Failure> {
         let path = self.path(case);
         let loaded = self.loaded(case, &path, variant)?;
-        let overrides = Overrides::default();
-        let capacity = load::capacity(&overrides, Place::default);
-        let options = load::options(&overrides, Engine::Sim, capacity)?;
+        let options = load::options(&Overrides::default(), Engine::Sim)?;
         let plan = load::resolve(&loaded, &path, &options)?;
         Ok((loaded, run_dir::identity(plan)))
     }

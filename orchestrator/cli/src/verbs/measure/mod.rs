@@ -36,8 +36,10 @@ pub struct Measurement {
     pub kernel_release: String,
     /// Links between the two hosts.
     pub links: u32,
-    /// Capacity that automatic scales fit.
+    /// The capacity.
     pub capacity: Capacity,
+    /// The capacity as `--scale-for` takes it.
+    pub scale_for: String,
     /// The two loads.
     #[serde(flatten)]
     pub loads: Loads,
@@ -85,10 +87,12 @@ pub fn measure(
             in_guest(arguments, flows, global)?
         }
     };
+    let capacity = Capacity::of(place, &loads.small, &loads.bulk);
     Ok(Measurement {
         kernel_release: place::kernel_release(place, &place::guest_cache(arguments)?),
         links: inside::LINKS,
-        capacity: Capacity::of(place, &loads.small, &loads.bulk),
+        scale_for: capacity.argument(),
+        capacity,
         loads,
     })
 }

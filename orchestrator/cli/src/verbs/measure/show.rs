@@ -120,6 +120,7 @@ mod tests {
         let measurement = |place| Measurement {
             kernel_release: "6.1.0-48-amd64".to_owned(),
             links: 3,
+            scale_for: Capacity::of(place, &small, &bulk).argument(),
             capacity: Capacity::of(place, &small, &bulk),
             loads: Loads { small, bulk },
         };

@@ -19,7 +19,7 @@ use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
     semantics::NextHopOrder,
 };
-use lab_units::{Bytes, Nanos, Place};
+use lab_units::{Bytes, Nanos};
 use nix::sys::resource::{UsageWho, getrusage};
 use tokio_util::sync::CancellationToken;
 
@@ -71,11 +71,9 @@ pub fn simulate(
     path: &Path,
     loaded: Loaded,
 ) -> Result<PathBuf, Failure> {
-    let of_place = || load::capacity(overrides, Place::default);
-    let capacity = arguments.capacity.unwrap_or_else(of_place);
     let options = PlanOptions {
         is_scaled: arguments.scaled,
-        ..load::options(overrides, Engine::Sim, capacity)?
+        ..load::options(overrides, Engine::Sim)?
     };
     let plan = load::resolve(&loaded, path, &options)?;
     inspect::warn(&plan);

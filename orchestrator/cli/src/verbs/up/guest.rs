@@ -290,11 +290,12 @@ pub fn repeat_command(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
     option("--lab", request.lab.to_string().into());
     option("--log", request.global.log.clone().into());
     option("--seed", request.plan.seed.to_string().into());
-    let capacity = serde_json::to_string(&request.capacity).during("pass the capacity on")?;
-    option("--capacity", capacity.into());
     option("--repetitions", request.plan.repetitions.to_string().into());
     if let Some(load) = arguments.scenario.overrides.load {
         option("--load", load.to_string().into());
+    }
+    if let Some(capacity) = &arguments.scenario.overrides.scale_for {
+        option("--scale-for", capacity.argument().into());
     }
     if let Some(scale) = &arguments.scenario.overrides.scale {
         let (rate, time) = load::factors(scale)?;

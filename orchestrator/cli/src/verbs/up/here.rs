@@ -154,7 +154,6 @@ impl<'a> Run<'a> {
         let plan = load::plan_loaded(
             &request.loaded,
             &request.arguments.scenario,
-            request.capacity,
             reservation.slot(),
         )?;
         let asked = Asked {

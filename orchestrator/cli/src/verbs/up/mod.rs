@@ -27,6 +27,7 @@ use lab_kernel::{
     lab::Live,
 };
 use lab_plan::{Capacity, Plan};
+use lab_units::Place;
 use tokio_util::sync::CancellationToken;
 
 use self::{
@@ -52,8 +53,6 @@ struct Request<'a> {
     loaded: Loaded,
     /// Plan for slot 0; a lab in another slot is planned again, since its addresses differ.
     plan: Plan,
-    /// Capacity of the place of the run.
-    capacity: Capacity,
     lab: LabName,
 }
 
@@ -76,8 +75,7 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
 }
 
 fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcome {
-    let (is_root, kernel_lacks) = kernel_lacks(arguments);
-    let request = Request::new(arguments, global, loaded, &kernel_lacks)?;
+    let request = Request::new(arguments, global, loaded)?;
     if let Some(dir) = &arguments.into {
         return here::run_in_guest(&request, dir);
     }
@@ -85,10 +83,12 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
         return owner::own(&request, caller);
     }
     let began = Instant::now();
-    let place = request.capacity.place;
+    let (is_root, kernel_lacks) = kernel_lacks();
+    let place = place::choose(&arguments.place, &kernel_lacks);
     let mut experience: Experience = place::durations(place).unwrap_or_default();
-    let estimate = Estimate::new(&request.plan, &request.capacity, &experience);
+    let estimate = Estimate::new(&request.plan, place, &experience);
     let Ran { dir, kept } = run_at_place(&request, is_root, kernel_lacks, || {
+        inspect::warn_of_place(&request.plan, place);
         note(&format!("{}: {}", request.plan.name, estimate.sentence()));
     })?;
     terminal::on_signal(&CancellationToken::new(), REPORTING, REPORTING)
@@ -103,7 +103,8 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
             experience.add(&estimate, &happened);
             place::keep_durations(place, &experience);
         }
-        cost::table(&request.plan, &request.capacity, &end) + &estimate.table(&happened)
+        let capacity = request.capacity(place);
+        cost::table(&request.plan, &capacity, &end) + &estimate.table(&happened)
     };
     let concluded = run_dir::conclude(&dir, global, cost);
     if !terminal::is_interrupted() {
@@ -119,17 +120,17 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
 /// Runs a scenario's lab and returns the run directory, without a report.
 pub fn run(arguments: &UpArgs, global: &Global) -> Result<PathBuf, Failure> {
     terminal::heed_signals().during("listen to signals")?;
-    let (is_root, kernel_lacks) = kernel_lacks(arguments);
+    let (is_root, kernel_lacks) = kernel_lacks();
     let loaded = load::load(&arguments.scenario.scenario)?.first_run(&arguments.scenario.overrides);
-    let request = Request::new(arguments, global, loaded, &kernel_lacks)?;
+    let request = Request::new(arguments, global, loaded)?;
     Ok(run_at_place(&request, is_root, kernel_lacks, || ())?.dir)
 }
 
 /// Returns true if this process runs as root, and what this kernel lacks; without root, modules cannot be
 /// probed.
-fn kernel_lacks(arguments: &UpArgs) -> (bool, Vec<KernelFinding>) {
+fn kernel_lacks() -> (bool, Vec<KernelFinding>) {
     let is_root = nix::unistd::geteuid().is_root();
-    let lacks = match is_root && arguments.capacity.is_none() {
+    let lacks = match is_root {
         true => doctor::missing_here(),
         false => Vec::new(),
     };
@@ -214,18 +215,8 @@ fn interrupted() -> Failure {
 }
 
 impl<'a> Request<'a> {
-    fn new(
-        arguments: &'a UpArgs,
-        global: &'a Global,
-        loaded: Loaded,
-        kernel_lacks: &[KernelFinding],
-    ) -> Result<Self, Failure> {
-        let of_machine = || {
-            let place = || place::choose(&arguments.place, kernel_lacks);
-            load::capacity(&arguments.scenario.overrides, place)
-        };
-        let capacity = arguments.capacity.unwrap_or_else(of_machine);
-        let plan = load::plan_loaded(&loaded, &arguments.scenario, capacity, 0)?;
+    fn new(arguments: &'a UpArgs, global: &'a Global, loaded: Loaded) -> Result<Self, Failure> {
+        let plan = load::plan_loaded(&loaded, &arguments.scenario, 0)?;
         decide::check_policies(&plan)?;
         load::check_objects(&loaded, &arguments.scenario.scenario, &plan)?;
         let lab = global.lab.as_deref().unwrap_or(&plan.name).parse();
@@ -235,8 +226,16 @@ impl<'a> Request<'a> {
             loaded,
             lab: lab.map_err(Failure::usage)?,
             plan,
-            capacity,
         })
+    }
+}
+
+impl Request<'_> {
+    /// Returns the capacity of `place`: the measured one that the command line names, or the default.
+    fn capacity(&self, place: Place) -> Capacity {
+        let named = self.arguments.scenario.overrides.scale_for;
+        let of_place = named.filter(|capacity| capacity.place == place);
+        of_place.unwrap_or_else(|| Capacity::default_of(place))
     }
 }
 

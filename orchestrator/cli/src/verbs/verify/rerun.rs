@@ -102,8 +102,7 @@ fn simulate(kept: &RunDir, global: &Global) -> Result<PathBuf, Failure> {
         until: asked.until_ns,
         scaled: asked.is_scaled,
         story: story.map_err(|error| Failure::usage(format_args!("`story`: {error}")))?,
-        capacity: plan.auto_scale.map(|auto| auto.capacity),
-        ..SimArgs::of(path.clone(), overrides(kept, &asked))
+        ..SimArgs::of(path.clone(), overrides(kept, &asked, &plan))
     };
     sim::run_loaded(&arguments, global, &path, loaded)
 }
@@ -119,10 +118,9 @@ fn emulate(kept: &RunDir, work: &Work, global: &Global) -> Result<PathBuf, Failu
             clock: (info.location == Location::Guest).then_some(info.clock),
             kernel: None,
         },
-        capacity: plan.auto_scale.map(|auto| auto.capacity),
         ..UpArgs::of(ScenarioArgs {
             scenario,
-            overrides: overrides(kept, &asked),
+            overrides: overrides(kept, &asked, &plan),
         })
     };
     up::run(&arguments, global)
@@ -136,16 +134,17 @@ fn asked(kept: &RunDir) -> Result<Asked, Failure> {
     })
 }
 
-fn overrides(kept: &RunDir, asked: &Asked) -> Overrides {
+/// Returns the overrides that make the plan of `kept` again; an automatic scale fits the same capacity.
+fn overrides(kept: &RunDir, asked: &Asked, plan: &Plan) -> Overrides {
     let info = kept.info();
     Overrides {
         seed: Some(info.seed),
         repetitions: Some(info.repetitions),
         policies: info.policies.clone(),
         load: asked.load,
-        scale: (asked.is_scaled && info.scale_fits.is_none())
+        scale: (asked.is_scaled && plan.auto_scale.is_none())
             .then_some(ScaleArg::Factors(info.scale.rate, info.scale.time)),
-        scale_for: None,
+        scale_for: plan.auto_scale.as_ref().map(|auto| auto.capacity),
     }
 }
 
