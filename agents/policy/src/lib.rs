@@ -50,7 +50,7 @@ pub mod ucmp;
 pub mod ucmp_artifact;
 pub mod wcmp;
 
-pub use candidate::{Candidate, Decision, Scored};
+pub use candidate::{Candidate, Decision, Path, Scored};
 pub use hash::{FlowTuple, flow_hash, packet_hash};
 pub use lab_abi::{Rule, Trigger, rows::MAX_CANDIDATES};
 pub use lcmp::{LcmpConfig, ParameterError, Preset};

@@ -6,6 +6,7 @@
 
 use std::{net::Ipv4Addr, ops::Range};
 
+use lab_policy::Path;
 pub use lab_units::Tool;
 use lab_units::{
     BitsPerSec, Bytes, DcId, FlowId, LinkChange, LinkId, Mac, Nanos, NodeId, PortId, Ratio,
@@ -356,6 +357,19 @@ pub struct PolicyRun {
     pub path_scores: Vec<Vec<Vec<u8>>>,
     /// Hash buckets in the same order; empty under a policy that gives each candidate one.
     pub buckets: Vec<Vec<Vec<u16>>>,
+}
+
+impl Candidate {
+    /// Returns the path behind the next hop, of `hops` links.
+    #[must_use]
+    pub const fn path(&self, hops: u32) -> Path {
+        Path {
+            delay: self.paper_delay_ns,
+            capacity: self.paper_bottleneck_bps,
+            link_rate: self.paper_first_link_bps,
+            hops,
+        }
+    }
 }
 
 impl PolicyRun {

@@ -126,33 +126,19 @@ fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
 /// Returns the hash buckets of a destination's candidates as provisioned: before any demand, and for a
 /// flow's first packet.
 pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
-    let candidates = &row.candidates;
-    let by = |capacity: fn(&Candidate) -> BitsPerSec| -> Vec<BitsPerSec> {
-        candidates.iter().map(capacity).collect()
-    };
+    let candidates = row.candidates.iter();
+    let paths: Vec<_> = candidates
+        .map(|candidate| candidate.path(row.hops))
+        .collect();
     let buckets = match policy {
         PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) | PolicyPlan::Ebpf(_) => {
-            return vec![1; candidates.len()];
+            return vec![1; paths.len()];
         }
-        PolicyPlan::Wcmp | PolicyPlan::Te(_) => {
-            wcmp::buckets(&by(|candidate| candidate.paper_bottleneck_bps))
-        }
-        PolicyPlan::Ucmp(config) => ucmp::buckets(&ucmp_paths(row), Bytes::ZERO, config),
-        PolicyPlan::UcmpArtifact => {
-            ucmp_artifact::buckets(&by(|candidate| candidate.paper_first_link_bps))
-        }
+        PolicyPlan::Wcmp | PolicyPlan::Te(_) => wcmp::buckets(&paths),
+        PolicyPlan::Ucmp(config) => ucmp::buckets(&paths, Bytes::ZERO, config),
+        PolicyPlan::UcmpArtifact => ucmp_artifact::buckets(&paths),
     };
-    buckets[..candidates.len()].to_vec()
-}
-
-/// A destination's candidates as UCMP's paths.
-pub(crate) fn ucmp_paths(row: &Destination) -> Vec<ucmp::Path> {
-    let path = |candidate: &Candidate| ucmp::Path {
-        delay: candidate.paper_delay_ns,
-        capacity: candidate.paper_bottleneck_bps,
-        hops: row.hops,
-    };
-    row.candidates.iter().map(path).collect()
+    buckets[..paths.len()].to_vec()
 }
 
 /// Returns `of` of each destination, switch by switch.

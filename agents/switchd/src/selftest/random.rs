@@ -4,10 +4,7 @@ use lab_abi::rows::{
     CandidateRow, DestinationRow, MAX_CANDIDATES, MAX_PORTS, MAX_SIZE_THRESHOLDS, PORT_ALIVE,
     PortRow, SizeThresholdRow,
 };
-use lab_policy::{
-    ucmp::{self, UcmpConfig},
-    ucmp_artifact, wcmp,
-};
+use lab_policy::{Path, UcmpConfig, ucmp, ucmp_artifact, wcmp};
 use lab_units::{BitsPerSec, Nanos};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -131,14 +128,12 @@ impl Buckets {
     /// Writes the buckets of a row's candidates, and its size thresholds.
     pub(super) fn fill(self, row: &mut DestinationRow, random: &mut Random) {
         let count = usize::try_from(row.count).unwrap_or(MAX_CANDIDATES);
-        let rates = [25, 40, 100, 200].map(|gbit| BitsPerSec::new(gbit * 1_000_000_000));
-        let mut rate = |_| rates[usize::from(random.byte() % 4)].expect("not zero");
-        let rates: Vec<_> = (0..count).map(&mut rate).collect();
+        let paths: Vec<_> = (0..count).map(|_| random_path(random)).collect();
         let buckets = match self {
             Self::Ecmp => [1; MAX_CANDIDATES],
-            Self::Wcmp => wcmp::buckets(&rates),
-            Self::Ucmp => return fill_size_thresholds(row, &rates, random),
-            Self::UcmpArtifact => ucmp_artifact::buckets(&rates),
+            Self::Wcmp => wcmp::buckets(&paths),
+            Self::Ucmp => return fill_size_thresholds(row, &paths),
+            Self::UcmpArtifact => ucmp_artifact::buckets(&paths),
             Self::TeWeights => shares(count, random),
         };
         for (candidate, buckets) in row.candidates[..count].iter_mut().zip(buckets) {
@@ -148,19 +143,24 @@ impl Buckets {
     }
 }
 
-/// Writes size thresholds of paths so similar in delay that flows reach them within a few packets.
-fn fill_size_thresholds(row: &mut DestinationRow, rates: &[BitsPerSec], random: &mut Random) {
-    let mut path = |&capacity: &BitsPerSec| ucmp::Path {
+/// Returns a path so similar in delay to others that flows reach their size thresholds within a few packets.
+fn random_path(random: &mut Random) -> Path {
+    let rates = [25, 40, 100, 200].map(|gbit| BitsPerSec::new(gbit * 1_000_000_000));
+    let rate = rates[usize::from(random.byte() % 4)].expect("not zero");
+    Path {
         delay: Nanos::new(random.below(300).into()),
-        capacity,
+        capacity: rate,
+        link_rate: rate,
         hops: 1 + random.below(3),
-    };
-    let paths: Vec<_> = rates.iter().map(&mut path).collect();
+    }
+}
+
+fn fill_size_thresholds(row: &mut DestinationRow, paths: &[Path]) {
     let config = UcmpConfig {
         quantum_ns: Nanos::new(1),
         ..UcmpConfig::DEFAULT
     };
-    let thresholds = ucmp::size_thresholds(&paths, &config);
+    let thresholds = ucmp::size_thresholds(paths, &config);
     let first = thresholds.as_slice()[0].buckets;
     for (candidate, buckets) in row.candidates.iter_mut().zip(first).take(paths.len()) {
         candidate.buckets = buckets;
