@@ -25,9 +25,32 @@
 
 use lab_abi::rows::{MAX_CANDIDATES, MAX_SIZE_THRESHOLDS};
 pub use lab_parameters::UcmpConfig;
+use lab_parameters::Value;
 use lab_units::{BitsPerSec, Bytes};
 
-use crate::candidate::Path;
+use crate::{
+    candidate::Path,
+    policies::{Mechanism, Policy},
+};
+
+/// UCMP.
+pub const POLICY: Policy = Policy {
+    word: "ucmp",
+    key: Some("ucmp"),
+    doc: "5-tuple hash over the candidates of minimum uniform cost: one-way delay, and a flow's use of\n\
+          its links. With `ageing: false` its label is `min-delay`.",
+    sets: None,
+    mechanism: Mechanism::UniformCost,
+};
+
+/// UCMP without flow ageing: delay alone decides.
+pub const MIN_DELAY: Policy = Policy {
+    word: "min-delay",
+    key: None,
+    doc: "5-tuple hash over the candidates of minimum one-way delay.",
+    sets: Some(("ageing", Value::Flag(false))),
+    mechanism: Mechanism::UniformCost,
+};
 
 /// Cheapest next hops of a flow from a number of sent bytes on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

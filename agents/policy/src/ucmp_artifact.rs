@@ -10,7 +10,16 @@
 
 use lab_abi::rows::MAX_CANDIDATES;
 
-use crate::candidate::Path;
+use crate::{candidate::Path, policies::BucketPolicy};
+
+/// UCMP in the authors' code.
+pub const POLICY: BucketPolicy = BucketPolicy {
+    name: "ucmp-artifact",
+    doc: "5-tuple hash over the candidates of the fastest first link, which is UCMP in the code of\n\
+          LCMP's authors; no parameters.",
+    about: "5-tuple hash over the fastest first links",
+    law: Some(buckets),
+};
 
 /// Returns the buckets of each next hop by the rate of its link.
 ///

@@ -14,7 +14,15 @@
 
 use lab_abi::rows::MAX_CANDIDATES;
 
-use crate::candidate::Path;
+use crate::{candidate::Path, policies::BucketPolicy};
+
+/// WCMP.
+pub const POLICY: BucketPolicy = BucketPolicy {
+    name: "wcmp",
+    doc: "5-tuple hash over the candidates in proportion to their paths' capacity; no parameters.",
+    about: "5-tuple hash in proportion to the paths' capacity",
+    law: Some(buckets),
+};
 
 /// Largest number of buckets of a destination, as a hardware switch's table spends on one group.
 pub const MAX_BUCKETS: u16 = 64;

@@ -85,7 +85,7 @@ mod tests {
             (4_209, &[false, true]),
         ];
         assert_eq!(rows, expected);
-        for policy in [ucmp(false), PolicyPlan::Wcmp] {
+        for policy in [ucmp(false), PolicyPlan::ECMP] {
             assert_eq!(size_thresholds(&policy, &candidates, 2, size), []);
         }
     }

@@ -6,10 +6,10 @@
 use lab_parameters::{Preset, Value};
 use lab_policy::{
     lcmp::{LcmpConfig, delay_of_shift, path_score},
-    own, ucmp, ucmp_artifact, wcmp,
+    own,
 };
 use lab_scenario::{OwnSpec, PolicySpec, Settings};
-use lab_units::{BitsPerSec, Bytes, Nanos};
+use lab_units::{BitsPerSec, Nanos};
 
 use crate::{
     error::PlanError,
@@ -60,12 +60,10 @@ fn run(index: usize, spec: &PolicySpec, inputs: &Inputs<'_>) -> Result<PolicyRun
     let path = |key: &str| format!("policies[{index}].{key}");
     let scale = inputs.scale;
     let policy = match spec {
-        PolicySpec::Ecmp => PolicyPlan::Ecmp,
-        PolicySpec::Wcmp => PolicyPlan::Wcmp,
+        PolicySpec::Buckets(policy) => PolicyPlan::Buckets(policy),
         PolicySpec::Ucmp(settings) => {
             PolicyPlan::Ucmp(resolve(&path("ucmp"), settings, Preset::Paper, &[], scale)?)
         }
-        PolicySpec::UcmpArtifact => PolicyPlan::UcmpArtifact,
         PolicySpec::Te(settings) => {
             PolicyPlan::Te(resolve(&path("te"), settings, Preset::Paper, &[], scale)?)
         }
@@ -113,14 +111,11 @@ impl Candidate {
 }
 
 fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
-    match policy {
-        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) | PolicyPlan::Ebpf(_) => {
-            Vec::new()
-        }
-        PolicyPlan::Wcmp | PolicyPlan::Ucmp(_) | PolicyPlan::UcmpArtifact | PolicyPlan::Te(_) => {
-            of_destinations(switches, |row| buckets_of(policy, row))
-        }
+    // Whether a policy has buckets does not depend on the paths.
+    if policy.buckets(&[]).is_none() {
+        return Vec::new();
     }
+    of_destinations(switches, |row| buckets_of(policy, row))
 }
 
 /// Returns the hash buckets of a destination's candidates as provisioned: before any demand, and for a
@@ -130,15 +125,10 @@ pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
     let paths: Vec<_> = candidates
         .map(|candidate| candidate.path(row.hops))
         .collect();
-    let buckets = match policy {
-        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) | PolicyPlan::Ebpf(_) => {
-            return vec![1; paths.len()];
-        }
-        PolicyPlan::Wcmp | PolicyPlan::Te(_) => wcmp::buckets(&paths),
-        PolicyPlan::Ucmp(config) => ucmp::buckets(&paths, Bytes::ZERO, config),
-        PolicyPlan::UcmpArtifact => ucmp_artifact::buckets(&paths),
-    };
-    buckets[..paths.len()].to_vec()
+    match policy.buckets(&paths) {
+        Some(buckets) => buckets[..paths.len()].to_vec(),
+        None => vec![1; paths.len()],
+    }
 }
 
 /// Returns `of` of each destination, switch by switch.

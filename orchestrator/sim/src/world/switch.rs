@@ -16,7 +16,7 @@ use crate::{
 /// Policy of the DCI switches.
 #[derive(Clone, Debug)]
 pub enum RunPolicy {
-    /// Flow hash over buckets: ECMP, WCMP, UCMP without flow ageing, traffic engineering.
+    /// Flow hash over buckets, provisioned or installed by traffic engineering.
     Buckets,
     /// UCMP with flow ageing: the buckets depend on the flow's size.
     FlowAgeing(UcmpConfig),
@@ -30,11 +30,7 @@ impl RunPolicy {
     pub(super) fn of(plan: &PolicyPlan) -> Result<Self, SimError> {
         Ok(match plan {
             PolicyPlan::Ucmp(config @ UcmpConfig { ageing: true, .. }) => Self::FlowAgeing(*config),
-            PolicyPlan::Ecmp
-            | PolicyPlan::Wcmp
-            | PolicyPlan::Ucmp(_)
-            | PolicyPlan::UcmpArtifact
-            | PolicyPlan::Te(_) => Self::Buckets,
+            PolicyPlan::Buckets(_) | PolicyPlan::Ucmp(_) | PolicyPlan::Te(_) => Self::Buckets,
             PolicyPlan::Lcmp(config) => Self::Lcmp(config.clone()),
             PolicyPlan::Ebpf(plan) => {
                 let object = plan.object.clone();
