@@ -6,8 +6,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use lab_policy::{Candidate, LcmpConfig, ecmp, lcmp, ucmp_artifact, wcmp};
-use lab_units::BitsPerSec;
+use lab_policy::{Candidate, LcmpConfig, Path, ecmp, lcmp, ucmp_artifact, wcmp};
+use lab_units::{BitsPerSec, Nanos};
 
 /// Returns the testbed's six candidates from DC1 to DC8.
 fn candidates(buckets: [u16; 8]) -> [Candidate; 6] {
@@ -25,6 +25,15 @@ fn rates() -> [BitsPerSec; 6] {
     [40, 100, 200, 40, 100, 200].map(gbit)
 }
 
+fn paths() -> [Path; 6] {
+    rates().map(|rate| Path {
+        delay: Nanos::from_millis(10),
+        capacity: rate,
+        link_rate: rate,
+        hops: 2,
+    })
+}
+
 fn decide(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decide");
     let mut hash = 1_u32;
@@ -34,8 +43,8 @@ fn decide(criterion: &mut Criterion) {
     };
     for (name, buckets) in [
         ("ecmp", [1; 8]),
-        ("wcmp", wcmp::buckets(&rates())),
-        ("ucmp-artifact", ucmp_artifact::buckets(&rates())),
+        ("wcmp", wcmp::buckets(&paths())),
+        ("ucmp-artifact", ucmp_artifact::buckets(&paths())),
         ("te-100ms", [0, 31, 29, 0, 7, 33, 0, 0]),
     ] {
         let candidates = candidates(buckets);

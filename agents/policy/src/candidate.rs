@@ -1,6 +1,20 @@
 //! Input and result of a decision.
 
 use lab_abi::{Rule, rows::MAX_CANDIDATES};
+use lab_units::{BitsPerSec, Nanos};
+
+/// Path to the destination behind a candidate, in paper units.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Path {
+    /// One-way delay from end to end.
+    pub delay: Nanos,
+    /// Least capacity of its links.
+    pub capacity: BitsPerSec,
+    /// Rate of its first link.
+    pub link_rate: BitsPerSec,
+    /// Number of its links.
+    pub hops: u32,
+}
 
 /// Candidate next hop of a flow's destination, as the switch sees it at the decision.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -78,3 +92,19 @@ const UNUSED: Scored = Scored {
     cost: 0,
     is_kept: false,
 };
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Returns a path of two links of equal rates.
+    pub(crate) fn path(delay_ms: u64, gbit: u64) -> Path {
+        let rate = BitsPerSec::new(gbit * 1_000_000_000).expect("not zero");
+        Path {
+            delay: Nanos::from_millis(delay_ms),
+            capacity: rate,
+            link_rate: rate,
+            hops: 2,
+        }
+    }
+}

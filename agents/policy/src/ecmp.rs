@@ -6,7 +6,18 @@
 
 use lab_abi::Rule;
 
-use crate::candidate::{Candidate, Decision, unscored};
+use crate::{
+    candidate::{Candidate, Decision, unscored},
+    policies::BucketPolicy,
+};
+
+/// ECMP: one bucket for each path.
+pub const POLICY: BucketPolicy = BucketPolicy {
+    name: "ecmp",
+    doc: "5-tuple hash over all candidates; no parameters.",
+    about: "5-tuple hash over all candidates",
+    law: None,
+};
 
 /// Returns the live candidate whose bucket `hash` falls on; `None` if no candidate is alive.
 ///

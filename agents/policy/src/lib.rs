@@ -5,12 +5,14 @@
 //! not contain: std, floats, clocks, randomness, unsafe code, unbounded loops.
 //!
 //! - [`hash`][]: the hashes of flows and packets
+//! - [`policies`][]: declaration of a policy, of which [`POLICIES`] lists all
 //! - [`candidate`][]: input and result of a decision
 //! - [`lcmp`][]: LCMP: path cost, congestion, decision
 //! - [`failover`][]: fast failover of pinned flows
 //! - [`flow_gc`][]: flow-cache garbage collection
 //! - [`ecmp`][]: ECMP, and every policy that is a table of hash buckets
 //! - [`wcmp`][], [`ucmp`][], [`ucmp_artifact`][]: contents of such tables
+//! - [`te`][]: name of traffic engineering
 //! - [`own`][]: own policies, compiled in, with a template
 //! - [`legacy`][]: ECMP of a DCI switch without an agent
 //!
@@ -46,13 +48,29 @@ pub mod hash;
 pub mod lcmp;
 pub mod legacy;
 pub mod own;
+pub mod policies;
+pub mod te;
 pub mod ucmp;
 pub mod ucmp_artifact;
 pub mod wcmp;
 
-pub use candidate::{Candidate, Decision, Scored};
+pub use candidate::{Candidate, Decision, Path, Scored};
 pub use hash::{FlowTuple, flow_hash, packet_hash};
 pub use lab_abi::{Rule, Trigger, rows::MAX_CANDIDATES};
 pub use lcmp::{LcmpConfig, ParameterError, Preset};
 pub use own::OwnPolicy;
+pub use policies::{BucketPolicy, Mechanism, Policy};
 pub use ucmp::UcmpConfig;
+
+/// Built-in policies, in the order in which messages and the JSON Schema list them.
+pub const POLICIES: &[Policy] = &[
+    Policy::buckets(&ecmp::POLICY),
+    Policy::buckets(&wcmp::POLICY),
+    ucmp::POLICY,
+    ucmp::MIN_DELAY,
+    Policy::buckets(&ucmp_artifact::POLICY),
+    te::POLICY,
+    lcmp::POLICY,
+    lcmp::RM_ALPHA,
+    lcmp::RM_BETA,
+];

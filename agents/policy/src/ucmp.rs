@@ -25,18 +25,32 @@
 
 use lab_abi::rows::{MAX_CANDIDATES, MAX_SIZE_THRESHOLDS};
 pub use lab_parameters::UcmpConfig;
-use lab_units::{BitsPerSec, Bytes, Nanos};
+use lab_parameters::Value;
+use lab_units::{BitsPerSec, Bytes};
 
-/// Candidate path to the destination, in paper units.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Path {
-    /// d: one-way delay from end to end.
-    pub delay: Nanos,
-    /// c: least capacity of its links.
-    pub capacity: BitsPerSec,
-    /// h: number of its links.
-    pub hops: u32,
-}
+use crate::{
+    candidate::Path,
+    policies::{Mechanism, Policy},
+};
+
+/// UCMP.
+pub const POLICY: Policy = Policy {
+    word: "ucmp",
+    key: Some("ucmp"),
+    doc: "5-tuple hash over the candidates of minimum uniform cost: one-way delay, and a flow's use of\n\
+          its links. With `ageing: false` its label is `min-delay`.",
+    sets: None,
+    mechanism: Mechanism::UniformCost,
+};
+
+/// UCMP without flow ageing: delay alone decides.
+pub const MIN_DELAY: Policy = Policy {
+    word: "min-delay",
+    key: None,
+    doc: "5-tuple hash over the candidates of minimum one-way delay.",
+    sets: Some(("ageing", Value::Flag(false))),
+    mechanism: Mechanism::UniformCost,
+};
 
 /// Cheapest next hops of a flow from a number of sent bytes on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -59,12 +73,13 @@ pub struct SizeThresholds {
 /// Paths past [`MAX_CANDIDATES`] are ignored.
 ///
 /// ```
-/// use lab_policy::ucmp::{self, Path, UcmpConfig};
+/// use lab_policy::{Path, UcmpConfig, ucmp};
 /// use lab_units::{Bytes, Nanos};
 ///
 /// let path = |ms, rate: &str| Path {
 ///     delay: Nanos::from_millis(ms),
 ///     capacity: rate.parse().unwrap(),
+///     link_rate: rate.parse().unwrap(),
 ///     hops: 2,
 /// };
 /// let paths = [path(10, "40 Gbit"), path(20, "100 Gbit")];
@@ -177,16 +192,10 @@ mod tests {
     use proptest::prelude::*;
 
     use lab_parameters::Hundredths;
+    use lab_units::Nanos;
 
     use super::*;
-
-    fn path(delay_ms: u64, gbit: u64) -> Path {
-        Path {
-            delay: Nanos::from_millis(delay_ms),
-            capacity: BitsPerSec::new(gbit * 1_000_000_000).expect("not zero"),
-            hops: 2,
-        }
-    }
+    use crate::candidate::tests::path;
 
     /// DC1 to DC8 in order of delay: via DC6, DC4, DC2, DC7, DC5, DC3.
     fn testbed() -> [Path; 6] {
@@ -260,11 +269,8 @@ mod tests {
 
     prop_compose! {
         fn any_path()(delay in 0..20_000_000_000u64, rate in 1_000..=100_000_000_000_000u64, hops in 1..8u32) -> Path {
-            Path {
-                delay: Nanos::new(delay),
-                capacity: BitsPerSec::new(rate).expect("not zero"),
-                hops,
-            }
+            let rate = BitsPerSec::new(rate).expect("not zero");
+            Path { delay: Nanos::new(delay), capacity: rate, link_rate: rate, hops }
         }
     }
 

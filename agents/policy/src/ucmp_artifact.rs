@@ -9,16 +9,27 @@
 //! figures.
 
 use lab_abi::rows::MAX_CANDIDATES;
-use lab_units::BitsPerSec;
+
+use crate::{candidate::Path, policies::BucketPolicy};
+
+/// UCMP in the authors' code.
+pub const POLICY: BucketPolicy = BucketPolicy {
+    name: "ucmp-artifact",
+    doc: "5-tuple hash over the candidates of the fastest first link, which is UCMP in the code of\n\
+          LCMP's authors; no parameters.",
+    about: "5-tuple hash over the fastest first links",
+    law: Some(buckets),
+};
 
 /// Returns the buckets of each next hop by the rate of its link.
 ///
 /// Next hops past [`MAX_CANDIDATES`] are ignored.
 #[must_use]
-pub fn buckets(rates: &[BitsPerSec]) -> [u16; MAX_CANDIDATES] {
-    let widest = rates.iter().take(MAX_CANDIDATES).max();
+pub fn buckets(paths: &[Path]) -> [u16; MAX_CANDIDATES] {
+    let rates = || paths.iter().map(|path| path.link_rate);
+    let widest = rates().take(MAX_CANDIDATES).max();
     let mut buckets = [0; MAX_CANDIDATES];
-    for (slot, rate) in buckets.iter_mut().zip(rates) {
+    for (slot, rate) in buckets.iter_mut().zip(rates()) {
         *slot = u16::from(Some(rate) == widest);
     }
     buckets
@@ -27,16 +38,13 @@ pub fn buckets(rates: &[BitsPerSec]) -> [u16; MAX_CANDIDATES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn gbit(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
-    }
+    use crate::candidate::tests::path;
 
     #[test]
     fn only_the_widest_first_links_have_a_bucket() {
-        let eight_datacenters = [25, 100, 200, 25, 100, 200].map(gbit);
+        let eight_datacenters = [25, 100, 200, 25, 100, 200].map(|gbit| path(10, gbit));
         assert_eq!(buckets(&eight_datacenters)[..6], [0, 0, 1, 0, 0, 1]);
-        assert_eq!(buckets(&[gbit(40)])[..2], [1, 0]);
+        assert_eq!(buckets(&[path(10, 40)])[..2], [1, 0]);
         assert_eq!(buckets(&[]), [0; MAX_CANDIDATES]);
     }
 }

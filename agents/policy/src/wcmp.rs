@@ -13,7 +13,16 @@
 //! The split is static: neither delay nor load counts.
 
 use lab_abi::rows::MAX_CANDIDATES;
-use lab_units::BitsPerSec;
+
+use crate::{candidate::Path, policies::BucketPolicy};
+
+/// WCMP.
+pub const POLICY: BucketPolicy = BucketPolicy {
+    name: "wcmp",
+    doc: "5-tuple hash over the candidates in proportion to their paths' capacity; no parameters.",
+    about: "5-tuple hash in proportion to the paths' capacity",
+    law: Some(buckets),
+};
 
 /// Largest number of buckets of a destination, as a hardware switch's table spends on one group.
 pub const MAX_BUCKETS: u16 = 64;
@@ -23,19 +32,33 @@ pub const MAX_BUCKETS: u16 = 64;
 /// Next hops past [`MAX_CANDIDATES`] are ignored.
 ///
 /// ```
-/// use lab_policy::wcmp;
+/// use lab_policy::{Path, wcmp};
+/// use lab_units::{BitsPerSec, Nanos};
 ///
-/// let gbit = |rate: u64| lab_units::BitsPerSec::new(rate * 1_000_000_000).unwrap();
-/// let buckets = wcmp::buckets(&[25, 100, 200].map(gbit));
+/// let path = |gbit: u64| Path {
+///     delay: Nanos::from_millis(10),
+///     capacity: BitsPerSec::new(gbit * 1_000_000_000).unwrap(),
+///     link_rate: BitsPerSec::new(200_000_000_000).unwrap(),
+///     hops: 2,
+/// };
+/// let buckets = wcmp::buckets(&[25, 100, 200].map(path));
 /// assert_eq!(buckets[..3], [1, 4, 8]);
 /// ```
 #[must_use]
-pub fn buckets(capacities: &[BitsPerSec]) -> [u16; MAX_CANDIDATES] {
+pub fn buckets(paths: &[Path]) -> [u16; MAX_CANDIDATES] {
+    in_proportion(paths, |path| path.capacity.get())
+}
+
+/// Returns the buckets of each path in proportion to its weight; a path of weight 0 has none.
+pub(crate) fn in_proportion(
+    paths: &[Path],
+    weight: impl Fn(&Path) -> u64,
+) -> [u16; MAX_CANDIDATES] {
     let mut weights = [0; MAX_CANDIDATES];
-    for (weight, capacity) in weights.iter_mut().zip(capacities) {
-        *weight = capacity.get();
+    for (slot, path) in weights.iter_mut().zip(paths) {
+        *slot = weight(path);
     }
-    let count = capacities.len().min(MAX_CANDIDATES);
+    let count = paths.len().min(MAX_CANDIDATES);
     reduce(&mut weights[..count]);
     let total = total(&weights[..count]);
     let mut buckets = [0; MAX_CANDIDATES];
@@ -52,7 +75,9 @@ pub fn buckets(capacities: &[BitsPerSec]) -> [u16; MAX_CANDIDATES] {
 /// Divides the weights by their greatest common divisor.
 fn reduce(weights: &mut [u64]) {
     let divisor = weights.iter();
-    let divisor = divisor.fold(0, |a, &b| greatest_common_divisor(a, b));
+    let divisor = divisor
+        .fold(0, |a, &b| greatest_common_divisor(a, b))
+        .max(1);
     for weight in weights {
         *weight /= divisor;
     }
@@ -69,14 +94,15 @@ fn total(weights: &[u64]) -> u128 {
     weights.iter().copied().map(u128::from).sum()
 }
 
-/// Deals out one bucket for each weight and the rest by largest remainder; of equal ones, the first.
+/// Deals out one bucket for each weight above 0 and the rest by largest remainder; of equal ones, the first.
 fn deal(weights: &[u64], total: u128, buckets: &mut [u16]) {
     let mut remainders = [0; MAX_CANDIDATES];
     let mut left = MAX_BUCKETS;
-    let dealt = u128::from(MAX_BUCKETS) - weights.len() as u128;
+    let kept = weights.iter().filter(|weight| **weight > 0).count();
+    let dealt = u128::from(MAX_BUCKETS) - kept as u128;
     for ((weight, slot), remainder) in weights.iter().zip(&mut *buckets).zip(&mut remainders) {
         let share = u128::from(*weight) * dealt;
-        *slot = 1 + u16::try_from(share / total).unwrap_or(MAX_BUCKETS);
+        *slot = u16::from(*weight > 0) + u16::try_from(share / total).unwrap_or(MAX_BUCKETS);
         *remainder = share % total;
         left -= *slot;
     }
@@ -97,12 +123,28 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use lab_units::BitsPerSec;
+
     use super::*;
+    use crate::candidate::tests::path;
 
     fn of(capacities: &[u64]) -> Vec<u16> {
-        let capacities = capacities.iter().filter_map(|&c| BitsPerSec::new(c));
-        let capacities: Vec<_> = capacities.collect();
-        buckets(&capacities)[..capacities.len()].to_vec()
+        let paths = capacities.iter().map(|&bps| Path {
+            capacity: BitsPerSec::new(bps).expect("not zero"),
+            ..path(10, 1)
+        });
+        let paths: Vec<_> = paths.collect();
+        buckets(&paths)[..paths.len()].to_vec()
+    }
+
+    #[test]
+    fn a_path_without_weight_has_no_bucket() {
+        let paths = [(0, 1), (10, 1), (20, 1), (0, 1), (1_000_000_000, 1)];
+        let paths = paths.map(|(delay, gbit)| path(delay, gbit));
+        let by_delay = |count| in_proportion(&paths[..count], |path| path.delay.get());
+        assert_eq!(by_delay(1)[..1], [0]);
+        assert_eq!(by_delay(4)[..4], [0, 1, 2, 0]);
+        assert_eq!(by_delay(5)[..5], [0, 1, 1, 0, 62]);
     }
 
     #[test]

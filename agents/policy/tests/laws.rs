@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use lab_policy::{
-    Candidate, Decision, LcmpConfig, Preset, ecmp,
+    Candidate, Decision, LcmpConfig, Path, Preset, ecmp,
     lcmp::{self, Levels},
     legacy, ucmp_artifact, wcmp,
 };
-use lab_units::BitsPerSec;
+use lab_units::{BitsPerSec, Nanos};
 use proptest::prelude::*;
 
 fn rate(bps: u64) -> BitsPerSec {
@@ -145,13 +145,19 @@ proptest! {
         shift: usize,
     ) {
         let shift = shift % capacities.len();
-        let rates: Vec<BitsPerSec> = capacities.iter().map(|&bps| rate(bps)).collect();
-        let mut turned = rates.clone();
+        let path = |&bps: &u64| Path {
+            delay: Nanos::from_millis(10),
+            capacity: rate(bps),
+            link_rate: rate(bps),
+            hops: 2,
+        };
+        let paths: Vec<Path> = capacities.iter().map(path).collect();
+        let mut turned = paths.clone();
         turned.rotate_left(shift);
-        let wide = (ucmp_artifact::buckets(&rates), ucmp_artifact::buckets(&turned));
-        let weighted = (wcmp::buckets(&rates), wcmp::buckets(&turned));
-        for index in 0..rates.len() {
-            let other = (index + rates.len() - shift) % rates.len();
+        let wide = (ucmp_artifact::buckets(&paths), ucmp_artifact::buckets(&turned));
+        let weighted = (wcmp::buckets(&paths), wcmp::buckets(&turned));
+        for index in 0..paths.len() {
+            let other = (index + paths.len() - shift) % paths.len();
             prop_assert_eq!(wide.0[index], wide.1[other]);
             // Of equal remainders the first has one more, as stated.
             prop_assert!(weighted.0[index].abs_diff(weighted.1[other]) <= 1);

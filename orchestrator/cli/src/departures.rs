@@ -12,11 +12,7 @@ pub fn departures(policy: &PolicySpec) -> Vec<Departure> {
         PolicySpec::Lcmp(settings) => of::<LcmpConfig>(settings),
         PolicySpec::Ucmp(settings) => of::<UcmpConfig>(settings),
         PolicySpec::Te(settings) => of::<TeConfig>(settings),
-        PolicySpec::Ecmp
-        | PolicySpec::Wcmp
-        | PolicySpec::UcmpArtifact
-        | PolicySpec::Own(_)
-        | PolicySpec::Ebpf(_) => Vec::new(),
+        PolicySpec::Buckets(_) | PolicySpec::Own(_) | PolicySpec::Ebpf(_) => Vec::new(),
     }
 }
 

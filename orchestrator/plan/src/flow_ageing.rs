@@ -26,12 +26,8 @@ pub fn size_thresholds<'a>(
     let PolicyPlan::Ucmp(config @ UcmpConfig { ageing: true, .. }) = policy else {
         return Vec::new();
     };
-    let path = |candidate: &Candidate| ucmp::Path {
-        delay: candidate.paper_delay_ns,
-        capacity: candidate.paper_bottleneck_bps,
-        hops,
-    };
-    let paths: Vec<ucmp::Path> = candidates.into_iter().map(path).collect();
+    let candidates = candidates.into_iter();
+    let paths: Vec<_> = candidates.map(|candidate| candidate.path(hops)).collect();
     let ages = ucmp::size_thresholds(&paths, config);
     let threshold = |age: &ucmp::SizeThreshold| SizeThreshold {
         from_bytes: first_reaching(age.from, size),
@@ -89,7 +85,7 @@ mod tests {
             (4_209, &[false, true]),
         ];
         assert_eq!(rows, expected);
-        for policy in [ucmp(false), PolicyPlan::Wcmp] {
+        for policy in [ucmp(false), PolicyPlan::ECMP] {
             assert_eq!(size_thresholds(&policy, &candidates, 2, size), []);
         }
     }

@@ -6,7 +6,7 @@
 
 use std::{net::Ipv4Addr, ops::Range};
 
-use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
+use lab_policy::Path;
 use lab_units::{
     BitsPerSec, Bytes, DcId, FlowId, LinkChange, LinkId, Mac, Nanos, NodeId, PortId, Ratio,
 };
@@ -16,6 +16,10 @@ use serde::{Deserialize, Serialize};
 pub use crate::auto_scale::AutoScale;
 pub use crate::load::{Concurrency, ListedFlows, LoadPlan, SenderLoad};
 use crate::{frame, transport::TransportPlan, wires::Wires};
+
+mod policy;
+
+pub use policy::{EbpfPlan, PolicyPlan};
 
 /// Everything that is decided before a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -352,6 +356,19 @@ pub struct PolicyRun {
     pub buckets: Vec<Vec<Vec<u16>>>,
 }
 
+impl Candidate {
+    /// Returns the path behind the next hop, of `hops` links.
+    #[must_use]
+    pub const fn path(&self, hops: u32) -> Path {
+        Path {
+            delay: self.paper_delay_ns,
+            capacity: self.paper_bottleneck_bps,
+            link_rate: self.paper_first_link_bps,
+            hops,
+        }
+    }
+}
+
 impl PolicyRun {
     /// Returns the hash buckets of a candidate; arguments are positions in [`Plan::switches`],
     /// [`Switch::destinations`] and [`Destination::candidates`].
@@ -359,69 +376,6 @@ impl PolicyRun {
     pub fn buckets_of(&self, switch: usize, destination: usize, candidate: usize) -> u16 {
         let row = self.buckets.get(switch).map(|switch| &switch[destination]);
         row.map_or(1, |row| row[candidate])
-    }
-}
-
-/// A policy and its parameters.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PolicyPlan {
-    /// 5-tuple hash over all candidates.
-    Ecmp,
-    /// 5-tuple hash over the candidates in proportion to their paths' capacity.
-    Wcmp,
-    /// 5-tuple hash over the candidates of minimum uniform cost; minimum delay without flow ageing.
-    Ucmp(UcmpConfig),
-    /// 5-tuple hash over the candidates of the widest first link.
-    UcmpArtifact,
-    /// Centralised traffic engineering.
-    Te(TeConfig),
-    /// LCMP with resolved parameters.
-    Lcmp(LcmpConfig),
-    /// Compiled-in policy of the user's own, by name.
-    Own(String),
-    /// A switch program of the user's own.
-    Ebpf(EbpfPlan),
-}
-
-/// A switch program of the user's own.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct EbpfPlan {
-    /// The path of its object as written, relative to the scenario.
-    pub object: String,
-    /// Parameters of C_path and C_cong in its tables.
-    pub parameters: LcmpConfig,
-}
-
-impl PolicyPlan {
-    /// Returns LCMP's parameters under LCMP and under a switch program that has LCMP's tables.
-    #[must_use]
-    pub const fn lcmp(&self) -> Option<&LcmpConfig> {
-        match self {
-            Self::Lcmp(config) => Some(config),
-            Self::Ebpf(plan) => Some(&plan.parameters),
-            Self::Ecmp
-            | Self::Wcmp
-            | Self::Ucmp(_)
-            | Self::UcmpArtifact
-            | Self::Te(_)
-            | Self::Own(_) => None,
-        }
-    }
-
-    /// Returns the reason why the kernel engine cannot run the policy, if there is one.
-    #[must_use]
-    pub const fn not_in_kernel(&self) -> Option<&'static str> {
-        match self {
-            Self::Own(_) => Some("a policy that is compiled into this program runs in no switch"),
-            Self::Ecmp
-            | Self::Wcmp
-            | Self::Ucmp(_)
-            | Self::UcmpArtifact
-            | Self::Te(_)
-            | Self::Lcmp(_)
-            | Self::Ebpf(_) => None,
-        }
     }
 }
 

@@ -70,24 +70,13 @@ impl<'a> PathCosts<'a> {
     }
 }
 
-/// Returns the candidate rows of every switch and destination; none under a policy whose tables do not
-/// depend on links' rates and delays.
+/// Returns the candidate rows of every switch and destination.
 fn tables(switches: &[Switch], run: &PolicyRun) -> Vec<Vec<Vec<ScoredCandidate>>> {
-    match run.policy {
-        PolicyPlan::Ecmp | PolicyPlan::Te(_) => Vec::new(),
-        PolicyPlan::Wcmp
-        | PolicyPlan::Ucmp(_)
-        | PolicyPlan::UcmpArtifact
-        | PolicyPlan::Lcmp(_)
-        | PolicyPlan::Own(_)
-        | PolicyPlan::Ebpf(_) => {
-            let by_switch = switches.iter().map(|switch| {
-                let rows = switch.destinations.iter();
-                rows.map(|row| scored(&run.policy, row)).collect()
-            });
-            by_switch.collect()
-        }
-    }
+    let by_switch = switches.iter().map(|switch| {
+        let rows = switch.destinations.iter();
+        rows.map(|row| scored(&run.policy, row)).collect()
+    });
+    by_switch.collect()
 }
 
 fn scored(policy: &PolicyPlan, row: &Destination) -> Vec<ScoredCandidate> {
@@ -109,7 +98,7 @@ fn decision_inputs(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(
         (row.candidate.port, delay.get(), capacity.get())
     };
     match policy {
-        PolicyPlan::Ecmp | PolicyPlan::Te(_) => Vec::new(),
+        PolicyPlan::Te(_) => Vec::new(),
         // Equal scores under these weights may differ under those of `tune`, so paths count.
         PolicyPlan::Lcmp(LcmpConfig { preset, .. })
         | PolicyPlan::Ebpf(EbpfPlan {
@@ -120,7 +109,7 @@ fn decision_inputs(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(
             rows.map(|row| path(row, Preset::Paper)).collect()
         }
         // The order of next hops does not change their buckets.
-        PolicyPlan::Wcmp | PolicyPlan::Ucmp(_) | PolicyPlan::UcmpArtifact => {
+        PolicyPlan::Buckets(_) | PolicyPlan::Ucmp(_) => {
             let mut rows: Vec<_> = rows
                 .map(|row| (row.candidate.port, row.buckets.into(), 0))
                 .collect();

@@ -6,10 +6,10 @@
 use lab_parameters::{Preset, Value};
 use lab_policy::{
     lcmp::{LcmpConfig, delay_of_shift, path_score},
-    own, ucmp, ucmp_artifact, wcmp,
+    own,
 };
 use lab_scenario::{OwnSpec, PolicySpec, Settings};
-use lab_units::{BitsPerSec, Bytes, Nanos};
+use lab_units::{BitsPerSec, Nanos};
 
 use crate::{
     error::PlanError,
@@ -60,12 +60,10 @@ fn run(index: usize, spec: &PolicySpec, inputs: &Inputs<'_>) -> Result<PolicyRun
     let path = |key: &str| format!("policies[{index}].{key}");
     let scale = inputs.scale;
     let policy = match spec {
-        PolicySpec::Ecmp => PolicyPlan::Ecmp,
-        PolicySpec::Wcmp => PolicyPlan::Wcmp,
+        PolicySpec::Buckets(policy) => PolicyPlan::Buckets(policy),
         PolicySpec::Ucmp(settings) => {
             PolicyPlan::Ucmp(resolve(&path("ucmp"), settings, Preset::Paper, &[], scale)?)
         }
-        PolicySpec::UcmpArtifact => PolicyPlan::UcmpArtifact,
         PolicySpec::Te(settings) => {
             PolicyPlan::Te(resolve(&path("te"), settings, Preset::Paper, &[], scale)?)
         }
@@ -113,46 +111,24 @@ impl Candidate {
 }
 
 fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
-    match policy {
-        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) | PolicyPlan::Ebpf(_) => {
-            Vec::new()
-        }
-        PolicyPlan::Wcmp | PolicyPlan::Ucmp(_) | PolicyPlan::UcmpArtifact | PolicyPlan::Te(_) => {
-            of_destinations(switches, |row| buckets_of(policy, row))
-        }
+    // Whether a policy has buckets does not depend on the paths.
+    if policy.buckets(&[]).is_none() {
+        return Vec::new();
     }
+    of_destinations(switches, |row| buckets_of(policy, row))
 }
 
 /// Returns the hash buckets of a destination's candidates as provisioned: before any demand, and for a
 /// flow's first packet.
 pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
-    let candidates = &row.candidates;
-    let by = |capacity: fn(&Candidate) -> BitsPerSec| -> Vec<BitsPerSec> {
-        candidates.iter().map(capacity).collect()
-    };
-    let buckets = match policy {
-        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) | PolicyPlan::Ebpf(_) => {
-            return vec![1; candidates.len()];
-        }
-        PolicyPlan::Wcmp | PolicyPlan::Te(_) => {
-            wcmp::buckets(&by(|candidate| candidate.paper_bottleneck_bps))
-        }
-        PolicyPlan::Ucmp(config) => ucmp::buckets(&ucmp_paths(row), Bytes::ZERO, config),
-        PolicyPlan::UcmpArtifact => {
-            ucmp_artifact::buckets(&by(|candidate| candidate.paper_first_link_bps))
-        }
-    };
-    buckets[..candidates.len()].to_vec()
-}
-
-/// A destination's candidates as UCMP's paths.
-pub(crate) fn ucmp_paths(row: &Destination) -> Vec<ucmp::Path> {
-    let path = |candidate: &Candidate| ucmp::Path {
-        delay: candidate.paper_delay_ns,
-        capacity: candidate.paper_bottleneck_bps,
-        hops: row.hops,
-    };
-    row.candidates.iter().map(path).collect()
+    let candidates = row.candidates.iter();
+    let paths: Vec<_> = candidates
+        .map(|candidate| candidate.path(row.hops))
+        .collect();
+    match policy.buckets(&paths) {
+        Some(buckets) => buckets[..paths.len()].to_vec(),
+        None => vec![1; paths.len()],
+    }
 }
 
 /// Returns `of` of each destination, switch by switch.

@@ -10,9 +10,10 @@
 use std::collections::BTreeMap;
 
 use lab_parameters::{Preset, Value};
+use lab_policy::BucketPolicy;
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 pub use lab_units::{Semantics, Tool};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::expect::Expectation;
 
@@ -232,14 +233,8 @@ pub struct FlowSpec {
 /// Policy to run, with the parameters that a scenario sets.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum PolicySpec {
-    /// 5-tuple hash over all candidates.
-    Ecmp,
-    /// 5-tuple hash over the candidates in proportion to their paths' capacity.
-    Wcmp,
     /// 5-tuple hash over the candidates of minimum uniform cost; minimum delay without flow ageing.
     Ucmp(Settings),
-    /// 5-tuple hash over the candidates of the widest first link: UCMP in the authors' code.
-    UcmpArtifact,
     /// Centralised traffic engineering.
     Te(Settings),
     /// Long-haul cost-aware multi-path routing.
@@ -248,6 +243,14 @@ pub enum PolicySpec {
     Own(OwnSpec),
     /// User-defined switch program.
     Ebpf(EbpfSpec),
+    /// 5-tuple hash over buckets that follow from the paths alone.
+    #[serde(untagged, serialize_with = "as_name")]
+    Buckets(&'static BucketPolicy),
+}
+
+/// Writes a bucket policy as its name.
+fn as_name<S: Serializer>(policy: &BucketPolicy, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(policy.name)
 }
 
 impl PolicySpec {
@@ -255,10 +258,8 @@ impl PolicySpec {
     #[must_use]
     pub fn label(&self) -> &str {
         match self {
-            Self::Ecmp => "ecmp",
-            Self::Wcmp => "wcmp",
+            Self::Buckets(policy) => policy.name,
             Self::Ucmp(settings) => settings.label.as_deref().unwrap_or("ucmp"),
-            Self::UcmpArtifact => "ucmp-artifact",
             Self::Te(settings) => settings.label.as_deref().unwrap_or("te"),
             Self::Lcmp(settings) => settings.label.as_deref().unwrap_or("lcmp"),
             Self::Own(spec) => spec.label.as_deref().unwrap_or(&spec.name),

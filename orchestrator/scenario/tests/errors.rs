@@ -17,9 +17,12 @@ fn errors(name: &str, text: &[u8]) -> ScenarioErrors {
     refused.unwrap_or_else(|| panic!("`{name}` is accepted"))
 }
 
+/// Lists of policies, which grow with every new one, are cut after the first.
+const CUT_LISTS: (&str, &str) = ("`ecmp`(, `[a-z0-9-]+`){3,}", "`ecmp`, …");
+
 fn assert_message(name: &str, text: &[u8]) {
     let (stem, _) = name.rsplit_once('.').unwrap();
-    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false, snapshot_path => "errors/said" }, {
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false, snapshot_path => "errors/said", filters => [CUT_LISTS] }, {
         insta::assert_snapshot!(stem, errors(name, text));
     });
 }

@@ -21,6 +21,37 @@ pub use path::{delay_score, link_cap_score, path_score, separating_shift};
 pub use port::{Levels, PortState};
 pub use thresholds::{PortProvision, PortThresholds};
 
+use lab_parameters::Value;
+
+use crate::policies::{Mechanism, Policy};
+
+/// LCMP.
+pub const POLICY: Policy = Policy {
+    word: "lcmp",
+    key: Some("lcmp"),
+    doc: "Long-haul cost-aware multi-path routing.",
+    sets: None,
+    mechanism: Mechanism::Scores,
+};
+
+/// LCMP without the path cost.
+pub const RM_ALPHA: Policy = Policy {
+    word: "rm-alpha",
+    key: Some("rm-alpha"),
+    doc: "LCMP without the path cost: `alpha` is 0.",
+    sets: Some(("alpha", Value::Number(0))),
+    ..POLICY
+};
+
+/// LCMP without the congestion cost.
+pub const RM_BETA: Policy = Policy {
+    word: "rm-beta",
+    key: Some("rm-beta"),
+    doc: "LCMP without the congestion cost: `beta` is 0.",
+    sets: Some(("beta", Value::Number(0))),
+    ..POLICY
+};
+
 /// Score of each level (section 3.1.2): ⌊255·(i+1)/N⌋.
 pub const LEVEL_SCORES: [u8; LEVELS] = [25, 51, 76, 102, 127, 153, 178, 204, 229, 255];
 

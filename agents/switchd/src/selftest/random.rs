@@ -4,10 +4,7 @@ use lab_abi::rows::{
     CandidateRow, DestinationRow, MAX_CANDIDATES, MAX_PORTS, MAX_SIZE_THRESHOLDS, PORT_ALIVE,
     PortRow, SizeThresholdRow,
 };
-use lab_policy::{
-    ucmp::{self, UcmpConfig},
-    ucmp_artifact, wcmp,
-};
+use lab_policy::{BucketPolicy, Mechanism, POLICIES, Path, UcmpConfig, ucmp};
 use lab_units::{BitsPerSec, Nanos};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -90,40 +87,37 @@ pub(super) fn random_port(slot: usize, states: PortStates, random: &mut Random) 
     }
 }
 
-/// Bucket policy of a destination.
+/// Source of a destination's buckets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Buckets {
-    /// One bucket each.
-    Ecmp,
-    /// Capacities of random paths.
-    Wcmp,
+    /// Bucket policy, over random paths.
+    Policy(&'static BucketPolicy),
     /// Uniform cost of random paths, with flow ageing.
-    Ucmp,
-    /// Widest of random links.
-    UcmpArtifact,
+    FlowAgeing,
     /// TE weights: any shares of a hundred.
     TeWeights,
 }
 
 impl Buckets {
-    /// Returns any policy, all equally often.
+    /// Returns any policy that is a table of buckets, all equally often.
     pub(super) fn any(random: &mut Random) -> Self {
-        match random.below(5) {
-            0 => Self::Ecmp,
-            1 => Self::Wcmp,
-            2 => Self::Ucmp,
-            3 => Self::UcmpArtifact,
-            _ => Self::TeWeights,
-        }
+        let defaults = POLICIES.iter().filter(|policy| policy.sets.is_none());
+        let tables = defaults.filter_map(|policy| match policy.mechanism {
+            Mechanism::Buckets(policy) => Some(Self::Policy(policy)),
+            Mechanism::UniformCost => Some(Self::FlowAgeing),
+            Mechanism::Splits => Some(Self::TeWeights),
+            Mechanism::Scores => None,
+        });
+        let tables: Vec<_> = tables.collect();
+        let count = u32::try_from(tables.len()).unwrap_or(1);
+        tables[usize::try_from(random.below(count)).unwrap_or(0)]
     }
 
     /// Returns the policy's name.
     pub(super) const fn policy(self) -> &'static str {
         match self {
-            Self::Ecmp => "ecmp",
-            Self::Wcmp => "wcmp",
-            Self::Ucmp => "ucmp",
-            Self::UcmpArtifact => "ucmp-artifact",
+            Self::Policy(policy) => policy.name,
+            Self::FlowAgeing => "ucmp",
             Self::TeWeights => "traffic engineering",
         }
     }
@@ -131,14 +125,10 @@ impl Buckets {
     /// Writes the buckets of a row's candidates, and its size thresholds.
     pub(super) fn fill(self, row: &mut DestinationRow, random: &mut Random) {
         let count = usize::try_from(row.count).unwrap_or(MAX_CANDIDATES);
-        let rates = [25, 40, 100, 200].map(|gbit| BitsPerSec::new(gbit * 1_000_000_000));
-        let mut rate = |_| rates[usize::from(random.byte() % 4)].expect("not zero");
-        let rates: Vec<_> = (0..count).map(&mut rate).collect();
+        let paths: Vec<_> = (0..count).map(|_| random_path(random)).collect();
         let buckets = match self {
-            Self::Ecmp => [1; MAX_CANDIDATES],
-            Self::Wcmp => wcmp::buckets(&rates),
-            Self::Ucmp => return fill_size_thresholds(row, &rates, random),
-            Self::UcmpArtifact => ucmp_artifact::buckets(&rates),
+            Self::Policy(policy) => policy.law.map_or([1; MAX_CANDIDATES], |law| law(&paths)),
+            Self::FlowAgeing => return fill_size_thresholds(row, &paths),
             Self::TeWeights => shares(count, random),
         };
         for (candidate, buckets) in row.candidates[..count].iter_mut().zip(buckets) {
@@ -148,19 +138,24 @@ impl Buckets {
     }
 }
 
-/// Writes size thresholds of paths so similar in delay that flows reach them within a few packets.
-fn fill_size_thresholds(row: &mut DestinationRow, rates: &[BitsPerSec], random: &mut Random) {
-    let mut path = |&capacity: &BitsPerSec| ucmp::Path {
+/// Returns a path so similar in delay to others that flows reach their size thresholds within a few packets.
+fn random_path(random: &mut Random) -> Path {
+    let rates = [25, 40, 100, 200].map(|gbit| BitsPerSec::new(gbit * 1_000_000_000));
+    let rate = rates[usize::from(random.byte() % 4)].expect("not zero");
+    Path {
         delay: Nanos::new(random.below(300).into()),
-        capacity,
+        capacity: rate,
+        link_rate: rate,
         hops: 1 + random.below(3),
-    };
-    let paths: Vec<_> = rates.iter().map(&mut path).collect();
+    }
+}
+
+fn fill_size_thresholds(row: &mut DestinationRow, paths: &[Path]) {
     let config = UcmpConfig {
         quantum_ns: Nanos::new(1),
         ..UcmpConfig::DEFAULT
     };
-    let thresholds = ucmp::size_thresholds(&paths, &config);
+    let thresholds = ucmp::size_thresholds(paths, &config);
     let first = thresholds.as_slice()[0].buckets;
     for (candidate, buckets) in row.candidates.iter_mut().zip(first).take(paths.len()) {
         candidate.buckets = buckets;

@@ -41,7 +41,7 @@ impl Switch {
             table: SwitchTable::default(),
             destinations: prefixes.map(empty).collect(),
             lcmp: LcmpConfig::paper(rate),
-            buckets: Buckets::Ecmp,
+            buckets: Buckets::Policy(&ecmp::POLICY),
             is_stale: false,
         }
     }
@@ -64,7 +64,7 @@ impl Switch {
         let (bits, addr, row) = &mut self.destinations[index];
         self.buckets = Buckets::any(random);
         let is_by_buckets = self.table.params.mechanism == MECHANISM_BUCKETS;
-        let has_flow_ageing = is_by_buckets && self.buckets == Buckets::Ucmp;
+        let has_flow_ageing = is_by_buckets && self.buckets == Buckets::FlowAgeing;
         self.table.params.flow_ageing = u32::from(has_flow_ageing);
         *row = random_destination(self.buckets, random);
         (PrefixKey::new(*addr, *bits), index)

@@ -24,10 +24,8 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         dc: dc.name.clone(),
         switch_id: switch.hash_seed,
         policy: match &run.policy {
-            PolicyPlan::Ecmp
-            | PolicyPlan::Wcmp
+            PolicyPlan::Buckets(_)
             | PolicyPlan::Ucmp(_)
-            | PolicyPlan::UcmpArtifact
             | PolicyPlan::Te(_)
             | PolicyPlan::Own(_) => PolicyConfig::Buckets,
             PolicyPlan::Lcmp(lcmp) => PolicyConfig::Lcmp(lcmp.clone()),

@@ -174,7 +174,7 @@ pub(crate) fn routed(slot: u8) -> Plan {
         .collect();
     let lcmp = LcmpConfig::paper(wire.rate_bps);
     plan.policies = vec![
-        policy("ecmp", PolicyPlan::Ecmp, Vec::new()),
+        policy("ecmp", PolicyPlan::ECMP, Vec::new()),
         policy("lcmp", PolicyPlan::Lcmp(lcmp), scores(&plan)),
     ];
     plan

@@ -204,11 +204,9 @@ fn decide(
         }
         // Known only to the switches that run the program.
         PolicyPlan::Ebpf(_) => None,
-        PolicyPlan::Ecmp
-        | PolicyPlan::Wcmp
-        | PolicyPlan::Ucmp(_)
-        | PolicyPlan::UcmpArtifact
-        | PolicyPlan::Te(_) => ecmp::decide(&candidates, hash),
+        PolicyPlan::Buckets(_) | PolicyPlan::Ucmp(_) | PolicyPlan::Te(_) => {
+            ecmp::decide(&candidates, hash)
+        }
     }
 }
 

@@ -23,13 +23,11 @@ pub(super) fn section(plan: &Plan) -> String {
 /// Describes a policy and the parameters of its run.
 pub(crate) fn describe(policy: &PolicyPlan) -> String {
     match policy {
-        PolicyPlan::Ecmp => "5-tuple hash over all candidates".to_owned(),
-        PolicyPlan::Wcmp => "5-tuple hash in proportion to the paths' capacity".to_owned(),
+        PolicyPlan::Buckets(policy) => policy.about.to_owned(),
         PolicyPlan::Ucmp(config) => format!(
             "5-tuple hash over the minimum of delay + alpha · links · size / capacity; {}",
             list(config, Preset::Paper),
         ),
-        PolicyPlan::UcmpArtifact => "5-tuple hash over the fastest first links".to_owned(),
         PolicyPlan::Te(config) => format!(
             "5-tuple hash over the buckets that would have minimised the maximum link utilisation two \
              intervals ago; {}",

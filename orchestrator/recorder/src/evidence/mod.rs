@@ -202,12 +202,10 @@ impl<'a> Witness<'a> {
                 counts.against_rm_beta = self.against_rm_beta(policy);
                 Mechanism::Lcmp(counts)
             }
-            (PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact, _) => {
-                Mechanism::Hash(HashCounts {
-                    has_fault: !self.plan.faults.is_empty(),
-                    ..policy.shares.counts()
-                })
-            }
+            (PolicyPlan::Buckets(_), _) => Mechanism::Hash(HashCounts {
+                has_fault: !self.plan.faults.is_empty(),
+                ..policy.shares.counts()
+            }),
             (PolicyPlan::Ucmp(config), _) if config.ageing => Mechanism::FlowAgeing {
                 flows: decisions,
                 rerouted: count(policy.rerouted.len()),

@@ -17,7 +17,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 pub use parameters::Parameters;
-pub use policy::{NoParameters, Policy, PolicyName};
+pub use policy::{NoParameters, POLICY_KEYS, Policy, PolicyBody, PolicyName};
 pub use topology::{Dc, Ecn, HostWire, InterDcWire, Link, NoEcn, Topology};
 pub use traffic::{AllToAll, Fault, Flow, Pair, Traffic, Workload};
 pub use transport::{Cc, CcName, Transport};

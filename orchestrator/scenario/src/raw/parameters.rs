@@ -73,7 +73,7 @@ impl<'de, S: ParameterSet> Visitor<'de> for SetVisitor<S> {
 }
 
 /// One of the keys given.
-struct Key(&'static [&'static str]);
+pub(super) struct Key(pub(super) &'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for Key {
     type Value = &'static str;

@@ -1,48 +1,128 @@
-//! Policies, as written.
+//! Policies, as written: the words and keys of [`lab_policy::POLICIES`], and those of user-defined ones.
+
+use std::{borrow::Cow, fmt, sync::LazyLock};
 
 use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use lab_policy::{BucketPolicy, Mechanism, POLICIES};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
 
-use super::Parameters;
+use super::{Parameters, parameters::Key};
 use crate::{
     limits,
-    yaml::{Maybe, Scalar, Text, scalar::words},
+    yaml::{Maybe, Text, Word},
 };
 
 /// A policy with parameters: one of its keys.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
+#[derive(Clone, Debug)]
 pub struct Policy {
-    /// 5-tuple hash over all candidates; no parameters.
-    pub ecmp: Maybe<NoParameters>,
-    /// 5-tuple hash over the candidates in proportion to their paths' capacity; no parameters.
-    pub wcmp: Maybe<NoParameters>,
-    /// 5-tuple hash over the candidates of minimum uniform cost: one-way delay, and a flow's use of
-    /// its links. With `ageing: false` its label is `min-delay`.
-    pub ucmp: Maybe<Parameters<UcmpConfig>>,
-    /// 5-tuple hash over the candidates of the fastest first link, which is UCMP in the code of
-    /// LCMP's authors; no parameters.
-    #[serde(rename = "ucmp-artifact")]
-    pub ucmp_artifact: Maybe<NoParameters>,
-    /// Centralised traffic engineering: at the end of every interval the split that would have
-    /// minimised the maximum link utilisation of that interval is computed from its demands, and
-    /// installed an interval later.
-    pub te: Maybe<Parameters<TeConfig>>,
-    /// Long-haul cost-aware multi-path routing.
-    pub lcmp: Maybe<Parameters<LcmpConfig>>,
-    /// LCMP without the path cost: `alpha` is 0.
-    #[serde(rename = "rm-alpha")]
-    pub rm_alpha: Maybe<Parameters<LcmpConfig>>,
-    /// LCMP without the congestion cost: `beta` is 0.
-    #[serde(rename = "rm-beta")]
-    pub rm_beta: Maybe<Parameters<LcmpConfig>>,
-    /// User-defined policy, compiled in; run by the simulator alone.
-    pub own: Maybe<Own>,
-    /// User-defined switch program: path of an eBPF object, relative to the scenario. Its label is
-    /// the file's name up to the first dot. Run by the kernel engine alone.
-    pub ebpf: Maybe<Text<String>>,
+    /// Keys that are written, with their values.
+    pub bodies: Vec<(&'static str, PolicyBody)>,
+}
+
+/// Value of a policy's key.
+#[derive(Clone, Debug)]
+pub enum PolicyBody {
+    Buckets(&'static BucketPolicy),
+    UniformCost(Parameters<UcmpConfig>),
+    Splits(Parameters<TeConfig>),
+    /// LCMP or an ablation of it.
+    Scores(&'static lab_policy::Policy, Parameters<LcmpConfig>),
+    Own(Own),
+    /// Path of an eBPF object, relative to the scenario.
+    Ebpf(Text<String>),
+}
+
+/// Keys of policies: the built-in ones, and the user's own.
+pub static POLICY_KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let built_in = POLICIES.iter().filter_map(|policy| policy.key);
+    built_in.chain([OWN.0, EBPF.0]).collect()
+});
+
+/// Key of a policy that is compiled in, and its description.
+const OWN: (&str, &str) = (
+    "own",
+    "User-defined policy, compiled in; run by the simulator alone.",
+);
+
+/// Key of a user-defined switch program, and its description.
+const EBPF: (&str, &str) = (
+    "ebpf",
+    "User-defined switch program: path of an eBPF object, relative to the scenario. Its label is\n\
+     the file's name up to the first dot. Run by the kernel engine alone.",
+);
+
+impl<'de> Deserialize<'de> for Policy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_struct("Policy", &POLICY_KEYS, PolicyVisitor)
+    }
+}
+
+struct PolicyVisitor;
+
+impl<'de> Visitor<'de> for PolicyVisitor {
+    type Value = Policy;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a policy with parameters")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut bodies = Vec::new();
+        while let Some(key) = map.next_key_seed(Key(&POLICY_KEYS))? {
+            let built_in = POLICIES.iter().find(|policy| policy.key == Some(key));
+            let body = match built_in.map(|policy| (policy, policy.mechanism)) {
+                Some((_, Mechanism::Buckets(policy))) => {
+                    map.next_value::<NoParameters>()?;
+                    PolicyBody::Buckets(policy)
+                }
+                Some((_, Mechanism::UniformCost)) => PolicyBody::UniformCost(map.next_value()?),
+                Some((_, Mechanism::Splits)) => PolicyBody::Splits(map.next_value()?),
+                Some((policy, Mechanism::Scores)) => PolicyBody::Scores(policy, map.next_value()?),
+                None if key == OWN.0 => PolicyBody::Own(map.next_value()?),
+                None => PolicyBody::Ebpf(map.next_value()?),
+            };
+            bodies.push((key, body));
+        }
+        Ok(Policy { bodies })
+    }
+}
+
+impl JsonSchema for Policy {
+    fn schema_name() -> Cow<'static, str> {
+        "Policy".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = serde_json::Map::new();
+        let mut add = |key: &str, description: &str, mut schema: Schema| {
+            schema.insert("description".to_owned(), description.into());
+            properties.insert(key.to_owned(), schema.to_value());
+        };
+        for policy in POLICIES {
+            let Some(key) = policy.key else { continue };
+            let schema = match policy.mechanism {
+                Mechanism::Buckets(_) => generator.subschema_for::<NoParameters>(),
+                Mechanism::UniformCost => generator.subschema_for::<Parameters<UcmpConfig>>(),
+                Mechanism::Splits => generator.subschema_for::<Parameters<TeConfig>>(),
+                Mechanism::Scores => generator.subschema_for::<Parameters<LcmpConfig>>(),
+            };
+            add(key, policy.doc, schema);
+        }
+        add(OWN.0, OWN.1, generator.subschema_for::<Own>());
+        add(EBPF.0, EBPF.1, generator.subschema_for::<Text<String>>());
+        json_schema!({
+            "description": "A policy with parameters: one of its keys.",
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": false,
+            "minProperties": 1,
+            "maxProperties": 1,
+        })
+    }
 }
 
 /// Empty parameters.
@@ -52,30 +132,28 @@ pub struct NoParameters {}
 
 /// Policy with its default parameters.
 #[derive(Clone, Copy, Debug)]
-pub enum PolicyName {
-    Ecmp,
-    Wcmp,
-    Ucmp,
-    MinDelay,
-    UcmpArtifact,
-    Te,
-    Lcmp,
-    RmAlpha,
-    RmBeta,
-}
+pub struct PolicyName(pub &'static lab_policy::Policy);
 
-words! {
-    PolicyName: "`ecmp`, `wcmp`, `ucmp`, `min-delay`, `ucmp-artifact`, `te-100ms`, `lcmp`, `rm-alpha`, \
-                 `rm-beta`, or one of them with parameters, like `lcmp: {…}`" {
-        "ecmp" => Self::Ecmp,
-        "wcmp" => Self::Wcmp,
-        "ucmp" => Self::Ucmp,
-        "min-delay" => Self::MinDelay,
-        "ucmp-artifact" => Self::UcmpArtifact,
-        "te-100ms" => Self::Te,
-        "lcmp" => Self::Lcmp,
-        "rm-alpha" => Self::RmAlpha,
-        "rm-beta" => Self::RmBeta,
+impl Word for PolicyName {
+    const WORDS: &'static [(&'static str, Self)] = &{
+        let mut words = [("", Self(&POLICIES[0])); POLICIES.len()];
+        let mut at = 0;
+        while at < words.len() {
+            words[at] = (POLICIES[at].word, Self(&POLICIES[at]));
+            at += 1;
+        }
+        words
+    };
+
+    fn expected() -> &'static str {
+        static EXPECTED: LazyLock<String> = LazyLock::new(|| {
+            let words: Vec<&str> = PolicyName::words().collect();
+            format!(
+                "`{}`, or one of them with parameters, like `lcmp: {{…}}`",
+                words.join("`, `")
+            )
+        });
+        &EXPECTED
     }
 }
 
@@ -90,4 +168,21 @@ pub struct Own {
     #[serde(default)]
     #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
     pub label: Maybe<Text<String>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_list_the_words_and_keys_in_the_order_of_their_declarations() {
+        let words: Vec<&str> = PolicyName::words().collect();
+        let declared: Vec<&str> = POLICIES.iter().map(|policy| policy.word).collect();
+        assert_eq!(words, declared);
+        let expected = PolicyName::expected();
+        assert!(expected.starts_with("`ecmp`, `"), "{expected}");
+        let end = "`, or one of them with parameters, like `lcmp: {…}`";
+        assert!(expected.ends_with(end), "{expected}");
+        assert!(POLICY_KEYS.ends_with(&["own", "ebpf"]));
+    }
 }

@@ -3,16 +3,14 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use lab_parameters::{ParameterSet, Preset, TeConfig, Value};
+use lab_policy::Mechanism;
 
-use super::{
-    context::{Context, one_key},
-    names, parameters,
-};
+use super::{context::Context, names, parameters};
 use crate::{
     error::ProblemKind,
     limits,
     model::{EbpfSpec, OwnSpec, PolicySpec, Settings},
-    raw::{self, PolicyName},
+    raw::{self, POLICY_KEYS, PolicyBody, PolicyName},
     yaml::{At, WordOr},
 };
 
@@ -46,23 +44,29 @@ fn policy(
     raw: &At<WordOr<PolicyName, raw::Policy>>,
 ) -> Option<PolicySpec> {
     match &raw.value {
-        WordOr::Word(word, _) => Some(named(context.word(&raw.range, word)?)),
+        WordOr::Word(word, _) => {
+            let PolicyName(policy) = context.word(&raw.range, word)?;
+            Some(built_in(policy, Settings::default()))
+        }
         WordOr::Body(policy) => with_parameters(context, &raw.range, policy),
     }
 }
 
-/// Returns a policy with its default parameters.
-fn named(name: PolicyName) -> PolicySpec {
-    match name {
-        PolicyName::Ecmp => PolicySpec::Ecmp,
-        PolicyName::Wcmp => PolicySpec::Wcmp,
-        PolicyName::Ucmp => PolicySpec::Ucmp(Settings::default()),
-        PolicyName::MinDelay => ucmp(Settings::default().with("ageing", Value::Flag(false))),
-        PolicyName::UcmpArtifact => PolicySpec::UcmpArtifact,
-        PolicyName::Te => traffic_engineering(Settings::default()),
-        PolicyName::Lcmp => PolicySpec::Lcmp(Settings::default()),
-        PolicyName::RmAlpha => ablation("alpha", "rm-alpha", Settings::default()),
-        PolicyName::RmBeta => ablation("beta", "rm-beta", Settings::default()),
+/// Returns a built-in policy with the parameters that a scenario sets.
+fn built_in(policy: &lab_policy::Policy, mut settings: Settings) -> PolicySpec {
+    if let Some((parameter, value)) = policy.sets {
+        settings = settings.with(parameter, value);
+    }
+    match policy.mechanism {
+        Mechanism::Buckets(policy) => PolicySpec::Buckets(policy),
+        Mechanism::UniformCost => ucmp(settings),
+        Mechanism::Splits => traffic_engineering(settings),
+        Mechanism::Scores => {
+            if policy.sets.is_some() {
+                settings.label.get_or_insert_with(|| policy.word.to_owned());
+            }
+            PolicySpec::Lcmp(settings)
+        }
     }
 }
 
@@ -81,61 +85,40 @@ fn with_parameters(
     range: &Range<usize>,
     policy: &raw::Policy,
 ) -> Option<PolicySpec> {
-    one_key!(
-        context, range, policy,
-        "ecmp": ecmp, "wcmp": wcmp, "ucmp": ucmp, "ucmp-artifact": ucmp_artifact, "te": te,
-        "lcmp": lcmp, "rm-alpha": rm_alpha, "rm-beta": rm_beta, "own": own, "ebpf": ebpf,
-    );
-    if let Some(raw) = policy.ucmp.as_ref() {
-        return Some(ucmp(policy_settings(context, range, raw)));
-    }
-    if let Some(raw) = policy.te.as_ref() {
-        return Some(traffic_engineering(policy_settings(context, range, raw)));
-    }
-    if let Some(raw) = policy.own.as_ref() {
-        return Some(PolicySpec::Own(OwnSpec {
+    let is_written = |key| policy.bodies.iter().any(|(written, _)| *written == key);
+    let keys: Vec<_> = POLICY_KEYS
+        .iter()
+        .map(|&key| (key, is_written(key)))
+        .collect();
+    context.one_key(range, &keys);
+    let (_, body) = policy.bodies.first()?;
+    Some(match body {
+        PolicyBody::Buckets(policy) => PolicySpec::Buckets(policy),
+        PolicyBody::UniformCost(raw) => ucmp(policy_settings(context, range, raw)),
+        PolicyBody::Splits(raw) => traffic_engineering(policy_settings(context, range, raw)),
+        PolicyBody::Scores(policy, raw) => {
+            if let Some((key, _)) = policy.sets
+                && let Some(text) = raw.text(key)
+            {
+                let name = policy.word;
+                context.problem(&text.range(), ProblemKind::FixedWeight { key, name });
+            }
+            built_in(policy, policy_settings(context, range, raw))
+        }
+        PolicyBody::Own(raw) => PolicySpec::Own(OwnSpec {
             name: names::label(context, &raw.name),
             label: raw.label.as_ref().map(|text| names::label(context, text)),
-        }));
-    }
-    if let Some(path) = policy.ebpf.as_ref() {
-        let object = path.as_str().trim().to_owned();
-        context.no_control_characters(&path.range(), &object);
-        let spec = EbpfSpec { object };
-        if spec.name().is_empty() {
-            context.problem(&path.range(), ProblemKind::NoObjectName);
-        }
-        return Some(PolicySpec::Ebpf(spec));
-    }
-    if let Some(raw) = policy.lcmp.as_ref() {
-        return Some(PolicySpec::Lcmp(policy_settings(context, range, raw)));
-    }
-    let ablations = [
-        (&policy.rm_alpha, "alpha", "rm-alpha"),
-        (&policy.rm_beta, "beta", "rm-beta"),
-    ];
-    for (raw, weight, name) in ablations {
-        if let Some(raw) = raw.as_ref() {
-            if let Some(text) = raw.text(weight) {
-                let kind = ProblemKind::FixedWeight { key: weight, name };
-                context.problem(&text.range(), kind);
+        }),
+        PolicyBody::Ebpf(path) => {
+            let object = path.as_str().trim().to_owned();
+            context.no_control_characters(&path.range(), &object);
+            let spec = EbpfSpec { object };
+            if spec.name().is_empty() {
+                context.problem(&path.range(), ProblemKind::NoObjectName);
             }
-            return Some(ablation(weight, name, policy_settings(context, range, raw)));
+            PolicySpec::Ebpf(spec)
         }
-    }
-    match (&policy.ecmp.0, &policy.wcmp.0, &policy.ucmp_artifact.0) {
-        (Some(_), ..) => Some(PolicySpec::Ecmp),
-        (_, Some(_), _) => Some(PolicySpec::Wcmp),
-        (.., Some(_)) => Some(PolicySpec::UcmpArtifact),
-        _ => None,
-    }
-}
-
-/// Returns LCMP without one of the weights of the total cost.
-fn ablation(weight: &'static str, name: &str, settings: Settings) -> PolicySpec {
-    let mut settings = settings.with(weight, Value::Number(0));
-    settings.label.get_or_insert_with(|| name.to_owned());
-    PolicySpec::Lcmp(settings)
+    })
 }
 
 /// Returns UCMP; the default label is `min-delay` without flow ageing, as delay alone then decides.
@@ -153,4 +136,19 @@ fn traffic_engineering(mut settings: Settings) -> PolicySpec {
     let label = || format!("te-{}", interval.to_string().replace(' ', ""));
     settings.label.get_or_insert_with(label);
     PolicySpec::Te(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_policy::POLICIES;
+
+    use super::*;
+
+    /// Figures and assertions name a policy as the scenario does.
+    #[test]
+    fn the_default_label_of_a_policy_is_its_word() {
+        for policy in POLICIES {
+            assert_eq!(built_in(policy, Settings::default()).label(), policy.word);
+        }
+    }
 }

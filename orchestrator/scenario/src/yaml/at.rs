@@ -160,7 +160,10 @@ struct Single;
 
 impl Word for Single {
     const WORDS: &'static [(&'static str, Self)] = &[];
-    const EXPECTED: &'static str = "a value or a list of values";
+
+    fn expected() -> &'static str {
+        "a value or a list of values"
+    }
 }
 
 /// Limits the length of values, as messages repeat them.
@@ -180,7 +183,7 @@ impl<'de, W: Word, T: Deserialize<'de>> Visitor<'de> for WordOrVisitor<W, T> {
     type Value = WordOr<W, T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(W::EXPECTED)
+        f.write_str(W::expected())
     }
 
     fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {

@@ -24,8 +24,9 @@ pub trait Scalar: Sized {
 pub trait Word: Copy + 'static {
     /// Words with their meaning.
     const WORDS: &'static [(&'static str, Self)];
-    /// Expected value, for messages.
-    const EXPECTED: &'static str;
+
+    /// Returns the expected value, for messages.
+    fn expected() -> &'static str;
 
     /// Returns the words.
     fn words() -> impl Iterator<Item = &'static str> {
@@ -168,7 +169,10 @@ macro_rules! words {
     ($($type:ty: $expected:literal = $words:expr;)*) => {$(
         impl $crate::yaml::Word for $type {
             const WORDS: &'static [(&'static str, Self)] = $words;
-            const EXPECTED: &'static str = $expected;
+
+            fn expected() -> &'static str {
+                $expected
+            }
         }
 
         impl Scalar for $type {
@@ -208,7 +212,10 @@ impl Scalar for bool {
 
 impl Word for bool {
     const WORDS: &'static [(&'static str, Self)] = &[("true", true), ("false", false)];
-    const EXPECTED: &'static str = "`true` or `false`";
+
+    fn expected() -> &'static str {
+        "`true` or `false`"
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use lab_plan::Role;
 use lab_policy::{
-    LcmpConfig, Trigger,
+    LcmpConfig, Path, Trigger,
     lcmp::{Levels, PortProvision, PortState, PortThresholds},
     legacy,
 };
@@ -309,13 +309,17 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 impl Candidate {
     /// Returns a candidate that costs as much as any other.
     const fn uniform(port: u32) -> Self {
+        let rate = BitsPerSec::new(1).expect("it is not zero");
         Self {
             port,
             c_path: 0,
             buckets: 1,
-            delay: Nanos::ZERO,
-            capacity: BitsPerSec::new(1).expect("it is not zero"),
-            hops: 0,
+            path: Path {
+                delay: Nanos::ZERO,
+                capacity: rate,
+                link_rate: rate,
+                hops: 0,
+            },
         }
     }
 }

@@ -78,8 +78,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let next_hop = |candidate: &Candidate| {
             let port = &self.ports[(candidate.port - self.first_port) as usize];
             NextHop {
-                delay: candidate.delay,
-                capacity: candidate.capacity,
+                delay: candidate.path.delay,
+                capacity: candidate.path.capacity,
                 link_rate: world.paper.rate(port.rate),
                 queue: world.paper.size(Bytes::new(port.total_bytes)),
             }

@@ -66,11 +66,6 @@ impl FlowAgeing {
 }
 
 fn thresholds(candidates: &[Candidate], config: &UcmpConfig) -> SizeThresholds {
-    let path = |candidate: &Candidate| ucmp::Path {
-        delay: candidate.delay,
-        capacity: candidate.capacity,
-        hops: candidate.hops,
-    };
-    let paths: Vec<ucmp::Path> = candidates.iter().map(path).collect();
+    let paths: Vec<_> = candidates.iter().map(|candidate| candidate.path).collect();
     ucmp::size_thresholds(&paths, config)
 }

@@ -116,7 +116,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         }
         let transport = transport::transport::<S, C>(plan, &control);
         let flows = flow::flows(plan, &network, &planned, &identities, &transport)?;
-        let is_plain_ecmp = run.policy == PolicyPlan::Ecmp;
+        let is_plain_ecmp = run.policy == PolicyPlan::ECMP;
         let path_cost_updates = switch::path_cost_updates(plan, &network, policy);
         let switches = switch::switches(plan, &network, run, order);
         let peers: Vec<u32> = network.ports.iter().map(|port| port.peer_dc).collect();

@@ -1,8 +1,8 @@
 //! DCI switches: policy and candidates.
 
 use lab_plan::{Plan, PolicyPlan, PolicyRun};
-use lab_policy::{LcmpConfig, OwnPolicy, UcmpConfig, own};
-use lab_units::{BitsPerSec, Nanos, NodeId};
+use lab_policy::{LcmpConfig, OwnPolicy, Path, UcmpConfig, own};
+use lab_units::NodeId;
 
 use super::order::rank;
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 /// Policy of the DCI switches.
 #[derive(Clone, Debug)]
 pub enum RunPolicy {
-    /// Flow hash over buckets: ECMP, WCMP, UCMP without flow ageing, traffic engineering.
+    /// Flow hash over buckets, provisioned or installed by traffic engineering.
     Buckets,
     /// UCMP with flow ageing: the buckets depend on the flow's size.
     FlowAgeing(UcmpConfig),
@@ -30,11 +30,7 @@ impl RunPolicy {
     pub(super) fn of(plan: &PolicyPlan) -> Result<Self, SimError> {
         Ok(match plan {
             PolicyPlan::Ucmp(config @ UcmpConfig { ageing: true, .. }) => Self::FlowAgeing(*config),
-            PolicyPlan::Ecmp
-            | PolicyPlan::Wcmp
-            | PolicyPlan::Ucmp(_)
-            | PolicyPlan::UcmpArtifact
-            | PolicyPlan::Te(_) => Self::Buckets,
+            PolicyPlan::Buckets(_) | PolicyPlan::Ucmp(_) | PolicyPlan::Te(_) => Self::Buckets,
             PolicyPlan::Lcmp(config) => Self::Lcmp(config.clone()),
             PolicyPlan::Ebpf(plan) => {
                 let object = plan.object.clone();
@@ -95,12 +91,8 @@ pub struct Candidate {
     pub c_path: u8,
     /// Number of hash buckets.
     pub buckets: u16,
-    /// One-way delay of the path, in paper time.
-    pub delay: Nanos,
-    /// Smallest capacity on the path, in paper units.
-    pub capacity: BitsPerSec,
-    /// Number of inter-DC links on the path.
-    pub hops: u32,
+    /// Path behind the port.
+    pub path: Path,
 }
 
 /// Returns the DCI switch of every datacenter.
@@ -118,9 +110,7 @@ pub(super) fn switches(
                 port: network.port(planned.port),
                 c_path: path_score(run, at, row, index),
                 buckets: run.buckets_of(at, row, index),
-                delay: planned.paper_delay_ns,
-                capacity: planned.paper_bottleneck_bps,
-                hops: destination.hops,
+                path: planned.path(destination.hops),
             };
             let planned = destination.candidates.iter().enumerate();
             candidates[destination.dc.index()] = planned.map(candidate).collect();
@@ -170,9 +160,7 @@ pub(super) fn path_cost_updates(
                 port: network.port(scored.candidate.port),
                 c_path: scored.c_path,
                 buckets: scored.buckets,
-                delay: scored.candidate.paper_delay_ns,
-                capacity: scored.candidate.paper_bottleneck_bps,
-                hops: destination.hops,
+                path: scored.candidate.path(destination.hops),
             };
             all.push(PathCostUpdate {
                 at: fault.at_ns.into(),

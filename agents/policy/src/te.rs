@@ -1,0 +1,14 @@
+//! Centralised traffic engineering, as scenarios name it; its law is the crate `lab-te`.
+
+use crate::policies::{Mechanism, Policy};
+
+/// Traffic engineering; its default interval is 100 ms. Switches begin with WCMP's buckets.
+pub const POLICY: Policy = Policy {
+    word: "te-100ms",
+    key: Some("te"),
+    doc: "Centralised traffic engineering: at the end of every interval the split that would have\n\
+          minimised the maximum link utilisation of that interval is computed from its demands, and\n\
+          installed an interval later.",
+    sets: None,
+    mechanism: Mechanism::Splits,
+};

@@ -1,0 +1,178 @@
+//! Policy of a run.
+
+use std::fmt;
+
+use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
+use lab_policy::{BucketPolicy, MAX_CANDIDATES, Path, ecmp, ucmp, wcmp};
+use lab_units::Bytes;
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+
+/// A policy and its parameters.
+///
+/// Its serialised form is the name of a bucket policy, or the variant's name with its parameters.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self", rename_all = "kebab-case")]
+pub enum PolicyPlan {
+    /// 5-tuple hash over buckets that follow from the paths alone.
+    #[serde(skip)]
+    Buckets(&'static BucketPolicy),
+    /// 5-tuple hash over the candidates of minimum uniform cost; minimum delay without flow ageing.
+    Ucmp(UcmpConfig),
+    /// Centralised traffic engineering.
+    Te(TeConfig),
+    /// LCMP with resolved parameters.
+    Lcmp(LcmpConfig),
+    /// Compiled-in policy of the user's own, by name.
+    Own(String),
+    /// A switch program of the user's own.
+    Ebpf(EbpfPlan),
+}
+
+/// A switch program of the user's own.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct EbpfPlan {
+    /// The path of its object as written, relative to the scenario.
+    pub object: String,
+    /// Parameters of C_path and C_cong in its tables.
+    pub parameters: LcmpConfig,
+}
+
+impl PolicyPlan {
+    /// ECMP.
+    pub const ECMP: Self = Self::Buckets(&ecmp::POLICY);
+
+    /// Returns LCMP's parameters under LCMP and under a switch program that has LCMP's tables.
+    #[must_use]
+    pub const fn lcmp(&self) -> Option<&LcmpConfig> {
+        match self {
+            Self::Lcmp(config) => Some(config),
+            Self::Ebpf(plan) => Some(&plan.parameters),
+            Self::Buckets(_) | Self::Ucmp(_) | Self::Te(_) | Self::Own(_) => None,
+        }
+    }
+
+    /// Returns the hash buckets of `paths` as provisioned: before any demand, and for a flow's first
+    /// packet. `None` if each path has one bucket.
+    pub(crate) fn buckets(&self, paths: &[Path]) -> Option<[u16; MAX_CANDIDATES]> {
+        match self {
+            Self::Buckets(policy) => policy.law.map(|law| law(paths)),
+            Self::Ucmp(config) => Some(ucmp::buckets(paths, Bytes::ZERO, config)),
+            Self::Te(_) => Some(wcmp::buckets(paths)),
+            Self::Lcmp(_) | Self::Own(_) | Self::Ebpf(_) => None,
+        }
+    }
+
+    /// Returns the reason why the kernel engine cannot run the policy, if there is one.
+    #[must_use]
+    pub const fn not_in_kernel(&self) -> Option<&'static str> {
+        match self {
+            Self::Own(_) => Some("a policy that is compiled into this program runs in no switch"),
+            Self::Buckets(_) | Self::Ucmp(_) | Self::Te(_) | Self::Lcmp(_) | Self::Ebpf(_) => None,
+        }
+    }
+}
+
+impl Serialize for PolicyPlan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Buckets(policy) => serializer.serialize_str(policy.name),
+            // The derived function, which is not the trait's.
+            _ => Self::serialize(self, serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for PolicyPlan {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PolicyVisitor)
+    }
+}
+
+struct PolicyVisitor;
+
+impl<'de> Visitor<'de> for PolicyVisitor {
+    type Value = PolicyPlan;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a policy's name, or its name with parameters")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<PolicyPlan, E> {
+        let policy = BucketPolicy::find(name);
+        policy.map(PolicyPlan::Buckets).ok_or_else(|| {
+            E::custom(format_args!(
+                "there is no policy `{name}` without parameters"
+            ))
+        })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PolicyPlan, A::Error> {
+        PolicyPlan::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_policy::{Mechanism, POLICIES};
+    use serde_json::{Value, from_value, json, to_value};
+
+    use super::*;
+
+    fn is_written_as(policy: &PolicyPlan, expected: &Value) {
+        assert_eq!(&to_value(policy).unwrap(), expected);
+        let text = expected.to_string();
+        assert_eq!(
+            &serde_json::from_str::<PolicyPlan>(&text).unwrap(),
+            policy,
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn plans_name_a_bucket_policy_and_have_the_parameters_of_others() {
+        for row in POLICIES {
+            if let Mechanism::Buckets(policy) = row.mechanism {
+                is_written_as(&PolicyPlan::Buckets(policy), &json!(row.word));
+            }
+        }
+        is_written_as(
+            &PolicyPlan::Ucmp(UcmpConfig::DEFAULT),
+            &json!({ "ucmp": { "alpha_percent": 50, "quantum_ns": 100_000, "ageing": true } }),
+        );
+        let te = json!({ "te": { "interval_ns": 100_000_000, "buckets": 100 } });
+        is_written_as(&PolicyPlan::Te(TeConfig::DEFAULT), &te);
+        let own = PolicyPlan::Own("two-choice".to_owned());
+        is_written_as(&own, &json!({ "own": "two-choice" }));
+        let lcmp = PolicyPlan::Lcmp(LcmpConfig::PAPER);
+        is_written_as(&lcmp, &json!({ "lcmp": LcmpConfig::PAPER }));
+    }
+
+    #[test]
+    fn a_policy_that_cannot_be_read_is_named() {
+        for (written, said) in [
+            (
+                json!("emcp"),
+                "there is no policy `emcp` without parameters",
+            ),
+            (
+                json!("lcmp"),
+                "there is no policy `lcmp` without parameters",
+            ),
+            (json!({ "buckets": "ecmp" }), "unknown variant `buckets`"),
+            (
+                json!({ "te": { "buckets": 100 } }),
+                "missing field `interval_ns`",
+            ),
+            (
+                json!(7),
+                "expected a policy's name, or its name with parameters",
+            ),
+        ] {
+            let error = from_value::<PolicyPlan>(written).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}
