@@ -59,7 +59,7 @@ pub use hash::{FlowTuple, flow_hash, packet_hash};
 pub use lab_abi::{Rule, Trigger, rows::MAX_CANDIDATES};
 pub use lcmp::{LcmpConfig, ParameterError, Preset};
 pub use own::OwnPolicy;
-pub use policies::{BucketPolicy, Mechanism, Policy};
+pub use policies::{BucketLaw, BucketPolicy, Mechanism, Policy};
 pub use ucmp::UcmpConfig;
 
 /// Built-in policies, in the order in which messages and the JSON Schema list them.

@@ -51,6 +51,9 @@ pub enum Mechanism {
     Scores,
 }
 
+/// Function from paths to the number of buckets of each, in the order of the paths.
+pub type BucketLaw = fn(&[Path]) -> [u16; MAX_CANDIDATES];
+
 /// Flow hash over buckets that follow from the paths alone.
 #[derive(Clone, Copy, Debug)]
 pub struct BucketPolicy {
@@ -62,7 +65,7 @@ pub struct BucketPolicy {
     pub about: &'static str,
     /// Law that gives each path its buckets; `None` if every path has one, so that links' rates and delays
     /// change nothing.
-    pub law: Option<fn(&[Path]) -> [u16; MAX_CANDIDATES]>,
+    pub law: Option<BucketLaw>,
 }
 
 impl BucketPolicy {
