@@ -289,10 +289,10 @@ fn one_damage_has_one_exit_code() {
         ("plan.json", &half("plan.json")),
         ("flows.parquet", &write("flows.parquet", b"no")),
         ("flows.parquet", &|run| {
-            fs::write(run.join("flows.parquet"), cut).unwrap()
+            fs::write(run.join("flows.parquet"), cut).unwrap();
         }),
         ("flows.parquet", &|run| {
-            fs::write(run.join("flows.parquet"), &table).unwrap()
+            fs::write(run.join("flows.parquet"), &table).unwrap();
         }),
         ("flows.csv", &missing("flows.csv")),
         ("flows.csv", &write("flows.csv", other_columns)),
