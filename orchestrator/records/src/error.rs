@@ -29,12 +29,12 @@ pub enum RecordsError {
     },
     /// An lcmp-lab of another format wrote the file.
     #[error(
-        "`{}` has format {found}, this lcmp-lab reads format {own} alone (hint: {})",
+        "`{}` has format {found}, this lcmp-lab reads only format {own} (hint: {})",
         path.display(),
         if found > own {
             "update lcmp-lab"
         } else {
-            "run its `scenario.yaml` again, or read it with the lcmp-lab of the `tool_commit` in its `run.json`"
+            "run its `scenario.yaml` again, or read the run with the lcmp-lab of the `tool_commit` in `run.json`"
         }
     )]
     OtherFormat {

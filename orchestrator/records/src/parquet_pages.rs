@@ -103,7 +103,7 @@ impl Header {
     }
 }
 
-/// Returns the number of values of a `DataPageHeader` or `DictionaryPageHeader`; `page` is the field that holds it.
+/// Returns the number of values of a `DataPageHeader` or `DictionaryPageHeader`, which the field `page` holds.
 fn values<R: Read>(input: &mut R, page: u8) -> Result<u64, ParquetError> {
     let mut values = 0;
     let mut fields = Fields::of(input);

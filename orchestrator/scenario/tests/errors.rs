@@ -17,7 +17,7 @@ fn errors(name: &str, text: &[u8]) -> ScenarioErrors {
     refused.unwrap_or_else(|| panic!("`{name}` is accepted"))
 }
 
-/// Lists of policies, which grow with every new one, are cut after the first.
+/// Snapshot filter that cuts lists of policies after the first, as they grow with every new policy.
 const CUT_LISTS: (&str, &str) = ("`ecmp`(, `[a-z0-9-]+`){3,}", "`ecmp`, …");
 
 fn assert_message(name: &str, text: &[u8]) {

@@ -1,4 +1,4 @@
-//! Warnings of flows for which no policy has a choice.
+//! Warning of flows for which no policy has a choice.
 
 use lab_units::{DcId, show::commas};
 
@@ -18,9 +18,9 @@ pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
         .count();
     (without * 2 > flows).then(|| {
         let text = format!(
-            "{} of {} flows have one candidate at every switch, so all policies send them along the same path (hint: \
-             candidates are next hops on paths of the fewest links, and `lcmp-lab plan` lists them; a link that makes \
-             one path shorter than the others leaves it alone)",
+            "{} of {} flows have only one candidate at every switch, so all policies send them along the same path \
+             (hint: candidates are next hops on paths of the fewest links, and `lcmp-lab plan` lists them; if a link \
+             makes one path shorter than the others, no other path is a candidate)",
             commas(without as u64),
             commas(flows as u64),
         );
