@@ -175,3 +175,16 @@ impl Operation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_kind_of_error_is_kept() {
+        let full = Operation::Write.failed("flows.csv")(io::ErrorKind::StorageFull.into());
+        assert_eq!(full.io_kind(), Some(io::ErrorKind::StorageFull));
+        let path = PathBuf::from("run");
+        assert_eq!(RecordsError::NotARun { path }.io_kind(), None);
+    }
+}
