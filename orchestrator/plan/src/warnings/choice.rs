@@ -5,7 +5,8 @@ use lab_units::{DcId, show::commas};
 use super::{Inspection, cuts::candidates, warning};
 use crate::model::Warning;
 
-/// Returns the warning that most flows have a single path.
+/// Returns the warning that most flows, but not all, have a single path. Where all have, a policy makes no decision,
+/// which the evidence of the run says; where some have, its decisions hide that the others make none.
 pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
     let dc = |node| inspection.network.node(node).dc;
     let flows = inspection.flows.len();
@@ -16,7 +17,7 @@ pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
     let without = ends
         .filter(|(from, to)| !has_choice(inspection, *from, *to))
         .count();
-    (without * 2 > flows).then(|| {
+    (without < flows && without * 2 > flows).then(|| {
         let text = format!(
             "{} of {} flows have only one candidate at every switch, so all policies send them along the same path \
              (hint: candidates are next hops on paths of the fewest links, and `lcmp-lab plan` lists them; if a link \
