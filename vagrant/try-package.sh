@@ -17,7 +17,7 @@ command -v mmdebstrap >/dev/null || {
     exit 3
 }
 if ((EUID != 0)); then
-    echo "error: root is needed to unpack a Debian system of its own for the package (hint: sudo $0 $*)" >&2
+    echo "error: only root can unpack the Debian system in which the package is tried (hint: sudo $0 $*)" >&2
     exit 3
 fi
 

@@ -8,7 +8,7 @@
 // Returns the address that `addr` has in a lab in slot 0, both in host byte order: lab-abi's without_slot. An address
 // outside the labs' block is returned unchanged.
 //
-// Without a branch: the verifier would walk all that follows once for each side.
+// It has no branch, because the verifier would walk all code after the branch once for each side.
 static __always_inline __u32 without_slot(__u32 addr)
 {
 	return addr & ~(SLOT_BITS & -(__u32)equal(addr >> 24, LAB_NET));

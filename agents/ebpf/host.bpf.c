@@ -263,13 +263,13 @@ int nic_egress(struct __sk_buff *skb)
 	return bpf_redirect(host_params->pacer, 0);
 }
 
-// Returns an address, in network byte order, as it is hashed.
+// Returns the form of `addr` that is hashed, both in network byte order.
 static __always_inline __be32 hashed(__be32 addr)
 {
 	return bpf_htonl(without_slot(bpf_ntohl(addr)));
 }
 
-// Returns a number of 24 bits that tells a packet of the pacer from others; it is the same in every slot of the lab.
+// Returns a hash of 24 bits that tells a packet of the pacer from others; it is the same in every slot of a lab.
 static __always_inline __u32 packet_hash(__u32 number, const struct qp_key *key)
 {
 	__u32 hash = number * HASH_MULTIPLIER ^ key->dest_qp;

@@ -15,7 +15,7 @@ pub struct Question<'a> {
     pub verdict: Grade,
     /// Reasons not to trust the run.
     pub reasons: &'a [Reason],
-    /// Number of warnings that limit what a ranking by this run shows.
+    /// Number of warnings about a ranking by this run: limits to what it shows.
     pub warnings: usize,
     /// Policies of the run; changes are against the first.
     pub policies: &'a [PolicySummary],
@@ -95,8 +95,8 @@ impl Question<'_> {
     fn valid(&self) -> String {
         match self.warnings {
             0 => "Valid.".to_owned(),
-            1 => "Valid, with 1 warning that limits what the ranking shows.".to_owned(),
-            count => format!("Valid, with {count} warnings that limit what the ranking shows."),
+            1 => "Valid, with 1 warning about the ranking.".to_owned(),
+            count => format!("Valid, with {count} warnings about the ranking."),
         }
     }
 
@@ -410,14 +410,8 @@ mod tests {
             .valid()
         };
         assert_eq!(summary(0), "Valid.");
-        assert_eq!(
-            summary(1),
-            "Valid, with 1 warning that limits what the ranking shows."
-        );
-        assert_eq!(
-            summary(3),
-            "Valid, with 3 warnings that limit what the ranking shows."
-        );
+        assert_eq!(summary(1), "Valid, with 1 warning about the ranking.");
+        assert_eq!(summary(3), "Valid, with 3 warnings about the ranking.");
     }
 
     #[test]

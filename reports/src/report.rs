@@ -97,7 +97,7 @@ pub struct Summary {
     pub verdict: Grade,
     /// Reasons not to trust the run.
     pub reasons: Vec<Reason>,
-    /// Warnings that limit what a ranking by the run shows.
+    /// Warnings about a ranking by the run: limits to what it shows.
     pub unexercised: Vec<String>,
     /// Estimator of the intervals.
     pub intervals: Intervals,

@@ -84,7 +84,7 @@ pub const SLOT_BITS: u32 = 0x00f0_0000;
 
 /// Returns the address that `addr` has in a lab in slot 0; an address outside 10.0.0.0/8 is returned unchanged.
 ///
-/// Hashes are of such addresses, so that a lab takes the same paths in every slot.
+/// Hashes are computed from such addresses, so that a lab's flows take the same paths in every slot.
 #[must_use]
 pub const fn without_slot(addr: Ipv4Addr) -> Ipv4Addr {
     let bits = addr.to_bits();
@@ -371,7 +371,7 @@ row! {
 }
 
 row! {
-    // `received`, `passed` and `pauses` show tests of the program which branch a frame took; the agent does not
+    // `received`, `passed` and `pauses` tell the program's tests which branch a frame took; the agent does not
     // report them, because no run's records need them.
     /// Packet and decision counters of one CPU.
     pub struct Counters as "counters" {

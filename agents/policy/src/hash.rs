@@ -20,8 +20,8 @@ pub struct FlowTuple {
 /// Returns MurmurHash3 (x86, 32 bits) of source, destination and `sport | dport << 16`.
 ///
 /// The words are addresses and ports in host byte order, as in the authors' code: a switch of the
-/// same id hashes alike here, in the switch program and in that code. The protocol is not hashed, nor is the slot
-/// that a lab's addresses hold ([`without_slot`]): where a lab lies must not decide its paths. All addresses outside
+/// same id hashes alike here, in the switch program and in that code. The protocol is not hashed, nor are the
+/// slot bits of a lab's addresses ([`without_slot`]): a lab's slot must not decide its paths. All addresses outside
 /// 10.0.0.0/8, such as the authors' 11.0.0.0/8, are hashed whole.
 #[must_use]
 pub fn flow_hash(flow: FlowTuple, switch_id: u32) -> u32 {
@@ -95,7 +95,7 @@ mod tests {
 
     /// The expected numbers are MurmurHash3 of the whole addresses; the first one is an address of the authors' code.
     #[test]
-    fn addresses_of_no_lab_are_hashed_whole() {
+    fn addresses_outside_labs_are_hashed_whole() {
         for (src, expected) in [
             ([11, 0, 1, 1], 0x6d16_3d4a),
             ([11, 16, 1, 1], 0xee20_2c6f),

@@ -5,14 +5,14 @@
 //! not contain: std, floats, clocks, randomness, unsafe code, unbounded loops.
 //!
 //! - [`hash`][]: the hashes of flows and packets
-//! - [`policies`][]: declaration of a policy, of which [`POLICIES`] lists all
+//! - [`policies`][]: declaration of a built-in policy; [`POLICIES`] lists all of them
 //! - [`candidate`][]: input and result of a decision
 //! - [`lcmp`][]: LCMP: path cost, congestion, decision
 //! - [`failover`][]: fast failover of pinned flows
 //! - [`flow_gc`][]: flow-cache garbage collection
 //! - [`ecmp`][]: ECMP, and every policy that is a table of hash buckets
 //! - [`wcmp`][], [`ucmp`][], [`ucmp_artifact`][]: contents of such tables
-//! - [`te`][]: name of traffic engineering
+//! - [`te`][]: declaration of traffic engineering
 //! - [`own`][]: own policies, compiled in, with a template
 //! - [`legacy`][]: ECMP of a DCI switch without an agent
 //!

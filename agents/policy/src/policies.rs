@@ -1,7 +1,7 @@
-//! Declaration of a built-in policy: its words, and the mechanism that decides for a flow.
+//! Declaration of a built-in policy: its names in scenarios, and the mechanism that decides for a flow.
 //!
-//! A policy is one row beside its law, listed in [`POLICIES`](crate::POLICIES). Other crates match on the
-//! mechanism, so that a new bucket policy, which is a function from paths to buckets, needs no line there.
+//! A policy is declared in one row beside its law, and listed in [`POLICIES`](crate::POLICIES). Other crates match on
+//! the mechanism alone, so a new bucket policy, a function from paths to buckets, needs no change in them.
 
 use lab_abi::rows::MAX_CANDIDATES;
 use lab_parameters::Value;
@@ -13,14 +13,14 @@ use crate::candidate::Path;
 pub struct Policy {
     /// Word in a scenario, for the policy with its default parameters.
     pub word: &'static str,
-    /// Key in a scenario, for the policy with parameters; `None` if the word stands for a parameter of another
-    /// policy.
+    /// Key in a scenario, for the policy with parameters; `None` if the word stands for another policy with one
+    /// parameter set.
     pub key: Option<&'static str>,
-    /// Description in sentences; the JSON Schema has that of a key, with its line ends.
+    /// Description in sentences. The JSON Schema shows it, with its line breaks, if the policy has a key.
     pub doc: &'static str,
     /// Parameter that the policy fixes, and its value.
     pub sets: Option<(&'static str, Value)>,
-    /// Decision for a flow.
+    /// Mechanism that decides for a flow.
     pub mechanism: Mechanism,
 }
 
@@ -38,7 +38,7 @@ impl Policy {
     }
 }
 
-/// Decision for a flow, and the kind of a policy's parameters.
+/// Mechanism that decides for a flow; it also determines the kind of a policy's parameters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Mechanism {
     /// Flow hash over buckets that follow from the paths alone; no parameters.
@@ -63,8 +63,8 @@ pub struct BucketPolicy {
     pub doc: &'static str,
     /// Description in a few words, for the plan's table.
     pub about: &'static str,
-    /// Law that gives each path its buckets; `None` if every path has one, so that links' rates and delays
-    /// change nothing.
+    /// Law that gives each path its buckets; `None` if every path has one bucket, whatever the rates and delays of
+    /// its links.
     pub law: Option<BucketLaw>,
 }
 
@@ -79,7 +79,7 @@ impl BucketPolicy {
     }
 }
 
-/// Names of policies differ.
+/// Compares names, which are unique.
 impl PartialEq for BucketPolicy {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn bucket_policies_are_found_by_their_names_alone() {
+    fn only_bucket_policies_are_found_by_name() {
         for row in POLICIES {
             let found = BucketPolicy::find(row.word).map(Mechanism::Buckets);
             let expected = matches!(row.mechanism, Mechanism::Buckets(_)).then_some(row.mechanism);
@@ -121,7 +121,7 @@ mod tests {
 
     /// A switch has a next hop for every destination, so some path has a bucket.
     #[test]
-    fn every_law_gives_some_path_a_bucket_and_none_to_paths_that_are_not_there() {
+    fn every_law_gives_some_path_a_bucket_and_none_past_the_last_path() {
         let paths = [(10, 40), (20, 100), (50, 200), (0, 1)].map(|(ms, gbit)| path(ms, gbit));
         for row in POLICIES {
             let Mechanism::Buckets(BucketPolicy { law: Some(law), .. }) = row.mechanism else {

@@ -1,4 +1,4 @@
-//! Centralised traffic engineering, as scenarios name it; its law is the crate `lab-te`.
+//! Declaration of centralised traffic engineering; its law is in the crate `lab-te`.
 
 use crate::policies::{Mechanism, Policy};
 

@@ -94,7 +94,7 @@ fn total(weights: &[u64]) -> u128 {
     weights.iter().copied().map(u128::from).sum()
 }
 
-/// Deals out one bucket for each weight above 0 and the rest by largest remainder; of equal ones, the first.
+/// Gives each weight above 0 one bucket, and the rest by largest remainder; the first of equal remainders wins.
 fn deal(weights: &[u64], total: u128, buckets: &mut [u16]) {
     let mut remainders = [0; MAX_CANDIDATES];
     let mut left = MAX_BUCKETS;

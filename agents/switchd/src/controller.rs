@@ -68,8 +68,8 @@ impl Controller {
         })
     }
 
-    /// Queues `message` and sends as much as the socket accepts. Drops and counts it if the backlog would exceed
-    /// [`MAX_WAITING_BYTES`].
+    /// Queues `message` and sends as much as the socket accepts. If the backlog would exceed [`MAX_WAITING_BYTES`], the
+    /// message is dropped and counted.
     pub(crate) fn send(&mut self, message: &AgentMessage) {
         let Some(line) = line_of(message) else {
             return;
@@ -82,8 +82,8 @@ impl Controller {
         self.flush();
     }
 
-    /// Queues `message` however large the backlog is, and sends as much as the socket accepts: for the few last
-    /// messages, one of which has the number of lost messages.
+    /// Queues `message`, however large the backlog is, and sends as much as the socket accepts. For the last few
+    /// messages, one of which carries the number of lost messages.
     pub(crate) fn send_past_limit(&mut self, message: &AgentMessage) {
         self.waiting.extend(line_of(message).unwrap_or_default());
         self.flush();

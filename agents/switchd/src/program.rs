@@ -312,7 +312,7 @@ mod tests {
         flow_in(0, number)
     }
 
-    /// Returns [`flow`] between the same hosts of a lab in another slot.
+    /// Returns the same flow as [`flow`], in a lab in `slot`.
     fn flow_in(slot: u8, number: u16) -> FlowKey {
         let addr = |net| Ipv4Addr::new(10, slot << 4 | net, 0, 1);
         FlowKey::new(addr(1), addr(8), number, 4791, 17)
@@ -363,8 +363,8 @@ mod tests {
         }
     }
 
-    /// A packet that waits a minute, at thresholds of nothing and 137 s, is marked if its number is below
-    /// 60 of 137 parts. The number is the same in every slot of a lab.
+    /// A packet that waits a minute, at thresholds of 0 and 137 s, is marked if its hash is below 60/137 of the range.
+    /// The hash is the same in every slot of a lab.
     #[test]
     fn packets_that_meet_a_queue_are_marked_by_their_numbers() {
         let Some((mut program, mut table)) = with_one_port("marks") else {

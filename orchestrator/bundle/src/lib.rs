@@ -10,7 +10,7 @@
 //! - [`manifest`]: the list of files, format version, names that a file may have
 //! - [`pack`], [`unpack`]: run directory to bundle, and back into a new directory
 //! - [`derive`]: the numbers of the report from the rows, against those that were kept
-//! - [`tables`]: rows of a run, read before it is packed, and of two runs by their keys
+//! - [`tables`]: check of a run's rows before it is packed, and comparison of two runs' rows by their keys
 //! - [`error`]: reasons to refuse a bundle
 
 pub mod derive;

@@ -43,7 +43,7 @@ impl TableDifference {
 /// Reads every row of every table of the run.
 ///
 /// # Errors
-/// If a table cannot be read, or the run lacks one that each run has.
+/// If a table cannot be read, or the run lacks a table that every run has.
 pub fn check_tables(run: &RunDir) -> Result<(), RecordsError> {
     check::<FlowRow>(run)?;
     check::<PathRow>(run)?;

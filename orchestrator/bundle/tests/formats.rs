@@ -1,4 +1,4 @@
-//! Runs of this format and of the last one, packed, unpacked and derived again.
+//! Runs of this format and of the previous one, packed, unpacked and derived again.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ fn fixture(format: u32) -> PathBuf {
     formats.join(format.to_string())
 }
 
-/// A plan with other keys is one of another format.
+/// A plan with other keys needs another format number.
 #[test]
 fn a_plan_of_this_format_is_read_and_written_with_the_same_keys() {
     let dir = fixture(FORMAT_VERSION);
@@ -27,7 +27,7 @@ fn a_plan_of_this_format_is_read_and_written_with_the_same_keys() {
     let run = RunDir::open(&dir).unwrap();
     let plan: Plan = run.plan().unwrap().unwrap();
     let written = serde_json::to_string_pretty(&plan).unwrap() + "\n";
-    assert_eq!(written, kept, "other keys are another PLAN_FORMAT");
+    assert_eq!(written, kept, "other keys need another PLAN_FORMAT");
 }
 
 #[test]
@@ -39,9 +39,9 @@ fn the_rows_of_a_run_of_this_format_give_its_evidence() {
     assert_eq!(evidence, run.outcome().unwrap().end.evidence);
 }
 
-/// A bundle that an earlier program's run is packed into keeps the run's format, and the run is refused.
+/// A bundle of an earlier program's run keeps the run's format, so the unpacked run is refused.
 #[test]
-fn a_run_of_the_last_format_is_packed_as_it_is_and_refused_after_unpacking() {
+fn a_run_of_the_previous_format_is_packed_as_it_is_and_refused_after_unpacking() {
     let run = tempfile::tempdir().unwrap();
     for name in ["run.json", "plan.json", "flows.csv"] {
         fs::copy(

@@ -87,7 +87,7 @@ Exit codes:
      by any verb that reads it; `runs` lists, tags and deletes runs without reading their rows
   3  environment: this machine lacks something, or a system call failed (see `lcmp-lab doctor`)
   4  inconclusive: the run was interrupted, or its results are doubtful (a figure is out of its
-     bound); of verbs that compare or study runs, a run that is not valid or has lost rows
+     bound); for verbs that compare or analyse runs, a run is not valid or has lost rows
   5  invalid: the run's results are not those of the scenario, or its rows had no room
   128 + N  ended by signal N; of `exec`, the command's own exit code";
 
@@ -439,7 +439,7 @@ fn repetitions() -> RangedI64ValueParser<u32> {
 fn load_share(text: &str) -> Result<Ratio, String> {
     let load: Ratio = text.parse().map_err(|error| format!("{error}"))?;
     match limits::beyond_load(load, text) {
-        Some(bounds) => Err(format!("a load is {bounds}")),
+        Some(bounds) => Err(format!("a load must be {bounds}")),
         None => Ok(load),
     }
 }
@@ -604,7 +604,7 @@ pub struct DoctorArgs {
     /// List the requirements that are met, too
     #[arg(long, conflicts_with = "measure")]
     pub all: bool,
-    /// Measure the capacity of the place where `up` would run, and print it as `--scale-for` takes it
+    /// Measure the capacity of the place where `up` would run, and print it as a `--scale-for` option
     ///
     /// Takes about a minute and stores nothing. Measure while the machine is as busy as it will be during runs.
     #[arg(long)]
@@ -1232,11 +1232,11 @@ mod tests {
         let error = load_share("50").unwrap_err();
         assert_eq!(
             error,
-            "a load is above 0 and at most 4, which is 400 % (hint: did you mean `50%`?)"
+            "a load must be above 0 and at most 4, which is 400 % (hint: did you mean `50%`?)"
         );
         assert_eq!(
             load_share("500%").unwrap_err(),
-            "a load is above 0 and at most 4, which is 400 %"
+            "a load must be above 0 and at most 4, which is 400 %"
         );
         assert_eq!([percent("92"), percent("92 %")], [Ok(92), Ok(92)]);
         assert!(percent("101").is_err() && percent("0.92").is_err());

@@ -97,20 +97,20 @@ pub fn become_owner(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks that `path`, which the command line names, leads through no link but those of root, of the user of this
-/// process and of the one who called sudo.
+/// Checks that every symbolic link on `path`, which the command line names, belongs to root, to this process's user or
+/// to the user who called sudo.
 ///
 /// # Errors
-/// If there is another user's link, or a part of the path cannot be looked at.
+/// If a link belongs to another user, or a part of the path cannot be inspected.
 pub fn check_links(path: &Path) -> io::Result<()> {
     named::check_links(path, &trusted())
 }
 
-/// Writes the file at `path`, which the command line names. A new file is given to the user who called sudo; one that
-/// was there keeps its owner, such as `/dev/null`.
+/// Writes the file at `path`, which the command line names. A new file is given to the user who called sudo; an
+/// existing one, such as `/dev/null`, keeps its owner.
 ///
 /// # Errors
-/// If the file cannot be written, or the path is refused by [`check_links`].
+/// If the file cannot be written, or [`check_links`] refuses the path.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let is_new = !path.exists();
     let mut file = named::create(path, &trusted())?;
@@ -130,7 +130,7 @@ fn trusted() -> Vec<u32> {
 /// Makes the directories of `path` that are missing, for the user who called sudo.
 ///
 /// # Errors
-/// If a directory cannot be made, or the path is refused by [`check_links`].
+/// If a directory cannot be made, or [`check_links`] refuses the path.
 pub fn create_dirs(path: &Path) -> io::Result<()> {
     check_links(path)?;
     let missing: Vec<&Path> = path

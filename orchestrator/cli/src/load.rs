@@ -115,8 +115,8 @@ pub fn loaded(
     })
 }
 
-/// Returns a hint about `named`, a file that a scenario names: where it was looked for, and the built-in file of its
-/// name, if there is one. Empty for a file that exists at `place`.
+/// Returns a hint about `named`, a file that a scenario names: where it was looked for, and the built-in file of the
+/// same name, if there is one. The hint is empty if a file exists at `place`.
 fn missing_file_hint(place: &Path, named: &str) -> String {
     if place.symlink_metadata().is_ok() {
         return String::new();
@@ -246,8 +246,8 @@ pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Resul
     resolve(loaded, &arguments.scenario, &options)
 }
 
-/// Returns the options of a plan for `engine`. They depend on the command line alone, so that it gives the same plan on
-/// every machine.
+/// Returns the options of a plan for `engine`. They depend on the command line alone, so the same command line gives
+/// the same plan on every machine.
 /// Fails if `--scale` names no run, with exit code 2.
 pub fn options(overrides: &Overrides, engine: Engine) -> Result<PlanOptions, Failure> {
     let policies = &overrides.policies;

@@ -373,9 +373,9 @@ fn the_labs_table_is_that_of_the_scaled_simulation() {
     }
 }
 
-/// The README's table of the papers' own parameters: the simulator prints the first row, and the second, a lab's, is
-/// near the scaled simulation. LCMP's p50 there is between paths of 5 and 50 ms, and depends on ties that one sample of
-/// a queue breaks.
+/// The README's table of the papers' own parameters: the simulator prints the first row; the second row, a lab's, is
+/// close to the scaled simulation. LCMP's p50 there lies between paths of 5 and 50 ms, and depends on ties that a
+/// single queue sample breaks.
 #[test]
 fn the_row_of_the_papers_parameters_is_what_both_engines_print() {
     let results = tempfile::tempdir().unwrap();

@@ -414,7 +414,7 @@ fn automatic_smoke() -> TempDir {
     })
 }
 
-/// A packet takes a hundred times as long as by default, which asks for a longer stretch of time.
+/// Capacity at which a packet takes a hundred times as long as by default, which needs a larger time factor.
 const SLOW: &str = "guest-virtual:3ms,500us,120us,10ms";
 
 #[test]
@@ -470,7 +470,7 @@ fn a_capacity_that_cannot_be_read_is_refused() {
     let folder = automatic_smoke();
     for (named, reason) in [
         ("there", "`there` is not a place of labs"),
-        ("here:4us", "it needs `here:HOP,FLOW`"),
+        ("here:4us", "expected `here:HOP,FLOW`"),
         ("here:4us,11s", "must be 1 ns to 10 s"),
     ] {
         let out = run_in(

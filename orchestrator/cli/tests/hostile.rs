@@ -70,7 +70,7 @@ impl Bench {
         fs::write(self.at("suite.yaml"), text).unwrap();
     }
 
-    /// Packs a run into a bundle as it is, with a manifest that fits.
+    /// Packs a run into a bundle without a check of its rows, with a matching manifest.
     fn pack(&self, run: &str, name: &str) {
         let origin = Origin {
             run: "damaged".to_owned(),
@@ -132,7 +132,7 @@ fn of_run(words: &[&'static str], run: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_run_of_another_format_is_refused_with_what_helps() {
+fn a_run_of_another_format_is_refused_with_a_hint() {
     let bench = Bench::new();
     let last = root().join("orchestrator/records/tests/records/formats/5");
     let old = bench.changed("old", |run| {
@@ -268,7 +268,7 @@ fn one_damage_has_one_exit_code() {
             fs::write(run.join(file), text.replacen(from, &to, 1)).unwrap();
         }
     };
-    // A Parquet table that can be read, of other columns.
+    // A readable Parquet table with other columns.
     let table = parquet_of_a_history(&bench.at("history"));
     let cut = &table[..table.len() / 2];
     let long = "x".repeat(3 << 20);
@@ -317,7 +317,7 @@ fn one_damage_has_one_exit_code() {
         bench.pack(&run, "damaged.tar.zst");
         let is_run = bench.at(&run).join("run.json").exists();
         for words in READERS.into_iter().chain(more) {
-            // A folder without `run.json` is no run of a baseline.
+            // A baseline skips a folder without `run.json`.
             let reads = verbs_that_read(file).contains(&words[0]);
             if !reads || (words[0] == "regress" && !is_run) {
                 continue;
@@ -333,7 +333,7 @@ fn one_damage_has_one_exit_code() {
     }
 }
 
-/// Rows that were lost since the run's end make its own report invalid, and a comparison or study of it inconclusive.
+/// Rows lost since the run's end make its own report invalid, and comparisons and analyses of it inconclusive.
 #[test]
 fn lost_rows_have_one_exit_code() {
     let bench = Bench::new();
@@ -373,7 +373,7 @@ fn lost_rows_have_one_exit_code() {
     }
 }
 
-/// Directories that the command line names and that are read as a whole, before any flow runs.
+/// Directories named on the command line are read in full before any flow runs.
 #[test]
 fn a_damaged_directory_of_runs_is_wrong_input() {
     let bench = Bench::new();
@@ -407,7 +407,7 @@ fn a_damaged_directory_of_runs_is_wrong_input() {
         assert_eq!(out.exit, Some(2), "{words:?}: {out:?}");
         assert!(out.stderr.contains(file), "{words:?}: {out:?}");
     }
-    // The run of the bench alone: no case of the suite began.
+    // Only the bench's own run and `latest` are there: no case of the suite began.
     assert_eq!(fs::read_dir(bench.at("results")).unwrap().count(), 2);
 }
 

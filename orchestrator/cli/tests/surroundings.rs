@@ -267,7 +267,7 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
     }
 }
 
-/// A user plants a link at every path that root names in a folder of this user; nothing behind a link is changed.
+/// A user plants a link at every path that root names in that user's folder; nothing behind a link is changed.
 #[test]
 fn no_path_that_root_names_leads_through_anothers_link() {
     let test = "no_path_that_root_names_leads_through_anothers_link";
@@ -342,7 +342,7 @@ fn no_path_that_root_names_leads_through_anothers_link() {
             &private,
             &["sim", "smoke", "--results", "link/below"],
         ),
-        // Without a run of either engine, a page with the reasons.
+        // Without a run of either engine, `reproduce` would write a page with the reasons.
         (
             "link",
             &private,
@@ -367,7 +367,7 @@ fn no_path_that_root_names_leads_through_anothers_link() {
     }
 }
 
-/// A link of the person who names the path is followed, also as root by sudo.
+/// A link of the person who names the path is followed, also if that person is root by sudo.
 #[test]
 fn a_path_may_lead_through_links_of_the_person_who_names_it() {
     let place = Place::new();
@@ -404,7 +404,7 @@ fn a_path_may_lead_through_links_of_the_person_who_names_it() {
         }
     }
     assert!(disk.join("map.svg").is_file() && disk.join("lcmp-lab.1").is_file());
-    // What was there keeps its owner, a device as well as the other files of a folder.
+    // Existing files keep their owner: the one that is written, and the others in a folder that is written to.
     let kept = place.path.join("kept.svg");
     fs::write(&kept, "").unwrap();
     assert_eq!(by_sudo(&["graph", "smoke", "-o", "kept.svg"]).exit, Some(0));

@@ -10,7 +10,7 @@
 //! - [`Bounded`]: a reader that fails on records longer than a bound
 //! - [`append`]: opens a file for appending, without following a link
 //! - [`draft`]: files that replace others as a whole, or are newly created
-//! - [`named`]: paths that a person names, through no link of another user
+//! - [`named`]: paths that a person names; links of other users are not followed
 //!
 //! Units: bytes.
 //!

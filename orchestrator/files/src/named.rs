@@ -1,4 +1,4 @@
-//! Paths that a person names: their own links are followed, those of other users are not.
+//! Paths that a person names: that person's links are followed, those of other users are not.
 //!
 //! The kernel's `fs.protected_symlinks` covers directories with the sticky bit only, and a person may name a path in any
 //! directory that others can write.
@@ -14,11 +14,11 @@ use rustix::fs::OFlags;
 
 use crate::Refusal;
 
-/// Checks that every link on the way to `path`, also behind other links, belongs to one of the users `trusted`. A part
-/// of the path that does not exist ends the check.
+/// Checks that every link on the way to `path`, also behind other links, belongs to one of the users `trusted`. The
+/// check ends at a part of the path that does not exist.
 ///
 /// # Errors
-/// If a part of the path cannot be looked at, or with [`Refusal::LinkOfAnother`].
+/// If a part of the path cannot be inspected, or with [`Refusal::LinkOfAnother`].
 pub fn check_links(path: &Path, trusted: &[u32]) -> io::Result<()> {
     check(path, trusted, MAX_LINKS)
 }
@@ -29,7 +29,7 @@ pub fn check_links(path: &Path, trusted: &[u32]) -> io::Result<()> {
 /// If the file cannot be opened, or with [`Refusal::LinkOfAnother`].
 pub fn create(path: &Path, trusted: &[u32]) -> io::Result<File> {
     check_links(path, trusted)?;
-    // A link that was not there at the check is not followed.
+    // A link that was created after the check is not followed.
     let flags = match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => OFlags::NOCTTY,
         _ => OFlags::NOCTTY | OFlags::NOFOLLOW,

@@ -32,7 +32,7 @@ pub enum Refusal {
     Link,
     /// A symbolic link of a user whose links are not followed.
     #[error(
-        "it leads through a symbolic link of user {uid}, which is not followed (hint: name its target)"
+        "it leads through a symbolic link of user {uid}, which is not followed (hint: give the link's target)"
     )]
     LinkOfAnother {
         /// Owner of the link.

@@ -59,12 +59,13 @@ impl Capacity {
     /// Returns the default of `place`.
     ///
     /// The two guests under emulation were measured on two cores of a server, the one on the real clock
-    /// beside ten busy processes. The other two are cautious guesses; a measurement can be named in their place.
+    /// beside ten busy processes. The other two are cautious guesses; `--scale-for` can name a measured capacity
+    /// instead.
     ///
-    /// Wall-clock times of the emulated guest on the virtual clock fit runs of `8dc` and of `paper/testbed` at three
-    /// loads, of 1,740 to 6,635 flows for each policy and repetition, on two cores. The packets of these runs rise with
-    /// their flows, so the runs fix only the sum of both costs; their ratio is that of `bench generator`, where a flow
-    /// took 15 ms and a packet on a link 128 µs. Wall-clock seconds of all flows:
+    /// Wall-clock times of the emulated guest on the virtual clock were fitted to runs of `8dc` and of `paper/testbed`
+    /// at three loads, of 1,740 to 6,635 flows for each policy and repetition, on two cores. In these runs, packets
+    /// grow with flows, so they determine only the sum of both costs; the ratio is that of `bench generator`, where a
+    /// flow took 15 ms and a packet on a link 128 µs. Wall-clock seconds of all flows:
     ///
     /// | run | flows | packets on links | estimated | happened |
     /// |---|---|---|---|---|
@@ -129,8 +130,8 @@ impl Capacity {
 
     /// Returns the text that names the capacity on a command line; [`Self::from_str`] reads it.
     ///
-    /// The default of a place is the place's name: `here`. A measured capacity has its times as well: of a packet on
-    /// one link and of a flow, by the lab's clock and then, on a virtual clock, by the wall's:
+    /// For the default of a place, the text is the place's name: `here`. For a measured capacity, its times follow: of
+    /// a packet on one link and of a flow, by the lab's clock and, if that clock is virtual, then by the wall clock:
     /// `guest-virtual:15300ns,382us,128us,15ms`.
     #[must_use]
     pub fn argument(&self) -> String {
@@ -230,9 +231,10 @@ pub enum ParseCapacityError {
         /// The time.
         time: Nanos,
     },
-    /// Another number of times than the place's clock needs.
+    /// The number of times does not fit the place's clock.
     #[error(
-        "{given} times for {place}, it needs `{place}:{form}` (hint: `lcmp-lab doctor --measure` prints it)"
+        "the number of times for `{place}` is {given}, expected `{place}:{form}` (hint: `lcmp-lab doctor --measure` \
+         prints it)"
     )]
     Count {
         /// The place.
@@ -394,11 +396,11 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_that_is_none_is_refused_with_its_form() {
+    fn a_malformed_capacity_is_refused_with_the_expected_form() {
         let refusal = |text: &str| text.parse::<Capacity>().unwrap_err().to_string();
         assert_eq!(
             refusal("guest-virtual:15us,382us"),
-            "2 times for guest-virtual, it needs `guest-virtual:HOP,FLOW,HOP_WALL,FLOW_WALL` (hint: \
+            "the number of times for `guest-virtual` is 2, expected `guest-virtual:HOP,FLOW,HOP_WALL,FLOW_WALL` (hint: \
              `lcmp-lab doctor --measure` prints it)"
         );
         assert!(refusal("here:4us").contains("`here:HOP,FLOW`"));
@@ -416,7 +418,7 @@ mod tests {
 
     /// A flow of perftest is two processes of 250 ms each, whatever the place.
     #[test]
-    fn processes_calibrate_their_clocks_as_long_on_every_place() {
+    fn processes_calibrate_their_clocks_equally_long_at_every_place() {
         for &(_, place) in Place::WORDS {
             let capacity = Capacity::default_of(place);
             for costs in [

@@ -91,8 +91,8 @@ impl Costs {
         Self::of(capacity.flow_wall_ns, capacity.hop_wall_ns, tool)
     }
 
-    /// Costs that are not measured are the reference guest's in proportion to a packet's; those of processes are
-    /// the reference guest's as they are, because a process calibrates its clock for a fixed time.
+    /// Costs that are not measured are the reference guest's, scaled like a packet's cost; those of processes are not
+    /// scaled, because a process calibrates its clock for a fixed time.
     fn of(flow_ns: Nanos, hop_ns: Nanos, tool: Tool) -> Self {
         let reference = Self::reference(tool);
         let like_a_packet = |cost: Nanos| {
@@ -231,7 +231,7 @@ pub(crate) fn count(items: usize) -> u64 {
     u64::try_from(items).unwrap_or(u64::MAX)
 }
 
-/// CPU time of one perftest process, most of it calibrating its clock. Measured: 0.25 s. A flow of `smoke`, two
+/// CPU time of one perftest process, most of it to calibrate its clock. Measured: 0.25 s. A flow of `smoke`, two
 /// processes, took 0.4 to 0.7 s of wall-clock time in the emulated guest.
 pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
 

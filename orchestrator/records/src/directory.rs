@@ -17,8 +17,8 @@ use crate::{
     error::{Operation, RecordsError},
 };
 
-/// Format of the run directory but for its plan: the only one that this lcmp-lab writes and reads. It grows with
-/// every change of a column, a key or a meaning, by the rule of the crate's [formats](crate#formats).
+/// Format of the run directory except its plan: the only format that this lcmp-lab writes and reads. The number rises
+/// with every change of a column, a key or a meaning, by the rule of the crate's [formats](crate#formats).
 ///
 /// - 1: the kernel's runs
 /// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,

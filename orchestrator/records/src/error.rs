@@ -29,12 +29,12 @@ pub enum RecordsError {
     },
     /// An lcmp-lab of another format wrote the file.
     #[error(
-        "`{}` has format {found}, this lcmp-lab reads format {own} alone (hint: {})",
+        "`{}` has format {found}, this lcmp-lab reads only format {own} (hint: {})",
         path.display(),
         if found > own {
             "update lcmp-lab"
         } else {
-            "run its `scenario.yaml` again, or read it with the lcmp-lab of the `tool_commit` in its `run.json`"
+            "run its `scenario.yaml` again, or read the run with the lcmp-lab of the `tool_commit` in `run.json`"
         }
     )]
     OtherFormat {
@@ -173,5 +173,18 @@ impl Operation {
             path,
             source,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_kind_of_error_is_kept() {
+        let full = Operation::Write.failed("flows.csv")(io::ErrorKind::StorageFull.into());
+        assert_eq!(full.io_kind(), Some(io::ErrorKind::StorageFull));
+        let path = PathBuf::from("run");
+        assert_eq!(RecordsError::NotARun { path }.io_kind(), None);
     }
 }

@@ -112,7 +112,7 @@ pub struct FlowTables {
     pub hits: u64,
     /// Decisions that the switches counted.
     pub decisions: u64,
-    /// Those of them without a row in `decisions.csv`; 0 in the simulator, which loses no rows.
+    /// Counted decisions without a row in `decisions.csv`; 0 in the simulator, which loses no rows.
     pub unrecorded: u64,
     /// Largest rate of decisions of one switch between two rows, per second of paper time.
     pub peak_decisions_per_s: u64,
@@ -273,8 +273,8 @@ pub struct SplitCounts {
 }
 
 impl Evidence {
-    /// Returns the warnings that limit what a ranking by this run shows, each a sentence without
-    /// its full stop.
+    /// Returns warnings about a ranking by this run: limits to what it shows, each a sentence without its full
+    /// stop.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -404,12 +404,12 @@ impl Sampling {
 }
 
 impl FlowTables {
-    /// Returns the counts in a sentence without its full stop; what never happened is left out.
+    /// Returns the counts in a sentence without its full stop; events that never happened are left out.
     #[must_use]
     pub fn sentence(&self) -> String {
         let mut sentence = format!(
-            "flow tables: {} packets by their flow's entry, {} decisions (at most {}/s at a switch), at most {} \
-             flows in a table",
+            "flow tables: {} packets forwarded by their flow's entry, {} decisions (at most {}/s at a switch), at \
+             most {} flows in a table",
             commas(self.hits),
             commas(self.decisions),
             commas(self.peak_decisions_per_s),
@@ -420,7 +420,7 @@ impl FlowTables {
             (self.expired, "idle flows removed"),
             (self.failovers, "failovers"),
             (self.fallbacks, "decisions by a fallback rule"),
-            (self.stale, "decisions by stale tables or signals"),
+            (self.stale, "decisions on stale tables or signals"),
             (self.restarts, "restarts of agents"),
             (self.unrecorded, "decisions without a row"),
         ] {
@@ -824,7 +824,7 @@ mod tests {
     }
 
     #[test]
-    fn flow_tables_say_what_happened_in_them_and_no_more() {
+    fn the_sentence_of_flow_tables_leaves_out_events_that_never_happened() {
         let quiet = FlowTables {
             hits: 12_345,
             decisions: 67,
@@ -832,7 +832,7 @@ mod tests {
             peak_flows: 40,
             ..FlowTables::default()
         };
-        insta::assert_snapshot!(quiet.sentence(), @"flow tables: 12,345 packets by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table");
+        insta::assert_snapshot!(quiet.sentence(), @"flow tables: 12,345 packets forwarded by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table");
         let busy = FlowTables {
             unrecorded: 7,
             failovers: 1,
@@ -843,7 +843,7 @@ mod tests {
             restarts: 6,
             ..quiet
         };
-        insta::assert_snapshot!(busy.sentence(), @"flow tables: 12,345 packets by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table, 4 flows evicted, 5 idle flows removed, 1 failovers, 2 decisions by a fallback rule, 3 decisions by stale tables or signals, 6 restarts of agents, 7 decisions without a row");
+        insta::assert_snapshot!(busy.sentence(), @"flow tables: 12,345 packets forwarded by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table, 4 flows evicted, 5 idle flows removed, 1 failovers, 2 decisions by a fallback rule, 3 decisions on stale tables or signals, 6 restarts of agents, 7 decisions without a row");
     }
 
     #[test]

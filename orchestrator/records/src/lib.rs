@@ -16,7 +16,7 @@
 //! - [`ends`][]: time that a run's repetitions cover
 //! - [`rows`]: the tables' rows; `reports/README.md` explains every column
 //! - [`directory`]: file names, the format version, and the link to the newest run
-//! - `format`: the rule for data of other formats, and the one comparison of format numbers
+//! - `format`: comparison of format numbers
 //! - [`listing`][]: the runs of a results directory, their tags and sizes
 //! - [`history`][]: the history of a suite of runs
 //! - [`writer`], [`reader`]: writing and reading a run directory; `mirror` copies tables elsewhere meanwhile
@@ -27,14 +27,14 @@
 //!
 //! # Formats
 //!
-//! A reader accepts one format of `run.json` and one of `plan.json`: its own. Both numbers grow with every change of a
+//! A reader accepts one format of `run.json` and one of `plan.json`: its own. Each number rises with every change of a
 //! column, a key or a meaning.
 //!
 //! | case | rule |
 //! |---|---|
 //! | a reader meets older or newer data | [`RecordsError::OtherFormat`], before anything else of the file is read |
-//! | a writer meets data of another format | it refuses to rewrite it; files are copied only byte by byte |
-//! | tags of such a run | can be set: `tags.txt` has no format |
+//! | a writer meets data of another format | it refuses to rewrite them; files are only copied, byte by byte |
+//! | a person tags such a run | the tags are set: `tags.txt` has no format |
 //!
 //! Units: nanoseconds, bytes, bits per second, in paper units unless a name starts with `emu_`.
 //!

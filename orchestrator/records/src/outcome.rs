@@ -20,8 +20,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns a sentence if the run has another number of flow rows, `rows`, than it ended with: its file was changed
-    /// since.
+    /// Returns a sentence if `rows`, the number of flow rows now, is not the number at the run's end: the file has
+    /// changed since.
     #[must_use]
     pub fn lost_rows(&self, rows: u64) -> Option<String> {
         let at_end = self.counts.flows;

@@ -103,7 +103,7 @@ impl Header {
     }
 }
 
-/// Returns the number of values of a `DataPageHeader` or `DictionaryPageHeader`; `page` is the field that holds it.
+/// Returns the number of values of a `DataPageHeader` or `DictionaryPageHeader`, which the field `page` holds.
 fn values<R: Read>(input: &mut R, page: u8) -> Result<u64, ParquetError> {
     let mut values = 0;
     let mut fields = Fields::of(input);
@@ -265,6 +265,21 @@ mod tests {
         let header = Header::read(&mut &*header).map_err(|error| error.to_string())?;
         header.check(1_000).map_err(|error| error.to_string())?;
         Ok(header)
+    }
+
+    /// Statistics with a text of three bytes, a number and a truth value; what follows them stays unread.
+    #[test]
+    fn a_structure_is_skipped_as_a_whole_or_refused() {
+        let whole = [0x18, 3, b'a', b'b', b'c', 0x16, 40, 0x11, STOP, 99];
+        let mut input = &whole[..];
+        skip(&mut input).expect("it is whole");
+        assert_eq!(input, [99]);
+        for length in [1, 2, 4] {
+            let refused = skip(&mut &whole[..length]).expect_err("it is cut off");
+            assert!(!refused.to_string().is_empty(), "{length}");
+        }
+        let words = skip(&mut &whole[..4]).unwrap_err().to_string();
+        assert!(words.contains("a page's header is cut off"), "{words}");
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl RunDir {
     /// Opens the run directory at `path`.
     ///
     /// # Errors
-    /// If `path` is no run directory, if it or its plan has another format, or if its plan is no plan.
+    /// If `path` is not a run directory, if it or its plan has another format, or if its plan is not a plan.
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         let path = path.to_owned();
         let file = RunFile::read(&path)?;
@@ -246,13 +246,13 @@ impl RunDir {
     }
 }
 
-/// Refuses a plan of another format, or what is no plan. A run without a plan passes.
+/// Refuses a plan of another format, and a `plan.json` that is not a plan. A run without a plan passes.
 fn check_plan(run_dir: &Path) -> Result<(), RecordsError> {
     let check = |found| format::check(&run_dir.join(PLAN_FILE), found, PLAN_FORMAT);
     match directory::read_plan::<PlanHead>(run_dir) {
         Ok(plan) => plan.map_or(Ok(()), |plan| check(plan.format)),
         Err(error) => {
-            // A plan of another format may lack what every plan of this one has.
+            // A plan of another format may lack keys that every plan of this format has.
             if let Ok(Some(plan)) = directory::read_plan::<PlanFormat>(run_dir) {
                 check(plan.format)?;
             }

@@ -61,7 +61,7 @@ pub struct Flows {
     pub runs: [Vec<Recorded>; 2],
     /// Positions in both runs of each flow that both have, by key.
     pairs: Vec<[usize; 2]>,
-    /// Number of rows of each run, of all policies and of flows that are not measured, too.
+    /// Number of flow rows of each run, including those of other policies and of flows that are not measured.
     pub rows: [u64; 2],
     /// Number of truncated rows of each run.
     pub truncated: [u64; 2],
@@ -131,7 +131,7 @@ impl Flows {
     }
 }
 
-/// Appends the flows of `run` to `flows` and returns the number of rows and that of truncated ones.
+/// Appends the flows of `run` to `flows` and returns the numbers of all rows and of truncated rows.
 fn read(
     run: &RunDir,
     policies: &[String],

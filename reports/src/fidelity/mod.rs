@@ -195,7 +195,7 @@ fn names(runs: [&RunDir; 2]) -> [&'static str; 2] {
     }
 }
 
-/// Returns the facts of a run with `rows` flow rows and `truncated` truncated rows of any table.
+/// Returns the facts of a run that has `rows` flow rows, and `truncated` truncated rows.
 pub(crate) fn facts(run: &RunDir, name: &str, rows: u64, truncated: u64) -> RunFacts {
     let info = run.info();
     let mut problems = match run.outcome() {

@@ -169,7 +169,7 @@ fn banner(summary: &Summary) -> Markup {
                 p.answer { (summary.answer) }
                 p { "Every scheduled flow finished, and every figure of the run is within its bound." }
                 @if !summary.unexercised.is_empty() {
-                    p { "Warnings that limit what the ranking shows:" }
+                    p { "Warnings about the ranking:" }
                     ul { @for warning in &summary.unexercised { li { (warning) } } }
                 }
             }

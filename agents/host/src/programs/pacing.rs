@@ -275,7 +275,7 @@ fn packets_to_two_hosts_have_two_hashes_though_their_qps_have_one_number() {
         .into_iter()
         .fold(number, mix);
     assert_eq!(hash(key, number), mixed >> 8);
-    // A lab's slot is not hashed: both hosts in slot 9.
+    // The slot is not hashed: the same hosts in slot 9 have the same hash.
     let (src, dst) = (Ipv4Addr::new(10, 145, 0, 1), Ipv4Addr::new(10, 152, 0, 1));
     assert_eq!(hash(QpKey::new(src, dst, 17), number), mixed >> 8);
 }

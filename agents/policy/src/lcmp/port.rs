@@ -214,10 +214,10 @@ mod tests {
         assert_eq!(fused(255, 255, 255), 255);
     }
 
-    /// A queue that was there before the first observation has not grown since; the same queue in a port that was empty
-    /// then has.
+    /// A queue that existed at the first observation has not grown since; the same queue at a port that was empty at
+    /// the first observation has grown.
     #[test]
-    fn a_queue_of_the_first_observation_is_no_growth() {
+    fn a_queue_at_the_first_observation_is_not_growth() {
         let queue = Bytes::new(8_000_000);
         let trend_of = |mut port: PortState| {
             let levels = port.sample(ms(1), queue, &thresholds(), &config());

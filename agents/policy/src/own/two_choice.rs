@@ -61,10 +61,10 @@ mod tests {
         }));
     }
 
-    /// The hash names the first by its remainder and the second, counted from the next one on, by its quotient: with
-    /// three next hops, six hashes name each pair in both orders. A queue on the first alone shows the second.
+    /// The hash's remainder selects the first next hop; its quotient, counted from the one after the first, selects the
+    /// second. Of three next hops, six hashes select each pair in both orders. A queue at the first reveals the second.
     #[test]
-    fn remainder_and_quotient_of_the_hash_name_two_next_hops() {
+    fn remainder_and_quotient_of_the_hash_select_two_next_hops() {
         for (hash, first, second) in [
             (0, 0, 1),
             (1, 1, 2),

@@ -99,7 +99,7 @@ pub(super) enum Buckets {
 }
 
 impl Buckets {
-    /// Returns any policy that is a table of buckets, all equally often.
+    /// Returns a random source of buckets, each equally often.
     pub(super) fn any(random: &mut Random) -> Self {
         let defaults = POLICIES.iter().filter(|policy| policy.sets.is_none());
         let tables = defaults.filter_map(|policy| match policy.mechanism {
@@ -138,7 +138,7 @@ impl Buckets {
     }
 }
 
-/// Returns a path so similar in delay to others that flows reach their size thresholds within a few packets.
+/// Returns a random path. All have such similar delays that flows reach their size thresholds within a few packets.
 fn random_path(random: &mut Random) -> Path {
     let rates = [25, 40, 100, 200].map(|gbit| BitsPerSec::new(gbit * 1_000_000_000));
     let rate = rates[usize::from(random.byte() % 4)].expect("not zero");

@@ -218,7 +218,7 @@ impl Selftest {
     /// Returns a frame of a new flow to the changed destination.
     fn random_frame(&mut self) -> (FlowKey, Frame) {
         let dst = self.switch.address_in(self.destination, &mut self.random);
-        // Every second source is an address of a lab in any slot, the others are any addresses.
+        // Half of the sources are addresses of labs in any slot, the others are arbitrary addresses.
         let word = self.random.word32();
         let src = match word % 2 {
             0 => Ipv4Addr::from_bits(LAB_NET << 24 | word >> 8),

@@ -28,7 +28,7 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    /// Returns destinations of all prefix lengths, some nested, in all slots of a lab, without candidates yet.
+    /// Returns destinations without candidates yet: of all prefix lengths, some nested, in all slots.
     pub(super) fn new() -> Self {
         let addr = |net: u8, third, fourth| Ipv4Addr::new(10, NET_STEP * net, third, fourth);
         let wide = (0..24).map(|net| (16, addr(net, 0, 0)));
@@ -283,8 +283,8 @@ fn record(flow: FlowKey, hash: u32, row: &DestinationRow, decision: &Decision) -
 
 const HOUR_NS: u64 = 3_600_000_000_000;
 
-/// Step of the second byte from one destination to the next. A slot has 16 values of that byte, so that 24 destinations
-/// at a smaller step reach all slots.
+/// Step of the second byte from one destination to the next. A slot spans 16 values of that byte, so 24 destinations at
+/// a smaller step reach all slots.
 const NET_STEP: u8 = 11;
 
 #[cfg(test)]

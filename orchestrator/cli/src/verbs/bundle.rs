@@ -46,7 +46,7 @@ pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
             arguments.run.display()
         )));
     }
-    // Whoever verifies the bundle could not repair the run.
+    // Whoever receives the bundle cannot repair the run.
     check_tables(&records).map_err(|error| Failure::records(&error))?;
     let name = run.file_name().unwrap_or_default().to_string_lossy();
     let output = match &arguments.output {
@@ -59,7 +59,7 @@ pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
         tool_commit: env!("LCMP_LAB_COMMIT").to_owned(),
         started_at: seconds(records.started_at().into()),
     };
-    // A link at the path itself is a file that exists.
+    // The folder alone is checked: `create_new` refuses a link at the path itself.
     let folder = output.parent().unwrap_or(Path::new(""));
     caller::check_links(folder).during(format_args!("write `{}`", output.display()))?;
     let file = File::create_new(&output).map_err(|error| {

@@ -110,7 +110,7 @@ pub fn show_auto_scale(plan: &Plan) {
     ));
 }
 
-/// Prints a warning on standard error if the plan's scale is automatic and fits another place than that of the run.
+/// Prints a warning on standard error if the plan's scale is automatic and fits a place other than the run's.
 pub fn warn_of_place(plan: &Plan, place: Place) {
     let Some(auto) = &plan.auto_scale else {
         return;
@@ -118,7 +118,7 @@ pub fn warn_of_place(plan: &Plan, place: Place) {
     let fits = auto.capacity.place;
     if fits != place {
         note(&format!(
-            "warning: the automatic scale fits {fits}, and this lab is at {place} (hint: --scale-for {place})"
+            "warning: the automatic scale fits {fits}, but this lab runs at {place} (hint: --scale-for {place})"
         ));
     }
 }

@@ -72,7 +72,7 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
         None => global.results.join(format!("history-{}", suite.suite.name)),
     };
     caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
-    // Before hours of runs whose values could not be appended.
+    // An unreadable history is refused before hours of runs whose values could not be appended to it.
     history::read(&dir).map_err(|error| Failure::records(&error))?;
     let mut outcome = SuiteOutcome {
         suite: suite.suite.name.clone(),
@@ -176,7 +176,7 @@ impl Loaded {
     fn newest(&self, case: &Case, results: &Path) -> Result<Option<Samples>, RecordsError> {
         let tag = tag(&self.suite, case);
         for listed in listing::list(results)?.iter().rev() {
-            // A run whose tags cannot be read may be the one.
+            // A run whose tags cannot be read may be the baseline, so it is an error.
             if listing::tags(&listed.path)?.contains(&tag) {
                 return Samples::read(&RunDir::open(&listed.path)?).map(Some);
             }

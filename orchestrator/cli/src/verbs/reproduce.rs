@@ -226,7 +226,7 @@ impl<'a> Work<'a> {
             }
             match file.info.engine {
                 EngineInfo::Sim(_) => {
-                    // A plan of another format is not one that this program makes, so its run cannot stand for one.
+                    // A run whose plan has another format cannot stand in for one that this program would make.
                     let plan = RunDir::open(&run.path).and_then(|run| run.plan());
                     if let Ok(Some(plan)) = plan {
                         work.simulated.insert(run_dir::identity(plan), run.path);

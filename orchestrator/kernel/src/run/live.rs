@@ -175,7 +175,7 @@ fn flows_leave_a_cut_link_while_all_agents_are_stopped() {
     });
 }
 
-/// The second lab is brought up beside the first one, and so gets another slot and other addresses.
+/// The second lab comes up while the first one is up, so it gets another slot and other addresses.
 #[test]
 fn two_labs_in_two_slots_take_the_same_next_hops() {
     isolated(|| {
@@ -268,7 +268,7 @@ fn with_run(plan: impl FnOnce(u8) -> Plan, policy: usize, test: impl FnOnce(&mut
     with_run_of("t", plan, policy, test);
 }
 
-/// Does the same as [`with_run`] for a lab of this name.
+/// Does the same as [`with_run`] for a lab called `name`.
 fn with_run_of(
     name: &str,
     plan: impl FnOnce(u8) -> Plan,

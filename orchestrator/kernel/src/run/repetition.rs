@@ -48,7 +48,7 @@ pub(super) struct Repetition<'a> {
     ready_agents: usize,
     /// Datacenters whose agents have closed their sockets and are not started again.
     closed_agents: BTreeSet<DcId>,
-    /// Datacenters whose agents sent all their reports, which their farewell tells.
+    /// Datacenters whose agents sent all their reports: each said so with its farewell message.
     complete_agents: BTreeSet<DcId>,
     /// True once the agents were asked to end.
     is_ending: bool,

@@ -133,7 +133,9 @@ impl RunReport {
     /// is a reason to doubt the run.
     pub(super) fn add_incomplete(&mut self, title: &str, switches: impl Iterator<Item = String>) {
         self.conduct.switches.extend(switches.map(|switch| {
-            format!("{title}: {switch}: the agent ended without its last reports: its counters and decisions are cut")
+            format!(
+                "{title}: {switch}: the agent ended before it sent its last reports: counters and decisions are missing"
+            )
         }));
     }
 
@@ -159,8 +161,8 @@ impl RunReport {
                 ),
                 (
                     stats.messages_lost,
-                    "messages of the agent were lost: over 16 MiB of them were not read in time (hint: longer \
-                     intervals under `measure`)",
+                    "messages of the agent were lost: over 16 MiB waited to be read (hint: set longer intervals under \
+                     `measure`)",
                 ),
                 (
                     stats.not_paused,
@@ -183,7 +185,7 @@ impl RunReport {
                 // A loop shows in unfinished flows as well, which are the reason to doubt the run.
                 (
                     stats.ttl_expired,
-                    "packets had no TTL left: next hops form a loop, or a daemon of this machine sent them",
+                    "packets ran out of TTL: next hops form a loop, or a daemon on this machine sent them",
                 ),
             ];
             let said = |(count, text): &(u64, &str)| {
@@ -287,7 +289,7 @@ mod tests {
         assert_eq!(
             report.conduct.switches,
             [
-                "lcmp #2: dc1: the agent ended without its last reports: its counters and decisions are cut"
+                "lcmp #2: dc1: the agent ended before it sent its last reports: counters and decisions are missing"
             ]
         );
     }
@@ -309,15 +311,15 @@ mod tests {
         }
         insta::assert_snapshot!(report.conduct.switches.join("\n"), @r"
         ecmp: dc2: 3 flows were not pinned: the flow table was full
-        ecmp: dc2: 2 messages of the agent were lost: over 16 MiB of them were not read in time (hint: longer intervals under `measure`)
+        ecmp: dc2: 2 messages of the agent were lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)
         lcmp: dc2: 3 flows were not pinned: the flow table was full
-        lcmp: dc2: 2 messages of the agent were lost: over 16 MiB of them were not read in time (hint: longer intervals under `measure`)
+        lcmp: dc2: 2 messages of the agent were lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)
         ");
         // Under lcmp the rows of flows say so.
         insta::assert_snapshot!(report.warnings.join("\n"), @r"
         ecmp: dc2: 7 packets were dropped: no live candidate
-        ecmp: dc2: 5 packets had no TTL left: next hops form a loop, or a daemon of this machine sent them
-        lcmp: dc2: 5 packets had no TTL left: next hops form a loop, or a daemon of this machine sent them
+        ecmp: dc2: 5 packets ran out of TTL: next hops form a loop, or a daemon on this machine sent them
+        lcmp: dc2: 5 packets ran out of TTL: next hops form a loop, or a daemon on this machine sent them
         ");
     }
 }

@@ -1,5 +1,5 @@
-//! Automatic scale (`scale: auto`): the finest scale that a place of a named capacity carries, whatever place the
-//! program runs on.
+//! Automatic scale (`scale: auto`): the finest scale that a place of a given capacity carries, wherever the program
+//! runs.
 //!
 //! Sizes decide granularity, so they come first: the largest `s` of a fixed series that keeps the bounds
 //! on sizes. Then time: the smallest `t` of a series that keeps the bounds on time. Rates are `r = s / t`.

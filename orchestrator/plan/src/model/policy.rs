@@ -69,7 +69,9 @@ impl PolicyPlan {
     #[must_use]
     pub const fn not_in_kernel(&self) -> Option<&'static str> {
         match self {
-            Self::Own(_) => Some("a policy that is compiled into this program runs in no switch"),
+            Self::Own(_) => {
+                Some("a policy that is compiled into this program cannot run in a switch")
+            }
             Self::Buckets(_) | Self::Ucmp(_) | Self::Te(_) | Self::Lcmp(_) | Self::Ebpf(_) => None,
         }
     }
@@ -79,7 +81,7 @@ impl Serialize for PolicyPlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Buckets(policy) => serializer.serialize_str(policy.name),
-            // The derived function, which is not the trait's.
+            // The derived inherent function, not this trait's.
             _ => Self::serialize(self, serializer),
         }
     }

@@ -1,11 +1,12 @@
-//! Warnings of flows for which no policy has a choice.
+//! Warning of flows for which no policy has a choice.
 
 use lab_units::{DcId, show::commas};
 
 use super::{Inspection, cuts::candidates, warning};
 use crate::model::Warning;
 
-/// Returns the warning that most flows have a single path.
+/// Returns the warning that most flows, but not all, have a single path. Where all have, a policy makes no decision,
+/// which the evidence of the run says; where some have, its decisions hide that the others make none.
 pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
     let dc = |node| inspection.network.node(node).dc;
     let flows = inspection.flows.len();
@@ -16,11 +17,11 @@ pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
     let without = ends
         .filter(|(from, to)| !has_choice(inspection, *from, *to))
         .count();
-    (without * 2 > flows).then(|| {
+    (without < flows && without * 2 > flows).then(|| {
         let text = format!(
-            "{} of {} flows have one candidate at every switch, so all policies send them along the same path (hint: \
-             candidates are next hops on paths of the fewest links, and `lcmp-lab plan` lists them; a link that makes \
-             one path shorter than the others leaves it alone)",
+            "{} of {} flows have only one candidate at every switch, so all policies send them along the same path \
+             (hint: candidates are next hops on paths of the fewest links, and `lcmp-lab plan` lists them; if a link \
+             makes one path shorter than the others, no other path is a candidate)",
             commas(without as u64),
             commas(flows as u64),
         );

@@ -7,8 +7,8 @@ use lab_records::{DecisionRow, FlowTables, SwitchRow};
 /// Flow tables of one policy.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// True if an engine can lose rows of decisions: the agents of the kernel engine report them over a socket. The
-    /// simulator loses none, and counts decisions inside a datacenter that have no row.
+    /// True for the kernel engine, whose agents report decisions over a socket and can lose them. The simulator loses
+    /// none; it also counts decisions inside a datacenter, which never have a row.
     can_lose_rows: bool,
     /// Switches by repetition and name.
     switches: BTreeMap<u32, BTreeMap<String, Table>>,
@@ -26,7 +26,7 @@ struct Table {
 }
 
 impl Tables {
-    /// Creates the counts of a policy, of the kernel engine if `can_lose_rows`.
+    /// Creates the counts of a policy; `can_lose_rows` is true for the kernel engine.
     pub fn new(can_lose_rows: bool) -> Self {
         Self {
             can_lose_rows,
@@ -47,7 +47,7 @@ impl Tables {
         self.table(row.repetition, &row.switch).recorded += 1;
     }
 
-    /// Returns the counts; none without a row of a switch.
+    /// Returns the counts; `None` if no switch has a row.
     pub fn counts(&self) -> Option<FlowTables> {
         let mut counts = FlowTables::default();
         let mut has_rows = false;
@@ -146,12 +146,12 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_without_a_row_is_lost_telemetry_of_the_lab_alone() {
+    fn a_decision_without_a_row_counts_as_lost_in_the_lab_alone() {
         for (can_lose_rows, unrecorded) in [(true, 2), (false, 0)] {
             let mut tables = Tables::new(can_lose_rows);
             tables.switch(&switch(0, 3, 3));
             tables.decide(&decision(0));
-            // Rows of another repetition make up for none.
+            // Rows of another repetition do not make up for missing ones.
             tables.switch(&switch(1, 1, 1));
             tables.decide(&decision(1));
             tables.decide(&decision(1));

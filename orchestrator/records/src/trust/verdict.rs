@@ -21,8 +21,8 @@ pub struct Verdict {
     pub grade: Grade,
     /// Reasons not to trust the run.
     pub reasons: Vec<Reason>,
-    /// Warnings that limit what a ranking by the run shows: [`Evidence::warnings`]. Its numbers
-    /// can be trusted all the same.
+    /// Warnings about a ranking by the run, [`Evidence::warnings`]: limits to what it shows. The run's
+    /// numbers can be trusted all the same.
     ///
     /// [`Evidence::warnings`]: crate::Evidence::warnings
     #[serde(default)]
@@ -316,8 +316,8 @@ impl Verdict {
         }
     }
 
-    /// Judges decisions that switches counted and that have no row: flow completion times are right, but paths, shares
-    /// of next hops and counts of decisions are not those of all flows.
+    /// Judges decisions that switches counted but that have no row: flow completion times are right, but paths, shares
+    /// of next hops and counts of decisions do not cover all flows.
     fn judge_unrecorded(&mut self, end: &RunEnd) {
         for policy in &end.evidence.policies {
             let Some(tables) = policy.tables.filter(|tables| tables.unrecorded > 0) else {

@@ -1,8 +1,8 @@
-//! The rule for data of other formats. Each folder of `formats/` is a small run of that format of `run.json`, with the
-//! plan of its time.
+//! The rule for data of other formats. Each folder of `formats/` is a small run: its name is the format of `run.json`,
+//! and its plan is of the same time.
 //!
-//! A change of a column or a key fails here. Then `FORMAT_VERSION` grows, the folder of the last format stays, and a
-//! folder of the new one joins it.
+//! If a column or a key changes, a test here fails. Then increase `FORMAT_VERSION`, keep the folder of the previous
+//! format, and add a folder of the new one.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ use lab_records::{
 use lab_units::PLAN_FORMAT;
 use tempfile::TempDir;
 
-/// Formats of `run.json` and of `plan.json` in the folder of the last format.
+/// Formats of `run.json` and of `plan.json` in the folder of the previous format.
 const LAST: (u32, u32) = (5, 1);
 
 fn fixture(format: u32) -> PathBuf {
@@ -60,12 +60,11 @@ fn assert_refused(result: Result<RunDir, RecordsError>, file: &str, found: u32, 
     let hint = match found > own {
         true => "update lcmp-lab",
         false => {
-            "run its `scenario.yaml` again, or read it with the lcmp-lab of the `tool_commit` in its `run.json`"
+            "run its `scenario.yaml` again, or read the run with the lcmp-lab of the `tool_commit` in `run.json`"
         }
     };
-    let expected = format!(
-        "{file}` has format {found}, this lcmp-lab reads format {own} alone (hint: {hint})"
-    );
+    let expected =
+        format!("{file}` has format {found}, this lcmp-lab reads only format {own} (hint: {hint})");
     assert!(text.ends_with(&expected), "{text}");
 }
 
@@ -94,7 +93,7 @@ fn the_tables_have_the_columns_of_this_format() {
     assert_eq!(
         found.concat(),
         kept,
-        "other columns are another FORMAT_VERSION"
+        "other columns need another FORMAT_VERSION"
     );
 }
 
@@ -108,7 +107,7 @@ fn a_run_of_this_format_is_read_whole_and_written_with_the_same_keys() {
     let kept: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let file: RunFile = serde_json::from_str(&text).expect("a run");
     let written = serde_json::to_value(&file).expect("plain data");
-    assert_eq!(written, kept, "other keys are another FORMAT_VERSION");
+    assert_eq!(written, kept, "other keys need another FORMAT_VERSION");
 }
 
 #[test]
@@ -127,7 +126,7 @@ fn runs_of_other_formats_are_refused_before_anything_else_of_them_is_read() {
 fn plans_of_other_formats_are_refused_before_anything_else_of_them_is_read() {
     let run = copy(FORMAT_VERSION);
     let plan = run.path().join("plan.json");
-    fs::copy(fixture(LAST.0).join("plan.json"), &plan).expect("the last format's plan");
+    fs::copy(fixture(LAST.0).join("plan.json"), &plan).expect("the previous format's plan");
     let opened = RunDir::open(run.path());
     assert_refused(opened, "plan.json", LAST.1, PLAN_FORMAT);
     reformat(&plan, PLAN_FORMAT + 1);

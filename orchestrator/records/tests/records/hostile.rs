@@ -169,12 +169,15 @@ fn a_row_is_bounded_before_it_is_in_memory() {
     let lines = |length: usize| "x\n".repeat(length / 2);
     for (text, words) in [
         (field(65_536), "at most 65535 are read"),
-        (field(2 << 20), "it has more than 1048576 bytes"),
-        (field(64 << 20), "it has more than 1048576 bytes"),
+        (field(2 << 20), "it has more than the allowed 1048576 bytes"),
+        (
+            field(64 << 20),
+            "it has more than the allowed 1048576 bytes",
+        ),
         // Line ends inside quotes do not end a row.
         (
             format!("\"{}\"", lines(64 << 20)),
-            "it has more than 1048576 bytes",
+            "it has more than the allowed 1048576 bytes",
         ),
     ] {
         fs::write(&path, whole.replacen("lcmp", &text, 1)).expect("a table");
@@ -207,8 +210,8 @@ fn nothing_but_regular_files_are_read() {
     ] {
         for (kind, words) in [
             ("pipe", "a pipe or a device"),
-            ("/dev/zero", "a link"),
-            ("secret", "a link"),
+            ("/dev/zero", "a symbolic link"),
+            ("secret", "a symbolic link"),
         ] {
             let (_results, run) = run(if name == "links.parquet" { 1 } else { 100 });
             let (dir, path) = (run.path().to_owned(), run.path().join(name));
@@ -218,8 +221,8 @@ fn nothing_but_regular_files_are_read() {
                     let made = std::process::Command::new("mkfifo").arg(&path).status();
                     assert!(made.expect("mkfifo runs").success());
                 }
-                "secret" => symlink(secret.path(), &path).expect("a link"),
-                device => symlink(device, &path).expect("a link"),
+                "secret" => symlink(secret.path(), &path).expect("a symbolic link"),
+                device => symlink(device, &path).expect("a symbolic link"),
             }
             let (result, read) = mpsc::channel();
             thread::spawn(move || {

@@ -36,9 +36,9 @@ pub struct Measurement {
     pub kernel_release: String,
     /// Links between the two hosts.
     pub links: u32,
-    /// The capacity.
+    /// Measured capacity of the place.
     pub capacity: Capacity,
-    /// The capacity as `--scale-for` takes it.
+    /// Value of `--scale-for` that names the capacity.
     pub scale_for: String,
     /// The two loads.
     #[serde(flatten)]

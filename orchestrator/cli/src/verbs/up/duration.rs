@@ -2,8 +2,8 @@
 //! after it.
 //!
 //! Each part is estimated from the sizes in the plan and the default costs of the place. One factor from earlier runs at
-//! the place corrects all parts: the speed of the machine and its other load cannot be known from a plan. The estimate
-//! decides nothing.
+//! the place corrects all parts: the speed of the machine and its other load cannot be known from a plan. Nothing but
+//! messages depends on the estimate.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -69,8 +69,8 @@ type Times = BTreeMap<Part, Nanos>;
 
 /// Weighted sums of the times of earlier runs at a place. Each new run halves the weight of those before it.
 ///
-/// The sums are of whole runs, not of a part: a factor of one part comes mostly from the runs that are at hand, and
-/// that of the flows of many short runs is wrong for a long one.
+/// The sums are over whole runs, not over each part: a factor for one part would reflect mostly the runs at hand, and
+/// the factor for the flows of many short runs is wrong for a long run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experience {
@@ -229,7 +229,7 @@ fn by_costs(plan: &Plan, place: Place) -> Times {
 struct Costs {
     /// Start and end of the program and its guest, excluding the time per row.
     guest: Nanos,
-    /// Time per flow to conclude and copy the records in the guest.
+    /// Time per flow of a policy to conclude and copy the records in the guest.
     guest_row: Nanos,
     /// Making and removing a node with its links.
     node: Nanos,
@@ -249,8 +249,9 @@ impl Costs {
     /// Returns the costs of a place. Those of emulated guests fit runs on two cores; the others are guesses, which the
     /// first run corrects.
     ///
-    /// Seconds of runs in the emulated guest, estimated and then happened; those of flows are at
-    /// [`Capacity::default_of`]. The 30 % testbed began beside other programs, which took most of its agents' time:
+    /// Seconds of each part of runs in the emulated guest, estimated and then actual; those of flows are at
+    /// [`Capacity::default_of`]. The testbed at load 30 % began beside other programs, which caused most of its agents'
+    /// time:
     ///
     /// | run | guest | lab | links | agents | report |
     /// |---|---|---|---|---|---|
@@ -322,7 +323,7 @@ scale: { rate: 1/2000, time: 100 }
         lab_plan::resolve(&scenario, SCENARIO, &files, &PlanOptions::default()).unwrap()
     }
 
-    /// 10 s + 6 · 180 ms + 10 · 150 ms + 4 · (3 · 2 s + 1.2 s) + flows + 0.3 s, and four rows of 0.6 ms and 0.05 ms.
+    /// 10 s + 6 · 180 ms + 10 · 150 ms + 4 · (3 · 2 s + 1.2 s) + flows + 0.3 s, and 0.65 ms for each of four rows.
     #[test]
     fn the_parts_follow_from_the_plan_and_add_up() {
         let plan = plan();
@@ -405,7 +406,7 @@ scale: { rate: 1/2000, time: 100 }
         );
     }
 
-    /// The flows of short runs would give a factor of nought for the flows alone, and a long run would seem short.
+    /// A factor for the flows alone would be 0 here, and a long run would seem short.
     #[test]
     fn a_part_far_from_its_estimate_corrects_all_parts_by_one_factor() {
         let (plan, place) = (plan(), Place::GuestVirtual);

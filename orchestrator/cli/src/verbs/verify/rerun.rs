@@ -134,7 +134,7 @@ fn asked(kept: &RunDir) -> Result<Asked, Failure> {
     })
 }
 
-/// Returns the overrides that make the plan of `kept` again; an automatic scale fits the same capacity.
+/// Returns the overrides that reproduce the plan of `kept`; an automatic scale fits the same capacity.
 fn overrides(kept: &RunDir, asked: &Asked, plan: &Plan) -> Overrides {
     let info = kept.info();
     Overrides {
