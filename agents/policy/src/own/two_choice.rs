@@ -41,7 +41,7 @@ impl OwnPolicy for TwoChoice {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::{collections::BTreeSet, vec};
 
     use super::*;
     use crate::own::tests::next_hop;
@@ -62,20 +62,23 @@ mod tests {
     }
 
     /// The hash's remainder selects the first next hop; its quotient, counted from the one after the first, selects the
-    /// second. Of three next hops, six hashes select each pair in both orders. A queue at the first reveals the second.
+    /// second. Of three next hops, six hashes select each pair in both orders; of two, both hashes select both. A queue
+    /// at the first reveals the second.
     #[test]
     fn remainder_and_quotient_of_the_hash_select_two_next_hops() {
-        for (hash, first, second) in [
-            (0, 0, 1),
-            (1, 1, 2),
-            (2, 2, 0),
-            (3, 0, 2),
-            (4, 1, 0),
-            (5, 2, 1),
+        for (count, hash, first, second) in [
+            (3, 0, 0, 1),
+            (3, 1, 1, 2),
+            (3, 2, 2, 0),
+            (3, 3, 0, 2),
+            (3, 4, 1, 0),
+            (3, 5, 2, 1),
+            (2, 0, 0, 1),
+            (2, 1, 1, 0),
         ] {
-            let mut hops = [next_hop(10, 100, 0); 3];
+            let mut hops = vec![next_hop(10, 100, 0); count];
             hops[first] = next_hop(10, 100, 1_000);
-            assert_eq!(TwoChoice.choose(&hops, hash), second, "{hash}");
+            assert_eq!(TwoChoice.choose(&hops, hash), second, "{hash} of {count}");
         }
     }
 
