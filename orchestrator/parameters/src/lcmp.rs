@@ -335,6 +335,58 @@ mod tests {
         }
     }
 
+    /// 32 and 64 ms; powers of two of microseconds are as near as the preset `paper` comes to them.
+    #[test]
+    fn published_delays_are_no_departure() {
+        let mut parameters = LcmpConfig::PARAMETERS.iter();
+        let parameter = parameters
+            .find(|it| it.name == "max_delay")
+            .expect("the parameter");
+        let departs = |delay| parameter.departs(Value::Time(delay), None);
+        for delay in [micros(32_768), micros(65_536), millis(32), millis(64)] {
+            assert!(!departs(delay), "{delay}");
+        }
+        for delay in [micros(16_384), micros(524_288), millis(16), millis(128)] {
+            assert!(departs(delay), "{delay}");
+        }
+    }
+
+    #[test]
+    fn a_delay_is_a_power_of_two_of_the_presets_unit() {
+        for (shift, preset, expected) in [
+            (0, Preset::Paper, micros(1)),
+            (15, Preset::Paper, micros(32_768)),
+            (5, Preset::Artifact, millis(32)),
+        ] {
+            assert_eq!(delay_of_shift(shift, preset), expected);
+        }
+    }
+
+    #[test]
+    fn ties_are_kept_by_the_default_rule_alone() {
+        assert_eq!(Keep::ALL.map(Keep::keeps_ties), [true, false, false, false]);
+    }
+
+    #[test]
+    fn the_fastest_link_of_a_topology_is_its_maximum_capacity() {
+        let rate = BitsPerSec::new(40_000_000_000).expect("not zero");
+        let config = LcmpConfig::paper(rate);
+        assert_eq!(config.max_capacity_bps, rate);
+        assert_eq!(config.max_delay_ns, LcmpConfig::PAPER.max_delay_ns);
+    }
+
+    #[test]
+    fn one_weight_of_the_cost_may_be_zero() {
+        for (alpha, beta) in [(0, 1), (1, 0)] {
+            let config = LcmpConfig {
+                alpha,
+                beta,
+                ..LcmpConfig::PAPER
+            };
+            assert_eq!(config.validate(), Ok(()));
+        }
+    }
+
     #[test]
     fn values_that_do_not_fit_are_named_with_their_bound() {
         let error = |change: fn(&mut LcmpConfig)| {

@@ -208,6 +208,8 @@ mod tests {
         }
         assert_eq!(paragraph_of(11, "a: ", "bb cc dd"), "a: bb cc dd\n");
         assert_eq!(paragraph_of(7, "a: ", "bb cc dd"), "a: bb\n   cc\n   dd\n");
+        // A word that fits no line stands where it is, the first beside the head.
+        assert_eq!(paragraph_of(4, "a: ", "bbbb c"), "a: bbbb\n   c\n");
     }
 
     #[test]
