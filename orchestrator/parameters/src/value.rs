@@ -225,6 +225,27 @@ mod tests {
     }
 
     #[test]
+    fn flags_and_sizes_belong_to_their_domain() {
+        assert!(Domain::Flag.contains(Value::Flag(false)));
+        assert!(!Domain::Flag.contains(Value::Number(0)));
+        let (min, max) = (Bytes::new(2), Bytes::new(9));
+        let domain = Domain::Size { min, max };
+        let contained = [1, 2, 9, 10].map(|size| domain.contains(Value::Size(Bytes::new(size))));
+        assert_eq!(contained, [false, true, true, false]);
+        assert!(!domain.contains(Value::Number(2)));
+    }
+
+    #[test]
+    fn a_parameter_may_have_no_value() {
+        let size = Bytes::new(5);
+        assert_eq!(Some(size).value(), Some(Value::Size(size)));
+        assert_eq!(None::<Bytes>.value(), None);
+        let read = <Option<Bytes> as Field>::from_value;
+        assert_eq!(read(Value::Size(size)), Some(Some(size)));
+        assert_eq!(read(Value::Number(5)), None);
+    }
+
+    #[test]
     fn hundredths_are_ratios_of_whole_hundredths() {
         assert_eq!(
             Hundredths::from_value(ratio(27, 2)).map(|it| it.0),
