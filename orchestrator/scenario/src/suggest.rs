@@ -41,4 +41,13 @@ mod tests {
         assert_eq!(did_you_mean("dc9", ["dc1", "dc2"]), None);
         assert_eq!(did_you_mean(&"r".repeat(10_000), known), None);
     }
+
+    #[test]
+    fn texts_of_more_than_forty_bytes_are_no_slip() {
+        let long = "r".repeat(39);
+        for (found, is_slip) in [("r".repeat(40), true), ("r".repeat(41), false)] {
+            let near = did_you_mean(&found, [long.as_str()]);
+            assert_eq!(near.is_some(), is_slip, "{found}");
+        }
+    }
 }
