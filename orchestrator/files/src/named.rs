@@ -14,7 +14,7 @@ use rustix::fs::OFlags;
 
 use crate::Refusal;
 
-/// Checks that every link on the way to `path`, also behind other links, belongs to one of the users `trusted`. The
+/// Checks that every symbolic link on `path`, also behind other links, belongs to one of the users `trusted`. The
 /// check ends at a part of the path that does not exist.
 ///
 /// # Errors
