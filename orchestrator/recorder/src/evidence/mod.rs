@@ -18,6 +18,8 @@ mod load;
 mod sampling;
 mod splits;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod undecided;
 
 use std::{collections::BTreeSet, path::Path};
