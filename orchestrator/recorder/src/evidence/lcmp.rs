@@ -280,6 +280,17 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
+    /// Of four live ports the costs 3 · 18 and 3 · 38 are kept. The dropped port of cost 3 · 38 is dead: `half` keeps ties.
+    #[test]
+    fn a_dropped_port_of_a_kept_cost_is_dead_where_ties_are_kept() {
+        let mut routes = [18, 38, 38, 54, 87].map(|path| (path, 0, true));
+        routes[1].2 = false;
+        let row = row(&routes, &config(), 1);
+        assert_eq!(*row.kept, [1, 0, 1, 0, 0]);
+        let found = counts(&[row], &config());
+        assert_eq!((found.decisions, found.unexplained), (1, 0));
+    }
+
     /// Of five live ports `half-strict` keeps three: the one of cost 30 and two of the three of cost 60. The third lies
     /// beyond the cut and is alive. If it were dead, four live ports would leave two.
     #[test]

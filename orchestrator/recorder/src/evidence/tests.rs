@@ -2,11 +2,15 @@
 
 use lab_plan::PlanOptions;
 use lab_records::{DcPath, FlowStatus, sample};
-use lab_units::FlowId;
+use lab_units::{FlowId, Nanos};
 
 use super::*;
+use crate::{
+    hops::PathRange,
+    rows::{FlowGenerator, RowMaker, Split},
+};
 
-/// Plan of UCMP, with and without flow ageing, on a diamond: dc1 reaches dc4 by dc2 (10 ms) or dc3 (20 ms), and dc5
+/// Plan of a diamond whose link from dc1 to dc3 goes down at 50 ms: dc1 reaches dc4 by dc2 (10 ms) or dc3 (20 ms), and dc5
 /// only by dc4. Flow 0 goes from dc1 to dc4, flow 1 back, flow 2 from dc5 to dc4. `agent` runs the switch of dc1.
 fn diamond(agent: &str) -> Plan {
     let text = format!(
@@ -30,13 +34,23 @@ traffic:
       - {{ from: dc1/h1, to: dc4/h1, size: 20 MB, start: 0 ms }}
       - {{ from: dc4/h1, to: dc1/h1, size: 20 MB, start: 1 ms }}
       - {{ from: dc5/h1, to: dc4/h1, size: 20 MB, start: 2 ms }}
-policies: [ucmp, min-delay]
+policies: [ucmp, min-delay, ecmp, lcmp, rm-beta]
+faults: [{{ at: 50 ms, link: [dc1, dc3], down: true }}]
 scale: {{ rate: 1/2000, time: 10 }}
 "
     );
     let scenario = lab_scenario::parse("diamond.yaml", text.as_bytes()).expect("a scenario");
     let files = lab_scenario::Files::new();
     lab_plan::resolve(&scenario, &text, &files, &PlanOptions::default()).expect("a plan")
+}
+
+fn maker(plan: &Plan) -> RowMaker<'_> {
+    let generator = FlowGenerator {
+        program: "lab-flows",
+        congestion_control: "none",
+        semantics: None,
+    };
+    RowMaker::new(plan, "ucmp", 0, generator)
 }
 
 /// Decision of dc1's switch for flow 0.
@@ -89,8 +103,8 @@ fn first_decisions_for_data_among_several_next_hops_are_evidence() {
         });
     }
     let policies = witness.evidence().policies;
-    let [aged, unaged] = &policies[..] else {
-        panic!("two policies: {policies:?}")
+    let [aged, unaged, ..] = &policies[..] else {
+        panic!("five policies: {policies:?}")
     };
     let expected = Mechanism::FlowAgeing {
         flows: 3,
@@ -157,17 +171,8 @@ fn paths_are_compared_where_both_policies_know_them() {
 
 #[test]
 fn the_bytes_of_a_path_are_those_of_all_its_ranges() {
-    use crate::{
-        hops::PathRange,
-        rows::{FlowGenerator, RowMaker},
-    };
     let plan = diamond("policy");
-    let generator = FlowGenerator {
-        program: "lab-flows",
-        congestion_control: "none",
-        semantics: None,
-    };
-    let maker = RowMaker::new(&plan, "ucmp", 0, generator);
+    let maker = maker(&plan);
     let range = |by, start, end| PathRange {
         path: DcPath::new(["dc1", by, "dc4"]),
         start,
@@ -195,4 +200,116 @@ fn the_bytes_of_a_path_are_those_of_all_its_ranges() {
         ]
     );
     assert_eq!(maker.paths(FlowId(0), &ranges[..1]), [], "one path");
+}
+
+#[test]
+fn a_hash_is_judged_by_its_decisions_before_the_first_fault() {
+    let plan = diamond("policy");
+    let info = sample::info();
+    let mut witness = Witness::new(&plan, &info);
+    for time in [0, 49, 50, 51] {
+        witness.decision(&DecisionRow {
+            policy: "ecmp".to_owned(),
+            time_ns: Nanos::from_millis(time),
+            ..decision(&plan, &["dc2", "dc3"], "dc2", Rule::Hash.word())
+        });
+    }
+    let Mechanism::Hash(counts) = &witness.evidence().policies[2].mechanism else {
+        panic!("ECMP hashes")
+    };
+    assert_eq!(
+        (counts.decisions, counts.used, counts.has_fault),
+        (2, 1, true)
+    );
+}
+
+#[test]
+fn lcmp_is_compared_with_its_ablation_without_c_cong() {
+    let plan = diamond("policy");
+    let info = sample::info();
+    let mut witness = Witness::new(&plan, &info);
+    for (policy, by) in [("lcmp", ["dc2", "dc3"]), ("rm-beta", ["dc2", "dc2"])] {
+        for (id, by) in (0..).zip(by) {
+            witness.flow(&FlowRow {
+                flow_id: FlowId(id),
+                path: Some(DcPath::new(["dc1", by, "dc4"])),
+                ..sample::flow(policy)
+            });
+        }
+    }
+    let against = |at: usize| match &witness.evidence().policies[at].mechanism {
+        Mechanism::Lcmp(counts) => counts.against_rm_beta.clone(),
+        other => panic!("LCMP: {other:?}"),
+    };
+    let expected = lab_records::PathDifference {
+        policy: "rm-beta".to_owned(),
+        flows: 2,
+        differ: 1,
+    };
+    assert_eq!(against(3), Some(expected));
+    assert_eq!(against(4), None, "it is the ablation itself");
+}
+
+/// 2.5 MB of a run's 20 ms are 1 Gbit/s; where the run ends after 5 ms, before all flows have started, 4 Gbit/s.
+#[test]
+fn offered_load_is_bytes_over_the_time_that_offers_them() {
+    let mut plan = diamond("policy");
+    plan.load.paper_duration_ns = Nanos::from_millis(20);
+    plan.load.kept = 2;
+    plan.load.senders = vec![lab_plan::model::SenderLoad {
+        dc: plan.nodes[plan.flows[0].src.index()].dc,
+        capacity_bps: 10_000_000_000,
+        requested_bps: 3_000_000_000,
+        offered_bps: 0,
+    }];
+    for flow in &mut plan.flows {
+        flow.paper_size_bytes = lab_units::Bytes::new(2_500_000);
+        flow.paper_start_ns = Nanos::from_millis(3);
+    }
+    plan.flows[0].is_listed = false;
+    plan.flows[1].is_listed = false;
+    let info = sample::info();
+    for (is_cut, offered) in [(false, 0.1), (true, 0.4)] {
+        let mut witness = Witness::new(&plan, &info);
+        let row = |id: u32, started: bool| FlowRow {
+            flow_id: FlowId(id),
+            start_ns: Nanos::from_millis(3),
+            fct_ns: Some(Nanos::from_millis(2)).filter(|_| started),
+            launch_lateness_ns: Some(Nanos::ZERO).filter(|_| started),
+            ..sample::flow("ucmp")
+        };
+        witness.flow(&row(0, true));
+        if is_cut {
+            witness.flow(&row(1, false));
+        }
+        let evidence = witness.evidence();
+        let expected = lab_records::OfferedLoad {
+            dc: "dc1".to_owned(),
+            requested: 0.3,
+            offered,
+        };
+        assert_eq!(evidence.load, [expected]);
+        assert_eq!(evidence.covered, Some(0.15));
+    }
+}
+
+#[test]
+fn rows_name_the_datacenters_of_their_ports() {
+    let plan = diamond("policy");
+    let maker = maker(&plan);
+    let towards = plan.switches[0].towards(DcId(3)).expect("dc4");
+    let ports: Vec<_> = towards
+        .candidates
+        .iter()
+        .map(|next| (next.port, 128))
+        .collect();
+    let split = Split {
+        time: Nanos::ZERO,
+        dc: DcId(0),
+        to_dc: DcId(3),
+    };
+    let row = maker.split(split, &ports);
+    assert_eq!((row.switch.as_str(), row.to_dc.as_str()), ("dc1", "dc4"));
+    assert_eq!(*row.next_dcs, ["dc2", "dc3"]);
+    assert_eq!(*row.buckets, [128, 128]);
 }
