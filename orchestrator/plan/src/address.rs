@@ -64,6 +64,18 @@ pub fn dc_prefix(slot: u8, dc: DcId) -> Prefix {
     }
 }
 
+/// Returns the address that `addr`, an address of a lab in any slot, has in `slot`; an address that is no lab's is
+/// returned unchanged.
+#[must_use]
+pub const fn in_slot(addr: Ipv4Addr, slot: u8) -> Ipv4Addr {
+    let bits = addr.to_bits();
+    if bits >> 24 == LAB_NET {
+        Ipv4Addr::from_bits(bits & !SLOT_BITS | slot_bits(slot))
+    } else {
+        addr
+    }
+}
+
 /// Prefix of the one address `addr`.
 #[must_use]
 pub const fn single(addr: Ipv4Addr) -> Prefix {
@@ -139,9 +151,9 @@ pub fn mac(slot: u8, port: PortId) -> Mac {
 /// name, `lfd255s127-l127`, has the kernel's limit of 15 characters.
 #[must_use]
 pub fn interface(slot: u8, near: NodePosition, far: NodePosition, twin: u32) -> String {
-    let dc = near.dc.0 + 1;
+    let (start, dc) = (interface_start(slot), near.dc.0 + 1);
     let near_part = match (near.role, far.role) {
-        (Role::Host, _) => return format!("l{slot:x}d{dc}h{}", near.number),
+        (Role::Host, _) => return format!("{start}{dc}h{}", near.number),
         (_, Role::Host) => String::new(),
         _ => near.inside(),
     };
@@ -149,11 +161,17 @@ pub fn interface(slot: u8, near: NodePosition, far: NodePosition, twin: u32) -> 
         Role::DciSwitch => format!("d{}", far.dc.0 + 1),
         Role::Spine | Role::Leaf | Role::Host => far.inside(),
     };
-    let name = format!("l{slot:x}d{dc}{near_part}-{far_part}");
+    let name = format!("{start}{dc}{near_part}-{far_part}");
     match twin {
         0 => name,
         _ => format!("{name}_{}", twin + 1),
     }
+}
+
+/// The beginning of the names of a slot's interfaces.
+#[must_use]
+pub fn interface_start(slot: u8) -> String {
+    format!("l{slot:x}d")
 }
 
 /// The rxe device on a host's interface.
@@ -194,8 +212,12 @@ pub const fn rule_priority(slot: u8, rule: HostRule) -> u32 {
     FIRST_RULE + RULE_KINDS * (slot as u32) + kind
 }
 
-fn base(slot: u8) -> u32 {
-    (LAB_NET << 24) | (u32::from(slot) << SLOT_BITS.trailing_zeros())
+const fn base(slot: u8) -> u32 {
+    (LAB_NET << 24) | slot_bits(slot)
+}
+
+const fn slot_bits(slot: u8) -> u32 {
+    (slot as u32) << SLOT_BITS.trailing_zeros()
 }
 
 fn in_dc(slot: u8, dc: DcId, number: u32) -> Ipv4Addr {

@@ -11,6 +11,7 @@
 //! Contents of a plan:
 //! - [`model`][]: the plan itself
 //! - [`address`][]: names, addresses and numbers, apart for each lab of a machine
+//! - `slot`: the plan relabelled for the slot of a lab, [`Plan::in_slot`]
 //! - [`frame`][]: wire sizes of RoCEv2 packets
 //! - [`ideal`][]: the ideal FCT of a flow
 //! - [`pfc`][]: headroom of priority flow control
@@ -94,6 +95,7 @@ mod sample;
 mod sampled_rates;
 mod scale;
 mod schedule;
+mod slot;
 mod source_addrs;
 pub mod standalone;
 mod table;

@@ -59,6 +59,27 @@ fn first_hop(plan: &Plan, policy: usize, packet: (DcId, DcId, FlowTuple)) -> Str
     chosen.next().unwrap().via
 }
 
+/// A plan for the slot of a lab is the plan of slot 0 with other labels.
+#[test]
+fn the_plan_of_any_slot_is_that_of_slot_0_relabelled() {
+    for (name, text) in common::every_scenario() {
+        let in_slot = |slot| {
+            let options = PlanOptions {
+                slot,
+                ..PlanOptions::default()
+            };
+            common::try_plan(&text, &options).unwrap()
+        };
+        let first = in_slot(0);
+        for slot in 0..SLOTS {
+            assert!(
+                in_slot(slot) == first.clone().in_slot(slot),
+                "{name} in slot {slot}"
+            );
+        }
+    }
+}
+
 #[test]
 fn every_switch_hashes_every_flow_alike_in_all_slots() {
     let (first, others) = PLANS.split_first().unwrap();
