@@ -228,18 +228,17 @@ pub fn each_run(
     Ok(gravest)
 }
 
-/// Reads a scenario and plans it for the first lab slot.
+/// Reads a scenario and plans it for a lab.
 /// Fails on a scenario that cannot be read or planned, with exit code 2.
 pub fn plan(arguments: &ScenarioArgs) -> Result<Plan, Failure> {
     let loaded = load(&arguments.scenario)?.first_run(&arguments.overrides);
-    plan_loaded(&loaded, arguments, 0)
+    plan_loaded(&loaded, arguments)
 }
 
-/// Plans a loaded scenario for the lab slot `slot`.
+/// Plans a loaded scenario for a lab.
 /// Fails on a scenario that cannot be planned, with exit code 2.
-pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Result<Plan, Failure> {
+pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs) -> Result<Plan, Failure> {
     let options = PlanOptions {
-        slot,
         is_scaled: true,
         ..options(&arguments.overrides, Engine::Kernel)?
     };

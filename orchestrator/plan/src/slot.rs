@@ -46,7 +46,7 @@ fn relabel_port(port: &mut Port, id: PortId, from: u8, to: u8) {
 }
 
 /// A host's default route stays as it is, since it is outside the addresses of labs.
-fn prefix(prefix: Prefix, slot: u8) -> Prefix {
+const fn prefix(prefix: Prefix, slot: u8) -> Prefix {
     Prefix {
         addr: address::in_slot(prefix.addr, slot),
         ..prefix

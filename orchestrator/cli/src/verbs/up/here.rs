@@ -30,7 +30,7 @@ use crate::{
     caller::Handover,
     exec_log,
     failure::{During, Exit, Failure, Outcome},
-    load, programs,
+    programs,
     progress::Progress,
     run_dir, terminal,
 };
@@ -145,17 +145,11 @@ impl<'a> Run<'a> {
         terminal::cancel_on_signal(&self.cancel).during("listen to signals")?;
         let request = self.request;
         let mut progress = Progress::new();
-        // Addresses depend on the lab's slot, so the plan is made again for the reserved slot.
         let reservation =
             Reservation::acquire(&request.lab, &request.plan.name).map_err(environment)?;
         reservation
             .record_run(self.dir)
             .during("record the lab's run")?;
-        let plan = load::plan_loaded(
-            &request.loaded,
-            &request.arguments.scenario,
-            reservation.slot(),
-        )?;
         let asked = Asked {
             load: request.arguments.scenario.overrides.load,
             is_scaled: true,
@@ -163,12 +157,12 @@ impl<'a> Run<'a> {
         };
         let mut records = run_dir::start_records(
             self.dir,
-            &plan,
+            &request.plan,
             &request.loaded,
             (&self.setting, asked),
             self.started,
         )?;
-        programs::keep(&records, &plan, &self.object_dir())?;
+        programs::keep(&records, &request.plan, &self.object_dir())?;
         match &self.host {
             // A run whose guest is killed is known by these, and by the rows until then.
             Some(host) => {
@@ -177,6 +171,7 @@ impl<'a> Run<'a> {
             }
             None => run_dir::make_latest(self.dir)?,
         }
+        let plan = request.plan.clone().in_slot(reservation.slot());
         let mut lab = self.build(reservation, &plan, &mut progress)?;
         progress.begin("links", 0);
         let certificate = self.certify(&mut lab)?;

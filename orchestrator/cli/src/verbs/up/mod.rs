@@ -51,7 +51,7 @@ struct Request<'a> {
     arguments: &'a UpArgs,
     global: &'a Global,
     loaded: Loaded,
-    /// Plan for slot 0; a lab in another slot is planned again, since its addresses differ.
+    /// Plan in slot 0, which a lab relabels for its slot.
     plan: Plan,
     lab: LabName,
 }
@@ -216,7 +216,7 @@ fn interrupted() -> Failure {
 
 impl<'a> Request<'a> {
     fn new(arguments: &'a UpArgs, global: &'a Global, loaded: Loaded) -> Result<Self, Failure> {
-        let plan = load::plan_loaded(&loaded, &arguments.scenario, 0)?;
+        let plan = load::plan_loaded(&loaded, &arguments.scenario)?;
         decide::check_policies(&plan)?;
         load::check_objects(&loaded, &arguments.scenario.scenario, &plan)?;
         let lab = global.lab.as_deref().unwrap_or(&plan.name).parse();
