@@ -151,15 +151,6 @@ pub fn locate(path: &Path) -> PathBuf {
     resolved
 }
 
-/// Returns the path by which another process of this program, here or in a guest, reads the same scenario.
-/// Fails on one that does not exist, with exit code 2.
-pub fn for_another_process(scenario: &Path) -> Result<PathBuf, Failure> {
-    match builtin::resolve(scenario) {
-        path if builtin::is_builtin(&path) => Ok(path),
-        path => absolute(&path),
-    }
-}
-
 impl Loaded {
     /// Returns the scenario of the run that `overrides` ask for: of a sweep, the load they name or the
     /// first.

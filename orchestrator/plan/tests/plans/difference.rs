@@ -34,8 +34,8 @@ fn a_difference_has_its_path_and_both_values() {
         Some("`flows[3].repetition` was 0 and is 9")
     );
     assert_eq!(
-        after(|plan| plan.flows[0].is_listed = true).as_deref(),
-        Some("`flows[0].is_listed` was absent and is true")
+        after(|plan| plan.flows[0].is_listed = false).as_deref(),
+        Some("`flows[0].is_listed` was true and is absent")
     );
     assert_eq!(
         after(|plan| "l5d1-d2".clone_into(&mut plan.ports[0].interface)).as_deref(),

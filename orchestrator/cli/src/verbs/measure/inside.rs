@@ -16,7 +16,8 @@ use lab_kernel::{
     run::{AgentLauncher, FLOWS_MADE_AHEAD, RunReport, Runner},
 };
 use lab_plan::{MeasuredLoad, Plan, PlanOptions};
-use lab_records::{Asked, FlowRow};
+use lab_recorder::run_info;
+use lab_records::{FlowRow, RunWriter};
 use lab_scenario::{Files, Scenario, Traffic};
 use lab_units::{Bytes, Nanos};
 use tokio_util::sync::CancellationToken;
@@ -25,7 +26,6 @@ use super::Loads;
 use crate::{
     args::{self, Global},
     failure::{During, Failure, with_causes},
-    load::Loaded,
     progress::Progress,
     run_dir, terminal,
     verbs::up,
@@ -102,15 +102,9 @@ impl Bench {
             lab: self.lab.to_string(),
             programs: PathBuf::new(),
         };
-        let setting = run_dir::kernel_setting();
-        let now = SystemTime::now();
-        let loaded = Loaded {
-            scenario: scenario(),
-            text: SCENARIO.to_owned(),
-            files: Files::new(),
-        };
-        let mut writer =
-            run_dir::start_records(records, plan, &loaded, (&setting, Asked::default()), now)?;
+        let info = run_info(plan, "", &run_dir::kernel_setting());
+        let writer = RunWriter::create_in(records, SystemTime::now(), &info);
+        let mut writer = writer.during("start the records")?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
