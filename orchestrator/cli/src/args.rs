@@ -14,7 +14,7 @@ use lab_reports::{compare::Aspect, fidelity::Bound};
 use lab_reproduce::Figure;
 use lab_scenario::limits;
 use lab_units::{Clock, FlowId, Nanos, Ratio};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Compare inter-datacenter RDMA routing policies on one Linux host
 ///
@@ -348,6 +348,18 @@ pub enum Verb {
     /// Run the agent of one DCI switch, configured on standard input
     #[command(hide = true)]
     Switchd,
+    /// Run the guest's part of `up`, whose plan and task are in a run directory of the host
+    #[command(hide = true)]
+    UpInGuest {
+        /// The run directory
+        dir: PathBuf,
+    },
+    /// Be the background process that owns a kept guest, for the request on standard input
+    #[command(hide = true)]
+    UpAsOwner {
+        /// The process that started this one
+        caller: i32,
+    },
     /// Measure the generator and the data path of the kernel that this process runs on
     #[command(hide = true)]
     MeasureHere(MeasureArgs),
@@ -365,6 +377,8 @@ impl Verb {
             Self::Completions { .. } => Some("completions"),
             Self::Man { .. } => Some("man"),
             Self::Switchd => Some("switchd"),
+            Self::UpInGuest { .. } => Some("up-in-guest"),
+            Self::UpAsOwner { .. } => Some("up-as-owner"),
             Self::Check(_)
             | Self::Plan(_)
             | Self::Explain(_)
@@ -578,7 +592,7 @@ pub struct ProvisionArgs {
 }
 
 /// Place of a lab on this machine.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Deserialize, Serialize)]
 pub struct PlaceArgs {
     /// Run on this kernel, or fail if it lacks a module
     #[arg(long, conflicts_with = "guest")]
@@ -640,15 +654,6 @@ pub struct UpArgs {
     /// Go on with a lab whose links are out of their bounds; the run is then at most doubtful
     #[arg(long)]
     pub uncertified: bool,
-    /// Write records into this existing run directory and no report (the guest's part of `up`)
-    #[arg(long, hide = true, value_name = "DIR")]
-    pub into: Option<PathBuf>,
-    /// Be the background process that owns a kept guest, started by process PID
-    #[arg(long, hide = true, value_name = "PID", requires = "keep")]
-    pub owner_for: Option<i32>,
-    /// Start time of the run by the host's clock
-    #[arg(long, hide = true, value_name = "TIME")]
-    pub started_at: Option<lab_records::UtcTime>,
 }
 
 impl UpArgs {
@@ -664,9 +669,6 @@ impl UpArgs {
             },
             keep: false,
             uncertified: false,
-            into: None,
-            owner_for: None,
-            started_at: None,
         }
     }
 }

@@ -26,11 +26,6 @@ pub fn read(path: &Path) -> Option<&'static [u8]> {
     Some(file.1)
 }
 
-/// Returns true if `path` is that of something built in.
-pub fn is_builtin(path: &Path) -> bool {
-    path.to_str().is_some_and(|path| path.starts_with(PREFIX))
-}
-
 /// Returns all built-in files: path from the folder of scenarios on, and contents.
 pub fn files() -> impl Iterator<Item = (&'static Path, &'static [u8])> {
     let inner = |path: &'static str| Path::new(path).strip_prefix(FOLDER).ok();

@@ -151,15 +151,6 @@ pub fn locate(path: &Path) -> PathBuf {
     resolved
 }
 
-/// Returns the path by which another process of this program, here or in a guest, reads the same scenario.
-/// Fails on one that does not exist, with exit code 2.
-pub fn for_another_process(scenario: &Path) -> Result<PathBuf, Failure> {
-    match builtin::resolve(scenario) {
-        path if builtin::is_builtin(&path) => Ok(path),
-        path => absolute(&path),
-    }
-}
-
 impl Loaded {
     /// Returns the scenario of the run that `overrides` ask for: of a sweep, the load they name or the
     /// first.
@@ -228,18 +219,17 @@ pub fn each_run(
     Ok(gravest)
 }
 
-/// Reads a scenario and plans it for the first lab slot.
+/// Reads a scenario and plans it for a lab.
 /// Fails on a scenario that cannot be read or planned, with exit code 2.
 pub fn plan(arguments: &ScenarioArgs) -> Result<Plan, Failure> {
     let loaded = load(&arguments.scenario)?.first_run(&arguments.overrides);
-    plan_loaded(&loaded, arguments, 0)
+    plan_loaded(&loaded, arguments)
 }
 
-/// Plans a loaded scenario for the lab slot `slot`.
+/// Plans a loaded scenario for a lab.
 /// Fails on a scenario that cannot be planned, with exit code 2.
-pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Result<Plan, Failure> {
+pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs) -> Result<Plan, Failure> {
     let options = PlanOptions {
-        slot,
         is_scaled: true,
         ..options(&arguments.overrides, Engine::Kernel)?
     };

@@ -123,6 +123,8 @@ fn run(cli: Cli) -> Outcome {
         Verb::Verify(arguments) => verbs::verify::verify(&arguments, global),
         Verb::Bench(arguments) => verbs::bench::bench(&arguments, global),
         Verb::Switchd => verbs::labs::switchd(),
+        Verb::UpInGuest { dir } => verbs::up::in_guest(&dir),
+        Verb::UpAsOwner { caller } => verbs::up::as_owner(caller, global),
         Verb::MeasureHere(arguments) => verbs::measure::here(&arguments, global),
         Verb::Completions { shell } => verbs::pages::completions(shell),
         Verb::Man { folder } => verbs::pages::man(&folder),

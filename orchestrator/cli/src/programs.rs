@@ -4,10 +4,7 @@ use std::{collections::BTreeMap, fmt, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use lab_plan::{Plan, PolicyPlan};
-use lab_records::{
-    RunWriter,
-    directory::{self, PROGRAMS_FILE},
-};
+use lab_records::directory::{self, PROGRAMS_FILE};
 use lab_switchd::read_object;
 
 use crate::failure::{During, Failure};
@@ -15,10 +12,10 @@ use crate::failure::{During, Failure};
 /// eBPF objects, by the paths that the scenario names them by.
 pub type Programs = BTreeMap<String, Vec<u8>>;
 
-/// Reads the objects of the policies of `plan`, whose paths are relative to `base`, and keeps them beside
-/// `records`; without such a policy there is nothing to keep.
+/// Reads the objects of the policies of `plan`, whose paths are relative to `base`, and keeps them in the run directory
+/// `dir`; without such a policy there is nothing to keep.
 /// Fails on an object that cannot be read, or not be written, with exit code 3.
-pub fn keep(records: &RunWriter, plan: &Plan, base: &Path) -> Result<(), Failure> {
+pub fn keep(dir: &Path, plan: &Plan, base: &Path) -> Result<(), Failure> {
     let mut texts = BTreeMap::new();
     for run in &plan.policies {
         if let PolicyPlan::Ebpf(own) = &run.policy {
@@ -30,9 +27,7 @@ pub fn keep(records: &RunWriter, plan: &Plan, base: &Path) -> Result<(), Failure
     if texts.is_empty() {
         return Ok(());
     }
-    records
-        .write_programs(&texts)
-        .during("keep the switch programs")
+    directory::write_texts(dir, PROGRAMS_FILE, &texts).during("keep the switch programs")
 }
 
 /// Returns the objects that the run directory `dir` keeps.

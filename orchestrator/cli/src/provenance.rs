@@ -86,20 +86,12 @@ fn values<S: ParameterSet>(settings: &Settings, used: &S) -> Vec<ParameterValue>
     preset.into_iter().chain(declared.map(value)).collect()
 }
 
-/// Returns the command line: of this process, or of the one on the host that booted this guest.
-pub fn command() -> Vec<String> {
-    let of_host = env::var(COMMAND_VARIABLE).ok();
-    let of_host = of_host.and_then(|text| serde_json::from_str(&text).ok());
-    of_host.unwrap_or_else(|| {
-        env::args_os()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect()
-    })
-}
-
-/// Returns [`command`] as the value of [`COMMAND_VARIABLE`].
-pub fn command_text() -> String {
-    serde_json::to_string(&command()).expect("words are plain data")
+/// Returns the command line of this process.
+fn command() -> Vec<String> {
+    let words = env::args_os();
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }
 
 fn traffic(source: &Traffic) -> String {
@@ -173,9 +165,6 @@ fn assumed(scenario: &Scenario) -> Vec<String> {
     }
     assumed
 }
-
-/// Environment variable by which the host passes its command line to the guest.
-pub const COMMAND_VARIABLE: &str = "LCMP_LAB_COMMAND";
 
 #[cfg(test)]
 mod tests {

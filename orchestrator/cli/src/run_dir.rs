@@ -9,9 +9,11 @@ use lab_guest::inside;
 use lab_plan::Plan;
 use lab_recorder::{RunSetting, run_info};
 use lab_records::{
-    Asked, EngineInfo, Location, RunDir, RunEnd, RunInfo, RunWriter, directory::RUN_FILE,
+    EngineInfo, Location, Provenance, RunDir, RunEnd, RunInfo, RunWriter,
+    directory::{self, INPUTS_FILE, PLAN_FILE, RUN_FILE, SCENARIO_FILE},
 };
 use lab_reports::{Summary, closing_answer, closing_table};
+use lab_scenario::Files;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -19,14 +21,13 @@ use crate::{
     args::Global,
     caller,
     failure::{During, Exit, Failure, Outcome},
-    load::{self, Loaded},
+    load,
     progress::Progress,
-    provenance::provenance,
     terminal::{note, print, print_json, stdout_is_colored},
 };
 
-/// Creates the directory of a run of `plan` in `results` and returns its absolute path.
-pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<PathBuf, Failure> {
+/// Creates the directory of a run of `plan` in `results`, and returns its absolute path and the hash of the plan's file.
+pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<(PathBuf, String), Failure> {
     let hash = hash(&plan_text(plan));
     let make = format_args!("make the directory `{}`", results.display()).to_string();
     caller::create_dirs(results).during(make)?;
@@ -34,7 +35,7 @@ pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<PathBuf, F
         "make a run directory in `{}`",
         results.display()
     ))?;
-    load::absolute(&dir)
+    Ok((load::absolute(&dir)?, hash))
 }
 
 /// Points `latest`, beside the run directory `dir`, at it if it has records.
@@ -45,36 +46,33 @@ pub fn make_latest(dir: &Path) -> Result<(), Failure> {
     if dir.join(RUN_FILE).is_file() {
         lab_records::point_latest(results, &name.to_string_lossy())
             .during("point `latest` at the run")?;
-        caller::hand_over_alone(&results.join(lab_records::directory::LATEST));
+        caller::hand_over_alone(&results.join(directory::LATEST));
     }
     Ok(())
 }
 
-/// Starts the records of a run in `dir`, with the text of its scenario, the files that it names, and its
-/// plan.
+/// Starts the records of a run of `plan` in `dir`; the plan's file has the hash `plan_hash`.
 pub fn start_records(
     dir: &Path,
-    plan: &Plan,
-    loaded: &Loaded,
-    (setting, asked): (&RunSetting, Asked),
+    (plan, plan_hash): (&Plan, &str),
+    (setting, provenance): (&RunSetting, &Provenance),
     started: SystemTime,
 ) -> Result<RunWriter, Failure> {
-    let text = plan_text(plan);
     let info = RunInfo {
-        provenance: provenance(&loaded.scenario, plan, asked),
-        ..run_info(plan, &hash(&text), setting)
+        provenance: provenance.clone(),
+        ..run_info(plan, plan_hash, setting)
     };
-    let records = RunWriter::create_in(dir, started, &info).during("start the records")?;
-    records
-        .write_scenario(&loaded.text)
-        .during("write the scenario")?;
-    if !loaded.files.is_empty() {
-        records
-            .write_inputs(&loaded.files)
+    RunWriter::create_in(dir, started, &info).during("start the records")
+}
+
+/// Writes the text of a scenario, the files that it names, and its plan into the run directory `dir`.
+pub fn write_inputs(dir: &Path, plan: &Plan, scenario: &str, files: &Files) -> Result<(), Failure> {
+    directory::write_text(dir, SCENARIO_FILE, scenario).during("write the scenario")?;
+    if !files.is_empty() {
+        directory::write_texts(dir, INPUTS_FILE, files)
             .during("write the files that the scenario names")?;
     }
-    records.write_plan(&text).during("write the plan")?;
-    Ok(records)
+    directory::write_text(dir, PLAN_FILE, &plan_text(plan)).during("write the plan")
 }
 
 /// Returns the setting of a run of the kernel engine in this process.
@@ -111,7 +109,7 @@ fn plan_text(plan: &Plan) -> String {
 }
 
 /// Returns the SHA-256 of a text, in hexadecimal digits.
-fn hash(text: &str) -> String {
+pub fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

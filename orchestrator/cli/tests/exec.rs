@@ -166,7 +166,7 @@ fn a_lab_kept_in_a_guest_is_reached_and_leaves_nothing_even_if_its_owner_is_kill
     assert!(run.starts_with(guest.results.path()) && run.join("run.json").exists());
     let shown = guest.run(&["status"]).stdout;
     assert!(
-        shown.contains("live, in a guest") && !shown.contains("--owner-for"),
+        shown.contains("live, in a guest") && !shown.contains("up-as-owner"),
         "{shown}"
     );
     let again = guest.run(&["up", "--guest", "scenarios/smoke.yaml"]);

@@ -1,6 +1,6 @@
 //! Kernel engine: lowers a Plan to steps, makes them true on Linux, runs flows, undoes everything.
 //!
-//! [`lab::Reservation`] reserves a name and a slot on this machine, the plan is resolved with that
+//! [`lab::Reservation`] reserves a name and a slot on this machine, the plan is relabelled for that
 //! slot, [`Lab::up`] applies its steps and reads the result back, [`run::Runner`] runs flows, and
 //! [`Lab::down`] undoes the steps. If the owner is killed or the power fails, [`lab::down()`] needs
 //! nothing but the journal under `/run/lcmp-lab`.
@@ -28,9 +28,9 @@
 //! use lab_kernel::{Lab, lab::Reservation, lower::{Clock, HostPlacement, LowerOptions}};
 //! use tokio_util::sync::CancellationToken;
 //!
-//! # fn resolve(slot: u8) -> lab_plan::Plan { unreachable!() }
+//! # fn resolve() -> lab_plan::Plan { unreachable!() }
 //! let reservation = Reservation::acquire(&"8dc".parse()?, "scenarios/8dc.yaml")?;
-//! let plan = resolve(reservation.slot());
+//! let plan = resolve().in_slot(reservation.slot());
 //! let options = LowerOptions {
 //!     lab: reservation.lab().clone(),
 //!     hosts: HostPlacement::RootNamespace,

@@ -15,12 +15,12 @@
 //!
 //! so a datacenter is a /20 and a slot a /12.
 //!
-//! Hashes of addresses leave the slot out ([`lab_abi::rows::without_slot`]), so that flows take the same paths in every
-//! slot.
+//! A plan is made in slot 0, and [`Plan::in_slot`](crate::Plan::in_slot) relabels it. Hashes of addresses leave the slot
+//! out ([`lab_abi::rows::without_slot`]), so that flows take the same paths in every slot.
 
 use std::net::Ipv4Addr;
 
-use lab_abi::rows::{LAB_NET, SLOT_BITS};
+use lab_abi::rows::{LAB_NET, SLOT_BITS, without_slot};
 use lab_units::{DcId, Mac, NodeId, PortId};
 
 use crate::model::{Prefix, Role};
@@ -57,10 +57,22 @@ pub fn slot_prefix(slot: u8) -> Prefix {
 
 /// The prefix of a datacenter.
 #[must_use]
-pub fn dc_prefix(slot: u8, dc: DcId) -> Prefix {
+pub const fn dc_prefix(dc: DcId) -> Prefix {
     Prefix {
-        addr: in_dc(slot, dc, 0),
+        addr: in_dc(dc, 0),
         len: 20,
+    }
+}
+
+/// Returns the address that `addr`, an address of a lab in any slot, has in `slot`; an address that is no lab's is
+/// returned unchanged.
+#[must_use]
+pub const fn in_slot(addr: Ipv4Addr, slot: u8) -> Ipv4Addr {
+    let bits = without_slot(addr).to_bits();
+    if bits >> 24 == LAB_NET {
+        Ipv4Addr::from_bits(bits | slot_bits(slot))
+    } else {
+        addr
     }
 }
 
@@ -90,13 +102,13 @@ pub struct NodePosition {
 impl NodePosition {
     /// The address of a host's NIC or a switch's loopback.
     #[must_use]
-    pub fn addr(self, slot: u8) -> Ipv4Addr {
+    pub const fn addr(self) -> Ipv4Addr {
         let first = match self.role {
             Role::Host => 0,
             Role::DciSwitch | Role::Spine => FIRST_LOOPBACK,
             Role::Leaf => FIRST_LOOPBACK + MAX_TIER,
         };
-        in_dc(slot, self.dc, first + self.number)
+        in_dc(self.dc, first + self.number)
     }
 
     /// Name within the datacenter: nothing, `s1`, `l1`, `h1`.
@@ -114,14 +126,14 @@ impl NodePosition {
 
 /// The address of an end of an inter-DC link; `number` counts ends, two for each link.
 #[must_use]
-pub fn inter_dc_end(slot: u8, number: u32) -> Ipv4Addr {
-    Ipv4Addr::from_bits(base(slot) | number)
+pub const fn inter_dc_end(number: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(base(0) | number)
 }
 
 /// The address of an end of a link inside a DC; `number` counts those of the DC.
 #[must_use]
-pub fn fabric_end(slot: u8, dc: DcId, number: u32) -> Ipv4Addr {
-    in_dc(slot, dc, FIRST_FABRIC_END + number)
+pub const fn fabric_end(dc: DcId, number: u32) -> Ipv4Addr {
+    in_dc(dc, FIRST_FABRIC_END + number)
 }
 
 /// The hardware address of a port: locally administered, slot, port id.
@@ -135,13 +147,12 @@ pub fn mac(slot: u8, port: PortId) -> Mac {
 /// between the two.
 ///
 /// A host has one NIC, so its interface is the host's own name (`l0d1h1`) and the switch's end of
-/// the link is `l0d1-h1`, whatever the switch. Slots are hexadecimal digits, so that the longest
-/// name, `lfd255s127-l127`, has the kernel's limit of 15 characters.
+/// the link is `l0d1-h1`, whatever the switch.
 #[must_use]
-pub fn interface(slot: u8, near: NodePosition, far: NodePosition, twin: u32) -> String {
-    let dc = near.dc.0 + 1;
+pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
+    let (start, dc) = (interface_start(0), near.dc.0 + 1);
     let near_part = match (near.role, far.role) {
-        (Role::Host, _) => return format!("l{slot:x}d{dc}h{}", near.number),
+        (Role::Host, _) => return format!("{start}{dc}h{}", near.number),
         (_, Role::Host) => String::new(),
         _ => near.inside(),
     };
@@ -149,11 +160,19 @@ pub fn interface(slot: u8, near: NodePosition, far: NodePosition, twin: u32) -> 
         Role::DciSwitch => format!("d{}", far.dc.0 + 1),
         Role::Spine | Role::Leaf | Role::Host => far.inside(),
     };
-    let name = format!("l{slot:x}d{dc}{near_part}-{far_part}");
+    let name = format!("{start}{dc}{near_part}-{far_part}");
     match twin {
         0 => name,
         _ => format!("{name}_{}", twin + 1),
     }
+}
+
+/// The beginning of the names of a slot's interfaces.
+///
+/// Slots are hexadecimal digits, so that the longest name, `lfd255s127-l127`, has the kernel's limit of 15 characters.
+#[must_use]
+pub fn interface_start(slot: u8) -> String {
+    format!("l{slot:x}d")
 }
 
 /// The rxe device on a host's interface.
@@ -194,12 +213,16 @@ pub const fn rule_priority(slot: u8, rule: HostRule) -> u32 {
     FIRST_RULE + RULE_KINDS * (slot as u32) + kind
 }
 
-fn base(slot: u8) -> u32 {
-    (LAB_NET << 24) | (u32::from(slot) << SLOT_BITS.trailing_zeros())
+const fn base(slot: u8) -> u32 {
+    (LAB_NET << 24) | slot_bits(slot)
 }
 
-fn in_dc(slot: u8, dc: DcId, number: u32) -> Ipv4Addr {
-    Ipv4Addr::from_bits(base(slot) | ((dc.0 + 1) << 12) | number)
+const fn slot_bits(slot: u8) -> u32 {
+    (slot as u32) << SLOT_BITS.trailing_zeros()
+}
+
+const fn in_dc(dc: DcId, number: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(base(0) | ((dc.0 + 1) << 12) | number)
 }
 
 /// Length of a slot's prefix: the block's first byte and the slot's bits.
@@ -239,33 +262,46 @@ mod tests {
     #[test]
     fn addresses_are_slot_datacenter_and_number() {
         let first = position(0, Role::Host, 1);
-        assert_eq!(first.addr(0), Ipv4Addr::new(10, 0, 16, 1));
+        assert_eq!(first.addr(), Ipv4Addr::new(10, 0, 16, 1));
         let later = position(7, Role::Host, 4);
-        assert_eq!(later.addr(3), Ipv4Addr::new(10, 48, 128, 4));
+        assert_eq!(later.addr(), Ipv4Addr::new(10, 0, 128, 4));
+        assert_eq!(in_slot(later.addr(), 3), Ipv4Addr::new(10, 48, 128, 4));
         let dci = position(0, Role::DciSwitch, 0);
-        assert_eq!(dci.addr(0), Ipv4Addr::new(10, 0, 22, 0));
-        assert_eq!(inter_dc_end(1, 5), Ipv4Addr::new(10, 16, 0, 5));
+        assert_eq!(dci.addr(), Ipv4Addr::new(10, 0, 22, 0));
+        assert_eq!(inter_dc_end(5), Ipv4Addr::new(10, 0, 0, 5));
+    }
+
+    #[test]
+    fn an_address_goes_from_any_slot_to_any_other_and_others_stay() {
+        for (addr, slot, expected) in [
+            ([10, 0, 16, 1], 0, [10, 0, 16, 1]),
+            ([10, 15, 255, 255], 15, [10, 255, 255, 255]),
+            ([10, 239, 16, 1], 1, [10, 31, 16, 1]),
+            ([10, 48, 0, 5], 0, [10, 0, 0, 5]),
+            ([9, 0, 16, 1], 3, [9, 0, 16, 1]),
+            ([172, 16, 0, 1], 3, [172, 16, 0, 1]),
+            ([0, 0, 0, 0], 3, [0, 0, 0, 0]),
+        ] {
+            assert_eq!(in_slot(addr.into(), slot), Ipv4Addr::from(expected));
+        }
     }
 
     #[test]
     fn addresses_of_all_slots_are_those_of_slot_0_without_the_slot() {
         let last = DcId(MAX_DCS - 1);
-        let all = |slot| {
-            [
-                position(0, Role::Host, 1).addr(slot),
-                position(MAX_DCS - 1, Role::Leaf, MAX_TIER).addr(slot),
-                inter_dc_end(slot, 2 * MAX_INTER_DC_LINKS - 1),
-                fabric_end(slot, last, MAX_FABRIC_ENDS - 1),
-                slot_prefix(slot).addr,
-                dc_prefix(slot, last).addr,
-            ]
-        };
+        let all = [
+            position(0, Role::Host, 1).addr(),
+            position(MAX_DCS - 1, Role::Leaf, MAX_TIER).addr(),
+            inter_dc_end(2 * MAX_INTER_DC_LINKS - 1),
+            fabric_end(last, MAX_FABRIC_ENDS - 1),
+            slot_prefix(0).addr,
+            dc_prefix(last).addr,
+        ];
         assert_eq!(SLOTS, 16);
         for slot in 0..SLOTS {
-            assert_eq!(all(slot).map(without_slot), all(0), "slot {slot}");
-            let mask = u32::MAX << (32 - slot_prefix(slot).len);
-            let prefix = |addr: Ipv4Addr| addr.to_bits() & mask;
-            assert!(all(slot).map(prefix).iter().all(|&it| it == base(slot)));
+            let there = all.map(|addr| in_slot(addr, slot));
+            assert_eq!(there.map(without_slot), all, "slot {slot}");
+            assert!(there.iter().all(|&addr| slot_prefix(slot).contains(addr)));
         }
     }
 
@@ -273,16 +309,16 @@ mod tests {
     fn the_last_of_each_kind_stays_below_the_first_of_the_next() {
         let dc = MAX_DCS - 1;
         let order = [
-            position(dc, Role::Host, MAX_HOSTS).addr(15),
-            position(dc, Role::DciSwitch, 0).addr(15),
-            position(dc, Role::Spine, MAX_TIER).addr(15),
-            position(dc, Role::Leaf, 1).addr(15),
-            position(dc, Role::Leaf, MAX_TIER).addr(15),
-            fabric_end(15, DcId(dc), 0),
-            fabric_end(15, DcId(dc), MAX_FABRIC_ENDS - 1),
+            position(dc, Role::Host, MAX_HOSTS).addr(),
+            position(dc, Role::DciSwitch, 0).addr(),
+            position(dc, Role::Spine, MAX_TIER).addr(),
+            position(dc, Role::Leaf, 1).addr(),
+            position(dc, Role::Leaf, MAX_TIER).addr(),
+            fabric_end(DcId(dc), 0),
+            fabric_end(DcId(dc), MAX_FABRIC_ENDS - 1),
         ];
         assert!(order.is_sorted_by(|a, b| a < b), "{order:?}");
-        assert_eq!(order[6], Ipv4Addr::new(10, 255, 255, 255));
+        assert_eq!(order[6], Ipv4Addr::new(10, 15, 255, 255));
     }
 
     #[test]
@@ -293,17 +329,18 @@ mod tests {
         let other = position(253, Role::DciSwitch, 0);
         let nic = position(254, Role::Host, MAX_HOSTS);
         for (near, far, twin, name) in [
-            (spine, leaf, 0, "lfd255s127-l127"),
-            (leaf, spine, 0, "lfd255l127-s127"),
-            (spine, dci, 0, "lfd255s127-d255"),
-            (dci, spine, 0, "lfd255-s127"),
-            (leaf, nic, 0, "lfd255-h1535"),
-            (nic, leaf, 0, "lfd255h1535"),
-            (dci, other, 98, "lfd255-d254_99"),
+            (spine, leaf, 0, "l0d255s127-l127"),
+            (leaf, spine, 0, "l0d255l127-s127"),
+            (spine, dci, 0, "l0d255s127-d255"),
+            (dci, spine, 0, "l0d255-s127"),
+            (leaf, nic, 0, "l0d255-h1535"),
+            (nic, leaf, 0, "l0d255h1535"),
+            (dci, other, 98, "l0d255-d254_99"),
         ] {
-            assert_eq!(interface(15, near, far, twin), name);
+            assert_eq!(interface(near, far, twin), name);
             assert!(name.len() <= 15);
         }
+        assert_eq!([0, 15].map(interface_start), ["l0d", "lfd"]);
     }
 
     #[test]

@@ -8,14 +8,6 @@ use lab_units::{Nanos, Place, Ratio};
 /// A parsed scenario is consistent in itself; these errors need names, numbers and files together.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// The machine has no such slot.
-    #[error("slot is {slot}, it must be 0 to {max}")]
-    Slot {
-        /// Requested slot.
-        slot: u8,
-        /// The last slot.
-        max: u8,
-    },
     /// More of something than there are addresses for.
     #[error("{object} has {count} {what}, the address plan holds at most {max}")]
     TooMany {

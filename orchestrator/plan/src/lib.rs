@@ -11,6 +11,8 @@
 //! Contents of a plan:
 //! - [`model`][]: the plan itself
 //! - [`address`][]: names, addresses and numbers, apart for each lab of a machine
+//! - `slot`: the plan relabelled for the slot of a lab, [`Plan::in_slot`]
+//! - `difference`: the first difference of two plans, [`Plan::difference`]
 //! - [`frame`][]: wire sizes of RoCEv2 packets
 //! - [`ideal`][]: the ideal FCT of a flow
 //! - [`pfc`][]: headroom of priority flow control
@@ -65,6 +67,7 @@ mod auto_scale;
 mod capacity;
 mod connection;
 mod demand;
+mod difference;
 mod drafts;
 pub mod error;
 mod estimate;
@@ -94,6 +97,7 @@ mod sample;
 mod sampled_rates;
 mod scale;
 mod schedule;
+mod slot;
 mod source_addrs;
 pub mod standalone;
 mod table;

@@ -35,7 +35,7 @@ pub struct Plan {
     /// Seed of everything sampled.
     pub seed: u64,
     /// Slot of the machine: address block, table numbers and interface prefix, which keep labs apart;
-    /// see [`crate::address`].
+    /// see [`crate::address`]. 0 in records; a lab takes the plan [in its own slot](Plan::in_slot).
     pub slot: u8,
     /// Factors from paper to emulated quantities.
     pub scale: Scale,

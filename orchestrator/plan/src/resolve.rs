@@ -27,8 +27,6 @@ use crate::{
 /// Inputs of a plan besides the scenario.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PlanOptions {
-    /// Slot of the machine, 0 to 15: address block, table numbers and interface prefix.
-    pub slot: u8,
     /// Seed in place of the scenario's.
     pub seed: Option<u64>,
     /// Labels of the policies to run; all of the scenario's if absent.
@@ -51,7 +49,7 @@ impl PlanOptions {
     }
 }
 
-/// Resolves `scenario` into the plan that engines carry out.
+/// Resolves `scenario` into the plan that engines carry out, in slot 0.
 ///
 /// `source_text` is the text `scenario` was read from and `files` those it names, by the path as
 /// written. The same arguments give the same plan on every machine.
@@ -65,7 +63,7 @@ pub fn resolve(
     options: &PlanOptions,
 ) -> Result<Plan, PlanError> {
     let seed = options.seed.unwrap_or(scenario.seed);
-    let paper = topology::build(&scenario.topology, options.slot, &Scale::PAPER)?;
+    let paper = topology::build(&scenario.topology, &Scale::PAPER)?;
     let paths = Paths::find(&paper);
     let repetitions = match options.follows_rxe() {
         true => scenario.repetitions.lab,
@@ -94,7 +92,7 @@ pub fn resolve(
             (scale, Some(reasons))
         }
     };
-    let mut network = topology::build(&scenario.topology, options.slot, &scale)?;
+    let mut network = topology::build(&scenario.topology, &scale)?;
     let switches = paths::switches(&network, &paths)?;
     routes::add(&mut network, &paths)?;
     let changes = faults::resolve(scenario, &network, &scale)?;
@@ -114,7 +112,7 @@ pub fn resolve(
         &mut Networks::new(&network, &changes),
     )?;
     if scenario.transport.semantics == Semantics::Paper {
-        source_addrs::add(&mut network, options.slot, scenario.generator.tool, &flows)?;
+        source_addrs::add(&mut network, scenario.generator.tool, &flows)?;
     }
     let load = LoadPlan {
         ideal_concurrency: load::ideal_concurrency(&flows),
@@ -205,7 +203,7 @@ pub fn resolve(
         description: scenario.description.clone(),
         scenario_hash: hash(scenario, source_text, files),
         seed,
-        slot: options.slot,
+        slot: 0,
         scale,
         auto_scale,
         dcs: network.dcs,

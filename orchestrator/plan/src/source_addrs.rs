@@ -12,15 +12,10 @@ use crate::{
 
 /// Gives the sources of `flows`, in all repetitions, the addresses that their [`connections`] need, and gives the
 /// nodes of their datacenters routes to these addresses.
-pub(crate) fn add(
-    network: &mut Network,
-    slot: u8,
-    tool: Tool,
-    flows: &[Flow],
-) -> Result<(), PlanError> {
+pub(crate) fn add(network: &mut Network, tool: Tool, flows: &[Flow]) -> Result<(), PlanError> {
     let further = further_addrs(network.nodes.len(), tool, flows);
     for dc in 0..network.dcs.len() {
-        add_in_dc(network, slot, dc, &further)?;
+        add_in_dc(network, dc, &further)?;
     }
     Ok(())
 }
@@ -39,12 +34,7 @@ fn further_addrs(nodes: usize, tool: Tool, flows: &[Flow]) -> Vec<usize> {
 }
 
 /// Numbers the further addresses of a datacenter's hosts after the hosts' own addresses.
-fn add_in_dc(
-    network: &mut Network,
-    slot: u8,
-    dc: usize,
-    further: &[usize],
-) -> Result<(), PlanError> {
+fn add_in_dc(network: &mut Network, dc: usize, further: &[usize]) -> Result<(), PlanError> {
     let hosts = network.dcs[dc].hosts.clone();
     let too_many = |object, what, count: usize, max: u32| PlanError::TooMany {
         object,
@@ -77,7 +67,7 @@ fn add_in_dc(
                 role: Role::Host,
                 number,
             };
-            add_addr(network, host, position.addr(slot));
+            add_addr(network, host, position.addr());
         }
     }
     Ok(())

@@ -16,10 +16,10 @@ use crate::{
     network::Network,
 };
 
-/// Lays out `topology` in the names and addresses of `slot`.
-pub(crate) fn build(topology: &Topology, slot: u8, scale: &Scale) -> Result<Network, PlanError> {
-    check_bounds(topology, slot)?;
-    let mut builder = Builder::new(topology, slot, scale);
+/// Lays out `topology` in the names and addresses of slot 0.
+pub(crate) fn build(topology: &Topology, scale: &Scale) -> Result<Network, PlanError> {
+    check_bounds(topology)?;
+    let mut builder = Builder::new(topology, scale);
     builder.add_nodes();
     builder.add_inter_dc_links()?;
     for dc in 0..builder.network.dcs.len() {
@@ -30,7 +30,6 @@ pub(crate) fn build(topology: &Topology, slot: u8, scale: &Scale) -> Result<Netw
 
 struct Builder<'a> {
     topology: &'a Topology,
-    slot: u8,
     scale: &'a Scale,
     network: Network,
     /// Position of each node, by its id.
@@ -42,17 +41,16 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(topology: &'a Topology, slot: u8, scale: &'a Scale) -> Self {
+    fn new(topology: &'a Topology, scale: &'a Scale) -> Self {
         let dcs = (0u32..).zip(&topology.dcs).map(|(number, dc)| Dc {
             name: dc.name.clone(),
             dci: NodeId(number),
             hosts: Vec::new(),
-            prefix: address::dc_prefix(slot, DcId(number)),
+            prefix: address::dc_prefix(DcId(number)),
             legacy: dc.agent == Agent::Legacy,
         });
         Self {
             topology,
-            slot,
             scale,
             network: Network {
                 dcs: dcs.collect(),
@@ -97,7 +95,7 @@ impl<'a> Builder<'a> {
             short,
             role: position.role,
             dc: position.dc,
-            addr: position.addr(self.slot),
+            addr: position.addr(),
             further_addrs: Vec::new(),
             ports: Vec::new(),
             routes: Vec::new(),
@@ -202,12 +200,11 @@ impl<'a> Builder<'a> {
             let port = Port {
                 node: near,
                 interface: address::interface(
-                    self.slot,
                     self.positions[near.index()],
                     self.positions[far.index()],
                     twin,
                 ),
-                mac: address::mac(self.slot, port),
+                mac: address::mac(0, port),
                 addr: self.end_addr(kind, near)?,
             };
             self.network.ports.push(port);
@@ -229,7 +226,7 @@ impl<'a> Builder<'a> {
         let node = self.network.node(near);
         if kind == LinkKind::InterDc {
             let number = u32::try_from(self.network.ports.len()).expect("bounded by the addresses");
-            return Ok(address::inter_dc_end(self.slot, number));
+            return Ok(address::inter_dc_end(number));
         }
         if node.role == Role::Host {
             return Ok(node.addr);
@@ -244,7 +241,7 @@ impl<'a> Builder<'a> {
             });
         }
         self.ends[dc.index()] += 1;
-        Ok(address::fabric_end(self.slot, dc, used))
+        Ok(address::fabric_end(dc, used))
     }
 }
 
@@ -267,13 +264,7 @@ fn count(fabric: &Fabric, role: Role) -> u32 {
     }
 }
 
-fn check_bounds(topology: &Topology, slot: u8) -> Result<(), PlanError> {
-    if slot >= address::SLOTS {
-        return Err(PlanError::Slot {
-            slot,
-            max: address::SLOTS - 1,
-        });
-    }
+fn check_bounds(topology: &Topology) -> Result<(), PlanError> {
     let within = |object: String, what, count: u64, max: u32| {
         if count <= u64::from(max) {
             return Ok(());

@@ -2,6 +2,7 @@
 //! `results/20261121T093000Z-8dc-1f2e3d4c`.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, BufReader},
     os::unix::fs::symlink,
@@ -115,6 +116,27 @@ pub fn read_text(run_dir: &Path, name: &str) -> Result<Option<String>, RecordsEr
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Operation::Read.failed(path)(error)),
     }
+}
+
+/// Writes the text `name` into the run directory `run_dir`.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_text(run_dir: &Path, name: &str, text: &str) -> Result<(), RecordsError> {
+    write_whole(&run_dir.join(name), text)
+}
+
+/// Writes named texts as the JSON file `name` into the run directory `run_dir`.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_texts(
+    run_dir: &Path,
+    name: &str,
+    texts: &BTreeMap<String, String>,
+) -> Result<(), RecordsError> {
+    let text = serde_json::to_string_pretty(texts).expect("texts are plain data");
+    write_text(run_dir, name, &(text + "\n"))
 }
 
 /// Reads the plan of the run directory `run_dir` as a `T`, whatever its format; `None` if there is no plan.

@@ -10,9 +10,7 @@ use std::{
 use crate::{
     DecisionRow, FlowCounts, FlowRow, LinkRow, Outcome, QueueRow, Row, RunEnd, RunFile, RunInfo,
     UtcTime, Verdict, create_run_dir,
-    directory::{
-        FORMAT_VERSION, INPUTS_FILE, PLAN_FILE, PROGRAMS_FILE, SCENARIO_FILE, write_whole,
-    },
+    directory::FORMAT_VERSION,
     error::{Operation, RecordsError},
     mirror::{Mirror, TableFile},
     parquet_table::{self, LARGE_TABLE_ROWS},
@@ -96,47 +94,6 @@ impl RunWriter {
     /// now on, for a copy of the tables elsewhere. A table's bytes come in order and may end inside a row.
     pub fn mirror_to(&mut self, append: impl FnMut(&str, &[u8]) + Send + 'static) {
         self.mirror.set(Box::new(append));
-    }
-
-    /// Writes the scenario's text beside the records.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write_scenario(&self, text: &str) -> Result<(), RecordsError> {
-        write_whole(&self.dir.join(SCENARIO_FILE), text)
-    }
-
-    /// Writes the texts of the files that the scenario names, by name, beside the records.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write_inputs(&self, files: &BTreeMap<String, String>) -> Result<(), RecordsError> {
-        self.write_texts(INPUTS_FILE, files)
-    }
-
-    /// Writes the eBPF objects that the scenario names, in base64 by name, beside the records.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write_programs(&self, objects: &BTreeMap<String, String>) -> Result<(), RecordsError> {
-        self.write_texts(PROGRAMS_FILE, objects)
-    }
-
-    fn write_texts(
-        &self,
-        name: &str,
-        texts: &BTreeMap<String, String>,
-    ) -> Result<(), RecordsError> {
-        let text = serde_json::to_string_pretty(texts).expect("texts are plain data");
-        write_whole(&self.dir.join(name), &(text + "\n"))
-    }
-
-    /// Writes the plan's JSON beside the records.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write_plan(&self, text: &str) -> Result<(), RecordsError> {
-        write_whole(&self.dir.join(PLAN_FILE), text)
     }
 
     /// Appends a flow to its table and counts it for the verdict.

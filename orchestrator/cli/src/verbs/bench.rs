@@ -49,16 +49,14 @@ fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
     let loaded = load::load(&arguments.scenario)?;
     let name = global.lab.as_deref().unwrap_or("bench");
     let lab: LabName = name.parse().map_err(Failure::usage)?;
+    let plan = PlanOptions::default();
+    let plan = lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, &plan)
+        .map_err(Failure::usage)?;
     let mut times: Vec<UpDown> = Vec::new();
     for _ in 0..arguments.repeat.max(1) {
         let reservation =
             Reservation::acquire(&lab, &loaded.scenario.name).during("make a lab to measure")?;
-        let options = PlanOptions {
-            slot: reservation.slot(),
-            ..PlanOptions::default()
-        };
-        let plan = lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, &options)
-            .map_err(Failure::usage)?;
+        let plan = plan.clone().in_slot(reservation.slot());
         let options = LowerOptions {
             lab: lab.clone(),
             hosts: HostPlacement::OwnNamespace,

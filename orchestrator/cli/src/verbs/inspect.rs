@@ -27,7 +27,7 @@ struct Checked<'a> {
 pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
     let loaded = load::load(&arguments.scenario)?;
     load::each_run(&loaded, &arguments.overrides, |loaded, _| {
-        let plan = load::plan_loaded(&loaded, arguments, 0)?;
+        let plan = load::plan_loaded(&loaded, arguments)?;
         load::check_objects(&loaded, &arguments.scenario, &plan)?;
         checked(arguments, &plan, json)
     })

@@ -345,7 +345,7 @@ mod tests {
             run: Some("/data/results/20261125T033212Z-8dc-9b674b5f".into()),
             slot: Some(0),
             owner_pid: Some(4_711),
-            owner_command: Some("/usr/bin/lcmp-lab up --owner-for 4710 8dc".to_owned()),
+            owner_command: Some("/usr/bin/lcmp-lab up-as-owner 4710".to_owned()),
             age_seconds: Some(372),
             switches: 8,
             hosts: 8,

@@ -123,7 +123,7 @@ impl Reservation {
         &self.lab
     }
 
-    /// Returns the slot, which the plan is resolved with.
+    /// Returns the slot, which the plan is relabelled for.
     #[must_use]
     pub const fn slot(&self) -> u8 {
         self.slot

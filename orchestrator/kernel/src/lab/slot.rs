@@ -52,7 +52,7 @@ impl InUse {
         let inside = |prefix: &Prefix| prefix.len >= block.len && block.contains(prefix.addr);
         let kinds = [HostRule::In, HostRule::Out, HostRule::From];
         let priorities = kinds.map(|kind| address::rule_priority(slot, kind));
-        let start = format!("l{slot:x}d");
+        let start = address::interface_start(slot);
         let ours = |name: &String| {
             let rest = name.strip_prefix(&start);
             rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))

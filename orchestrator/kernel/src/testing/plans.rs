@@ -108,12 +108,9 @@ fn plan(slot: u8, dcs: &[&str], links: &[(u32, u32, WirePlan)]) -> Plan {
     )
     .unwrap();
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
-    let options = PlanOptions {
-        slot,
-        ..PlanOptions::default()
-    };
     let files = lab_scenario::Files::new();
-    let mut plan = lab_plan::resolve(&scenario, &text, &files, &options).unwrap();
+    let plan = lab_plan::resolve(&scenario, &text, &files, &PlanOptions::default());
+    let mut plan = plan.unwrap().in_slot(slot);
     let inside = wire("200 Mbit", "10 us", "1 MB");
     let mut wires = links.iter().map(|link| link.2);
     for link in &mut plan.links {

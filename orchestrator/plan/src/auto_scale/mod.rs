@@ -217,7 +217,7 @@ impl Search<'_> {
             }
             let scale = Scale::new(rate, time).ok();
             let topology = &self.inputs.scenario.topology;
-            match scale.filter(|scale| topology::build(topology, 0, scale).is_ok()) {
+            match scale.filter(|scale| topology::build(topology, scale).is_ok()) {
                 Some(scale) => return Ok((scale, self.wall(&scale, offers))),
                 None => refusal = "its rates, delays or buffers vanish",
             }

@@ -59,3 +59,24 @@ pub fn testbed_text() -> String {
 pub fn scenario_text(name: &str) -> String {
     fs::read_to_string(scenarios().join(name)).unwrap()
 }
+
+/// Names and texts of all scenarios that come with the lab.
+pub fn every_scenario() -> Vec<(String, String)> {
+    let folders = [scenarios(), scenarios().join("paper")];
+    let entries = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).unwrap());
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|it| it == "yaml");
+    let mut paths: Vec<PathBuf> = paths.filter(is_yaml).collect();
+    paths.sort();
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap();
+        // Files of the paper's scenarios are relative to their folder.
+        (
+            path.display().to_string(),
+            text.replace("../workloads/", "workloads/"),
+        )
+    };
+    paths.into_iter().map(read).collect()
+}

@@ -11,16 +11,6 @@ fn error(text: &str, options: &PlanOptions) -> String {
 }
 
 #[test]
-fn a_slot_that_is_not_there() {
-    let options = PlanOptions {
-        slot: 16,
-        ..PlanOptions::default()
-    };
-    let text = common::scenario_text("smoke.yaml");
-    assert_eq!(error(&text, &options), "slot is 16, it must be 0 to 15");
-}
-
-#[test]
 fn a_policy_that_is_not_there() {
     let options = PlanOptions {
         policies: Some(vec!["lcpm".to_owned()]),

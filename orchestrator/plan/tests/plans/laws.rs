@@ -235,9 +235,8 @@ proptest! {
 
     #[test]
     fn names_and_addresses_are_unique_even_beside_another_lab(sketch in sketch(), slot in 1..16u8) {
-        let text = sketch.text();
-        let other = PlanOptions { slot, ..PlanOptions::default() };
-        let plans = [crate::common::plan(&text), crate::common::try_plan(&text, &other).unwrap()];
+        let plan = crate::common::plan(&sketch.text());
+        let plans = [plan.clone(), plan.in_slot(slot)];
         let ports = || plans.iter().flat_map(|plan| &plan.ports);
         check_unique(ports().map(|port| port.interface.clone()));
         check_unique(ports().map(|port| port.mac));
@@ -256,8 +255,7 @@ proptest! {
 
     #[test]
     fn addresses_are_within_their_datacenter(sketch in sketch(), slot in 0..16u8) {
-        let options = PlanOptions { slot, ..PlanOptions::default() };
-        let plan = crate::common::try_plan(&sketch.text(), &options).unwrap();
+        let plan = crate::common::plan(&sketch.text()).in_slot(slot);
         for node in &plan.nodes {
             let prefix = plan.dcs[node.dc.index()].prefix;
             let mask = u32::MAX << (32 - u32::from(prefix.len));

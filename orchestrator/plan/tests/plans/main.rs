@@ -2,6 +2,7 @@
 
 mod auto_scale;
 mod common;
+mod difference;
 mod engine;
 mod errors;
 mod explain;

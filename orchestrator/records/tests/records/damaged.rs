@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use lab_records::{
     CertifiedRow, DecisionRow, FlowRow, LinkRow, QueueRow, RecordsError, Row, RunDir, RunWriter,
+    directory::{self, PLAN_FILE},
     sample::{counter, end, flow, info, now, queue},
 };
 
@@ -22,9 +23,8 @@ fn corpus(large: u64) -> Vec<(String, Vec<u8>)> {
             .append(&[queue(&info.links[0], policy)])
             .expect("rows");
     }
-    writer
-        .write_plan("{\"format\": 2, \"name\": \"8dc\", \"flows\": []}\n")
-        .expect("a plan");
+    let plan = "{\"format\": 2, \"name\": \"8dc\", \"flows\": []}\n";
+    directory::write_text(writer.dir(), PLAN_FILE, plan).expect("a plan");
     let (dir, _) = writer.finish(end()).expect("the end");
     let files = fs::read_dir(dir).expect("entries").map(|entry| {
         let path = entry.expect("an entry").path();

@@ -4,7 +4,9 @@ use std::{fs, path::Path, time::Duration};
 
 use lab_records::{
     DecisionRow, FlowCounts, FlowRow, FlowStatus, LinkRow, Phase, QueueRow, RecordsError, RunDir,
-    RunWriter, Semantics, Table, UtcTime, Verdict, point_latest,
+    RunWriter, Semantics, Table, UtcTime, Verdict,
+    directory::{self, PLAN_FILE, SCENARIO_FILE},
+    point_latest,
     sample::{end, flow, info, now},
     stamp,
 };
@@ -44,10 +46,10 @@ fn a_run_reads_back_as_it_was_written() {
     for row in &rows {
         writer.append_flow(row).expect("a row");
     }
-    writer.write_scenario("name: 8dc\n").expect("scenario");
-    writer
-        .write_plan("{\"format\": 2, \"name\": \"8dc\", \"flows\": []}\n")
-        .expect("plan");
+    let write = |name, text| directory::write_text(writer.dir(), name, text);
+    write(SCENARIO_FILE, "name: 8dc\n").expect("scenario");
+    let plan = "{\"format\": 2, \"name\": \"8dc\", \"flows\": []}\n";
+    write(PLAN_FILE, plan).expect("plan");
     let (dir, outcome) = writer.finish(end()).expect("the end");
 
     let run = RunDir::open(&dir).expect("a run");

@@ -16,7 +16,8 @@ use lab_kernel::{
     run::{AgentLauncher, FLOWS_MADE_AHEAD, RunReport, Runner},
 };
 use lab_plan::{MeasuredLoad, Plan, PlanOptions};
-use lab_records::{Asked, FlowRow};
+use lab_recorder::run_info;
+use lab_records::{FlowRow, RunWriter};
 use lab_scenario::{Files, Scenario, Traffic};
 use lab_units::{Bytes, Nanos};
 use tokio_util::sync::CancellationToken;
@@ -25,7 +26,6 @@ use super::Loads;
 use crate::{
     args::{self, Global},
     failure::{During, Failure, with_causes},
-    load::Loaded,
     progress::Progress,
     run_dir, terminal,
     verbs::up,
@@ -68,7 +68,7 @@ impl Bench {
     fn load(&mut self, flows: u32, size: Bytes) -> Result<MeasuredLoad, Failure> {
         let reservation =
             Reservation::acquire(&self.lab, NAME).during("make a lab to measure with")?;
-        let plan = plan(flows, size, reservation.slot());
+        let plan = plan(flows, size).in_slot(reservation.slot());
         let options = LowerOptions {
             lab: self.lab.clone(),
             hosts: self.hosts,
@@ -102,15 +102,9 @@ impl Bench {
             lab: self.lab.to_string(),
             programs: PathBuf::new(),
         };
-        let setting = run_dir::kernel_setting();
-        let now = SystemTime::now();
-        let loaded = Loaded {
-            scenario: scenario(),
-            text: SCENARIO.to_owned(),
-            files: Files::new(),
-        };
-        let mut writer =
-            run_dir::start_records(records, plan, &loaded, (&setting, Asked::default()), now)?;
+        let info = run_info(plan, "", &run_dir::kernel_setting());
+        let writer = RunWriter::create_in(records, SystemTime::now(), &info);
+        let mut writer = writer.during("start the records")?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -137,18 +131,14 @@ impl Bench {
 }
 
 /// Returns the plan of `flows` flows that start at once over links that are faster than any kernel.
-fn plan(flows: u32, size: Bytes, slot: u8) -> Plan {
+fn plan(flows: u32, size: Bytes) -> Plan {
     let mut scenario = scenario();
     if let Some(Traffic::Flows(specs)) = scenario.traffic.first_mut() {
         specs[0].size = size;
         let count = usize::try_from(flows).expect("32 bits fit");
         specs.resize(count, specs[0].clone());
     }
-    let options = PlanOptions {
-        slot,
-        ..PlanOptions::default()
-    };
-    let plan = lab_plan::resolve(&scenario, SCENARIO, &Files::new(), &options);
+    let plan = lab_plan::resolve(&scenario, SCENARIO, &Files::new(), &PlanOptions::default());
     let mut plan = plan.expect("the built-in scenario can be planned");
     // Packets wait for the busy CPU much longer than links explain.
     plan.rdma.qp_timeout = PATIENT_QP_TIMEOUT;
@@ -238,12 +228,12 @@ mod tests {
 
     #[test]
     fn the_loads_are_many_packets_alone_and_a_few_flows() {
-        let small = plan(2_000, PACKET, 0);
+        let small = plan(2_000, PACKET);
         assert_eq!(small.flows.len(), 2_000);
         assert_eq!(small.estimate.data_packets, 2_000);
         let hops = small.estimate.packet_hops;
         assert_eq!(hops, 2 * 2_000 * u64::from(LINKS), "data and ACK");
-        let bulk = plan(BULK_FLOWS, Bytes::new(6_144_000), 0);
+        let bulk = plan(BULK_FLOWS, Bytes::new(6_144_000));
         assert_eq!(bulk.estimate.data_packets, 8 * 1_500);
         assert!(bulk.flows.iter().all(|flow| flow.start_ns == Nanos::ZERO));
     }

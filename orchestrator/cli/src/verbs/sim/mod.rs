@@ -30,6 +30,7 @@ use crate::{
     failure::{During, Failure, Outcome, with_causes},
     load::{self, Loaded},
     progress::nanos,
+    provenance::provenance,
     run_dir, terminal,
     verbs::{artifact, inspect},
 };
@@ -172,9 +173,9 @@ struct Done {
 impl Simulation {
     fn run(&self, global: &Global) -> Result<PathBuf, Failure> {
         let now = SystemTime::now();
-        let dir = run_dir::create(&global.results, &self.plan, now)?;
+        let (dir, plan_hash) = run_dir::create(&global.results, &self.plan, now)?;
         let _handover = Handover::of(&dir);
-        self.run_in(&dir, now).map_err(|failure| {
+        self.run_in(&dir, &plan_hash, now).map_err(|failure| {
             let kept = match failure.no_room {
                 true => format!(
                     "\n(what is written is kept: `lcmp-lab report {}`)",
@@ -191,20 +192,18 @@ impl Simulation {
     }
 
     /// Runs the simulation and writes its results to the run directory `dir`.
-    fn run_in(&self, dir: &Path, now: SystemTime) -> Result<(), Failure> {
+    fn run_in(&self, dir: &Path, plan_hash: &str, now: SystemTime) -> Result<(), Failure> {
         let stop = CancellationToken::new();
         terminal::on_signal(&stop, "interrupted: keeping what is finished", "writing")
             .during("listen to signals")?;
         let since = Instant::now();
         let threads = self.options.threads;
         let setting = RunSetting::simulated(&self.plan, threads, run_dir::kernel_release());
-        let mut records = run_dir::start_records(
-            dir,
-            &self.plan,
-            &self.loaded,
-            (&setting, self.asked.clone()),
-            now,
-        )?;
+        let (scenario, plan) = (&self.loaded.scenario, &self.plan);
+        let provenance = provenance(scenario, plan, self.asked.clone());
+        let mut records =
+            run_dir::start_records(dir, (plan, plan_hash), (&setting, &provenance), now)?;
+        run_dir::write_inputs(dir, plan, &self.loaded.text, &self.loaded.files)?;
         run_dir::make_latest(dir)?;
         let mut done = Done::default();
         let failure = self.run_all(&mut records, &stop, &mut done).err();

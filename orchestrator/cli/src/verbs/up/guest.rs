@@ -1,4 +1,4 @@
-//! `up` in a guest: the host boots a guest that runs the same command.
+//! `up` in a guest: the host boots a guest that runs the lab of the plan in the run directory.
 
 use std::{
     cell::RefCell,
@@ -14,19 +14,23 @@ use lab_plan::Plan;
 use lab_records::{ChangeKind, LiveChange, Phase, RunDir, UtcTime};
 use lab_units::Bytes;
 
-use super::{Request, appended::Tables, interrupted};
+use super::{
+    appended::Tables,
+    interrupted,
+    task::{GuestTask, Request},
+};
 use crate::{
+    args::Global,
     caller::Handover,
     failure::{During, Exit, Failure, with_causes},
-    load, place,
+    place,
     progress::{GuestStderr, Progress, about},
-    provenance::{self, COMMAND_VARIABLE},
     run_dir, terminal,
 };
 
 /// Boots a guest, runs the lab in it and returns the run directory.
-pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
-    let (signals, prepared) = Prepared::new(request)?;
+pub fn run(request: &Request, global: &Global) -> Result<PathBuf, Failure> {
+    let (signals, prepared) = Prepared::new(request, global)?;
     let (code, observed) = prepared.run(&mut io::stdout(), |guest, sinks| {
         lab_guest::run(guest, signals, sinks)
     })?;
@@ -36,10 +40,11 @@ pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
 /// Boots a guest and runs the lab in it; calls `then` with the guest and the run directory if the lab was kept. The
 /// guest of an interrupted run is ended, with or without a lab in it.
 pub fn run_and_stay(
-    request: &Request<'_>,
+    request: &Request,
+    global: &Global,
     then: impl FnOnce(StayingGuest<'_>, &Path) -> Result<(), GuestError>,
 ) -> Result<PathBuf, Failure> {
-    let (signals, prepared) = Prepared::new(request)?;
+    let (signals, prepared) = Prepared::new(request, global)?;
     // Standard output carries the result of the run to the caller.
     let ((code, guest), observed) = prepared.run(&mut io::stderr(), |guest, sinks| {
         lab_guest::run_and_stay(guest, signals, sinks)
@@ -107,22 +112,25 @@ pub struct Observed {
 
 impl Prepared {
     /// Prepares a run; also returns the queue of signals, which exists before the first object of the run.
-    fn new(request: &Request<'_>) -> Result<(Signals, Self), Failure> {
+    fn new(request: &Request, global: &Global) -> Result<(Signals, Self), Failure> {
         let signals = Signals::listen().during("listen to signals")?;
         if terminal::is_interrupted() {
             return Err(interrupted());
         }
         let now = SystemTime::now();
-        let reservation = Reservation::acquire_for_guest(&request.lab, &request.plan)
+        let reservation = Reservation::acquire_for_guest(&request.task.lab, &request.plan)
             .map_err(|error| Failure::environment(with_causes(&error)))?;
-        let dir = run_dir::create(&request.global.results, &request.plan, now)?;
+        let (dir, plan_hash) = run_dir::create(&global.results, &request.plan, now)?;
+        let handover = Handover::of(&dir);
         reservation
             .record_run(&dir)
             .during("record the lab's run")?;
-        let guest = guest_request(request, &dir, now)?;
+        request.keep_inputs(&dir)?;
+        GuestTask::new(&request.task, plan_hash, now).write(&dir)?;
+        let guest = guest_request(request, &dir, &global.log)?;
         let prepared = Self {
             _reservation: reservation,
-            _handover: Handover::of(&dir),
+            _handover: handover,
             dir,
             guest,
         };
@@ -136,7 +144,9 @@ impl Prepared {
         run: impl FnOnce(&'a GuestRequest, &mut Sinks<'_>) -> Result<T, GuestError>,
     ) -> Result<(T, Observed), Failure> {
         let mut tables = Tables::new(&self.dir);
-        show_guest(&self.guest, (stdout, &mut tables), run).map_err(|failure| match self.flows() {
+        let ended = show_guest(&self.guest, (stdout, &mut tables), run);
+        GuestTask::remove(&self.dir);
+        ended.map_err(|failure| match self.flows() {
             0 => failure,
             flows => Failure {
                 message: format!(
@@ -212,27 +222,28 @@ fn guest_failure(error: GuestError) -> Failure {
     }
 }
 
-fn guest_request(
-    request: &Request<'_>,
-    dir: &Path,
-    now: SystemTime,
-) -> Result<GuestRequest, Failure> {
+fn guest_request(request: &Request, dir: &Path, log: &str) -> Result<GuestRequest, Failure> {
     let console = console_log(dir);
     let cwd = std::env::current_dir().during("find the working directory")?;
-    let mut guest = GuestRequest::new(command(request, dir, now)?, &cwd, &console)
-        .during("find this program")?;
-    guest.clock = request.arguments.place.clock;
-    guest.cache = place::guest_cache(&request.arguments.place)?;
+    let program = std::env::current_exe().during("find this program")?;
+    let command: Vec<OsString> = vec![
+        program.clone().into(),
+        "up-in-guest".into(),
+        dir.into(),
+        "--log".into(),
+        log.into(),
+    ];
+    let mut guest = GuestRequest::new(command, &cwd, &console).during("find this program")?;
+    guest.clock = request.place.clock;
+    guest.cache = place::guest_cache(&request.place)?;
     guest.seed = request.plan.seed;
     guest.memory = memory(&request.plan);
     guest.writable = vec![dir.to_owned()];
-    guest.env.extend(passed_environment());
-    let command = (COMMAND_VARIABLE.to_owned(), provenance::command_text());
-    guest.env.push(command);
-    let program = std::env::current_exe().during("find this program")?;
-    let words = ["exec", "--lab", request.lab.as_str()];
+    guest.env = passed_environment();
+    let lab = &request.task.lab;
+    let words = ["exec", "--lab", lab.as_str()];
     guest.exec = Some(ExecConfig {
-        socket: exec_socket(&request.lab),
+        socket: exec_socket(lab),
         prefix: [program.into()]
             .into_iter()
             .chain(words.map(OsString::from))
@@ -266,51 +277,6 @@ fn show(progress: &Progress, event: &GuestEvent) {
             progress.say(&format!("      exec  {}", words.join(" ")));
         }
     }
-}
-
-/// Returns the command of the guest's part of `up`, which writes its records into `dir`.
-fn command(request: &Request<'_>, dir: &Path, now: SystemTime) -> Result<Vec<OsString>, Failure> {
-    let mut command = repeat_command(request)?;
-    let mut option = |name: &str, value: OsString| command.extend([OsString::from(name), value]);
-    option("--into", dir.into());
-    option("--started-at", UtcTime::new(now).to_string().into());
-    if request.arguments.keep {
-        command.push("--keep".into());
-    }
-    Ok(command)
-}
-
-/// Returns the command of the same `up` for another process of this program.
-pub fn repeat_command(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
-    let program = std::env::current_exe().during("find this program")?;
-    let arguments = &request.arguments;
-    let scenario = load::for_another_process(&arguments.scenario.scenario)?;
-    let mut command: Vec<OsString> = vec![program.into(), "up".into(), scenario.into()];
-    let mut option = |name: &str, value: OsString| command.extend([OsString::from(name), value]);
-    option("--lab", request.lab.to_string().into());
-    option("--log", request.global.log.clone().into());
-    option("--seed", request.plan.seed.to_string().into());
-    option("--repetitions", request.plan.repetitions.to_string().into());
-    if let Some(load) = arguments.scenario.overrides.load {
-        option("--load", load.to_string().into());
-    }
-    if let Some(capacity) = &arguments.scenario.overrides.scale_for {
-        option("--scale-for", capacity.argument().into());
-    }
-    if let Some(scale) = &arguments.scenario.overrides.scale {
-        let (rate, time) = load::factors(scale)?;
-        option("--scale", format!("{rate},{time}").into());
-    }
-    if !arguments.scenario.overrides.policies.is_empty() {
-        option(
-            "--policies",
-            arguments.scenario.overrides.policies.join(",").into(),
-        );
-    }
-    if arguments.uncertified {
-        command.push("--uncertified".into());
-    }
-    Ok(command)
 }
 
 /// Returns the file of the guest's console in a run directory.

@@ -19,62 +19,110 @@ use lab_kernel::{
 use lab_plan::Plan;
 use lab_recorder::RunSetting;
 use lab_records::{
-    Asked, Certification, CertifiedRow, Conduct, GuestCpu, LiveChange, Outcome as RunOutcome,
-    Phase, Place, RunEnd, RunWriter, UtcTime, directory::RUN_FILE, draft,
+    Certification, CertifiedRow, Conduct, GuestCpu, LiveChange, Outcome as RunOutcome, Phase,
+    Place, RunEnd, RunWriter, UtcTime, directory::RUN_FILE, draft,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Request, appended, interrupted};
+use super::{
+    appended, interrupted,
+    task::{GuestTask, Request, Task},
+};
 use crate::{
     args,
     caller::Handover,
     exec_log,
     failure::{During, Exit, Failure, Outcome},
-    load, programs,
     progress::Progress,
     run_dir, terminal,
 };
 
 /// Runs the lab on this kernel and returns the run directory.
-pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
+pub fn run(request: &Request, results: &Path) -> Result<PathBuf, Failure> {
     let now = SystemTime::now();
-    let dir = run_dir::create(&request.global.results, &request.plan, now)?;
+    let (dir, plan_hash) = run_dir::create(results, &request.plan, now)?;
     let _handover = Handover::of(&dir);
-    Run::new(request, &dir, now, None).run()?;
+    let plan = (&request.plan, plan_hash.as_str());
+    let records = Records::Here { request, dir: &dir };
+    Run::new(&request.task, plan, records, now).run()?;
     Ok(dir)
 }
 
 /// Runs the guest's part of `up`: records are written to memory, which leaves the virtual clock alone.
 /// Their rows go to the host as they are written, by the guest's outbox; before the first row and after the
 /// last one, all records are copied to `dir`.
-pub fn run_in_guest(request: &Request<'_>, dir: &Path) -> Outcome {
-    let staged = Path::new(STAGED_RECORDS);
-    fs::create_dir_all(staged).during(format_args!("make `{STAGED_RECORDS}`"))?;
-    let started = request
-        .arguments
-        .started_at
-        .unwrap_or_else(|| UtcTime::new(SystemTime::now()));
+pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
+    fs::create_dir_all(STAGED_RECORDS).during(format_args!("make `{STAGED_RECORDS}`"))?;
     preload()?;
     let outbox = Outbox::open().during("open the outbox of rows")?;
     let host = Host {
         dir,
         outbox: Arc::new(Mutex::new(outbox)),
     };
-    let outcome = Run::new(request, staged, started.into(), Some(host)).run()?;
-    Ok(Exit::of_run(outcome.verdict.grade))
+    let plan = (plan, guest.plan_hash.as_str());
+    let run = Run::new(
+        &guest.task,
+        plan,
+        Records::OfHost(host),
+        guest.started_at.into(),
+    );
+    Ok(Exit::of_run(run.run()?.verdict.grade))
 }
 
 /// Run of a lab on this kernel.
 struct Run<'a> {
-    request: &'a Request<'a>,
-    /// Directory that records are written to.
-    dir: &'a Path,
-    /// Host that records go to, in a guest.
-    host: Option<Host<'a>>,
+    task: &'a Task,
+    /// Plan in slot 0.
+    plan: &'a Plan,
+    plan_hash: &'a str,
+    records: Records<'a>,
     started: SystemTime,
     since: Instant,
     setting: RunSetting,
     cancel: CancellationToken,
+}
+
+/// Owner of the records.
+enum Records<'a> {
+    /// This process, which writes the run directory `dir`.
+    Here { request: &'a Request, dir: &'a Path },
+    /// The host of this guest.
+    OfHost(Host<'a>),
+}
+
+impl Records<'_> {
+    /// Returns the directory that records are written to.
+    fn dir(&self) -> &Path {
+        match self {
+            Self::Here { dir, .. } => dir,
+            Self::OfHost(_) => Path::new(STAGED_RECORDS),
+        }
+    }
+
+    /// Completes the facts of a run, before its first row.
+    fn begin(&self, records: &mut RunWriter) -> Result<(), Failure> {
+        match self {
+            Self::Here { request, dir } => {
+                request.keep_inputs(dir)?;
+                run_dir::make_latest(dir)
+            }
+            // A run whose guest is killed is known by these, and by the rows until then.
+            Self::OfHost(host) => {
+                host.copy(self.dir())
+                    .during("copy the facts of the run to the host")?;
+                host.follow(records);
+                Ok(())
+            }
+        }
+    }
+
+    /// Completes the records after their last row.
+    fn end(&self) -> Result<(), Failure> {
+        match self {
+            Self::Here { .. } => Ok(()),
+            Self::OfHost(host) => host.copy(self.dir()).during("copy the records to the host"),
+        }
+    }
 }
 
 /// Host of a guest, which the records go to.
@@ -125,15 +173,16 @@ fn lock(outbox: &Mutex<Outbox>) -> MutexGuard<'_, Outbox> {
 
 impl<'a> Run<'a> {
     fn new(
-        request: &'a Request<'a>,
-        dir: &'a Path,
+        task: &'a Task,
+        (plan, plan_hash): (&'a Plan, &'a str),
+        records: Records<'a>,
         started: SystemTime,
-        host: Option<Host<'a>>,
     ) -> Self {
         Self {
-            request,
-            dir,
-            host,
+            task,
+            plan,
+            plan_hash,
+            records,
             started,
             since: Instant::now(),
             setting: run_dir::kernel_setting(),
@@ -143,40 +192,18 @@ impl<'a> Run<'a> {
 
     fn run(&self) -> Result<RunOutcome, Failure> {
         terminal::cancel_on_signal(&self.cancel).during("listen to signals")?;
-        let request = self.request;
+        let (task, dir) = (self.task, self.records.dir());
         let mut progress = Progress::new();
-        // Addresses depend on the lab's slot, so the plan is made again for the reserved slot.
-        let reservation =
-            Reservation::acquire(&request.lab, &request.plan.name).map_err(environment)?;
-        reservation
-            .record_run(self.dir)
-            .during("record the lab's run")?;
-        let plan = load::plan_loaded(
-            &request.loaded,
-            &request.arguments.scenario,
-            reservation.slot(),
-        )?;
-        let asked = Asked {
-            load: request.arguments.scenario.overrides.load,
-            is_scaled: true,
-            ..Asked::default()
-        };
+        let reservation = Reservation::acquire(&task.lab, &self.plan.name).map_err(environment)?;
+        reservation.record_run(dir).during("record the lab's run")?;
         let mut records = run_dir::start_records(
-            self.dir,
-            &plan,
-            &request.loaded,
-            (&self.setting, asked),
+            dir,
+            (self.plan, self.plan_hash),
+            (&self.setting, &task.provenance),
             self.started,
         )?;
-        programs::keep(&records, &plan, &self.object_dir())?;
-        match &self.host {
-            // A run whose guest is killed is known by these, and by the rows until then.
-            Some(host) => {
-                host.copy(self.dir).during("copy the plan to the host")?;
-                host.follow(&mut records);
-            }
-            None => run_dir::make_latest(self.dir)?,
-        }
+        self.records.begin(&mut records)?;
+        let plan = self.plan.clone().in_slot(reservation.slot());
         let mut lab = self.build(reservation, &plan, &mut progress)?;
         progress.begin("links", 0);
         let certificate = self.certify(&mut lab)?;
@@ -187,10 +214,10 @@ impl<'a> Run<'a> {
         self.hold(&certificate, &links)?;
         progress.expect(u64::from(plan.repetitions) * plan.policies.len() as u64);
         let result = self.run_flows(&plan, &mut lab, &mut records, &mut progress);
-        let commands = exec_log::read(&request.lab);
+        let commands = exec_log::read(&task.lab);
         let state = lab.state();
 
-        let ended = if result.is_ok() && request.arguments.keep {
+        let ended = if result.is_ok() && task.keep {
             self.keep(lab, &progress)
         } else {
             progress.begin("teardown", 0);
@@ -198,7 +225,7 @@ impl<'a> Run<'a> {
         };
         let phases = progress.finish();
         for (name, text) in state {
-            if let Err(error) = draft::replace(&self.dir.join(name), text.as_bytes()) {
+            if let Err(error) = draft::replace(&dir.join(name), text.as_bytes()) {
                 terminal::note(&format!("warning: cannot write `{name}`: {error}"));
             }
         }
@@ -220,7 +247,7 @@ impl<'a> Run<'a> {
             }
         };
         let options = LowerOptions {
-            lab: self.request.lab.clone(),
+            lab: self.task.lab.clone(),
             hosts,
             clock: self.setting.clock,
             delay_lines: true,
@@ -269,7 +296,7 @@ impl<'a> Run<'a> {
         if more > 0 {
             text += &format!("\n  and {more} more");
         }
-        if self.request.arguments.uncertified {
+        if self.task.uncertified {
             terminal::note(&format!("warning: the lab is not certified: {text}"));
             return Ok(());
         }
@@ -291,8 +318,8 @@ impl<'a> Run<'a> {
         let agents = AgentLauncher {
             command: vec![program.into(), OsString::from("switchd")],
             socket_dir: lab.directory(),
-            lab: self.request.lab.to_string(),
-            programs: self.object_dir(),
+            lab: self.task.lab.to_string(),
+            programs: self.task.objects.clone(),
         };
         // A single thread handles events in the same order in every run.
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -318,15 +345,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Returns the directory that paths of eBPF objects are relative to: the scenario's.
-    fn object_dir(&self) -> PathBuf {
-        let scenario = &self.request.arguments.scenario.scenario;
-        let dir = scenario.parent().map(Path::to_owned).unwrap_or_default();
-        std::path::absolute(&dir).unwrap_or(dir)
-    }
-
     fn keep(&self, lab: Lab, progress: &Progress) -> Result<(), Failure> {
-        let name = &self.request.lab;
+        let name = &self.task.lab;
         lab.keep().during(format_args!("keep lab `{name}`"))?;
         progress.say(&format!(
             "lab `{name}` stays up (`lcmp-lab exec --lab {name} NODE -- CMD`, \
@@ -367,10 +387,7 @@ impl<'a> Run<'a> {
             changes: report.changes.into_iter().chain(commands).collect(),
         };
         let finished = records.finish(end).during("finish the records");
-        let copied = match &self.host {
-            Some(host) => host.copy(self.dir).during("copy the records to the host"),
-            None => Ok(()),
-        };
+        let copied = self.records.end();
         // If there is no space for the rows, there is none for the outcome either.
         if let Some(failure) = ending.failure {
             return Err(failure);

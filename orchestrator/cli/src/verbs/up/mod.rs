@@ -3,6 +3,7 @@
 //! - `cost`, `duration`: estimates for the flows and for the whole run, next to the actual values
 //! - `decide`: location of the run and reasons for a refusal, a pure function of facts
 //! - `here`, `guest`: the run on this kernel and in a guest
+//! - `task`: the run that is decided on, for the processes that take part in it
 //! - `appended`: rows on their way out of a guest
 //! - `owner`: the background process that owns the guest of a kept lab
 
@@ -13,6 +14,7 @@ mod duration;
 mod guest;
 mod here;
 mod owner;
+mod task;
 
 use std::{
     path::{Path, PathBuf},
@@ -27,34 +29,28 @@ use lab_kernel::{
     lab::Live,
 };
 use lab_plan::{Capacity, Plan};
+use lab_records::Asked;
 use lab_units::Place;
 use tokio_util::sync::CancellationToken;
 
 use self::{
     decide::{Location, Machine},
     duration::{Estimate, Experience, Happened},
+    task::{GuestTask, Request, Task},
 };
 use crate::{
-    args::{Global, UpArgs},
+    args::{Global, ScenarioArgs, UpArgs},
     failure::{During, Exit, Failure, Outcome},
     load::{self, Loaded},
-    place, run_dir,
+    place,
+    provenance::provenance,
+    run_dir,
     terminal::{self, note},
     verbs::inspect,
 };
 
 pub use guest::{exec_socket, passed_environment, show_guest};
 pub use here::{guest_cpu, preload};
-
-/// Arguments of an `up` with the scenario and plan they name.
-struct Request<'a> {
-    arguments: &'a UpArgs,
-    global: &'a Global,
-    loaded: Loaded,
-    /// Plan for slot 0; a lab in another slot is planned again, since its addresses differ.
-    plan: Plan,
-    lab: LabName,
-}
 
 /// Runs `lcmp-lab up`.
 pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
@@ -76,21 +72,16 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
 
 fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcome {
     let request = Request::new(arguments, global, loaded)?;
-    if let Some(dir) = &arguments.into {
-        return here::run_in_guest(&request, dir);
-    }
-    if let Some(caller) = arguments.owner_for {
-        return owner::own(&request, caller);
-    }
     let began = Instant::now();
     let (is_root, kernel_lacks) = kernel_lacks();
     let place = place::choose(&arguments.place, &kernel_lacks);
     let mut experience: Experience = place::durations(place).unwrap_or_default();
     let estimate = Estimate::new(&request.plan, place, &experience);
-    let Ran { dir, kept } = run_at_place(&request, is_root, kernel_lacks, || {
-        inspect::warn_of_place(&request.plan, place);
-        note(&format!("{}: {}", request.plan.name, estimate.sentence()));
-    })?;
+    let Ran { dir, kept } =
+        run_at_place((arguments, global), &request, is_root, kernel_lacks, || {
+            inspect::warn_of_place(&request.plan, place);
+            note(&format!("{}: {}", request.plan.name, estimate.sentence()));
+        })?;
     terminal::on_signal(&CancellationToken::new(), REPORTING, REPORTING)
         .during("listen to signals")?;
     let reporting = Instant::now();
@@ -103,7 +94,7 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
             experience.add(&estimate, &happened);
             place::keep_durations(place, &experience);
         }
-        let capacity = request.capacity(place);
+        let capacity = capacity(arguments, place);
         cost::table(&request.plan, &capacity, &end) + &estimate.table(&happened)
     };
     let concluded = run_dir::conclude(&dir, global, cost);
@@ -111,7 +102,7 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
         return concluded;
     }
     if let Some(kept) = kept {
-        kept.take_down(&request.lab)?;
+        kept.take_down(&request.task.lab)?;
     }
     // The interrupted `up` is incomplete even if the run itself was not interrupted.
     Ok(concluded?.or(Exit::Inconclusive))
@@ -123,7 +114,20 @@ pub fn run(arguments: &UpArgs, global: &Global) -> Result<PathBuf, Failure> {
     let (is_root, kernel_lacks) = kernel_lacks();
     let loaded = load::load(&arguments.scenario.scenario)?.first_run(&arguments.scenario.overrides);
     let request = Request::new(arguments, global, loaded)?;
-    Ok(run_at_place(&request, is_root, kernel_lacks, || ())?.dir)
+    Ok(run_at_place((arguments, global), &request, is_root, kernel_lacks, || ())?.dir)
+}
+
+/// Runs the guest's part of `up`, whose plan and task are in the run directory `dir` of the host.
+pub fn in_guest(dir: &Path) -> Outcome {
+    terminal::heed_signals().during("listen to signals")?;
+    let (guest, plan) = GuestTask::read(dir)?;
+    here::run_in_guest(&guest, &plan, dir)
+}
+
+/// Runs as the background process that owns a kept guest, which process `caller` started.
+pub fn as_owner(caller: i32, global: &Global) -> Outcome {
+    terminal::heed_signals().during("listen to signals")?;
+    owner::own(caller, global)
 }
 
 /// Returns true if this process runs as root, and what this kernel lacks; without root, modules cannot be
@@ -139,15 +143,16 @@ fn kernel_lacks() -> (bool, Vec<KernelFinding>) {
 
 /// Calls `announce`, then runs the lab at the place where it can run.
 fn run_at_place(
-    request: &Request<'_>,
+    (arguments, global): (&UpArgs, &Global),
+    request: &Request,
     is_root: bool,
     kernel_lacks: Vec<KernelFinding>,
     announce: impl FnOnce(),
 ) -> Result<Ran, Failure> {
     inspect::warn(&request.plan);
     inspect::show_auto_scale(&request.plan);
-    let machine = Machine::examine(request, is_root, kernel_lacks)?;
-    let location = decide::location(request.arguments, &machine)?;
+    let machine = Machine::examine(request, &global.results, is_root, kernel_lacks)?;
+    let location = decide::location(arguments, &machine)?;
     if location != Location::Here
         && let Some(reason) = decide::guest_reason(&machine.kernel_lacks)
     {
@@ -158,12 +163,12 @@ fn run_at_place(
         return Err(interrupted());
     }
     let ran = match location {
-        Location::Here => here::run(request).map(|dir| Ran {
+        Location::Here => here::run(request, &global.results).map(|dir| Ran {
             dir,
-            kept: request.arguments.keep.then_some(Kept::Here),
+            kept: request.task.keep.then_some(Kept::Here),
         }),
-        Location::Guest => guest::run(request).map(|dir| Ran { dir, kept: None }),
-        Location::KeptGuest => owner::start(request).map(|(dir, owner)| Ran {
+        Location::Guest => guest::run(request, global).map(|dir| Ran { dir, kept: None }),
+        Location::KeptGuest => owner::start(request, global).map(|(dir, owner)| Ran {
             dir,
             kept: Some(Kept::InGuestOf(owner)),
         }),
@@ -214,39 +219,55 @@ fn interrupted() -> Failure {
     Failure::interrupted("the run was interrupted; the lab was taken down")
 }
 
-impl<'a> Request<'a> {
-    fn new(arguments: &'a UpArgs, global: &'a Global, loaded: Loaded) -> Result<Self, Failure> {
-        let plan = load::plan_loaded(&loaded, &arguments.scenario, 0)?;
+impl Request {
+    /// Plans the run that `arguments` ask for.
+    fn new(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Result<Self, Failure> {
+        let ScenarioArgs {
+            scenario: path,
+            overrides,
+        } = &arguments.scenario;
+        let plan = load::plan_loaded(&loaded, &arguments.scenario)?;
         decide::check_policies(&plan)?;
-        load::check_objects(&loaded, &arguments.scenario.scenario, &plan)?;
+        load::check_objects(&loaded, path, &plan)?;
         let lab = global.lab.as_deref().unwrap_or(&plan.name).parse();
+        let objects = path.parent().map(Path::to_owned).unwrap_or_default();
+        let asked = Asked {
+            load: overrides.load,
+            is_scaled: true,
+            ..Asked::default()
+        };
         Ok(Self {
-            arguments,
-            global,
-            loaded,
-            lab: lab.map_err(Failure::usage)?,
+            task: Task {
+                lab: lab.map_err(Failure::usage)?,
+                keep: arguments.keep,
+                uncertified: arguments.uncertified,
+                objects: std::path::absolute(&objects).unwrap_or(objects),
+                provenance: provenance(&loaded.scenario, &plan, asked),
+            },
             plan,
+            scenario: loaded.text,
+            files: loaded.files,
+            place: arguments.place.clone(),
         })
     }
 }
 
-impl Request<'_> {
-    /// Returns the capacity of `place`: the measured one that the command line names, or the default.
-    fn capacity(&self, place: Place) -> Capacity {
-        let named = self.arguments.scenario.overrides.scale_for;
-        let of_place = named.filter(|capacity| capacity.place == place);
-        of_place.unwrap_or_else(|| Capacity::default_of(place))
-    }
+/// Returns the capacity of `place`: the measured one that the command line names, or the default.
+fn capacity(arguments: &UpArgs, place: Place) -> Capacity {
+    let named = arguments.scenario.overrides.scale_for;
+    let of_place = named.filter(|capacity| capacity.place == place);
+    of_place.unwrap_or_else(|| Capacity::default_of(place))
 }
 
 impl Machine {
     /// Examines this machine for the request's run.
     fn examine(
-        request: &Request<'_>,
+        request: &Request,
+        results: &Path,
         is_root: bool,
         kernel_lacks: Vec<KernelFinding>,
     ) -> Result<Self, Failure> {
-        let place = &request.arguments.place;
+        let place = &request.place;
         let guest_lacks = match is_root && place::needs_guest(place, &kernel_lacks) {
             true => guest_lacks(&request.plan, &place::guest_cache(place)?),
             false => Vec::new(),
@@ -254,7 +275,7 @@ impl Machine {
         Ok(Self {
             is_root,
             kernel_lacks,
-            results: doctor::results_directory(&request.global.results),
+            results: doctor::results_directory(results),
             guest_lacks,
         })
     }

@@ -1,13 +1,13 @@
 //! `up --keep` in a guest: a background process owns the guest, so that `up` can return.
 //!
-//! QEMU dies with the process that started it. `up` therefore starts an owner process, which starts
-//! QEMU; `up` forwards signals to the owner, reads the result of the run from the owner's standard
+//! QEMU dies with the process that started it. `up` therefore starts an owner process, hands it the request, plan
+//! included, on standard input, and the owner starts QEMU; `up` forwards signals to the owner, reads the result of the run from the owner's standard
 //! output, a pipe, and concludes the run. A signal before `up` has returned ends the owner and its guest, even if the
 //! lab in the guest was kept.
 
 use std::{
     fs::OpenOptions,
-    io::{self, Read, Write},
+    io::{self, BufWriter, Read, Write},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -28,8 +28,9 @@ use signal_hook::{
     iterator::Signals,
 };
 
-use super::{Request, guest, interrupted};
+use super::{guest, interrupted, task::Request};
 use crate::{
+    args::Global,
     failure::{During, Exit, Failure, Outcome},
     terminal::{self, note},
 };
@@ -44,27 +45,25 @@ enum RunResult {
 }
 
 /// Starts an owner; returns the run directory and the owner once the flows have ended.
-pub fn start(request: &Request<'_>) -> Result<(PathBuf, Child), Failure> {
-    let mut words = guest::repeat_command(request)?.into_iter();
-    let mut command = Command::new(words.next().unwrap_or_default());
+pub fn start(request: &Request, global: &Global) -> Result<(PathBuf, Child), Failure> {
+    let program = std::env::current_exe().during("find this program")?;
+    let mut command = Command::new(program);
     command
-        .args(words)
-        .arg("--results")
-        .arg(&request.global.results)
-        .args(["--guest", "--keep", "--owner-for"])
-        .arg(std::process::id().to_string());
-    if let Some(kernel) = &request.arguments.place.kernel {
-        command.arg("--kernel").arg(kernel);
-    }
-    if let Some(clock) = request.arguments.place.clock {
-        command.arg("--clock").arg(clock.name());
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
+        .arg("up-as-owner")
+        .arg(std::process::id().to_string())
+        .args(["--log", &global.log, "--results"])
+        .arg(&global.results)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     in_own_session(&mut command);
     // Created before the owner: a signal that arrives while the owner starts is queued until its process ID is known.
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).during("listen to signals")?;
     let mut owner = command.spawn().during("start the owner of the guest")?;
     forward_signals(signals, Pid::from_raw(owner.id().cast_signed()));
+    if let Some(stdin) = owner.stdin.take() {
+        // An owner that has ended early sends no result.
+        let _ = serde_json::to_writer(BufWriter::new(stdin), request);
+    }
     let mut result = Vec::new();
     if let Some(stdout) = &mut owner.stdout {
         stdout
@@ -108,14 +107,16 @@ fn forward_signals(mut signals: Signals, owner: Pid) {
     });
 }
 
-/// Runs as the owner that process `caller` started.
-pub fn own(request: &Request<'_>, caller: i32) -> Outcome {
+/// Runs as the owner that process `caller` started, for the request on standard input.
+pub fn own(caller: i32, global: &Global) -> Outcome {
     // Until the lab is kept, the owner ends with its caller.
     prctl::set_pdeathsig(Signal::SIGTERM).during("follow the caller")?;
     if getppid() != Pid::from_raw(caller) {
         return Err(Failure::environment("the caller has ended"));
     }
-    match guest::run_and_stay(request, stay) {
+    let request = serde_json::from_reader(io::stdin().lock());
+    let request: Request = request.during("read the request of the caller")?;
+    match guest::run_and_stay(&request, global, stay) {
         Ok(dir) => send(&RunResult::Ended(dir)),
         Err(failure) => {
             let exit = failure.exit;

@@ -223,22 +223,15 @@ fn missing(name: &str) -> Failure {
     Failure::usage(format_args!("the bundle's run has no `{name}`"))
 }
 
-/// Returns the difference of the plans of both runs; of a lab in another slot of the machine, which has
-/// other addresses, that of the flows.
+/// Returns the first difference of the plans of both runs.
 fn compare_plans(kept: &RunDir, again: &RunDir) -> Result<Option<String>, Failure> {
     let (kept, again) = (plan(kept)?, plan(again)?);
-    let difference = match kept.scenario_hash == again.scenario_hash {
+    let what = match kept.scenario_hash == again.scenario_hash {
         true => "another plan of the same scenario",
         false => "the plan is of another scenario, or of other files that it names",
     };
-    let is_same = match kept.slot == again.slot {
-        true => kept.inputs() == again.inputs(),
-        false => {
-            let facts = |plan: Plan| (plan.scenario_hash, plan.seed, plan.flows.len());
-            facts(kept) == facts(again)
-        }
-    };
-    Ok((!is_same).then(|| difference.to_owned()))
+    let difference = kept.difference(again);
+    Ok(difference.map(|difference| format!("{what}: {difference}")))
 }
 
 /// Returns the bounds of the kernel engine that do not hold between two runs.

@@ -1,0 +1,205 @@
+//! Run of a lab that is decided on: `up` plans it once, and each process of this program that takes part in it gets the
+//! plan and the task.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use lab_files::Links;
+use lab_kernel::LabName;
+use lab_plan::Plan;
+use lab_records::{
+    Provenance, UtcTime,
+    directory::{self, MAX_RUN_FILE, PLAN_FILE},
+    draft,
+};
+use lab_scenario::Files;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    args::PlaceArgs,
+    failure::{During, Failure},
+    programs, run_dir,
+};
+
+/// Run of a lab, apart from the kernel that it is on.
+#[derive(Deserialize, Serialize)]
+pub struct Request {
+    /// Task of the run.
+    pub task: Task,
+    /// Plan in slot 0, which a lab relabels for its slot.
+    pub plan: Plan,
+    /// Text of the scenario.
+    pub scenario: String,
+    /// Texts of the files that the scenario names.
+    pub files: Files,
+    /// Place that the command line asks for.
+    pub place: PlaceArgs,
+}
+
+/// What a lab does with its plan, and the origin of its records.
+#[derive(Clone, Deserialize, Serialize)]
+pub struct Task {
+    /// Name of the lab.
+    pub lab: LabName,
+    /// True if the lab stays up after its flows.
+    pub keep: bool,
+    /// True if a lab runs whose links are out of their bounds.
+    pub uncertified: bool,
+    /// Absolute path of the folder that paths of eBPF objects are relative to: the scenario's.
+    pub objects: PathBuf,
+    /// Origin of the run.
+    pub provenance: Provenance,
+}
+
+impl Request {
+    /// Writes the plan and all that it was made from into the run directory `dir`.
+    pub fn keep_inputs(&self, dir: &Path) -> Result<(), Failure> {
+        run_dir::write_inputs(dir, &self.plan, &self.scenario, &self.files)?;
+        programs::keep(dir, &self.plan, &self.task.objects)
+    }
+}
+
+/// Part of a guest in a run: a file in the run directory, beside the plan.
+#[derive(Deserialize, Serialize)]
+pub struct GuestTask {
+    /// Task of the run.
+    pub task: Task,
+    /// SHA-256 of the plan's file, in hex.
+    pub plan_hash: String,
+    /// Start of the run by the host's clock.
+    pub started_at: UtcTime,
+}
+
+impl GuestTask {
+    /// Returns the part in the run of `task` that started at `now`, whose plan's file has the hash `plan_hash`.
+    pub fn new(task: &Task, plan_hash: String, now: SystemTime) -> Self {
+        Self {
+            task: task.clone(),
+            plan_hash,
+            started_at: UtcTime::new(now),
+        }
+    }
+
+    /// Writes the file into the run directory `dir`.
+    pub fn write(&self, dir: &Path) -> Result<(), Failure> {
+        let text = serde_json::to_vec(self).expect("a task is plain data");
+        draft::replace(&dir.join(TASK_FILE), &text).during("write the guest's task")
+    }
+
+    /// Reads the file in the run directory `dir`, and the plan beside it.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the plan is not the one that the host wrote.
+    pub fn read(dir: &Path) -> Result<(Self, Plan), Failure> {
+        let text = lab_files::read_text(&dir.join(TASK_FILE), Links::Refuse, MAX_RUN_FILE);
+        let text = text.during("read the guest's task")?;
+        let task: Self = serde_json::from_str(&text).during("read the guest's task")?;
+        let plan = directory::read_text(dir, PLAN_FILE).during("read the plan")?;
+        let plan = plan.unwrap_or_default();
+        if run_dir::hash(&plan) != task.plan_hash {
+            return Err(Failure::environment(format_args!(
+                "`{}` is not the plan that the host made",
+                dir.join(PLAN_FILE).display()
+            )));
+        }
+        let plan = serde_json::from_str(&plan).during("read the plan")?;
+        Ok((task, plan))
+    }
+
+    /// Removes the file from the run directory `dir`, after the guest has read it or has ended.
+    pub fn remove(dir: &Path) {
+        // A file that is left does no harm: bundles leave hidden files out.
+        let _ = fs::remove_file(dir.join(TASK_FILE));
+    }
+}
+
+/// File of the guest's part.
+const TASK_FILE: &str = ".task.json";
+
+#[cfg(test)]
+mod tests {
+    use lab_plan::PlanOptions;
+    use lab_units::Clock;
+
+    use super::*;
+
+    const SCENARIO: &str = "name: pair\ntopology:\n  dcs: [{ name: a, hosts: 1 }, { name: b, hosts: 1 }]\n  links: \
+                            [{ between: [a, b], rate: 1 Gbit, delay: 1 ms }]\ntraffic:\n  - flows: [{ from: a/h1, \
+                            to: b/h1, size: 1 MB }]\npolicies: [ecmp]\n";
+
+    fn plan() -> Plan {
+        let scenario = lab_scenario::parse("pair.yaml", SCENARIO.as_bytes()).unwrap();
+        let options = PlanOptions::default();
+        lab_plan::resolve(&scenario, SCENARIO, &Files::new(), &options).unwrap()
+    }
+
+    /// Writes a plan and the guest's task of it into `dir`, as the host does.
+    fn write(dir: &Path) -> GuestTask {
+        let plan = plan();
+        run_dir::write_inputs(dir, &plan, SCENARIO, &Files::new()).unwrap();
+        let text = fs::read_to_string(dir.join(PLAN_FILE)).unwrap();
+        let task = Task {
+            lab: "pair".parse().unwrap(),
+            keep: true,
+            uncertified: false,
+            objects: "/scenarios".into(),
+            provenance: Provenance::default(),
+        };
+        let task = GuestTask::new(&task, run_dir::hash(&text), SystemTime::UNIX_EPOCH);
+        task.write(dir).unwrap();
+        task
+    }
+
+    #[test]
+    fn a_guest_reads_the_task_and_the_plan_that_the_host_wrote() {
+        let dir = tempfile::tempdir().unwrap();
+        let written = serde_json::to_value(write(dir.path())).unwrap();
+        let (read, plan) = GuestTask::read(dir.path()).unwrap();
+        assert_eq!(serde_json::to_value(read).unwrap(), written);
+        assert!(plan == self::plan());
+        GuestTask::remove(dir.path());
+        assert!(GuestTask::read(dir.path()).is_err());
+    }
+
+    #[test]
+    fn another_plan_than_the_hosts_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path());
+        let other = plan().in_slot(1);
+        run_dir::write_inputs(dir.path(), &other, SCENARIO, &Files::new()).unwrap();
+        let failure = GuestTask::read(dir.path()).err().unwrap();
+        assert!(
+            failure
+                .message
+                .ends_with("plan.json` is not the plan that the host made"),
+            "{}",
+            failure.message
+        );
+        fs::remove_file(dir.path().join(PLAN_FILE)).unwrap();
+        assert!(GuestTask::read(dir.path()).is_err());
+    }
+
+    #[test]
+    fn a_request_reaches_another_process_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let request = Request {
+            task: write(dir.path()).task,
+            plan: plan(),
+            scenario: SCENARIO.to_owned(),
+            files: [("sizes.csv".to_owned(), "1,1\n".to_owned())].into(),
+            place: PlaceArgs {
+                here: false,
+                guest: true,
+                clock: Some(Clock::Virtual),
+                kernel: Some("6.12".to_owned()),
+            },
+        };
+        let text = serde_json::to_string(&request).unwrap();
+        let read: Request = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        assert!(read.plan == request.plan);
+    }
+}

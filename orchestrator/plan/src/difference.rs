@@ -1,0 +1,56 @@
+//! First difference of two plans.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::model::Plan;
+
+impl Plan {
+    /// Returns the first difference of the [inputs](Plan::inputs) of two plans, in the alphabetical order of their keys;
+    /// `None` if they are of the same run, in whatever slots.
+    #[must_use]
+    pub fn difference(self, other: Self) -> Option<String> {
+        let [own, other] = [self, other].map(|plan| plan.inputs().in_slot(0));
+        if own == other {
+            return None;
+        }
+        let [own, other] =
+            [own, other].map(|plan| serde_json::to_value(plan).expect("a plan is plain data"));
+        between("", Some(&own), Some(&other))
+    }
+}
+
+/// Returns the first difference of two values at `path`.
+fn between(path: &str, own: Option<&Value>, other: Option<&Value>) -> Option<String> {
+    match (own, other) {
+        _ if own == other => None,
+        (Some(Value::Object(own)), Some(Value::Object(other))) => {
+            let keys: BTreeSet<&String> = own.keys().chain(other.keys()).collect();
+            keys.into_iter().find_map(|key| {
+                let path = match path {
+                    "" => key.clone(),
+                    _ => format!("{path}.{key}"),
+                };
+                between(&path, own.get(key), other.get(key))
+            })
+        }
+        (Some(Value::Array(own)), Some(Value::Array(other))) => (0..own.len().max(other.len()))
+            .find_map(|at| between(&format!("{path}[{at}]"), own.get(at), other.get(at))),
+        _ => Some(format!(
+            "`{path}` was {} and is {}",
+            shown(own),
+            shown(other)
+        )),
+    }
+}
+
+/// Returns a value in a few words.
+fn shown(value: Option<&Value>) -> String {
+    match value {
+        None => "absent".to_owned(),
+        Some(Value::Object(_)) => "{…}".to_owned(),
+        Some(Value::Array(_)) => "[…]".to_owned(),
+        Some(scalar) => scalar.to_string(),
+    }
+}

@@ -1,0 +1,54 @@
+//! Relabelling of a plan for the slot that a lab gets on its machine.
+
+use lab_units::PortId;
+
+use crate::{
+    address,
+    model::{Node, Plan, Port, Prefix},
+};
+
+impl Plan {
+    /// Returns the plan with the addresses and interfaces of `slot`, below [`address::SLOTS`]. Nothing else of a plan
+    /// depends on its slot. An interface keeps a name that is not the plan's own.
+    #[must_use]
+    pub fn in_slot(mut self, slot: u8) -> Self {
+        let from = self.slot;
+        for dc in &mut self.dcs {
+            dc.prefix = prefix(dc.prefix, slot);
+        }
+        for node in &mut self.nodes {
+            relabel_node(node, slot);
+        }
+        for (port, id) in self.ports.iter_mut().zip((0..).map(PortId)) {
+            relabel_port(port, id, from, slot);
+        }
+        Self { slot, ..self }
+    }
+}
+
+fn relabel_node(node: &mut Node, slot: u8) {
+    node.addr = address::in_slot(node.addr, slot);
+    for addr in &mut node.further_addrs {
+        *addr = address::in_slot(*addr, slot);
+    }
+    for route in &mut node.routes {
+        route.to = prefix(route.to, slot);
+    }
+}
+
+fn relabel_port(port: &mut Port, id: PortId, from: u8, to: u8) {
+    let own = port.interface.strip_prefix(&address::interface_start(from));
+    if let Some(rest) = own {
+        port.interface = address::interface_start(to) + rest;
+    }
+    port.mac = address::mac(to, id);
+    port.addr = address::in_slot(port.addr, to);
+}
+
+/// A host's default route stays as it is, since it is outside the addresses of labs.
+const fn prefix(prefix: Prefix, slot: u8) -> Prefix {
+    Prefix {
+        addr: address::in_slot(prefix.addr, slot),
+        ..prefix
+    }
+}
