@@ -14,7 +14,7 @@ use lab_plan::Plan;
 use lab_records::{ChangeKind, LiveChange, Phase, RunDir, UtcTime};
 use lab_units::Bytes;
 
-use super::{Request, appended::Tables, interrupted};
+use super::{Request, appended::Tables, here::RECORDING_VARIABLE, interrupted};
 use crate::{
     caller::Handover,
     failure::{During, Exit, Failure, with_causes},
@@ -319,7 +319,7 @@ pub fn console_log(dir: &Path) -> PathBuf {
 }
 
 /// Environment variables that the command in the guest inherits.
-const PASSED_VARIABLES: [&str; 4] = ["PATH", "HOME", "TERM", "LANG"];
+const PASSED_VARIABLES: [&str; 5] = ["PATH", "HOME", "TERM", "LANG", RECORDING_VARIABLE];
 
 /// Exit codes of the guest's part of an `up` that has kept its lab.
 const KEPT_CODES: [u8; 3] = [
