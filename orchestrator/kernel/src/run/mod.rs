@@ -29,6 +29,8 @@ mod live;
 mod paths;
 mod rates;
 mod repetition;
+#[cfg(test)]
+mod replay;
 mod report;
 mod rows;
 mod start;
