@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf};
 
 use lab_units::{Bytes, FlowId, Side, Tool};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     job::{MAX_MESSAGE, MIN_MESSAGES},
@@ -114,7 +115,8 @@ pub enum SessionError {
 }
 
 /// Handshake that failed, so that a flow did not become ready.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 pub enum HandshakeError {
     /// A process could not be started.
     #[error("cannot start the {side}: {reason}")]
@@ -128,7 +130,7 @@ pub enum HandshakeError {
     #[error("cannot {what}: {reason}")]
     Socket {
         /// Action that failed.
-        what: &'static str,
+        what: String,
         /// Cause.
         reason: String,
     },
@@ -138,7 +140,7 @@ pub enum HandshakeError {
         /// Limit, in seconds.
         seconds: u64,
         /// Awaited event.
-        waiting_for: &'static str,
+        waiting_for: String,
     },
     /// Bytes that no known perftest sends.
     #[error("unexpected handshake from the {side}: {len} bytes beginning with `{start}` (hint: the gate knows perftest {known})", known = crate::probe::KNOWN_VERSION)]

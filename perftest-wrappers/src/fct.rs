@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Flow completion time and its resolution.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Fct {
     /// Time from the first post to the last completion.
     pub time: Nanos,

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Outcome of one flow; every job has one.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct FlowOutcome {
     /// Position in the plan's schedule.
     pub flow: FlowId,
@@ -36,7 +36,8 @@ pub struct FlowOutcome {
 }
 
 /// Status of a flow at its end.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// All messages were acknowledged.
     Finished(Fct),
@@ -86,7 +87,7 @@ pub enum Status {
 }
 
 /// Start of a flow.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct FlowStart {
     /// Instant at which the start message was sent to the client.
     pub at: MonotonicTime,
@@ -112,7 +113,8 @@ pub struct QpAddress {
 }
 
 /// End of a process.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Exit {
     /// Exit with this code.
     Code(i32),
@@ -123,7 +125,8 @@ pub enum Exit {
 }
 
 /// Event of a session, from its preparation to its end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Event {
     /// Both processes wait for the start trigger.
     Ready {

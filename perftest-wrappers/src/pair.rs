@@ -134,7 +134,7 @@ impl PairStarter {
         timeout(limit, step).await.unwrap_or_else(|_| {
             Err(not_ready(HandshakeError::TimedOut {
                 seconds: limit.as_secs(),
-                waiting_for,
+                waiting_for: waiting_for.to_owned(),
             }))
         })
     }
@@ -297,7 +297,7 @@ impl Spawner<'_> {
 fn socket(what: &'static str) -> impl Fn(io::Error) -> Status {
     move |error| {
         not_ready(HandshakeError::Socket {
-            what,
+            what: what.to_owned(),
             reason: error.to_string(),
         })
     }

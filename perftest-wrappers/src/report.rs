@@ -8,11 +8,13 @@
 use std::fmt;
 
 use lab_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::{handshake::KEYS_LEN, job::FlowJob};
 
 /// Bandwidth as perftest reported it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Bandwidth {
     /// Printed value, exact as text; never zero.
     Printed {
@@ -27,7 +29,8 @@ pub enum Bandwidth {
 }
 
 /// Report that cannot be parsed.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 pub enum ReportError {
     /// No line has a number.
     #[error(

@@ -67,6 +67,7 @@ row! {
 
 row! {
     /// Parameters of DCQCN's reaction point and notification point, and of the artifact's variant of both.
+    #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct DcqcnParams as "dcqcn_params" {
         /// Minimum time between two CNPs of one QP (N).
         pub cnp_interval: u64,
@@ -97,6 +98,7 @@ row! {
 
 row! {
     /// DCQCN's reaction point: state of a sending QP.
+    #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct ReactionPoint as "reaction_point" {
         /// Rate (R_C), bit/s.
         pub rate_bps: u64,
@@ -193,6 +195,7 @@ impl QpKey {
 
 row! {
     /// Sending QP: its reaction point and its place in the pacer.
+    #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct PacedQp as "paced_qp" {
         /// State of the law.
         pub point: ReactionPoint,
@@ -238,6 +241,7 @@ row! {
 
 row! {
     /// Counters of the host programs.
+    #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct HostCounters as "host_counters" {
         /// Data packets that were not paced for want of a row for their QP.
         pub unpaced: u64,

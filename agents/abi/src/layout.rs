@@ -62,6 +62,7 @@ pub struct Row {
 macro_rules! row {
     (
         $(#[doc = $doc:literal])*
+        $(#[cfg_attr($feature:meta, $derive:meta)])?
         pub struct $name:ident as $c_name:literal {
             $($(#[doc = $field_doc:literal])* pub $field:ident: $kind:ty,)*
         }
@@ -80,6 +81,7 @@ macro_rules! row {
             bytemuck::Pod,
             bytemuck::Zeroable,
         )]
+        $(#[cfg_attr($feature, $derive)])?
         pub struct $name {
             $($(#[doc = $field_doc])* pub $field: $kind,)*
         }

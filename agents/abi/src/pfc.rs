@@ -107,6 +107,7 @@ row! {
 
 row! {
     /// Pause of a NIC that is over, in the ring buffer.
+    #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct PauseRecord as "pause_record" {
         /// Start.
         pub from_ns: u64,

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fs, io, iter::Sum, path::Path};
 
 use lab_records::Retransmissions;
 use lab_units::{LinkId, PortId};
+use serde::{Deserialize, Serialize};
 
 use super::{Lab, LabErrorKind};
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// Losses since the lab was made.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Losses {
     /// Packets that queueing disciplines dropped: from full queues, and as link loss that the plan specifies.
     pub emulated: u64,
@@ -26,7 +27,7 @@ pub(crate) struct Losses {
 }
 
 /// SoftRoCE's counts of its recovery from loss, of all devices.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct RecoveryCounts {
     /// Times that a sender went back to an earlier packet.
     pub go_backs: u64,

@@ -22,13 +22,15 @@ use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
 };
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{AgentError, agent_config::agent_config};
 use crate::Lab;
 
 /// Event of a datacenter's agent.
-#[derive(Debug)]
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum AgentEvent {
     /// Message of the agent.
     Message(AgentMessage),
@@ -66,6 +68,16 @@ pub(super) struct Agent {
 struct Process {
     child: Child,
     stream: UnixStream,
+}
+
+/// Returns the positions in the plan of the switches with an agent: those of legacy datacenters have none.
+pub(super) fn switches(plan: &Plan) -> impl Iterator<Item = usize> {
+    let switches = plan.switches.iter().enumerate();
+    let with_agent = switches.filter(|(_, switch)| {
+        let dc = plan.nodes[switch.node.index()].dc;
+        !plan.dcs[dc.index()].legacy
+    });
+    with_agent.map(|(index, _)| index)
 }
 
 impl AgentLauncher {

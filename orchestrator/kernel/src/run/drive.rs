@@ -3,24 +3,24 @@
 use std::{path::Path, time::Duration};
 
 use lab_abi::wire::{AgentCommand, AgentMessage};
+use lab_host::{HostError, HostMaps};
 use lab_perftest::{Event, MonotonicTime};
 use lab_plan::{FaultPlan, Plan};
-use lab_records::ChangeKind;
-use lab_units::{DcId, FlowId, LinkId, Nanos, NodeId, Tool};
+use lab_units::{DcId, LinkId, Nanos, Tool};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 
 use super::{
     AgentError, RunError, RunReport, Runner,
-    agents::{Agent, AgentEvent},
+    agents::{self, Agent, AgentEvent},
     commands,
     generator::{self, Session},
+    input::{Ending, HostCounts, Input, Readings},
     rates::RateSampler,
-    repetition::{Effects, Input, Repetition},
+    repetition::{Effects, Repetition},
     start::Start,
     tables,
-    te::TeController,
     tune::{Change, PendingRequest, Tuned},
-    watch::{self, Watchdog},
+    watch::Watchdog,
 };
 use crate::{
     lab::LabErrorKind,
@@ -46,10 +46,6 @@ pub(super) struct RunningRepetition<'a> {
     /// Other end of `inputs`, for agents and flows.
     sender: UnboundedSender<Input>,
     setup: RepetitionSetup<'a>,
-    /// Number of the plan's faults that were injected.
-    injected: usize,
-    /// TE controller, if the policy is traffic engineering.
-    te: Option<TeController<'a>>,
     /// [`Runner::host_waits`] when the latest flow was delivered: perftest's clients report after that.
     /// Verbs flows have nothing to report, so their session's end is soon enough.
     waits_at_delivery: u64,
@@ -66,8 +62,6 @@ impl<'a> RunningRepetition<'a> {
             inputs,
             sender,
             setup,
-            injected: 0,
-            te: TeController::new(plan, policy),
             waits_at_delivery: 0,
         }
     }
@@ -90,10 +84,10 @@ impl<'a> RunningRepetition<'a> {
     }
 
     /// Sends each command to the agent of its datacenter.
-    fn send(&mut self, commands: Vec<(DcId, AgentCommand)>) -> Result<(), AgentError> {
+    fn send(&mut self, commands: &[(DcId, AgentCommand)]) -> Result<(), AgentError> {
         for (dc, command) in commands {
-            if let Some(agent) = self.agent(dc) {
-                agent.send(&command)?;
+            if let Some(agent) = self.agent(*dc) {
+                agent.send(command)?;
             }
         }
         Ok(())
@@ -115,7 +109,7 @@ impl Runner<'_> {
         let session = self.connect(&running.repetition, events).await?;
 
         let packets = self.lab.sent_packets()?;
-        let start = self.start_time(&mut running).await?;
+        let start = self.start_time(&mut running, report).await?;
         self.phase(&running.repetition, "flows", running.repetition.flows.len());
         let faults = self.plan.faults.iter();
         let faulty: Vec<LinkId> = faults.map(|fault| fault.link).collect();
@@ -124,51 +118,68 @@ impl Runner<'_> {
             Clock::Real => Some(Watchdog::start().map_err(RunError::Watchdog)?),
             Clock::Virtual => None,
         };
-        let (waits, cpu) = ((self.host_waits)(), (self.guest_cpu)());
-        running.waits_at_delivery = waits;
+        let before = Readings {
+            packets,
+            losses,
+            host_waits: (self.host_waits)(),
+            cpu: (self.guest_cpu)(),
+        };
+        running.waits_at_delivery = before.host_waits;
         let ended = self
             .run_flows(session, start, &mut running, requests, report)
             .await;
-        if let Some(watchdog) = watchdog {
-            watch::add(&mut report.conduct.watch, watchdog.stop());
-        }
+        let watch = watchdog.map(Watchdog::stop);
         ended?;
-        report.conduct.host_waits += running.waits_at_delivery.saturating_sub(waits);
-        report.add_cpu(cpu, (self.guest_cpu)());
-        let reroutes = report.reroutes();
-        let policy = &self.plan.policies[setup.policy].label;
-        let losses = (losses, self.lab.losses(&faulty)?);
-        report.add_losses(policy, losses, reroutes);
-        let plan = self.plan;
-        let name = |dc: DcId| plan.dcs[dc.index()].name.clone();
-        let label = running.repetition.label();
-        if let Some(mut maps) = self.lab.host_maps().map_err(LabErrorKind::from)? {
-            let added = report.add_hosts(&label, &maps);
-            added.map_err(LabErrorKind::from)?;
-            let pauses = maps.take_pauses(MonotonicTime::now().as_nanos());
-            let pauses = pauses.map_err(LabErrorKind::from)?;
-            let rows = running.repetition.pauses(&pauses, &self.lab.nics());
-            self.records.append(&rows)?;
-        }
-        report.add_incomplete(&label, running.repetition.incomplete().map(name));
-        report.end_repetition(&label, running.repetition.unreachable(), name);
-        report.work.lab_ns = report
-            .work
-            .lab_ns
-            .saturating_add(MonotonicTime::now().since(start));
-        report.work.packet_hops += self.lab.sent_packets()?.saturating_sub(packets);
-        running.agents.into_iter().try_for_each(Agent::wait)?;
+        let cpu = (self.guest_cpu)();
+        let losses = self.lab.losses(&faulty)?;
+        let hosts = self.end_hosts(&mut running, report)?;
+        let at = MonotonicTime::now();
+        let after = Readings {
+            packets: self.lab.sent_packets()?,
+            losses,
+            host_waits: running.waits_at_delivery,
+            cpu,
+        };
+        running.agents.drain(..).try_for_each(Agent::wait)?;
         // The agents have already detached their hooks from the switches' ports.
-        let altered = self.lab.altered(&plan.faults[..running.injected])?;
-        report.add_altered(&label, &altered);
+        let altered = self.lab.altered(running.repetition.injected())?;
+        let ending = Ending {
+            at,
+            before,
+            after,
+            watch,
+            hosts,
+            altered: altered.iter().map(ToString::to_string).collect(),
+        };
+        self.take(Input::End(Box::new(ending)), &mut running, report)?;
         self.end_flows();
         Ok(())
+    }
+
+    /// Takes the pauses of the hosts' NICs, and returns what their programs counted; none without congestion control.
+    fn end_hosts(
+        &mut self,
+        running: &mut RunningRepetition<'_>,
+        report: &mut RunReport,
+    ) -> Result<Option<HostCounts>, RunError> {
+        let Some(mut maps) = self.lab.host_maps().map_err(LabErrorKind::from)? else {
+            return Ok(None);
+        };
+        let counts = host_counts(&maps).map_err(LabErrorKind::from)?;
+        let pauses = maps.take_pauses(MonotonicTime::now().as_nanos());
+        let pauses = Input::Pauses {
+            pauses: pauses.map_err(LabErrorKind::from)?,
+            nics: self.lab.nics(),
+        };
+        self.take(pauses, running, report)?;
+        Ok(Some(counts))
     }
 
     /// Chooses the start of the repetition's time; in virtual time, sleeps until shortly before it.
     async fn start_time(
         &mut self,
         running: &mut RunningRepetition<'_>,
+        report: &mut RunReport,
     ) -> Result<MonotonicTime, RunError> {
         let clock = self.lab.options().clock;
         if clock == Clock::Virtual {
@@ -179,10 +190,7 @@ impl Runner<'_> {
         for agent in &mut running.agents {
             agent.send(&start.command())?;
         }
-        running.repetition.start_at(start.at);
-        if let Some(te) = &mut running.te {
-            te.start_at(start.at);
-        }
+        self.take(Input::Start(start.at), running, report)?;
         tokio::select! {
             () = until(Some(start.rest_until)) => Ok(start.at),
             () = self.cancel.cancelled() => Err(RunError::Cancelled),
@@ -194,19 +202,10 @@ impl Runner<'_> {
         running: &mut RunningRepetition<'_>,
     ) -> Result<(), RunError> {
         let plan = self.plan;
-        let is_legacy = |node: NodeId| {
-            let dc = plan.nodes[node.index()].dc;
-            plan.dcs[dc.index()].legacy
-        };
-        let switches = plan.switches.iter().enumerate();
-        let switches: Vec<usize> = switches
-            .filter(|(_, switch)| !is_legacy(switch.node))
-            .map(|(index, _)| index)
-            .collect();
+        let switches: Vec<usize> = agents::switches(plan).collect();
         self.phase(&running.repetition, "agents", switches.len());
         self.lab.reset()?;
         self.lab.check_rules()?;
-        running.repetition.expect_agents(switches.len());
         let run = &plan.policies[running.setup.policy];
         for index in switches {
             let (pin_dir, sender) = (running.setup.pin_dir, running.sender.clone());
@@ -233,8 +232,7 @@ impl Runner<'_> {
             {
                 tables::check(agent.config(), ready)?;
             }
-            let effects = running.repetition.handle(input)?;
-            self.apply(&effects, running, report)?;
+            self.take(input, running, report)?;
         }
         Ok(())
     }
@@ -267,7 +265,6 @@ impl Runner<'_> {
     ) -> Result<(), RunError> {
         let aborter = session.aborter();
         let cancel = self.cancel.clone();
-        let mut faults = self.plan.faults.iter().peekable();
         let mut flows = std::pin::pin!(session.run(start));
         let mut is_cancelled = false;
         let mut next_confirmation = MonotonicTime::now();
@@ -276,7 +273,8 @@ impl Runner<'_> {
             .as_ref()
             .map(|sampler| start.after(sampler.interval));
         loop {
-            let next_fault = faults.peek().map(|fault| start.after(fault.at_ns));
+            let fault = running.repetition.next_fault();
+            let next_fault = fault.map(|fault| start.after(fault.at_ns));
             tokio::select! {
                 ended = &mut flows => {
                     ended?;
@@ -286,12 +284,10 @@ impl Runner<'_> {
                     break;
                 }
                 input = running.inputs.recv() => {
-                    let effects = running.repetition.handle(input.ok_or(RunError::AgentsGone)?)?;
-                    self.apply(&effects, running, report)?;
+                    self.take(input.ok_or(RunError::AgentsGone)?, running, report)?;
                 }
                 () = until(next_fault), if next_fault.is_some() => {
-                    let fault = faults.next().expect("its time was peeked at");
-                    self.inject(fault, running)?;
+                    self.inject(fault.expect("only a fault sets a time"), running, report)?;
                 }
                 () = until(Some(next_confirmation)) => {
                     next_confirmation = MonotonicTime::now().after(confirmation(self.plan));
@@ -301,12 +297,11 @@ impl Runner<'_> {
                 }
                 () = until(next_rates), if next_rates.is_some() => {
                     let sampler = sampler.as_ref().expect("only a sampler sets a time");
-                    let now = MonotonicTime::now();
-                    next_rates = Some(now.after(sampler.interval));
-                    let rows = sampler.rows(now, &running.repetition)?;
-                    self.records.append(&rows)?;
+                    let sample = sampler.read(&running.repetition)?;
+                    next_rates = Some(sample.at.after(sampler.interval));
+                    self.take(Input::Rates(sample), running, report)?;
                 }
-                Some(request) = requests.recv() => self.answer(request, running, report),
+                Some(request) = requests.recv() => self.answer(request, running, report)?,
                 () = cancel.cancelled(), if !is_cancelled => {
                     is_cancelled = true;
                     self.close_pacer();
@@ -343,7 +338,7 @@ impl Runner<'_> {
         report: &mut RunReport,
         patience: Duration,
     ) -> Result<(), RunError> {
-        running.repetition.end();
+        self.take(Input::Stop, running, report)?;
         for agent in &mut running.agents {
             agent.stop();
         }
@@ -365,11 +360,9 @@ impl Runner<'_> {
             let Some(input) = input else {
                 break;
             };
-            let effects = running.repetition.handle(input)?;
-            self.apply(&effects, running, report)?;
+            self.take(input, running, report)?;
         }
-        let effects = running.repetition.last_rows()?;
-        self.apply(&effects, running, report)?;
+        self.take(Input::Drained, running, report)?;
         ended.map_err(RunError::from)
     }
 
@@ -378,20 +371,18 @@ impl Runner<'_> {
         &mut self,
         fault: &FaultPlan,
         running: &mut RunningRepetition<'_>,
+        report: &mut RunReport,
     ) -> Result<(), RunError> {
         let steps = lower_fault(self.plan, self.lab.options(), fault)?;
         self.lab.apply(&steps)?;
-        if let Some(te) = &mut running.te {
-            te.apply_fault(fault);
-        }
-        running.injected += 1;
+        self.take(Input::Fault, running, report)?;
         let agents = &running.agents;
         let parameters = |dc| {
             let agent = agents.iter().find(|agent| agent.dc() == dc)?;
             agent.config().policy.congestion()
         };
         let commands = commands::of_fault(self.plan, running.setup.policy, fault, parameters);
-        Ok(running.send(commands)?)
+        Ok(running.send(&commands)?)
     }
 
     /// Tunes a switch as requested, and answers whoever asked.
@@ -400,7 +391,7 @@ impl Runner<'_> {
         pending: PendingRequest,
         running: &mut RunningRepetition<'_>,
         report: &mut RunReport,
-    ) {
+    ) -> Result<(), RunError> {
         let request = &pending.request;
         let tuned = self.tune(&request.dc, &request.changes, running);
         if tuned.is_ok() && !request.changes.is_empty() {
@@ -408,13 +399,15 @@ impl Runner<'_> {
             let changes: Vec<_> = changes
                 .map(|change| format!("{}={}", change.name, change.value))
                 .collect();
-            let text = format!("{}: {}", request.dc, changes.join(" "));
-            let now = MonotonicTime::now();
-            let change = running.repetition.change(ChangeKind::Tune, now, text);
-            report.changes.push(change);
-            self.step(format!("{} tuned: {}", request.dc, changes.join(" ")));
+            let tuned = Input::Tuned {
+                at: MonotonicTime::now(),
+                dc: request.dc.clone(),
+                changes: changes.join(" "),
+            };
+            self.take(tuned, running, report)?;
         }
         pending.answer(tuned);
+        Ok(())
     }
 
     /// Changes parameters of a switch; returns all its tunable parameters.
@@ -428,7 +421,7 @@ impl Runner<'_> {
         let agent = agents.find(|agent| agent.name() == dc);
         let agent = agent.ok_or_else(|| format!("`{dc}` has no agent in this run"))?;
         let at = (running.setup.policy, agent.switch());
-        let faults = &self.plan.faults[..running.injected];
+        let faults = running.repetition.injected();
         let (commands, tuned) =
             commands::of_changes(self.plan, at, faults, agent.config(), changes)?;
         for command in commands {
@@ -447,12 +440,10 @@ impl Runner<'_> {
         report: &mut RunReport,
     ) -> Result<(), RunError> {
         if self.cancel.is_cancelled() {
-            running.repetition.close(dc);
+            self.take(Input::Abandoned(dc), running, report)?;
             return Ok(());
         }
-        let times = report.restarts.entry(dc).or_default();
-        *times += 1;
-        let times = *times;
+        let times = 1 + report.restarts.get(&dc).copied().unwrap_or(0);
         let sender = running.sender.clone();
         let Some(agent) = running.agent(dc) else {
             return Ok(());
@@ -463,54 +454,45 @@ impl Runner<'_> {
         }
         tracing::warn!(dc = name, "the switch's agent was killed and is restarted");
         self.agents.restart(self.lab, agent, sender)?;
-        running.repetition.restart(dc);
-        let now = MonotonicTime::now();
-        let change = running
-            .repetition
-            .change(ChangeKind::AgentRestart, now, name);
-        report.changes.push(change);
+        let at = MonotonicTime::now();
+        self.take(Input::Restarted { at, dc }, running, report)?;
         Ok(())
     }
 
-    /// Applies the effects of an input.
-    pub(super) fn apply(
+    /// Handles an input, applies its effects and returns them.
+    pub(super) fn take(
         &mut self,
-        effects: &Effects,
+        input: Input,
         running: &mut RunningRepetition<'_>,
         report: &mut RunReport,
-    ) -> Result<(), RunError> {
-        if let (Some((dc, demands)), Some(te)) = (&effects.demands, &mut running.te) {
-            let commands = te.report(*dc, demands)?;
-            let splits = running.repetition.splits(demands.time_ns, &commands);
-            self.records.append(&splits)?;
-            running.send(commands)?;
+    ) -> Result<Effects, RunError> {
+        if let Some(record) = &mut self.inputs {
+            input.record(record).map_err(RunError::Inputs)?;
         }
+        let effects = running.repetition.handle(input, report)?;
+        running.send(&effects.commands)?;
         if let Some(dc) = effects.lost {
             self.restart(dc, running, report)?;
         }
         if effects.is_delivery {
             running.waits_at_delivery = (self.host_waits)();
         }
-        if let Some((dc, stats)) = &effects.stats {
-            report.switches.insert(*dc, *stats);
-        }
-        let flows = effects.rows.flows.iter();
-        let late = flows.filter(|row| row.is_late(late_launch(self.plan, row.flow_id)));
-        let late = late.count();
-        report.late_launches += u64::try_from(late).unwrap_or(u64::MAX);
         effects.rows.write(self.records)?;
         // What is shown as ended has its row.
         for text in &effects.steps {
             self.step(text.clone());
         }
-        Ok(())
+        Ok(effects)
     }
 }
 
-/// Returns the lateness of a start above which a flow counts as late: a hundredth of its round trip.
-fn late_launch(plan: &Plan, flow: FlowId) -> Nanos {
-    let round_trip = plan.flows.get(flow.index()).map(|flow| flow.base_rtt_ns);
-    Nanos::new(round_trip.unwrap_or(Nanos::ZERO).get() / 100)
+fn host_counts(maps: &HostMaps) -> Result<HostCounts, HostError> {
+    let senders = maps.senders()?;
+    let out_of_order = senders.iter().map(|(_, qp)| u64::from(qp.out_of_order));
+    Ok(HostCounts {
+        counters: maps.counts()?,
+        out_of_order: out_of_order.sum(),
+    })
 }
 
 /// Returns the interval at which tables are confirmed: a quarter of their maximum age, so that three

@@ -48,6 +48,9 @@ pub enum RunError {
     /// Rows cannot be written.
     #[error(transparent)]
     Records(#[from] RecordsError),
+    /// The run's inputs cannot be recorded.
+    #[error("cannot record the run's inputs: {0}")]
+    Inputs(io::Error),
     /// The phase of the kernel's timers cannot be read.
     #[error("cannot read the phase of the kernel's timers: {0}")]
     Clock(io::Error),

@@ -35,7 +35,8 @@ use super::{
     AgentLauncher, RunError, RunReport, Runner,
     agents::AgentEvent,
     drive::{RepetitionSetup, RunningRepetition},
-    repetition::{Effects, Input},
+    input::Input,
+    repetition::Effects,
     tune::Change,
 };
 use crate::{
@@ -324,6 +325,7 @@ fn with_run_of(
         agents: launcher,
         records: &mut records,
         events: &mut |_| {},
+        inputs: None,
         host_waits: &|| 0,
         guest_cpu: &|| None,
         cancel,
@@ -355,7 +357,8 @@ impl LiveRun<'_, '_> {
         while !self.running.repetition.is_ready() {
             self.step();
         }
-        self.running.repetition.start_at(MonotonicTime::now());
+        let start = Input::Start(MonotonicTime::now());
+        self.take(start);
         assert_eq!(self.pids.len(), self.runner.plan.switches.len());
     }
 
@@ -373,11 +376,12 @@ impl LiveRun<'_, '_> {
             }
             _ => None,
         };
-        let effects = self.running.repetition.handle(input).unwrap();
-        self.runner
-            .apply(&effects, &mut self.running, &mut self.report)
-            .unwrap();
-        (ready, effects)
+        (ready, self.take(input))
+    }
+
+    fn take(&mut self, input: Input) -> Effects {
+        let (running, report) = (&mut self.running, &mut self.report);
+        self.runner.take(input, running, report).unwrap()
     }
 
     /// Handles messages until `pick` returns a value for a message and its effects.

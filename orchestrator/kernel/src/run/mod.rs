@@ -5,6 +5,7 @@
 //! guest, whose clock jumps while the guest waits for the host's disk, all files have been read.
 //!
 //! - `drive`: a repetition from its agents' start to its flows' end; has all the effects
+//! - `input`: all that a repetition adds to its plan, as one type that can be recorded
 //! - `repetition`: the state of a repetition, from inputs to effects; pure
 //! - `rows`, `paths`: telemetry, decisions and outcomes as rows; paths of flows
 //! - `agents`, `agent_config`: the agents' processes, and their configurations
@@ -22,11 +23,14 @@ mod commands;
 mod drive;
 mod error;
 mod generator;
+mod input;
 #[cfg(test)]
 mod live;
 mod paths;
 mod rates;
 mod repetition;
+#[cfg(test)]
+mod replay;
 mod report;
 mod rows;
 mod start;
@@ -41,6 +45,8 @@ pub use agents::AgentLauncher;
 pub use error::{AgentError, RunError};
 pub use lab_verbs::session::AHEAD as FLOWS_MADE_AHEAD;
 pub use report::{RunEvent, RunReport};
+
+use std::io;
 
 use lab_perftest::MonotonicTime;
 use lab_plan::model::{Flow, Plan};
@@ -64,6 +70,8 @@ pub struct Runner<'a> {
     pub records: &'a mut RunWriter,
     /// Called with the progress of the run.
     pub events: &'a mut dyn FnMut(&RunEvent),
+    /// Record of the run's inputs, from which a test can make its rows again; usually none.
+    pub inputs: Option<&'a mut dyn io::Write>,
     /// Returns the number of times this kernel has waited for a host, each of which may make a guest's
     /// virtual clock jump. Between a start and the last delivery there should be none.
     pub host_waits: &'a dyn Fn() -> u64,

@@ -3,10 +3,9 @@
 use lab_abi::dcqcn::DcqcnParams;
 use lab_host::HostMaps;
 use lab_perftest::MonotonicTime;
-use lab_records::RateRow;
 use lab_units::Nanos;
 
-use super::repetition::Repetition;
+use super::{input::RateSample, repetition::Repetition};
 use crate::lab::{Lab, LabErrorKind};
 
 /// Reader of the sending QPs' rates.
@@ -34,18 +33,15 @@ impl RateSampler {
         }))
     }
 
-    /// Returns the rows of the flows under way at `now`; a QP has none before its first packet.
-    pub(super) fn rows(
-        &self,
-        now: MonotonicTime,
-        repetition: &Repetition<'_>,
-    ) -> Result<Vec<RateRow>, LabErrorKind> {
-        let mut rows = Vec::new();
+    /// Reads the QPs of the flows under way; a QP is missing before its first packet.
+    pub(super) fn read(&self, repetition: &Repetition<'_>) -> Result<RateSample, LabErrorKind> {
+        let at = MonotonicTime::now();
+        let mut qps = Vec::new();
         for (&flow, &key) in repetition.sampled() {
-            if let Some(qp) = self.maps.sender(key)? {
-                rows.extend(repetition.rate(now, flow, (qp, &self.law)));
-            }
+            let qp = self.maps.sender(key)?;
+            qps.extend(qp.map(|qp| (flow, qp)));
         }
-        Ok(rows)
+        let law = self.law;
+        Ok(RateSample { at, law, qps })
     }
 }

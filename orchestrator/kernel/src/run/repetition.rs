@@ -1,35 +1,29 @@
-//! State of one policy's repetition: inputs of agents and flows go in, effects come out. No I/O.
+//! State of one policy's repetition: inputs go in, effects come out. No I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lab_abi::{
-    dcqcn::{DcqcnParams, PacedQp, QpKey},
+    dcqcn::QpKey,
     pfc::PauseRecord,
-    wire::{AgentCommand, AgentMessage, Demands, Stats},
+    wire::{AgentCommand, AgentMessage},
 };
 use lab_perftest::{Event, FlowOutcome, MonotonicTime, Status, Tool};
 use lab_plan::{
     SampledRates,
-    model::{Flow, Plan, PolicyRun},
+    model::{FaultPlan, Flow, Plan, PolicyRun},
 };
 use lab_recorder::RowBatch;
-use lab_records::{ChangeKind, FlowRow, LiveChange, PathRow, PfcRow, RateRow, SplitRow};
+use lab_records::{ChangeKind, FlowRow, LiveChange, PathRow, PfcRow, RateRow};
 use lab_units::{DcId, FlowId, Nanos, PortId, show::about_time};
 
-use super::{AgentError, RunError, agents::AgentEvent, rows::ReportRows};
-
-/// Message of an agent or event of a flow.
-#[derive(Debug)]
-pub(super) enum Input {
-    Agent(DcId, AgentEvent),
-    Flow(Event),
-}
-
-impl From<(DcId, AgentEvent)> for Input {
-    fn from((dc, event): (DcId, AgentEvent)) -> Self {
-        Self::Agent(dc, event)
-    }
-}
+use super::{
+    AgentError, RunError, RunReport,
+    agents::{self, AgentEvent},
+    input::{Ending, Input, RateSample},
+    rows::ReportRows,
+    te::TeController,
+    watch,
+};
 
 /// State of a repetition.
 #[derive(Debug)]
@@ -40,6 +34,10 @@ pub(super) struct Repetition<'a> {
     /// Flows of the repetition.
     pub flows: Vec<&'a Flow>,
     rows: ReportRows<'a>,
+    /// TE controller, if the policy is traffic engineering.
+    te: Option<TeController<'a>>,
+    /// Number of the plan's faults that were injected.
+    injected: usize,
     /// Flows whose rates are recorded; none without congestion control.
     sampled_rates: Option<SampledRates>,
     /// Flows that have ended and have no row yet, as decisions about them are missing.
@@ -63,14 +61,12 @@ pub(super) struct Effects {
     pub rows: RowBatch,
     /// Steps of the phase that are done, for people. A flow's is done once its row is.
     pub steps: Vec<String>,
-    /// Latest counters of a switch.
-    pub stats: Option<(DcId, Stats)>,
+    /// Commands for the agents of datacenters.
+    pub commands: Vec<(DcId, AgentCommand)>,
     /// True if all data of a flow was delivered.
     pub is_delivery: bool,
     /// Datacenter of an agent that ended unasked.
     pub lost: Option<DcId>,
-    /// Bytes that the hosts of a datacenter sent.
-    pub demands: Option<(DcId, Demands)>,
 }
 
 impl Effects {
@@ -92,9 +88,11 @@ impl<'a> Repetition<'a> {
             number,
             flows: flows.filter(|flow| flow.repetition == number).collect(),
             rows: ReportRows::new(plan, &policy.label, number, tool),
+            te: TeController::new(plan, policy),
+            injected: 0,
             sampled_rates: SampledRates::of(plan, number),
             waiting: BTreeMap::new(),
-            agents: 0,
+            agents: agents::switches(plan).count(),
             ready_agents: 0,
             closed_agents: BTreeSet::new(),
             complete_agents: BTreeSet::new(),
@@ -116,11 +114,6 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Sets the number of agents that were started.
-    pub(super) const fn expect_agents(&mut self, count: usize) {
-        self.agents = count;
-    }
-
     /// Returns true once all agents are ready.
     pub(super) const fn is_ready(&self) -> bool {
         self.ready_agents >= self.agents
@@ -131,58 +124,19 @@ impl<'a> Repetition<'a> {
         self.closed_agents.len() >= self.agents
     }
 
-    /// Records that an agent has ended and is not started again.
-    pub(super) fn close(&mut self, dc: DcId) {
-        self.closed_agents.insert(dc);
-    }
-
     /// Returns true if an agent has ended and is not started again.
     pub(super) fn is_closed(&self, dc: DcId) -> bool {
         self.closed_agents.contains(&dc)
     }
 
-    /// Sets the start of the repetition's time.
-    pub(super) const fn start_at(&mut self, start: MonotonicTime) {
-        self.rows.start_at(start);
+    /// Returns the faults that were injected.
+    pub(super) fn injected(&self) -> &'a [FaultPlan] {
+        &self.plan.faults[..self.injected]
     }
 
-    /// Returns the datacenters whose agents ended without a farewell: their last reports are lost.
-    pub(super) fn incomplete(&self) -> impl Iterator<Item = DcId> {
-        let incomplete = self.closed_agents.difference(&self.complete_agents);
-        incomplete.copied()
-    }
-
-    /// Notes that the agents were asked to end.
-    pub(super) const fn end(&mut self) {
-        self.is_ending = true;
-    }
-
-    /// Returns the switches without a live candidate that the rows of unfinished flows name.
-    pub(super) const fn unreachable(&self) -> &BTreeSet<DcId> {
-        &self.unreachable
-    }
-
-    /// Counts a restart of an agent.
-    pub(super) fn restart(&mut self, dc: DcId) {
-        self.complete_agents.remove(&dc);
-        self.rows.restart(dc);
-    }
-
-    /// Returns the record of a change at `at`.
-    pub(super) fn change(&self, kind: ChangeKind, at: MonotonicTime, text: String) -> LiveChange {
-        LiveChange {
-            kind,
-            policy: Some(self.policy.label.clone()),
-            repetition: Some(self.number),
-            time_ns: Some(self.rows.paper_time(at)),
-            at: None,
-            text,
-        }
-    }
-
-    /// Returns the rows of the splits that `commands` install, which follow a report of `time_ns`.
-    pub(super) fn splits(&self, time_ns: u64, commands: &[(DcId, AgentCommand)]) -> Vec<SplitRow> {
-        self.rows.splits(time_ns, commands)
+    /// Returns the next fault to inject.
+    pub(super) fn next_fault(&self) -> Option<&'a FaultPlan> {
+        self.plan.faults.get(self.injected)
     }
 
     /// Returns the time between two samples of rates; none if none are recorded.
@@ -196,22 +150,86 @@ impl<'a> Repetition<'a> {
         self.rows.sampled()
     }
 
-    /// Returns the row of a sending QP at `now`.
-    pub(super) fn rate(
-        &self,
-        now: MonotonicTime,
-        flow: FlowId,
-        qp: (PacedQp, &DcqcnParams),
-    ) -> Option<RateRow> {
-        self.rows.rate(now, flow, qp)
+    /// Handles an input, adds it to the report of the run, and returns its effects.
+    ///
+    /// # Errors
+    /// An agent that failed, a flow that is not in the schedule, or a TE solver that gives up.
+    pub(super) fn handle(
+        &mut self,
+        input: Input,
+        report: &mut RunReport,
+    ) -> Result<Effects, RunError> {
+        let mut effects = Effects::default();
+        match input {
+            Input::Agent(dc, AgentEvent::Message(message)) => {
+                self.handle_agent(dc, message, &mut effects, report)?;
+            }
+            Input::Agent(dc, AgentEvent::Closed) => self.handle_closed(dc, &mut effects)?,
+            Input::Flow(event) => self.handle_flow(event, &mut effects)?,
+            Input::Start(at) => self.start_at(at),
+            Input::Fault => self.handle_fault(),
+            Input::Rates(sample) => effects.rows.rates = self.rates(&sample),
+            Input::Tuned { at, dc, changes } => {
+                effects.steps.push(format!("{dc} tuned: {changes}"));
+                let text = format!("{dc}: {changes}");
+                report.changes.push(self.change(ChangeKind::Tune, at, text));
+            }
+            Input::Restarted { at, dc } => {
+                self.complete_agents.remove(&dc);
+                self.rows.restart(dc);
+                *report.restarts.entry(dc).or_default() += 1;
+                let change = self.change(ChangeKind::AgentRestart, at, self.name(dc));
+                report.changes.push(change);
+            }
+            Input::Abandoned(dc) => drop(self.closed_agents.insert(dc)),
+            Input::Stop => self.is_ending = true,
+            Input::Drained => self.add_last_rows(&mut effects)?,
+            Input::Pauses { pauses, nics } => effects.rows.pfc = self.pauses(&pauses, &nics),
+            Input::End(ending) => self.add_to(report, *ending),
+        }
+        let flows = effects.rows.flows.iter();
+        let late = flows.filter(|row| row.is_late(late_launch(self.plan, row.flow_id)));
+        report.late_launches += u64::try_from(late.count()).unwrap_or(u64::MAX);
+        Ok(effects)
+    }
+
+    fn start_at(&mut self, start: MonotonicTime) {
+        self.rows.start_at(start);
+        if let Some(te) = &mut self.te {
+            te.start_at(start);
+        }
+    }
+
+    fn handle_fault(&mut self) {
+        let Some(fault) = self.next_fault() else {
+            return;
+        };
+        if let Some(te) = &mut self.te {
+            te.apply_fault(fault);
+        }
+        self.injected += 1;
+    }
+
+    /// Returns the record of a change at `at`.
+    fn change(&self, kind: ChangeKind, at: MonotonicTime, text: String) -> LiveChange {
+        LiveChange {
+            kind,
+            policy: Some(self.policy.label.clone()),
+            repetition: Some(self.number),
+            time_ns: Some(self.rows.paper_time(at)),
+            at: None,
+            text,
+        }
+    }
+
+    fn rates(&self, sample: &RateSample) -> Vec<RateRow> {
+        let qps = sample.qps.iter();
+        qps.filter_map(|(flow, qp)| self.rows.rate(sample.at, *flow, (*qp, &sample.law)))
+            .collect()
     }
 
     /// Returns the rows of the pauses of NICs, in their order; `nics` are the ports by interface index.
-    pub(super) fn pauses(
-        &self,
-        pauses: &[PauseRecord],
-        nics: &BTreeMap<u32, PortId>,
-    ) -> Vec<PfcRow> {
+    fn pauses(&self, pauses: &[PauseRecord], nics: &BTreeMap<u32, PortId>) -> Vec<PfcRow> {
         let rows = pauses.iter().filter_map(|pause| {
             let nic = *nics.get(&pause.ifindex)?;
             Some(self.rows.pause(nic, pause))
@@ -221,41 +239,42 @@ impl<'a> Repetition<'a> {
         rows
     }
 
-    /// Handles an input and returns its effects.
-    ///
-    /// # Errors
-    /// An agent that failed, or a flow that is not in the schedule.
-    pub(super) fn handle(&mut self, input: Input) -> Result<Effects, RunError> {
-        match input {
-            Input::Flow(event) => self.handle_flow(event),
-            Input::Agent(dc, AgentEvent::Message(message)) => self.handle_agent(dc, message),
-            Input::Agent(dc, AgentEvent::Closed) if !self.is_ready() => {
-                Err(AgentError::Gone { dc: self.name(dc) }.into())
-            }
-            Input::Agent(dc, AgentEvent::Closed) if !self.is_ending => Ok(Effects {
-                lost: Some(dc),
-                ..Effects::default()
-            }),
-            Input::Agent(dc, AgentEvent::Closed) => {
-                self.close(dc);
-                Ok(Effects::default())
-            }
+    /// Adds the repetition to the report of its run.
+    fn add_to(&self, report: &mut RunReport, ending: Ending) {
+        let (before, after) = (ending.before, ending.after);
+        let label = self.label();
+        if let Some(watch) = ending.watch {
+            watch::add(&mut report.conduct.watch, watch);
         }
+        report.conduct.host_waits += after.host_waits.saturating_sub(before.host_waits);
+        report.add_cpu(before.cpu, after.cpu);
+        let reroutes = report.reroutes();
+        let losses = (before.losses, after.losses);
+        report.add_losses(&self.policy.label, losses, reroutes);
+        if let Some(hosts) = &ending.hosts {
+            report.add_hosts(&label, hosts);
+        }
+        // Agents that ended without a farewell: their last reports are lost.
+        let incomplete = self.closed_agents.difference(&self.complete_agents);
+        report.add_incomplete(&label, incomplete.map(|dc| self.name(*dc)));
+        report.end_repetition(&label, &self.unreachable, |dc| self.name(dc));
+        let work = &mut report.work;
+        let took = self.rows.time(ending.at.as_nanos());
+        work.lab_ns = work.lab_ns.saturating_add(took);
+        work.packet_hops += after.packets.saturating_sub(before.packets);
+        report.add_altered(&label, &ending.altered);
     }
 
-    /// Returns the rows of flows whose paths are still unknown after all agents have ended.
-    pub(super) fn last_rows(&mut self) -> Result<Effects, RunError> {
-        let mut effects = Effects::default();
+    /// Adds the rows of flows whose paths are still unknown after all agents have ended.
+    fn add_last_rows(&mut self, effects: &mut Effects) -> Result<(), RunError> {
         for outcome in std::mem::take(&mut self.waiting).into_values() {
             let paths = self.paths(&outcome)?;
             effects.end(self.row(&outcome)?, paths, &outcome);
         }
-        self.note_unreachable(&effects.rows.flows)?;
-        Ok(effects)
+        self.note_unreachable(&effects.rows.flows)
     }
 
-    fn handle_flow(&mut self, event: Event) -> Result<Effects, RunError> {
-        let mut effects = Effects::default();
+    fn handle_flow(&mut self, event: Event, effects: &mut Effects) -> Result<(), RunError> {
         match event {
             Event::Ready {
                 flow,
@@ -275,14 +294,30 @@ impl<'a> Repetition<'a> {
                 let flow = outcome.flow;
                 self.rows.end_sampling(flow);
                 self.waiting.insert(flow, outcome);
-                self.take_known([flow], &mut effects)?;
+                self.take_known([flow], effects)?;
             }
         }
-        Ok(effects)
+        Ok(())
     }
 
-    fn handle_agent(&mut self, dc: DcId, message: AgentMessage) -> Result<Effects, RunError> {
-        let mut effects = Effects::default();
+    fn handle_closed(&mut self, dc: DcId, effects: &mut Effects) -> Result<(), RunError> {
+        if !self.is_ready() {
+            return Err(AgentError::Gone { dc: self.name(dc) }.into());
+        }
+        match self.is_ending {
+            true => drop(self.closed_agents.insert(dc)),
+            false => effects.lost = Some(dc),
+        }
+        Ok(())
+    }
+
+    fn handle_agent(
+        &mut self,
+        dc: DcId,
+        message: AgentMessage,
+        effects: &mut Effects,
+        report: &mut RunReport,
+    ) -> Result<(), RunError> {
         match message {
             AgentMessage::Ready(ready) if self.is_ready() => {
                 let flows = ready.adopted.unwrap_or(0);
@@ -301,15 +336,20 @@ impl<'a> Repetition<'a> {
                     rows.map(|report| self.rows.decision(dc, report)).collect();
                 let decided = effects.rows.decisions.iter();
                 let decided: BTreeSet<FlowId> = decided.filter_map(|row| row.flow_id).collect();
-                self.take_known(decided, &mut effects)?;
+                self.take_known(decided, effects)?;
             }
             AgentMessage::Queues(queues) => effects.rows.queues = self.rows.queues(&queues),
             AgentMessage::Links(links) => effects.rows.links = self.rows.links(&links),
             AgentMessage::Stats(stats) => {
                 effects.rows.switches.extend(self.rows.switch(dc, &stats));
-                effects.stats = Some((dc, stats));
+                report.switches.insert(dc, stats);
             }
-            AgentMessage::Demands(demands) => effects.demands = Some((dc, demands)),
+            AgentMessage::Demands(demands) => {
+                if let Some(te) = &mut self.te {
+                    effects.commands = te.report(dc, &demands)?;
+                    effects.rows.splits = self.rows.splits(demands.time_ns, &effects.commands);
+                }
+            }
             AgentMessage::Error { message } => {
                 let dc = self.name(dc);
                 return Err(AgentError::Reported { dc, message }.into());
@@ -319,7 +359,7 @@ impl<'a> Repetition<'a> {
             }
             AgentMessage::PortState(_) | AgentMessage::Flows(_) => {}
         }
-        Ok(effects)
+        Ok(())
     }
 
     /// Adds those of `flows` to the effects that have ended and whose paths, both ways, are known.
@@ -377,6 +417,12 @@ fn ended(outcome: &FlowOutcome) -> String {
     }
 }
 
+/// Returns the lateness of a start above which a flow counts as late: a hundredth of its round trip.
+fn late_launch(plan: &Plan, flow: FlowId) -> Nanos {
+    let round_trip = plan.flows.get(flow.index()).map(|flow| flow.base_rtt_ns);
+    Nanos::new(round_trip.unwrap_or(Nanos::ZERO).get() / 100)
+}
+
 /// Least time between two samples of rates: they take the lab's CPU.
 const MIN_RATE_INTERVAL: Nanos = Nanos::from_millis(20);
 
@@ -387,9 +433,17 @@ mod tests {
     use lab_units::{Nanos, PortId};
 
     use super::*;
-    use crate::run::testing::{CLIENT, SERVER, decision, finished, flow, links, plan, queues};
+    use crate::run::{
+        input::Readings,
+        testing::{CLIENT, SERVER, decision, finished, flow, links, plan, queues},
+    };
 
     const START: MonotonicTime = MonotonicTime::from_nanos(5_000_000_000);
+
+    /// Handles an input, without regard to the report.
+    fn handle(repetition: &mut Repetition<'_>, input: Input) -> Result<Effects, RunError> {
+        repetition.handle(input, &mut RunReport::default())
+    }
 
     fn message(dc: u32, message: AgentMessage) -> Input {
         Input::Agent(DcId(dc), AgentEvent::Message(message))
@@ -417,23 +471,40 @@ mod tests {
     /// Repetition that expects the agents of DC1 and DC4.
     fn repetition(plan: &Plan) -> Repetition<'_> {
         let mut repetition = Repetition::new(plan, &plan.policies[1], 0, Tool::SendBw);
-        repetition.expect_agents(2);
+        repetition.agents = 2;
         repetition
     }
 
     /// Repetition whose two agents are ready, whose flow is connected and whose time has started.
     fn started(plan: &Plan) -> Repetition<'_> {
         let mut repetition = repetition(plan);
-        repetition.handle(ready(0, None)).unwrap();
-        repetition.handle(ready(3, None)).unwrap();
-        repetition.start_at(START);
+        handle(&mut repetition, ready(0, None)).unwrap();
+        handle(&mut repetition, ready(3, None)).unwrap();
+        handle(&mut repetition, Input::Start(START)).unwrap();
         let connected = Event::Ready {
             flow: flow().id,
             client_qp: CLIENT,
             server_qp: SERVER,
         };
-        repetition.handle(Input::Flow(connected)).unwrap();
+        handle(&mut repetition, Input::Flow(connected)).unwrap();
         repetition
+    }
+
+    /// End of a repetition at `at`, in which 15 packets were sent and the kernel waited twice for its host.
+    fn ending(at: MonotonicTime) -> Input {
+        let readings = |packets, host_waits| Readings {
+            packets,
+            host_waits,
+            ..Readings::default()
+        };
+        Input::End(Box::new(Ending {
+            at,
+            before: readings(10, 3),
+            after: readings(25, 5),
+            watch: None,
+            hosts: None,
+            altered: Vec::new(),
+        }))
     }
 
     fn end() -> Input {
@@ -451,13 +522,13 @@ mod tests {
         let plan = plan();
         let mut repetition = repetition(&plan);
         for (dc, name, is_ready) in [(0, "dc1", false), (3, "dc4", true)] {
-            let effects = repetition.handle(ready(dc, None)).unwrap();
+            let effects = handle(&mut repetition, ready(dc, None)).unwrap();
             assert_eq!(effects.steps, [name]);
             assert_eq!(repetition.is_ready(), is_ready);
         }
-        repetition.end();
+        handle(&mut repetition, Input::Stop).unwrap();
         for (dc, is_over) in [(0, false), (3, true)] {
-            repetition.handle(closed(dc)).unwrap();
+            handle(&mut repetition, closed(dc)).unwrap();
             assert_eq!(repetition.is_over(), is_over);
         }
     }
@@ -466,20 +537,41 @@ mod tests {
     fn an_agent_that_ends_without_a_farewell_is_incomplete() {
         let plan = plan();
         let mut repetition = started(&plan);
-        repetition.end();
-        repetition.handle(message(3, AgentMessage::Bye)).unwrap();
+        handle(&mut repetition, Input::Stop).unwrap();
+        handle(&mut repetition, message(3, AgentMessage::Bye)).unwrap();
         for dc in [0, 3] {
-            repetition.handle(closed(dc)).unwrap();
+            handle(&mut repetition, closed(dc)).unwrap();
         }
-        assert_eq!(repetition.incomplete().collect::<Vec<_>>(), [DcId(0)]);
+        let mut report = RunReport::default();
+        repetition.handle(ending(START), &mut report).unwrap();
+        assert_eq!(
+            report.conduct.switches,
+            [
+                "lcmp: dc1: the agent ended before it sent its last reports: counters and decisions are missing"
+            ]
+        );
+    }
+
+    #[test]
+    fn work_and_waits_are_those_between_the_readings_of_each_repetition() {
+        let plan = plan();
+        let mut report = RunReport::default();
+        let end = START.after(Nanos::from_millis(2_000));
+        for _ in 0..2 {
+            let mut repetition = started(&plan);
+            repetition.handle(ending(end), &mut report).unwrap();
+        }
+        assert_eq!(report.work.packet_hops, 30);
+        assert_eq!(report.work.lab_ns, Nanos::from_millis(4_000));
+        assert_eq!(report.conduct.host_waits, 4);
     }
 
     #[test]
     fn an_agent_that_ends_before_all_are_ready_is_an_error() {
         let plan = plan();
         let mut repetition = repetition(&plan);
-        repetition.handle(ready(0, None)).unwrap();
-        let error = repetition.handle(closed(3)).unwrap_err();
+        handle(&mut repetition, ready(0, None)).unwrap();
+        let error = handle(&mut repetition, closed(3)).unwrap_err();
         assert_eq!(error.to_string(), "agent of `dc4` ended unasked");
     }
 
@@ -487,10 +579,14 @@ mod tests {
     fn an_agent_that_ends_unasked_is_lost_and_its_successor_adopts_its_flows() {
         let plan = plan();
         let mut repetition = started(&plan);
-        let effects = repetition.handle(closed(3)).unwrap();
+        let effects = handle(&mut repetition, closed(3)).unwrap();
         assert_eq!(effects.lost, Some(DcId(3)));
-        repetition.restart(DcId(3));
-        let effects = repetition.handle(ready(3, Some(40))).unwrap();
+        let restarted = Input::Restarted {
+            at: START,
+            dc: DcId(3),
+        };
+        handle(&mut repetition, restarted).unwrap();
+        let effects = handle(&mut repetition, ready(3, Some(40))).unwrap();
         let step = "agent of dc4 is back and took over 40 flows";
         assert_eq!(effects.steps, [step]);
         assert!(!repetition.is_over());
@@ -507,10 +603,16 @@ mod tests {
         ];
         for order in orders {
             let mut repetition = started(&plan);
-            let rows = order.map(|input| repetition.handle(input(&plan)).unwrap().rows.flows);
+            let rows = order.map(|input| handle(&mut repetition, input(&plan)).unwrap().rows.flows);
             assert_eq!(rows.each_ref().map(Vec::len), [0, 0, 1]);
             assert_eq!(rows[2][0].path.as_ref().unwrap().to_string(), "dc1-dc2-dc4");
-            assert!(repetition.last_rows().unwrap().rows.flows.is_empty());
+            assert!(
+                handle(&mut repetition, Input::Drained)
+                    .unwrap()
+                    .rows
+                    .flows
+                    .is_empty()
+            );
         }
     }
 
@@ -518,35 +620,41 @@ mod tests {
     fn a_flow_without_decisions_has_a_row_without_path_in_the_end() {
         let plan = plan();
         let mut repetition = started(&plan);
-        let effects = repetition.handle(end()).unwrap();
+        let effects = handle(&mut repetition, end()).unwrap();
         assert!(effects.rows.flows.is_empty() && effects.steps.is_empty());
-        let effects = repetition.last_rows().unwrap();
+        let effects = handle(&mut repetition, Input::Drained).unwrap();
         assert_eq!(effects.steps, ["flow 0 finished, FCT 300 ms"]);
         let rows = effects.rows.flows;
         assert_eq!(
             (rows[0].status, &rows[0].path),
             (FlowStatus::Finished, &None)
         );
-        assert!(repetition.last_rows().unwrap().rows.flows.is_empty());
+        assert!(
+            handle(&mut repetition, Input::Drained)
+                .unwrap()
+                .rows
+                .flows
+                .is_empty()
+        );
     }
 
     #[test]
     fn links_and_queues_become_rows_and_earlier_counters_their_baseline() {
         let plan = plan();
         let mut repetition = repetition(&plan);
-        repetition.handle(ready(0, None)).unwrap();
+        handle(&mut repetition, ready(0, None)).unwrap();
         let report = |time, bytes| AgentMessage::Links(links(time, PortId(0), bytes, 0));
-        let baseline = repetition.handle(message(0, report(1_000, 700))).unwrap();
+        let baseline = handle(&mut repetition, message(0, report(1_000, 700))).unwrap();
         assert!(baseline.rows.links.is_empty());
-        repetition.start_at(START);
-        let later = repetition.handle(message(0, report(START.as_nanos(), 900)));
+        handle(&mut repetition, Input::Start(START)).unwrap();
+        let later = handle(&mut repetition, message(0, report(START.as_nanos(), 900)));
         let rows = later.unwrap().rows;
         assert_eq!(
             (rows.links[0].emu_tx_bytes.get(), rows.queues.len()),
             (200, 0)
         );
         let queues = AgentMessage::Queues(queues(START.as_nanos(), PortId(0), 900));
-        let rows = repetition.handle(message(0, queues)).unwrap().rows;
+        let rows = handle(&mut repetition, message(0, queues)).unwrap().rows;
         assert_eq!((rows.links.len(), rows.queues.len()), (0, 1));
     }
 
@@ -568,7 +676,10 @@ mod tests {
                 "flow 9 ended, which is not in the schedule",
             ),
         ] {
-            assert_eq!(repetition.handle(input).unwrap_err().to_string(), text);
+            assert_eq!(
+                handle(&mut repetition, input).unwrap_err().to_string(),
+                text
+            );
         }
     }
 

@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lab_abi::wire::Stats;
-use lab_host::{HostError, HostMaps};
-use lab_records::{Conduct, GuestCpu, LabWork, LiveChange, NOT_PINNED, Recovery, Retransmissions};
+use lab_records::{
+    Conduct, Evidence, GuestCpu, LabWork, LiveChange, NOT_PINNED, Recovery, Retransmissions,
+    RunEnd, UtcTime,
+};
 use lab_units::{DcId, Nanos};
 
-use crate::{exec::Difference, lab::Losses};
+use super::input::HostCounts;
+use crate::lab::Losses;
 
 /// Event of a run under way, for its display.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -52,6 +55,26 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Returns the end of a run that had no problems, without its phases and certified links.
+    #[must_use]
+    pub fn end(self, ended_at: UtcTime, evidence: Evidence) -> RunEnd {
+        RunEnd {
+            ended_at,
+            phases: Vec::new(),
+            guest_cpu: self.guest_cpu,
+            lab: Some(self.work),
+            sim: None,
+            late_launches: self.late_launches,
+            conduct: self.conduct,
+            retransmissions: self.retransmissions,
+            warnings: self.warnings,
+            problems: Vec::new(),
+            is_interrupted: false,
+            evidence,
+            changes: self.changes,
+        }
+    }
+
     /// Adds the CPU time between two readings.
     pub(super) fn add_cpu(&mut self, before: Option<GuestCpu>, after: Option<GuestCpu>) {
         let (Some(before), Some(after)) = (before, after) else {
@@ -90,10 +113,10 @@ impl RunReport {
 
     /// Adds the differences from the plan found after the repetition called `title`. A persistent difference is
     /// reported once.
-    pub(super) fn add_altered(&mut self, title: &str, differences: &[Difference]) {
+    pub(super) fn add_altered(&mut self, title: &str, differences: &[String]) {
         let altered = &mut self.conduct.altered;
-        for difference in differences.iter().map(ToString::to_string) {
-            let is_known = |known: &String| known.ends_with(&difference);
+        for difference in differences {
+            let is_known = |known: &String| known.ends_with(difference);
             if !altered.iter().any(is_known) {
                 altered.push(format!("{title}: {difference}"));
             }
@@ -108,25 +131,19 @@ impl RunReport {
 
     /// Takes in what the host programs counted in the repetition called `title`: packets that were not sent
     /// as congestion control has them are reasons to doubt the run.
-    pub(super) fn add_hosts(&mut self, title: &str, maps: &HostMaps) -> Result<(), HostError> {
-        let counts = maps.counts()?;
-        let senders = maps.senders()?;
-        let out_of_order: u64 = senders
-            .iter()
-            .map(|(_, qp)| u64::from(qp.out_of_order))
-            .sum();
+    pub(super) fn add_hosts(&mut self, title: &str, hosts: &HostCounts) {
+        let counts = hosts.counters;
         let said = |(count, text): &(u64, &str)| {
             (*count > 0).then(|| format!("{title}: hosts: {count} {text}"))
         };
         let doubts = [
             (counts.unpaced, "packets were not paced: too many QPs"),
             (counts.dropped, "packets were dropped by the pacer"),
-            (out_of_order, "packets left the pacer out of order"),
+            (hosts.out_of_order, "packets left the pacer out of order"),
             (counts.lost_cnps, "CNPs could not be sent"),
             (counts.lost_pauses, "pauses were not recorded"),
         ];
         self.conduct.switches.extend(doubts.iter().filter_map(said));
-        Ok(())
     }
 
     /// Adds the switches of the repetition called `title` whose agents ended before they had sent all reports, which
@@ -203,7 +220,7 @@ mod tests {
     use std::slice;
 
     use super::*;
-    use crate::{lab::RecoveryCounts, step::Namespace};
+    use crate::{exec::Difference, lab::RecoveryCounts, step::Namespace};
 
     #[test]
     fn losses_are_those_between_two_readings() {
@@ -239,11 +256,14 @@ mod tests {
     #[test]
     fn a_difference_that_stays_is_named_once() {
         let mut report = RunReport::default();
-        let difference = |object: &str| Difference {
-            netns: Namespace::Root,
-            object: object.to_owned(),
-            wanted: "limit 2".to_owned(),
-            found: "limit 1".to_owned(),
+        let difference = |object: &str| {
+            let difference = Difference {
+                netns: Namespace::Root,
+                object: object.to_owned(),
+                wanted: "limit 2".to_owned(),
+                found: "limit 1".to_owned(),
+            };
+            difference.to_string()
         };
         let (a, b) = (difference("tbf of `a`"), difference("tbf of `b`"));
         report.add_altered("ecmp 0", slice::from_ref(&a));

@@ -353,7 +353,7 @@ impl<'a> ReportRows<'a> {
     }
 
     /// Returns an instant of the monotonic clock as time since the repetition's start.
-    fn time(&self, monotonic_ns: u64) -> Nanos {
+    pub(super) fn time(&self, monotonic_ns: u64) -> Nanos {
         MonotonicTime::from_nanos(monotonic_ns).since(self.start)
     }
 }

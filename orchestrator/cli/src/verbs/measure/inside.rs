@@ -116,6 +116,7 @@ impl Bench {
             agents,
             records: &mut writer,
             events: &mut |event| progress.show(event),
+            inputs: None,
             host_waits: &|| 0,
             guest_cpu: &up::guest_cpu,
             cancel: self.cancel.clone(),

@@ -16,6 +16,7 @@ use lab_units::Bytes;
 
 use super::{
     appended::Tables,
+    here::RECORDING_VARIABLE,
     interrupted,
     task::{GuestTask, Request},
 };
@@ -285,7 +286,7 @@ pub fn console_log(dir: &Path) -> PathBuf {
 }
 
 /// Environment variables that the command in the guest inherits.
-const PASSED_VARIABLES: [&str; 4] = ["PATH", "HOME", "TERM", "LANG"];
+const PASSED_VARIABLES: [&str; 5] = ["PATH", "HOME", "TERM", "LANG", RECORDING_VARIABLE];
 
 /// Exit codes of the guest's part of an `up` that has kept its lab.
 const KEPT_CODES: [u8; 3] = [

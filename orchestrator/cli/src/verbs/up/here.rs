@@ -1,8 +1,10 @@
 //! `up` on this kernel; also the part of an `up` that runs inside a guest.
 
 use std::{
+    env,
     ffi::OsString,
-    fs, io,
+    fs::{self, File},
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Instant, SystemTime},
@@ -313,7 +315,7 @@ impl<'a> Run<'a> {
         records: &mut RunWriter,
         progress: &mut Progress,
     ) -> Result<RunReport, Failure> {
-        let program = std::env::current_exe().during("find this program")?;
+        let program = env::current_exe().during("find this program")?;
         let is_inside = inside::is_inside();
         let agents = AgentLauncher {
             command: vec![program.into(), OsString::from("switchd")],
@@ -321,6 +323,7 @@ impl<'a> Run<'a> {
             lab: self.task.lab.to_string(),
             programs: self.task.objects.clone(),
         };
+        let mut recording = self.recording()?;
         // A single thread handles events in the same order in every run.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -332,6 +335,7 @@ impl<'a> Run<'a> {
             agents,
             records,
             events: &mut |event| progress.show(event),
+            inputs: recording.as_mut().map(|file| file as &mut dyn Write),
             host_waits: &|| match is_inside {
                 true => inside::host_waits().unwrap_or(0),
                 false => 0,
@@ -339,10 +343,26 @@ impl<'a> Run<'a> {
             guest_cpu: &|| is_inside.then(guest_cpu).flatten(),
             cancel: self.cancel.clone(),
         };
-        runtime.block_on(runner.run()).map_err(|error| match error {
-            RunError::Cancelled => interrupted(),
-            error => environment(error),
-        })
+        let report = runtime
+            .block_on(runner.run())
+            .map_err(|error| match error {
+                RunError::Cancelled => interrupted(),
+                error => environment(error),
+            })?;
+        if let Some(file) = &mut recording {
+            file.flush().during("record the run's inputs")?;
+        }
+        Ok(report)
+    }
+
+    /// Returns the file that the run's inputs are recorded in, if the environment asks for it.
+    fn recording(&self) -> Result<Option<BufWriter<File>>, Failure> {
+        if env::var_os(RECORDING_VARIABLE).is_none() {
+            return Ok(None);
+        }
+        let path = self.dir.join(RECORDING_FILE);
+        let file = File::create_new(&path).during(format_args!("make `{}`", path.display()))?;
+        Ok(Some(BufWriter::new(file)))
     }
 
     fn keep(&self, lab: Lab, progress: &Progress) -> Result<(), Failure> {
@@ -363,28 +383,23 @@ impl<'a> Run<'a> {
         phases: Vec<Phase>,
         ending: Ending,
     ) -> Result<RunOutcome, Failure> {
-        let report = ending.report;
+        // In a guest, the host replaces this time of the virtual clock.
+        let ended_at = UtcTime::new(self.started + self.since.elapsed());
+        let evidence = lab_recorder::evidence(plan, records.dir()).during("read the records")?;
+        let end = ending.report.end(ended_at, evidence);
         let end = RunEnd {
-            // In a guest, the host replaces this time of the virtual clock.
-            ended_at: UtcTime::new(self.started + self.since.elapsed()),
             phases,
-            guest_cpu: report.guest_cpu,
-            lab: Some(report.work),
-            sim: None,
-            late_launches: report.late_launches,
             conduct: Conduct {
                 links: Some(links),
-                ..report.conduct
+                ..end.conduct
             },
-            retransmissions: report.retransmissions,
-            warnings: report.warnings,
             problems: ending.problems,
             is_interrupted: ending
                 .failure
                 .as_ref()
                 .is_some_and(|failure| failure.exit == Exit::Inconclusive),
-            evidence: lab_recorder::evidence(plan, records.dir()).during("read the records")?,
-            changes: report.changes.into_iter().chain(commands).collect(),
+            changes: end.changes.into_iter().chain(commands).collect(),
+            ..end
         };
         let finished = records.finish(end).during("finish the records");
         let copied = self.records.end();
@@ -455,7 +470,7 @@ pub fn preload() -> Result<(), Failure> {
         .chain(providers)
         .filter(|path| path.exists())
         .collect();
-    paths.push(std::env::current_exe().during("find this program")?);
+    paths.push(env::current_exe().during("find this program")?);
     inside::preload(&paths).during("read the programs of the run")?;
     Ok(())
 }
@@ -478,6 +493,12 @@ const MAX_LINKS: usize = 5;
 
 /// Name of a record's copy until the copy is complete.
 const PARTIAL_COPY: &str = ".copy";
+
+/// Environment variable by which the inputs of runs are recorded beside their rows, for the tests of `lab-kernel`.
+pub(super) const RECORDING_VARIABLE: &str = "LCMP_LAB_RECORDING";
+
+/// File of a run directory with the recorded inputs, one JSON line each.
+const RECORDING_FILE: &str = "recording.jsonl";
 
 /// Directory of the records in the guest's memory.
 const STAGED_RECORDS: &str = "/run/lcmp-lab-records";
