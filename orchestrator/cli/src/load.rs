@@ -93,12 +93,14 @@ pub fn loaded(
     place: impl Fn(&str) -> PathBuf,
 ) -> Result<Loaded, Failure> {
     let scenario = parse(name, &bytes)?;
+    let scenario_text = String::from_utf8(bytes).expect("a scenario that parses is UTF-8");
     let mut files = Files::new();
     for (path, named) in lab_scenario::named_files(&scenario) {
         let place = place(named);
         let text = read_text(&place, limits::MAX_FILE_BYTES).map_err(|failure| {
-            let hint = missing_file_hint(&place, named);
-            Failure::usage(format!("{name}: `{path}`: {}{hint}", failure.message))
+            let message = failure.message + &missing_file_hint(&place, named);
+            let problem = lab_scenario::problem_of_file(name, &scenario_text, &path, message);
+            Failure::scenario(&problem)
         })?;
         // Spreadsheets write a byte order mark.
         let text = match text.strip_prefix('\u{feff}') {
@@ -107,10 +109,9 @@ pub fn loaded(
         };
         files.insert(named.to_owned(), text);
     }
-    let text = String::from_utf8(bytes).expect("a scenario that parses is UTF-8");
     Ok(Loaded {
         scenario,
-        text,
+        text: scenario_text,
         files,
     })
 }

@@ -562,8 +562,17 @@ fn an_error_in_a_file_of_a_scenario_has_line_and_column() {
         message.contains("workloads/bulk.csv") && message.contains("No such file"),
         "{message}"
     );
-    let hint = "(hint: the path is relative to the scenario; `lcmp-lab scenarios --copy DIR` writes \
-                DIR/workloads/bulk.csv)";
+    let line = "      sizes: workloads/bulk.csv\n";
+    let smoke = fs::read_to_string(folder.path().join("smoke.yaml")).unwrap();
+    let (before, _) = smoke.split_once(line).unwrap();
+    let place = format!("smoke.yaml:{}:14", before.lines().count() + 1);
+    assert!(message.contains(&place), "{message}");
+    assert!(
+        message.contains("at `traffic[0].workload.sizes`"),
+        "{message}"
+    );
+    let hint = "= hint: the path is relative to the scenario; `lcmp-lab scenarios --copy DIR` writes \
+                DIR/workloads/bulk.csv";
     assert!(message.contains(hint), "{message}");
     fs::rename(
         folder.path().join("smoke.yaml"),
@@ -575,7 +584,9 @@ fn an_error_in_a_file_of_a_scenario_has_line_and_column() {
     fs::write(&own, text.replace("workloads/bulk.csv", "mine.csv")).unwrap();
     let message = refusal(folder.path(), &["check", "own.yaml"], 2);
     assert!(
-        message.contains("(hint: the path is relative to the scenario)"),
+        message
+            .trim_end()
+            .ends_with("= hint: the path is relative to the scenario"),
         "{message}"
     );
 }

@@ -549,8 +549,18 @@ impl LcmpCounts {
 
     fn silence(&self) -> Option<String> {
         let costs = [
-            ("C_cong", "congestion awareness", self.congestion),
-            ("C_path", "path quality", self.path),
+            (
+                "C_cong",
+                "congestion awareness",
+                "a higher `load` or a longer `duration` makes queues, a shorter `sample_interval` sees them sooner",
+                self.congestion,
+            ),
+            (
+                "C_path",
+                "path quality",
+                "candidates whose delays or rates differ more, or another `max_delay`, which separates them",
+                self.path,
+            ),
         ];
         let is_silent = |changed: Option<Changed>| {
             changed.is_some_and(|changed| changed.kept == 0 && changed.order == 0)
@@ -558,12 +568,12 @@ impl LcmpCounts {
         let mut silent = costs
             .into_iter()
             .filter(|&(.., changed)| is_silent(changed));
-        let (cost, about, _) = silent.next()?;
+        let (cost, about, hint, _) = silent.next()?;
         if self.decisions == 0 {
             return Some(format!("{NO_CHOICE}: this run says nothing about {about}"));
         }
         Some(format!(
-            "{cost} changed 0 of {} decisions: this run says nothing about {about}",
+            "{cost} changed 0 of {} decisions: this run says nothing about {about} (hint: {hint})",
             commas(self.decisions)
         ))
     }

@@ -58,7 +58,7 @@ pub use error::{Problem, ScenarioErrors};
 pub use expect::Expectation;
 pub use files::{CdfPoint, FileFlow, SizeCdf, parse_flow_file};
 pub use model::*;
-pub use parse::{files, item_lines, named_files, parse};
+pub use parse::{files, item_lines, named_files, parse, problem_of_file, value_line};
 pub use schema::{reference, schema};
 pub use suggest::did_you_mean;
 pub use suite::{Case, Suite, parse_suite};

@@ -48,6 +48,32 @@ pub fn item_lines(text: &str, list: &str) -> Vec<usize> {
         .collect()
 }
 
+/// Returns the 1-based line of the value at the YAML path `path` of `text`, of a list or mapping that of its key; `None`
+/// if the text leaves it out.
+#[must_use]
+pub fn value_line(text: &str, path: &str) -> Option<usize> {
+    let range = Locator::new(text).value(path)?;
+    Some(SourceText { name: "", text }.location(range).line)
+}
+
+/// Returns the problem `message` of the file that the value at the YAML path `path` names. Errors call the scenario
+/// `source_name`; `text` is the scenario's.
+#[must_use]
+pub fn problem_of_file(
+    source_name: &str,
+    text: &str,
+    path: &str,
+    message: String,
+) -> ScenarioErrors {
+    let source = SourceText {
+        name: source_name,
+        text,
+    };
+    let range = Locator::new(text).value(path).unwrap_or_default();
+    let kind = ProblemKind::File { message };
+    one(source, Finding { range, kind }, Some(path))
+}
+
 /// Returns the paths of the files `scenario` names, as written, each once, in their order.
 #[must_use]
 pub fn files(scenario: &Scenario) -> Vec<&str> {

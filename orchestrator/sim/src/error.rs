@@ -27,7 +27,7 @@ pub enum SimError {
     },
     /// The policy is a switch program.
     #[error(
-        "`{object}` is a program for switches of a kernel (hint: `lcmp-lab up` runs it; for the \
+        "`ebpf: {object}` is a program for switches of a kernel (hint: `lcmp-lab up` runs it; for the \
          simulator write the policy in Rust, `own: {{name: …}}`)"
     )]
     SwitchProgram {

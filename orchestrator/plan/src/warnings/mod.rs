@@ -8,6 +8,7 @@ mod load;
 mod overload;
 mod policies;
 mod queues;
+mod simulator;
 mod transport;
 
 use lab_scenario::Scenario;
@@ -65,7 +66,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
         no_flows(inspection),
         choice::missing(inspection),
         overload::nics(inspection),
-        overload::egress(inspection),
+        overload::egress(inspection).or_else(|| overload::links(inspection)),
         load::short(inspection),
         load::early_end(inspection),
         load::late_window(inspection),
@@ -89,19 +90,22 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings
 }
 
-/// Warnings of the section `transport`.
+/// Warnings of transport, and of settings that the simulator has no rule for.
 fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
-    let found = match inspection.engine {
+    let found: Vec<Option<Warning>> = match inspection.engine {
         // `check` plans for the kernel engine, and a reader may mean the simulator.
-        Engine::Kernel => [
+        Engine::Kernel => vec![
             transport::not_rxes(inspection),
+            transport::unshared_buffers(inspection),
             transport::lossy_pfc(inspection),
             // Where the kernel engine has the congestion control.
             (inspection.transport.cc.in_lab()).and_then(|_| transport::without_marks(inspection)),
             transport::capped_dcqcn(inspection),
             transport::blind_hpcc(inspection),
         ],
-        Engine::Sim => [
+        Engine::Sim => vec![
+            simulator::not_simulated(inspection),
+            transport::unshared_buffers(inspection),
             transport::without_marks(inspection),
             transport::scaled_artifact(inspection),
             transport::lossy_pfc(inspection),
@@ -141,6 +145,12 @@ fn warning(code: &str, text: String) -> Warning {
     }
 }
 
+/// Returns the line of the value at the YAML path `path`, such as ` (line 12)`; nothing if the scenario leaves it out.
+fn line_of(inspection: &Inspection<'_>, path: &str) -> String {
+    let line = lab_scenario::value_line(inspection.source, path);
+    line.map_or_else(String::new, |line| format!(" (line {line})"))
+}
+
 fn no_flows(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection.flows.is_empty().then(|| {
         let text = "no flow starts within the workloads' durations (hint: raise `duration` or \
@@ -177,8 +187,8 @@ fn sub_packet_flows(inspection: &Inspection<'_>) -> Option<Warning> {
     let percent = inspection.estimate.sub_packet_flows_percent;
     (percent > 0).then(|| {
         let text = format!(
-            "{percent} % of flows are under one packet of {} B after scaling, so their FCT does not \
-             depend on their size (hint: scale sizes less)",
+            "{percent} % of flows are under one packet of {} B after scaling, so their FCT in the lab does not \
+             depend on their size (hint: {LARGER_SIZES}; `lcmp-lab sim` without `--scaled` takes sizes as written)",
             inspection.rdma.path_mtu
         );
         warning("sub-packet-flows", text)
@@ -190,8 +200,7 @@ fn packet_vs_delay(inspection: &Inspection<'_>) -> Option<Warning> {
     (percent > COARSE_PERCENT).then(|| {
         let text = format!(
             "one packet takes up to {percent} % of the shortest inter-DC delay to send, so short \
-             flows see serialisation that the paper's network does not have (hint: scale sizes \
-             less)"
+             flows see serialisation that the paper's network does not have (hint: {LARGER_SIZES})"
         );
         warning("coarse-packets", text)
     })
@@ -259,6 +268,9 @@ fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     );
     Some(warning("long-run", text))
 }
+
+/// Hint of warnings about sizes that become too small by scaling.
+const LARGER_SIZES: &str = "a larger product of `scale.rate` and `scale.time` scales sizes less";
 
 /// Duration of a run above which `check` warns.
 const DAY: Nanos = Nanos::from_millis(86_400_000);

@@ -1,12 +1,18 @@
 //! Demands above capacity.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use lab_units::show::about_rate;
-use lab_units::{DcId, NodeId, PortId};
+use lab_units::{DcId, LinkId, NodeId, PortId};
 
 use super::{Inspection, warning};
-use crate::{demand::Demand, model::Warning};
+use crate::{
+    demand::Demand,
+    model::{Destination, PolicyPlan, Warning},
+};
 
 /// Hosts whose demands exceed their NICs.
 pub(super) fn nics(inspection: &Inspection<'_>) -> Option<Warning> {
@@ -42,15 +48,87 @@ pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
     overload(worst, "datacenter")
 }
 
+/// Links that ECMP's equal split over candidates overloads, though each datacenter's links together carry its demands.
+pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
+    let mut policies = inspection.policies.iter();
+    policies.find(|run| run.policy == PolicyPlan::ECMP)?;
+    let network = inspection.network;
+    let mut offered: BTreeMap<LinkId, u64> = BTreeMap::new();
+    for (port, bps) in equal_split(inspection) {
+        let link = offered.entry(port.link()).or_default();
+        *link = bps.max(*link);
+    }
+    let loads = offered.into_iter().map(|(link, offered)| {
+        let link = network.link(link);
+        Load {
+            who: &link.name,
+            offered,
+            carried: link.paper.rate_bps.get(),
+            by: String::new(),
+        }
+    });
+    let over: Vec<Load<'_>> = loads.filter(Load::is_too_much).collect();
+    let also = match over.len().saturating_sub(1) {
+        0 => String::new(),
+        1 => ", and too much on one more link".to_owned(),
+        more => format!(", and too much on {more} more links"),
+    };
+    let worst = over.into_iter().reduce(Load::worse)?;
+    let text = format!(
+        "ECMP splits demands equally over candidates, which puts {} on average on `{}`, a link of {}{also}: under \
+         `ecmp` flows pile up there for as long as they arrive (hint: a `load` {} times lower fits; `wcmp` splits by \
+         capacity)",
+        about_rate(worst.offered),
+        worst.who,
+        about_rate(worst.carried),
+        worst.times(),
+    );
+    Some(warning("link-overload", text))
+}
+
+/// Returns the mean rate that leaves by each port if every switch splits the demands equally over its candidates.
+fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
+    let mut by_destination: BTreeMap<DcId, BTreeMap<DcId, u64>> = BTreeMap::new();
+    for demand in inspection.demands {
+        let from = inspection.network.node(demand.host).dc;
+        for (to, bps) in shares(demand) {
+            add(by_destination.entry(to).or_default(), from, bps);
+        }
+    }
+    let mut offered = BTreeMap::new();
+    for (to, mut at) in by_destination {
+        let switches = (0u32..).map(DcId).zip(inspection.switches);
+        let rows = switches.filter_map(|(dc, switch)| Some((dc, switch.towards(to)?)));
+        let mut rows: Vec<(DcId, &Destination)> = rows.collect();
+        // A next hop is nearer to the destination.
+        rows.sort_by_key(|(_, row)| Reverse(row.hops));
+        for (dc, row) in rows {
+            let candidates = u64::try_from(row.candidates.len()).unwrap_or(u64::MAX);
+            let each = at.remove(&dc).unwrap_or(0) / candidates.max(1);
+            for candidate in row.candidates.iter().filter(|_| each > 0) {
+                add(&mut offered, candidate.port, each);
+                add(&mut at, candidate.next_dc, each);
+            }
+        }
+    }
+    offered
+}
+
+/// Returns the mean rate of a demand to each of its destinations.
+fn shares(demand: &Demand) -> impl Iterator<Item = (DcId, u64)> {
+    let shares = u64::try_from(demand.to.len()).unwrap_or(u64::MAX);
+    let each = demand.mean_bps() / shares.max(1);
+    demand.to.iter().map(move |&to| (to, each))
+}
+
 /// Loads that one datacenter offers to the links towards each destination, then to all.
 fn egress_loads<'a>(inspection: &Inspection<'a>, from: DcId, demands: &[&Demand]) -> Vec<Load<'a>> {
     let network = inspection.network;
     let name = |dc: DcId| network.dcs[dc.index()].name.as_str();
     let mut offered: BTreeMap<DcId, u64> = BTreeMap::new();
     for demand in demands {
-        let shares = u64::try_from(demand.to.len()).unwrap_or(u64::MAX);
-        for &to in &demand.to {
-            add(&mut offered, to, demand.mean_bps() / shares);
+        for (to, bps) in shares(demand) {
+            add(&mut offered, to, bps);
         }
     }
     let mut all_ports = BTreeSet::new();
@@ -104,9 +182,10 @@ impl Load<'_> {
         }
     }
 
-    /// Offered rate in hundredths of the capacity, rounded up.
-    fn hundredths(&self) -> u128 {
-        (u128::from(self.offered) * 100).div_ceil(u128::from(self.carried.max(1)))
+    /// Offered rate over the capacity, to hundredths, rounded up.
+    fn times(&self) -> String {
+        let hundredths = (u128::from(self.offered) * 100).div_ceil(u128::from(self.carried.max(1)));
+        format!("{}.{:02}", hundredths / 100, hundredths % 100)
     }
 }
 
@@ -121,14 +200,13 @@ fn overload<'a>(loads: impl Iterator<Item = Load<'a>>, what: &str) -> Option<War
     };
     let text = format!(
         "`{}` offers {} on average where {} can carry {}{also}: flows pile up for as long as they \
-         arrive, and FCTs tell of that more than of the policy (hint: a `load` {}.{:02} times lower \
+         arrive, and FCTs tell of that more than of the policy (hint: a `load` {} times lower \
          fits)",
         worst.who,
         about_rate(worst.offered),
         worst.by,
         about_rate(worst.carried),
-        worst.hundredths() / 100,
-        worst.hundredths() % 100,
+        worst.times(),
     );
     Some(warning("overload", text))
 }

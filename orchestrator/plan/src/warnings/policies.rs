@@ -1,10 +1,11 @@
 //! Warnings of policies: with no kernel form or another, with unused parameters, or with tied delay scores.
 
 use lab_parameters::{Parameter, ParameterSet, Value};
+use lab_policy::POLICIES;
 use lab_policy::lcmp::{LcmpConfig, Preset, delay_of_shift, delay_score, separating_shift};
 use lab_units::{DcId, Nanos, show::about_time};
 
-use super::{Inspection, warning};
+use super::{Inspection, line_of, warning};
 use crate::{
     PaperUnits,
     model::{PolicyPlan, Warning},
@@ -20,8 +21,9 @@ pub(super) fn not_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
     policies
         .map(|(label, why)| {
             let text = format!(
-                "policy `{label}`: the kernel engine does not run it: {why} (hint: the simulator \
-                 does, `lcmp-lab sim`; `--policies` chooses among the others)"
+                "policy `{label}`{}: the kernel engine does not run `own`: {why} (hint: the simulator \
+                 does, `lcmp-lab sim`; `--policies` chooses among the others)",
+                line_of_key(inspection, label, "own"),
             );
             warning("policy-not-in-kernel", text)
         })
@@ -66,13 +68,30 @@ pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
     lcmp.map(|(label, (parameter, value))| {
         let preset = parameter.only.unwrap_or_default();
         let text = format!(
-            "policy `{label}`: `{}` is {value}, which changes nothing, as only the preset \
+            "policy `{label}`: `{}`{} is {value}, which changes nothing, as only the preset \
              `{preset}` has a rule for it (hint: leave it out, or set `preset: {preset}`)",
             parameter.name,
+            line_of_parameter(inspection, label, parameter.name),
         );
         warning("unused-parameter", text)
     })
     .collect()
+}
+
+/// Returns the line of `name` among the parameters of the policy called `label`.
+fn line_of_parameter(inspection: &Inspection<'_>, label: &str, name: &str) -> String {
+    let keys = POLICIES.iter().filter_map(|policy| policy.key);
+    let mut lines = keys.map(|key| line_of_key(inspection, label, &format!("{key}.{name}")));
+    lines.find(|line| !line.is_empty()).unwrap_or_default()
+}
+
+/// Returns the line of `key` in the policy called `label`.
+fn line_of_key(inspection: &Inspection<'_>, label: &str, key: &str) -> String {
+    let mut policies = inspection.scenario.policies.iter();
+    let index = policies.position(|spec| spec.label() == label);
+    index.map_or_else(String::new, |index| {
+        line_of(inspection, &format!("policies[{index}].{key}"))
+    })
 }
 
 /// The first parameter of the other preset that is not at its default, and its value.

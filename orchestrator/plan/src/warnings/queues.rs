@@ -6,7 +6,7 @@ use lab_units::{
     show::{about_bytes, about_time},
 };
 
-use super::{Inspection, warning};
+use super::{Inspection, LARGER_SIZES, warning};
 use crate::{
     frame,
     model::{EcnPlan, Link, LinkKind, Warning},
@@ -48,7 +48,7 @@ pub(super) fn tiny_queues(inspection: &Inspection<'_>) -> Option<Warning> {
     let tiny = links.find(|link| link.emu.buffer_bytes < min)?;
     let text = format!(
         "`{}` queues {} after scaling, less than {MIN_QUEUE_PACKETS} packets, so any burst drops \
-         (hint: scale sizes less, or raise `buffer`)",
+         (hint: {LARGER_SIZES}, or raise `buffer`)",
         tiny.name, tiny.emu.buffer_bytes,
     );
     Some(warning("tiny-queues", text))

@@ -6,18 +6,18 @@ use lab_units::{
     show::{about_bytes, about_rate, about_time},
 };
 
-use super::{Inspection, warning};
+use super::{Inspection, LARGER_SIZES, line_of, warning};
 use crate::{
     frame,
     model::{Flow, Link, LinkKind, Role, Scale, Warning},
     pfc, rdma,
-    transport::{CcPlan, Semantics, TransportPlan, WindowPlan, resolve::longest_path},
+    transport::{CcPlan, Semantics, WindowPlan, resolve::longest_path},
     wires::Wires,
 };
 
 /// Settings that the kernel engine ignores.
 pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
-    let asked = departures(inspection.transport);
+    let asked = departures(inspection);
     if asked.is_empty() {
         return None;
     }
@@ -34,33 +34,65 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("transport-ignored", text))
 }
 
-/// Names of the settings that differ from a scenario without a section `transport`.
-fn departures(transport: &TransportPlan) -> Vec<String> {
+/// Names and lines of the settings that differ from a scenario without a section `transport`.
+fn departures(inspection: &Inspection<'_>) -> Vec<String> {
+    let (transport, spec) = (inspection.transport, &inspection.scenario.transport);
     let is_artifact = transport.semantics == Semantics::Artifact;
     let cc = transport.cc.name();
     let has_other_cc = cc != "none" && transport.cc.in_lab().is_none();
     let window = match transport.window {
         // The default wherever rxe's window is not.
         WindowPlan::Bdp if is_artifact || has_other_cc => None,
-        WindowPlan::Bdp => Some("`window: bdp`".to_owned()),
-        WindowPlan::None => Some("`window: none`".to_owned()),
+        WindowPlan::Bdp => Some("window: bdp".to_owned()),
+        WindowPlan::None => Some("window: none".to_owned()),
         WindowPlan::Bytes(bytes) if bytes == frame::rxe_window(transport.payload_bytes) => None,
-        WindowPlan::Bytes(bytes) => Some(format!("`window` ({bytes} emulated)")),
+        WindowPlan::Bytes(_) => Some("window".to_owned()),
     };
     let waits_for_ever = !is_artifact && transport.retransmit_timeout_ns.is_none();
-    [
-        is_artifact.then(|| "`semantics: artifact`".to_owned()),
-        has_other_cc.then(|| format!("`cc: {cc}`")),
+    let has_pfc_elsewhere = transport.pfc && !transport.has_pfc_in_lab();
+    let has_other_payload =
+        spec.payload.is_some() && transport.payload_bytes != inspection.rdma.path_mtu;
+    let settings = [
+        is_artifact.then(|| "semantics: artifact".to_owned()),
+        has_other_cc.then(|| format!("cc: {cc}")),
+        has_other_payload.then(|| "payload".to_owned()),
         window,
-        waits_for_ever.then(|| "`retransmit_timeout: none`".to_owned()),
-        (transport.pfc && !transport.has_pfc_in_lab()).then(|| "`pfc`".to_owned()),
-        transport.ack_priority.then(|| "`ack_priority`".to_owned()),
-        (!is_artifact && transport.nack_interval_ns.is_some())
-            .then(|| "`nack_interval`".to_owned()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+        waits_for_ever.then(|| "retransmit_timeout: none".to_owned()),
+        has_pfc_elsewhere.then(|| "pfc".to_owned()),
+        transport.ack_priority.then(|| "ack_priority".to_owned()),
+        (!is_artifact && transport.nack_interval_ns.is_some()).then(|| "nack_interval".to_owned()),
+        // The lab's PFC is between DCI switches and their hosts.
+        (transport.pfc && spec.fabric_buffer.is_some()).then(|| "fabric_buffer".to_owned()),
+        (has_pfc_elsewhere && spec.dci_buffer.is_some()).then(|| "dci_buffer".to_owned()),
+        spec.routes.is_some().then(|| "routes".to_owned()),
+    ];
+    let named = settings.into_iter().flatten().map(|setting| {
+        let key = setting.split(':').next().unwrap_or(&setting);
+        let line = line_of(inspection, &format!("transport.{key}"));
+        format!("`{setting}`{line}")
+    });
+    named.collect()
+}
+
+/// Shared buffers, of which only PFC has a rule.
+pub(super) fn unshared_buffers(inspection: &Inspection<'_>) -> Option<Warning> {
+    let spec = &inspection.scenario.transport;
+    let buffers = [
+        ("transport.fabric_buffer", spec.fabric_buffer),
+        ("transport.dci_buffer", spec.dci_buffer),
+    ];
+    let set = buffers.iter().filter(|(_, buffer)| buffer.is_some());
+    let set: Vec<String> = set
+        .map(|(path, _)| format!("`{path}`{}", line_of(inspection, path)))
+        .collect();
+    (!set.is_empty() && !inspection.transport.pfc).then(|| {
+        let text = format!(
+            "{} changes nothing without PFC, by which ports share their switch's buffer (hint: set `transport.pfc`, or \
+             `buffer` of links)",
+            set.join(" or "),
+        );
+        warning("buffer-ignored", text)
+    })
 }
 
 /// QPs whose time-out is below the longest round trip.
@@ -170,7 +202,7 @@ pub(super) fn early_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     let k_min = link.emu.ecn?.k_min;
     let text = format!(
         "`{}` marks from {k_min} on, less than {MIN_MARKED_PACKETS} packets of {packet} B, so that \
-         DCQCN also cuts rates where flows only meet (hint: scale sizes less, or raise `k_min`)",
+         DCQCN also cuts rates where flows only meet (hint: {LARGER_SIZES}, or raise `k_min`)",
         link.name,
     );
     Some(warning("early-marks", text))

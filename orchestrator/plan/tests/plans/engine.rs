@@ -93,7 +93,7 @@ fn nothing_of_the_kernel_is_warned_of() {
     assert!(
         codes(&simulated(&text, false))
             .iter()
-            .all(|code| code == "overload")
+            .all(|code| code == "link-overload")
     );
 }
 

@@ -81,16 +81,19 @@ fn traffic_engineering_begins_with_capacity_and_its_interval_is_scaled() {
 
 #[test]
 fn policies_that_the_kernel_engine_cannot_run_are_warned_of() {
-    let plan = common::plan(&testbed(
+    let text = testbed(
         "  - te-100ms\n  - own: { name: delay-only }\n  - ucmp: { ageing: true, label: aged }\n  \
          - ucmp",
-    ));
+    );
+    let plan = common::plan(&text);
     let warnings = plan.warnings.iter();
     let said: Vec<_> = warnings
         .filter(|warning| warning.code == "policy-not-in-kernel")
         .map(|warning| warning.text.split(':').next().unwrap())
         .collect();
-    assert_eq!(said, ["policy `delay-only`"]);
+    let (before, _) = text.split_once("  - own:").unwrap();
+    let line = before.lines().count() + 1;
+    assert_eq!(said, [format!("policy `delay-only` (line {line})")]);
 }
 
 #[test]

@@ -173,7 +173,28 @@ fn the_kernel_engine_says_what_it_does_not_honour() {
     assert!(is_said("nack_interval: 1 ms"));
     assert!(is_said("retransmit_timeout: none"));
     assert!(is_said("window: bdp"));
+    assert!(is_said("payload: 1000"));
+    assert!(!is_said("payload: 4096"));
     assert!(!codes(&simulated("cc: hpcc")).contains(&"transport-ignored"));
+}
+
+/// PFC's buffers are shared; without PFC each port has its own.
+#[test]
+fn shared_buffers_without_pfc_are_warned_of() {
+    let found = |transport: &str| {
+        let plans = [plan(transport), simulated(transport)];
+        plans.map(|plan| codes(&plan).contains(&"buffer-ignored"))
+    };
+    assert_eq!(found("dci_buffer: 1 GB"), [true, true]);
+    assert_eq!(found("fabric_buffer: 1 GB"), [true, true]);
+    assert_eq!(
+        found("pfc: true, cc: dcqcn, dci_buffer: 1 GB"),
+        [false, false]
+    );
+    // In the lab, PFC is between DCI switches and hosts.
+    let ignored = |transport: &str| codes(&plan(transport)).contains(&"transport-ignored");
+    assert!(ignored("pfc: true, cc: dcqcn, fabric_buffer: 1 GB"));
+    assert!(!ignored("pfc: true, cc: dcqcn, dci_buffer: 1 GB"));
 }
 
 #[test]

@@ -269,6 +269,9 @@ fn flows_smaller_than_a_packet_and_packets_longer_than_a_link() {
             .1
             .starts_with("100 % of flows are under one packet of 4096 B")
     );
+    let hint = "(hint: a larger product of `scale.rate` and `scale.time` scales sizes less; `lcmp-lab sim` without \
+                `--scaled` takes sizes as written)";
+    assert!(found[0].1.ends_with(hint), "{found:?}");
     assert_eq!(found[1].0, "coarse-packets");
 }
 
@@ -298,6 +301,32 @@ fn a_run_of_more_than_a_day() {
     // A packet takes 120 µs per link: 2.2 · 10^9 of them take 73 h.
     let long = verbs.replace("rate: 1/6000", "rate: 1/3");
     assert!(of_code("long-run", warnings(&long))[0].contains("smaller factor of rates"));
+}
+
+/// Only a lab's switches read a traffic class, and only its agents' samples expire.
+#[test]
+fn settings_that_the_simulator_has_no_rule_for() {
+    let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW);
+    let ignored = |more: &str| {
+        let text = format!("{text}{more}");
+        let plan = common::simulated(&text);
+        let pairs = plan.warnings.into_iter().map(|it| (it.code, it.text));
+        of_code("simulator-ignored", pairs.collect())
+    };
+    assert_eq!(ignored(""), [""; 0]);
+    let lines = text.lines().count();
+    let [first, second] = [lines + 1, lines + 2];
+    let more = "generator: { traffic_class: 0 }\nmax_table_age: 2 s\n";
+    assert_eq!(
+        ignored(more),
+        [format!(
+            "the simulator does not honour `generator.traffic_class` (line {first}), as its switches mark packets of \
+             every class, nor `max_table_age` (line {second}), as its tables and samples do not expire (hint: the lab \
+             does, `lcmp-lab up`)"
+        )]
+    );
+    let of_the_lab = of_code("simulator-ignored", warnings(&format!("{text}{more}")));
+    assert_eq!(of_the_lab, [""; 0]);
 }
 
 #[test]
@@ -331,6 +360,66 @@ fn a_load_above_what_the_links_of_a_datacenter_carry() {
     let found = overloads(&diamond(["20 Gbit", "20 Gbit"], &one_way("load: 0.5")));
     assert_eq!(found.len(), 1, "{found:?}");
     insta::assert_snapshot!(found[0]);
+}
+
+/// dc1's NIC of 100 Gbit/s offers 90 Gbit/s, which paths of 140 Gbit/s carry. Half of it is 45 Gbit/s on links of 40,
+/// and 45/40 is 1.125; at 80 % half of it is exactly 40.
+#[test]
+fn a_link_that_an_equal_split_overloads() {
+    let of = |text: &str| of_code("link-overload", warnings(text));
+    let text = |load| diamond(["100 Gbit", "40 Gbit"], &one_way(load));
+    assert_eq!(
+        of(&text("load: 0.9")),
+        [
+            "ECMP splits demands equally over candidates, which puts 45 Gbit/s on average on `dc1-dc3`, a link of \
+             40 Gbit/s, and too much on one more link: under `ecmp` flows pile up there for as long as they arrive \
+             (hint: a `load` 1.13 times lower fits; `wcmp` splits by capacity)"
+        ]
+    );
+    assert_eq!(of(&text("load: 0.8")), [""; 0]);
+    let without = text("load: 0.9").replace("policies: [ecmp, lcmp]", "policies: [wcmp, lcmp]");
+    assert_eq!(of(&without), [""; 0]);
+    // The datacenter's links together carry too little.
+    let narrow = diamond(["20 Gbit", "20 Gbit"], &one_way("load: 0.9"));
+    assert_eq!((of(&narrow), overloads(&narrow).len()), (vec![], 1));
+}
+
+/// Of 80 Gbit/s dc2 and dc3 get 40 each, dc4 half of dc2's and dc5 the other half and all of dc3's: 20 and 60.
+#[test]
+fn an_equal_split_is_followed_to_the_destination() {
+    let text = "
+name: ladder
+topology:
+  dcs:
+    - { name: dc1, hosts: 1 }
+    - { name: dc2 }
+    - { name: dc3 }
+    - { name: dc5 }
+    - { name: dc6 }
+    - { name: dc4, hosts: 1 }
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc1, dc3], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc2, dc5], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc2, dc6], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc3, dc6], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc5, dc4], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc6, dc4], rate: 60 Gbit, delay: 5 ms }
+policies: [ecmp]
+scale: { rate: 1/1000, time: 10 }
+"
+    .to_owned()
+        + &one_way("load: 0.8");
+    let of = |text: &str| of_code("link-overload", warnings(text));
+    assert_eq!(of(&text), [""; 0]);
+    let narrower = text.replace("rate: 60 Gbit", "rate: 50 Gbit");
+    let found = of(&narrower);
+    let expected = "puts 60 Gbit/s on average on `dc6-dc4`, a link of 50 Gbit/s: ";
+    assert!(found[0].contains(expected), "{found:?}");
+    assert!(
+        found[0].contains("a `load` 1.20 times lower fits"),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -202,6 +202,8 @@ pub enum ProblemKind {
     },
     #[error("the path is empty")]
     EmptyPath,
+    #[error("{message}")]
+    File { message: String },
 
     // Policies.
     #[error(

@@ -51,7 +51,7 @@ pub struct Scenario {
     #[schemars(length(min = 1, max = limits::MAX_POLICIES))]
     pub policies: At<Vec<At<WordOr<PolicyName, Policy>>>>,
     /// Scale from paper to emulated quantities: both factors, or `auto`, the finest that the place of the
-    /// run carries.
+    /// run carries. `sim` without `--scaled` takes all quantities as written.
     #[serde(default)]
     #[schemars(extend("default" = "auto"))]
     pub scale: Maybe<At<WordOr<AutoScale, Scale>>>,
@@ -71,7 +71,7 @@ pub struct Scenario {
     #[serde(default)]
     pub measure: Maybe<Measure>,
     /// Maximum age of a DCI switch's tables and queue samples, in paper time. Beyond this age the
-    /// switch hashes new flows over all candidates.
+    /// switch hashes new flows over all candidates. Tables and samples of the simulator do not expire.
     #[serde(default)]
     #[schemars(extend("default" = defaults::MAX_TABLE_AGE.to_string()))]
     pub max_table_age: Maybe<Text<Nanos>>,
@@ -163,7 +163,8 @@ pub struct Generator {
     /// RoCE path MTU in bytes.
     #[schemars(extend("default" = defaults::GENERATOR.mtu, "enum" = limits::MTUS))]
     pub mtu: Maybe<Text<u32>>,
-    /// Traffic class of the QPs: DSCP and the two ECN bits, as in the IP header.
+    /// Traffic class of the QPs: DSCP and the two ECN bits, as in the IP header. The simulator's switches
+    /// mark packets of every class.
     #[schemars(extend("default" = defaults::GENERATOR.traffic_class))]
     pub traffic_class: Maybe<Text<u8>>,
 }

@@ -14,8 +14,8 @@ use crate::{
     yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
 };
 
-/// Transport of hosts and switches, in paper units. The kernel engine honours `cc: dcqcn` and
-/// `retransmit_timeout` alone.
+/// Transport of hosts and switches, in paper units. The kernel engine honours `retransmit_timeout` and
+/// `cc: dcqcn`, and with it `pfc` and `dci_buffer`; it warns of other keys.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transport {
@@ -47,10 +47,10 @@ pub struct Transport {
     /// longest round trip with full queues with semantics `paper`, `none` with `artifact`. The kernel,
     /// and the simulator beside it, round the time up to 4.096 us times a power of two.
     pub retransmit_timeout: Maybe<Text<TimeoutSpec>>,
-    /// Shared buffer of a leaf or spine switch. Default: 32 MB with semantics `paper`, 32 MiB with
+    /// Shared buffer of a leaf or spine switch with PFC. Default: 32 MB with semantics `paper`, 32 MiB with
     /// `artifact`.
     pub fabric_buffer: Maybe<Text<Bytes>>,
-    /// Shared buffer of a DCI switch. Default: 6 GB with semantics `paper`, 128 MiB with `artifact`.
+    /// Shared buffer of a DCI switch with PFC. Default: 6 GB with semantics `paper`, 128 MiB with `artifact`.
     pub dci_buffer: Maybe<Text<Bytes>>,
     /// Routing table in the format of the paper's artifact (`src_id,dst_id,next_hop_id`), for the
     /// order of equal next hops; path relative to the scenario. By port unless said otherwise.

@@ -10,6 +10,8 @@ mod topology;
 mod traffic;
 mod transport;
 
+use std::ops::RangeInclusive;
+
 use lab_units::{Nanos, Ratio, Tool};
 
 use self::context::Context;
@@ -21,7 +23,7 @@ use crate::{
     model::{Generator, Measure, PolicySpec, Repetitions, ScaleSpec, Scenario, Topology},
     raw,
     suite::read_all,
-    yaml::{At, WordOr},
+    yaml::{At, Text, WordOr},
 };
 
 /// Resolves `raw`, which was read from `source`.
@@ -151,12 +153,37 @@ fn scale(
         context.problem(&raw.range, ProblemKind::HalfScale { missing });
         return ScaleSpec::Auto;
     };
-    let rate = context.within(rate, limits::rate_factors());
-    let time = context.within(time, limits::time_factors());
+    let rate = factor(context, rate, &limits::rate_factors(), |rate| {
+        match rate.inverse().filter(|_| rate > Ratio::ONE) {
+            Some(inverse) => {
+                format!("did you mean `{inverse}`? A lab is no faster than its network")
+            }
+            None => "emulated rate / paper rate, such as `1/2000`".to_owned(),
+        }
+    });
+    let time = factor(context, time, &limits::time_factors(), |_| {
+        "emulated time / paper time, such as `10`".to_owned()
+    });
     ScaleSpec::Fixed {
         rate: rate.unwrap_or(Ratio::ONE),
         time: time.unwrap_or(Ratio::ONE),
     }
+}
+
+/// Reads a factor of the scale, with a hint about one out of its bounds.
+fn factor(
+    context: &mut Context<'_>,
+    text: &Text<Ratio>,
+    bounds: &RangeInclusive<Ratio>,
+    hint: impl Fn(Ratio) -> String,
+) -> Option<Ratio> {
+    let factor = context.read(text)?;
+    if !bounds.contains(&factor) {
+        let (min, max) = (bounds.start(), bounds.end());
+        context.out_of_range(text, format!("{min} to {max} (hint: {})", hint(factor)));
+        return None;
+    }
+    Some(factor)
 }
 
 fn generator(

@@ -90,6 +90,20 @@ impl<'a> Locator<'a> {
         starts
     }
 
+    /// Returns the range of the value at `path`; of a list or mapping, that of its key.
+    pub fn value(self, path: &str) -> Option<Range<usize>> {
+        let mut walk = Walk::default();
+        let mut found = None;
+        for (event, span) in Parser::new_from_str(self.text).map_while(Result::ok) {
+            let span = span.byte_range()?;
+            match walk.step(&event, span.start) {
+                Some(Node::Scalar(_) | Node::Alias) if walk.path() == path => found = Some(span),
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// Returns the start of the innermost mapping around `offset`.
     pub fn mapping_start(self, offset: usize) -> Option<usize> {
         let mut walk = Walk::default();
@@ -251,6 +265,15 @@ mod tests {
     fn lists_are_counted_at_every_depth() {
         assert_eq!(path_of("y"), "links[0].ecn.k[1]");
         assert_eq!(path_of("z"), "links[1][0]");
+    }
+
+    #[test]
+    fn values_are_found_by_their_path() {
+        let found = |path| Some(&TEXT[Locator::new(TEXT).value(path)?]);
+        assert_eq!(found("name"), Some("a"));
+        assert_eq!(found("links[0].ecn.k[1]"), Some("y"));
+        assert_eq!(found("links[0].ecn"), Some("ecn"));
+        assert_eq!(found("links[0].delay"), None);
     }
 
     #[test]

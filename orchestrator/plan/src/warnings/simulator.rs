@@ -1,0 +1,34 @@
+//! Settings that the simulator has no rule for.
+
+use lab_scenario::defaults;
+
+use super::{Inspection, line_of, warning};
+use crate::model::Warning;
+
+/// Settings that the simulator does not honour.
+pub(super) fn not_simulated(inspection: &Inspection<'_>) -> Option<Warning> {
+    let scenario = inspection.scenario;
+    let ignored = [
+        (
+            "generator.traffic_class",
+            "its switches mark packets of every class",
+            scenario.generator.traffic_class != defaults::GENERATOR.traffic_class,
+        ),
+        (
+            "max_table_age",
+            "its tables and samples do not expire",
+            scenario.max_table_age != defaults::MAX_TABLE_AGE,
+        ),
+    ];
+    let asked = ignored.iter().filter(|(.., is_asked)| *is_asked);
+    let asked: Vec<String> = asked
+        .map(|(path, why, _)| format!("`{path}`{}, as {why}", line_of(inspection, path)))
+        .collect();
+    (!asked.is_empty()).then(|| {
+        let text = format!(
+            "the simulator does not honour {} (hint: the lab does, `lcmp-lab up`)",
+            asked.join(", nor ")
+        );
+        warning("simulator-ignored", text)
+    })
+}
