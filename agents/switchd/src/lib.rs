@@ -25,7 +25,7 @@
 //!
 //! ```no_run
 //! let config = serde_json::from_reader(std::io::stdin())?;
-//! lab_switchd::run(&config)?;
+//! lab_switchd::run(config)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
