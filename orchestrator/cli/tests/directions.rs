@@ -60,6 +60,11 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
             &["lab-plan", "lab-scenario", "lab-records"],
         ],
     ),
+    // Any program that loads eBPF objects may use it.
+    (
+        "lab-loader",
+        &[&["tokio", "rtnetlink", "polars", "lab-units", "lab-abi"]],
+    ),
     // Parameters are declared without their users.
     (
         "lab-parameters",
