@@ -77,7 +77,7 @@ Start with:
   lcmp-lab scenarios                   list the built-in scenarios, taken where there is no such file
 
 Root is needed by:
-  up, exec, tune, down, bench, provision, doctor --measure, and by regress and reproduce with
+  up, exec, tune, down, provision, doctor --measure, and by regress and reproduce with
   --engine kernel; by sudo, the files that they write belong to the user who called it
 
 Exit codes:
@@ -328,8 +328,6 @@ pub enum Verb {
     /// Reproduce figures of the paper: published beside found values, and verdicts on the claims
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
-    /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
-    Bench(BenchArgs),
     /// List the built-in scenarios, or copy them to be changed
     Scenarios(ScenariosArgs),
     /// Print the JSON Schema of scenarios
@@ -345,6 +343,9 @@ pub enum Verb {
         /// The folder
         folder: PathBuf,
     },
+    /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
+    #[command(hide = true)]
+    Bench(BenchArgs),
     /// Run the agent of one DCI switch, configured on standard input
     #[command(hide = true)]
     Switchd,
