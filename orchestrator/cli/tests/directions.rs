@@ -83,7 +83,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
     ),
     // Generators of flows have neither plan nor records.
     (
-        "lab-verbs",
+        "lab-generators",
         &[&["lab-plan", "lab-scenario", "lab-records", "polars"]],
     ),
     // Benchmarks use the agent alone.

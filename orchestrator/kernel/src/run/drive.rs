@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use lab_abi::wire::{AgentCommand, AgentMessage};
-use lab_perftest::{Event, MonotonicTime};
+use lab_generators::contract::{Event, MonotonicTime};
 use lab_plan::{FaultPlan, Plan};
 use lab_records::ChangeKind;
 use lab_units::{DcId, FlowId, LinkId, Nanos, NodeId, Tool};

@@ -20,7 +20,7 @@ use lab_abi::{
     LcmpConfig,
     wire::{AgentMessage, Ready},
 };
-use lab_perftest::MonotonicTime;
+use lab_generators::contract::MonotonicTime;
 use lab_plan::model::{FaultChange, FaultPlan, Plan};
 use lab_records::{DecisionRow, RunDir, RunWriter, SwitchRow, sample};
 use lab_units::{DcId, LinkId, Nanos, NodeId};
