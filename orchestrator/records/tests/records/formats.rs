@@ -64,7 +64,7 @@ fn assert_refused(result: Result<RunDir, RecordsError>, file: &str, found: u32, 
         }
     };
     let expected =
-        format!("{file}` has format {found}, this lcmp-lab reads only format {own} (hint: {hint})");
+        format!("{file}` has format {found}, this lcmp-lab reads format {own} (hint: {hint})");
     assert!(text.ends_with(&expected), "{text}");
 }
 
