@@ -1,101 +1,15 @@
-//! Drives perftest clients and servers, one RDMA flow each, and parses their output.
+//! Generators of RDMA flows: each takes the jobs of a run, starts their flows at their instants, and has an outcome for
+//! every one.
 //!
-//! Each flow is one `ib_send_bw`, `ib_write_bw` or `ib_read_bw` pair. Both processes are started,
-//! connected and given their queue pairs long before the flow, over 127.0.0.1 and through a *gate*
-//! of this crate, which forwards their handshake and holds back its last message. Sending that message
-//! is the flow's start trigger: a thread with an absolute timer sends it some 20 µs after the scheduled
-//! instant and reports the lateness. No handshake crosses the emulated network and none is in the FCT,
-//! which is perftest's own: first post to last completion.
-//!
-//! A perftest process calibrates its clock for 0.22 s of CPU before it reports. Receivers are stopped
-//! before that and killed; a sender calibrates when no other process wants the CPU.
-//!
-//! A [`Session`] is all flows of one run. It has an outcome for every flow, and leaves no process
-//! behind, however it ends.
+//! - [`contract`]: jobs, events and outcomes, the same for both generators
+//! - [`perftest`]: a perftest client and server for each flow
+//! - [`verbs`]: thousands of flows from one process, by libibverbs
+//! - inside: `priority` of threads and processes
 //!
 //! Must not contain: creation of devices, namespaces or qdiscs (the caller has them ready), knowledge of
 //! plans or records.
-//!
-//! Duties of the caller:
-//! - the loopback interface is up in every namespace given;
-//! - [`Session::run`] gets a whole second ([`MonotonicTime::round_up_to`]) where runs are to be
-//!   compared: the kernel's periodic work then meets the flows in the same places;
-//! - with one or two CPUs, `ksoftirqd` runs at real-time priority (`chrt -f -p 50`). Linux 6.1
-//!   leaves packets to a woken `ksoftirqd`, which at ordinary priority waits for a process's time
-//!   slice: flows of one schedule then differed by up to 6 ms between runs, and by 4 µs with it;
-//! - in a guest in virtual time, [`Options::ready_within`] is `None`;
-//! - flows over a path that loses everything end at their deadline only: rxe takes the retry count
-//!   of perftest's queue pairs, 7, for "for ever".
-//!
-//! - [`Tool`], [`job`], [`command`]: jobs and their command lines
-//! - [`session`], [`outcome`]: all flows of a run, and their outcomes
-//! - [`report`], [`fct`]: perftest's reports, and the FCT in them
-//! - [`qp`]: limits of a queue pair; [`mod@probe`]: installed versions; [`clock`], [`error`]
-//! - inside: `pair` makes a flow ready by a `handshake`, `trigger` starts it, `flow` follows it to its
-//!   end; `process` has the children and their namespaces, `cpu` keeps them off the CPU
-//!
-//! ```no_run
-//! use lab_perftest::{Endpoint, FlowJob, MonotonicTime, Options, Session, Tool};
-//! use lab_units::{Bytes, FlowId, Nanos};
-//!
-//! # async fn example() -> Result<(), lab_perftest::SessionError> {
-//! let host = |name: &str| Endpoint {
-//!     host: name.to_owned(),
-//!     rdma_device: format!("rxe-{name}"),
-//!     gid_index: 1,
-//!     netns: None,
-//! };
-//! let job = FlowJob {
-//!     flow: FlowId(0),
-//!     tool: Tool::SendBw,
-//!     src: host("dc1-h1"),
-//!     dst: host("dc8-h1"),
-//!     message_bytes: Bytes::new(20_000),
-//!     messages: 5,
-//!     start: Nanos::from_millis(250),
-//!     qp_timeout: 19,
-//!     path_mtu: 4096,
-//!     traffic_class: 106,
-//!     flow_label: 0,
-//!     deadline: Nanos::from_millis(30_000),
-//! };
-//! let (events, _watch) = tokio::sync::mpsc::unbounded_channel();
-//! let session = Session::prepare(vec![job], &Options::default(), events).await?;
-//! let t0 = MonotonicTime::now().round_up_to(Nanos::from_millis(1_000));
-//! for row in session.run(t0).await? {
-//!     tracing::info!(flow = %row.flow, "{}", row.status);
-//! }
-//! # Ok(())
-//! # }
-//! ```
 
-pub mod clock;
-pub mod command;
-mod cpu;
-pub mod error;
-pub mod fct;
-mod flow;
-mod handshake;
-pub mod job;
-pub mod outcome;
-mod pair;
-pub mod probe;
-mod process;
-pub mod qp;
-pub mod report;
-pub mod session;
-mod trigger;
-
-pub use lab_units::{Side, Tool};
-
-pub use clock::MonotonicTime;
-pub use command::{CommandLine, client_command, server_command};
-pub use cpu::run_first;
-pub use error::{HandshakeError, JobError, ProbeError, SessionError};
-pub use fct::{CompletionMarker, Fct, FctSource, MarkerKind};
-pub use job::{Endpoint, FlowJob};
-pub use outcome::{Event, Exit, FlowOutcome, FlowStart, QpAddress, QpNumber, Status};
-pub use probe::{Installed, probe};
-pub use qp::wire_bytes;
-pub use report::{Bandwidth, ReportError};
-pub use session::{Aborter, Options, Session};
+pub mod contract;
+pub mod perftest;
+mod priority;
+pub mod verbs;

@@ -293,6 +293,8 @@ fn bounds(Interval { low, high }: Interval) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lab_records::ReasonCode;
+
     use super::*;
     use crate::stats::change;
 
@@ -319,13 +321,10 @@ mod tests {
             change: Some(change(&slowdowns[0], of)),
         });
         let summaries: Vec<PolicySummary> = summaries.collect();
-        let reasons = ["flows that did not finish: 3", "flows that started late: 1"];
+        let reasons = [(ReasonCode::UnfinishedFlows, 3), (ReasonCode::LateFlows, 1)];
         Question {
             verdict,
-            reasons: &reasons.map(|text| Reason {
-                grade: verdict,
-                text: text.to_owned(),
-            }),
+            reasons: &reasons.map(|(code, count)| Reason::part(code, count, 1_000).graded(verdict)),
             warnings: 0,
             policies: &summaries,
             slowdowns: &slowdowns,
@@ -433,7 +432,7 @@ mod tests {
         let found = asked(Grade::Doubtful, &[("ecmp", some)]);
         assert_eq!(
             found,
-            "Doubtful run, which ranks no policy: flows that did not finish: 3; and 1 more reason."
+            "Doubtful run, which ranks no policy: 3 of 1,000 flows did not finish; and 1 more reason."
         );
     }
 }

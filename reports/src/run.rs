@@ -6,7 +6,8 @@ use std::{
 };
 
 use lab_records::{
-    CertifiedRow, DirectionUse, FaultInfo, Grade, RunDir, RunEnd, RunInfo, UtcTime, Verdict,
+    CertifiedRow, DirectionUse, FaultInfo, Reason, ReasonCode, RunDir, RunEnd, RunInfo, UtcTime,
+    Verdict,
 };
 use lab_units::Nanos;
 
@@ -93,12 +94,7 @@ impl Run {
             + truncated_rates;
         let end = run.outcome().map(|outcome| outcome.end.clone());
         let mut verdict = Verdict::of(run.info(), end.as_ref(), &flows.total());
-        if truncated > 0 {
-            verdict.add(
-                Grade::Doubtful,
-                format!("tables whose last row is truncated, which is left out: {truncated}"),
-            );
-        }
+        verdict.add(Reason::count(ReasonCode::TruncatedTables, truncated));
         Ok(Self {
             dir: dir.to_owned(),
             info: run.info().clone(),

@@ -1,6 +1,9 @@
 //! Quantities as text for people, with three significant digits.
 
-use lab_units::{BitsPerSec, Bytes, Nanos, show::commas};
+use lab_units::{
+    BitsPerSec, Bytes, Nanos,
+    show::{commas, counted},
+};
 
 use crate::stats::{Estimate, Interval, Statistic};
 
@@ -200,8 +203,7 @@ pub fn time_off(measured: Nanos, configured: Nanos) -> String {
 
 /// Returns `count` with its noun: `1 flow`, `2,000 flows`.
 pub fn count(count: usize, noun: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{s}", commas(count as u64))
+    counted(count as u64, noun)
 }
 
 /// Returns `value` in the largest of `units` of which there is at least one; each is 1,000 times

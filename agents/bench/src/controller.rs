@@ -55,7 +55,7 @@ impl Controller {
         Self::listen(Path::new(&socket), || {
             thread::spawn(move || {
                 enter()?;
-                Ok(lab_switchd::run(&config)?)
+                Ok(lab_switchd::run(config)?)
             })
         })
     }

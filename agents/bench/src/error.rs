@@ -2,7 +2,8 @@
 
 use std::{io, time::Duration};
 
-use lab_switchd::{SwitchdError, lacks_privilege};
+use lab_loader::{LoaderError, lacks_privilege};
+use lab_switchd::SwitchdError;
 use nix::unistd::geteuid;
 
 /// Failure of a measurement.
@@ -12,6 +13,9 @@ pub enum BenchError {
     /// Failure of the switch program or its agent.
     #[error(transparent)]
     Switch(#[from] SwitchdError),
+    /// Failure of the packets' source or sink.
+    #[error(transparent)]
+    Loader(#[from] LoaderError),
     #[error("`{command}` failed: {why} (hint: it needs root and iproute2)")]
     Command { command: String, why: String },
     #[error("cannot {action}: {source}")]
@@ -41,7 +45,7 @@ impl BenchError {
     fn is_not_permitted_to(&self, is_root: bool) -> bool {
         match self {
             Self::Command { why, .. } => !is_root && REFUSALS.iter().any(|text| why.contains(text)),
-            Self::Switch(_) | Self::Io { .. } => lacks_privilege(self, is_root),
+            Self::Switch(_) | Self::Loader(_) | Self::Io { .. } => lacks_privilege(self, is_root),
             Self::Agent { .. } | Self::Waited { .. } | Self::Lost { .. } => false,
         }
     }

@@ -25,12 +25,13 @@ use lab_abi::{
     rows::{FlowKey, SwitchTable},
     wire::{AgentConfig, AttachMode, PortConfig},
 };
+use lab_loader::{LoaderError, Row, program, take};
 use lab_switchd::{
     SwitchdError,
     attach::{Attached, attach},
     frame::Frame,
     install::Tables,
-    program::{Program, Row, program, take},
+    program::Program,
     qdisc::Qdiscs,
 };
 use nix::net::if_::if_nametoindex;
@@ -207,16 +208,18 @@ struct XdpContext {
 
 impl Source {
     fn open() -> Result<Self, BenchError> {
-        let mut ebpf = Ebpf::load(OBJECT).map_err(SwitchdError::Load)?;
+        let mut ebpf = Ebpf::load(OBJECT).map_err(LoaderError::Load)?;
         let sources = take(&mut ebpf, "sources")?;
         let source = program::<Xdp>(&mut ebpf, "source")?;
-        source.load().map_err(SwitchdError::program("load"))?;
+        source
+            .load()
+            .map_err(LoaderError::program("load", "source"))?;
         let drop_received = program::<Xdp>(&mut ebpf, "drop_received")?;
         drop_received
             .load()
-            .map_err(SwitchdError::program("load"))?;
+            .map_err(LoaderError::program("load", "drop_received"))?;
         let attached = drop_received.attach("h0", XdpMode::Driver);
-        attached.map_err(SwitchdError::program("attach"))?;
+        attached.map_err(LoaderError::program("attach", "drop_received"))?;
         Ok(Self {
             ebpf,
             sources,
@@ -240,7 +243,7 @@ impl Source {
         row.frame[..6].copy_from_slice(&[2, 0, 0, 0, 1, 0]);
         row.flows = u64::from(flows);
         let written = self.sources.set(0, Row(row), 0);
-        written.map_err(SwitchdError::map("write", "sources"))?;
+        written.map_err(LoaderError::map("write", "sources"))?;
         let context = XdpContext {
             data: 0,
             data_end: u32::try_from(frame.len()).unwrap_or(0),
@@ -259,7 +262,7 @@ impl Source {
             ..TestRunOptions::default()
         };
         let run = program::<Xdp>(&mut self.ebpf, "source")?.test_run(options);
-        let run = run.map_err(SwitchdError::program("run"))?;
+        let run = run.map_err(LoaderError::program("run", "source"))?;
         let sent = u64::from(packets);
         let mut arrived = 0;
         // The last batch may still be queued at the other end.
@@ -283,23 +286,23 @@ struct Sink {
 
 impl Sink {
     fn open() -> Result<Self, BenchError> {
-        let mut ebpf = Ebpf::load(OBJECT).map_err(SwitchdError::Load)?;
+        let mut ebpf = Ebpf::load(OBJECT).map_err(LoaderError::Load)?;
         let arrived = take(&mut ebpf, "arrived")?;
         let sink = program::<SchedClassifier>(&mut ebpf, "sink")?;
-        sink.load().map_err(SwitchdError::program("load"))?;
+        sink.load().map_err(LoaderError::program("load", "sink"))?;
         // Before Linux 6.6 a program needs a qdisc.
         let _ = tc::qdisc_add_clsact("r1");
         let attached = sink.attach("r1", TcAttachType::Ingress);
-        attached.map_err(SwitchdError::program("attach"))?;
+        attached.map_err(LoaderError::program("attach", "sink"))?;
         Ok(Self {
             arrived,
             _ebpf: ebpf,
         })
     }
 
-    fn arrived(&mut self) -> Result<u64, SwitchdError> {
+    fn arrived(&mut self) -> Result<u64, LoaderError> {
         let counts = self.arrived.get(&0, 0);
-        let counts = counts.map_err(SwitchdError::map("read", "arrived"))?;
+        let counts = counts.map_err(LoaderError::map("read", "arrived"))?;
         Ok(counts.iter().sum())
     }
 }

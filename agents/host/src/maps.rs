@@ -8,6 +8,7 @@ use lab_abi::{
     dcqcn::{HostCounters, HostParams, MarkedQp, PacedQp, QpKey},
     pfc::{NicRow, PauseRecord},
 };
+use lab_loader::{Row, drain, remove};
 
 use crate::HostError;
 
@@ -23,16 +24,6 @@ pub(crate) const RECEIVERS: &str = "receivers";
 pub(crate) const COUNTS: &str = "host_counts";
 /// Pauses of NICs that are over.
 pub(crate) const PAUSES: &str = "pauses";
-
-/// Row of a map, as the loader takes it.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub(crate) struct Row<T>(pub T);
-
-// SAFETY: a transparent wrapper of a type without padding, uninitialised bytes or invalid values,
-// which is what `bytemuck::Pod` guarantees and `aya::Pod` asks for.
-#[expect(unsafe_code, reason = "the loader's trait for plain values is unsafe")]
-unsafe impl<T: Pod> aya::Pod for Row<T> {}
 
 /// Maps of a lab's host programs.
 pub struct HostMaps {
@@ -83,7 +74,7 @@ impl HostMaps {
             let written = self.nics.insert(ifindex, Row(idle), 0);
             written.map_err(HostError::map("clear", NICS))?;
         }
-        while self.pauses.next().is_some() {}
+        drain::<PauseRecord>(&mut self.pauses);
         self.set_closing(false)
     }
 
@@ -148,13 +139,7 @@ impl HostMaps {
     /// # Errors
     /// The kernel refuses access to a map.
     pub fn take_pauses(&mut self, now_ns: u64) -> Result<Vec<PauseRecord>, HostError> {
-        let mut pauses = Vec::new();
-        while let Some(item) = self.pauses.next() {
-            // Another length would mean different headers, which the header's test excludes.
-            if let Ok(record) = bytemuck::try_pod_read_unaligned(&item) {
-                pauses.push(record);
-            }
-        }
+        let mut pauses: Vec<PauseRecord> = drain(&mut self.pauses);
         let nics = self.nics()?.into_iter();
         let paused = nics.filter(|(_, nic)| nic.paused_at_ns > 0);
         pauses.extend(paused.map(|(ifindex, nic)| PauseRecord {
@@ -209,10 +194,7 @@ fn clear<T: Pod>(map: &mut QpMap<T>, name: &'static str) -> Result<(), HostError
     // All keys are read first: removing rows disturbs the iteration over them.
     let keys: Result<Vec<_>, MapError> = map.keys().collect();
     for key in keys.map_err(HostError::map("read", name))? {
-        match map.remove(&key) {
-            Ok(()) | Err(MapError::KeyNotFound) => {}
-            Err(error) => return Err(HostError::map("clear", name)(error)),
-        }
+        remove(map, &key).map_err(HostError::map("clear", name))?;
     }
     Ok(())
 }

@@ -8,17 +8,18 @@ use std::{
 
 use aya::{
     Ebpf, EbpfLoader,
-    maps::{Array, HashMap, Map, MapError},
+    maps::{Array, HashMap},
     programs::{ProgramError, SchedClassifier},
 };
 use lab_abi::{
     dcqcn::HostParams,
     pfc::{NicRow, PAUSE_RING_BYTES},
 };
+use lab_loader::{LoaderError, Row, map};
 
 use crate::{
     HostError,
-    maps::{COUNTS, HOST, NICS, PAUSES, RECEIVERS, Row, SENDERS},
+    maps::{COUNTS, HOST, NICS, PAUSES, RECEIVERS, SENDERS},
 };
 
 /// Object of the programs, built by `agents/ebpf/build.sh`.
@@ -106,7 +107,7 @@ pub fn install(setup: &Setup, directory: &Path) -> Result<(), HostError> {
     }
     for name in [HOST, NICS, SENDERS, RECEIVERS, COUNTS, PAUSES] {
         let path = pin(name);
-        let map = ebpf.map(name).ok_or(HostError::Missing { name })?;
+        let map = ebpf.map(name).ok_or(LoaderError::Missing { name })?;
         map.pin(&path)
             .map_err(|source| HostError::Pin { path, source })?;
     }
@@ -118,13 +119,7 @@ pub fn install(setup: &Setup, directory: &Path) -> Result<(), HostError> {
 /// # Errors
 /// There is none, or the kernel refuses to open it.
 pub fn pinned(directory: &Path, program: HostProgram) -> Result<(OwnedFd, u32), HostError> {
-    let failed = |action| {
-        move |source| HostError::Program {
-            action,
-            program: program.name(),
-            source,
-        }
-    };
+    let failed = |action| HostError::program(action, program.name());
     let path: PathBuf = directory.join(program.name());
     let opened = SchedClassifier::from_pin(path).map_err(failed("open"))?;
     let id = opened.info().map_err(failed("inspect"))?.id();
@@ -145,14 +140,10 @@ fn load(setup: &Setup) -> Result<Ebpf, HostError> {
     if setup.nics.iter().any(|nic| nic.quantum_ns > 0) {
         loader.map_max_entries(PAUSES, PAUSE_RING_BYTES);
     }
-    let mut ebpf = loader.load(OBJECT)?;
+    let mut ebpf = loader.load(OBJECT).map_err(LoaderError::Load)?;
     for program in HostProgram::ALL {
         let loaded = classifier(&mut ebpf, program.name())?.load();
-        loaded.map_err(|source| HostError::Program {
-            action: "load",
-            program: program.name(),
-            source,
-        })?;
+        loaded.map_err(HostError::program("load", program.name()))?;
     }
     let mut host: Array<_, Row<HostParams>> = map(&mut ebpf, HOST)?;
     host.set(0, Row(setup.params), 0)
@@ -174,21 +165,8 @@ fn load(setup: &Setup) -> Result<Ebpf, HostError> {
 pub(crate) fn classifier<'a>(
     ebpf: &'a mut Ebpf,
     name: &'static str,
-) -> Result<&'a mut SchedClassifier, HostError> {
-    let program = ebpf.program_mut(name).ok_or(HostError::Missing { name })?;
-    program.try_into().map_err(|source| HostError::Program {
-        action: "use",
-        program: name,
-        source,
-    })
-}
-
-fn map<'a, M>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<M, HostError>
-where
-    M: TryFrom<&'a mut Map, Error = MapError>,
-{
-    let map = ebpf.map_mut(name).ok_or(HostError::Missing { name })?;
-    map.try_into().map_err(HostError::map("use", name))
+) -> Result<&'a mut SchedClassifier, LoaderError> {
+    lab_loader::program(ebpf, name)
 }
 
 #[cfg(test)]

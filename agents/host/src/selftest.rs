@@ -12,6 +12,7 @@ use lab_abi::dcqcn::{
     LawStep, MAX_RATE_BPS, MAX_THRESHOLD, ONE_Q30,
 };
 use lab_dcqcn::{congestion, notification, reaction};
+use lab_loader::LoaderError;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -47,13 +48,9 @@ pub struct SelftestReport {
 /// # Errors
 /// The kernel refuses the program or a run of it.
 pub fn selftest(steps: u64, seed: u64) -> Result<SelftestReport, HostError> {
-    let mut ebpf = Ebpf::load(OBJECT)?;
+    let mut ebpf = Ebpf::load(OBJECT).map_err(LoaderError::Load)?;
     let loaded = classifier(&mut ebpf, PROGRAM)?.load();
-    loaded.map_err(|source| HostError::Program {
-        action: "load",
-        program: PROGRAM,
-        source,
-    })?;
+    loaded.map_err(HostError::program("load", PROGRAM))?;
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut report = SelftestReport::default();
     let mut state = LawStep::default();
@@ -106,11 +103,7 @@ fn run(ebpf: &mut Ebpf, step: &LawStep) -> Result<LawStep, HostError> {
         ..TestRunOptions::default()
     };
     let ran = classifier(ebpf, PROGRAM)?.test_run(options);
-    let ran = ran.map_err(|source| HostError::Program {
-        action: "run",
-        program: PROGRAM,
-        source,
-    })?;
+    let ran = ran.map_err(HostError::program("run", PROGRAM))?;
     if ran.return_value != OK {
         return Ok(LawStep::default());
     }

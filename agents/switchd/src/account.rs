@@ -56,10 +56,7 @@ pub fn account(flow_table_entries: u32) -> Result<Account, SwitchdError> {
     // The program stays loaded while the kernel is asked for its maps.
     let mut program = Program::load(flow_table_entries)?;
     let info = program.info()?;
-    let failed = |source| SwitchdError::Program {
-        action: "inspect the maps of",
-        source,
-    };
+    let failed = SwitchdError::program("inspect the maps of");
     let ids = info.map_ids().map_err(failed)?.unwrap_or_default();
     let mut maps = ids
         .into_iter()

@@ -2,12 +2,13 @@
 
 use std::io;
 
-use aya::{EbpfError, maps::MapError, programs::ProgramError};
+use aya::{maps::MapError, programs::ProgramError};
 use lab_abi::wire::AgentConfigError;
+use lab_loader::{LoaderError, chain, lacks_privilege};
 use lab_units::PortId;
-use nix::{errno::Errno, unistd::geteuid};
+use nix::unistd::geteuid;
 
-use crate::ObjectError;
+use crate::{ObjectError, program::PROGRAM};
 
 /// Failure of an agent.
 #[derive(Debug, thiserror::Error)]
@@ -40,23 +41,8 @@ pub enum SwitchdError {
         #[source]
         source: io::Error,
     },
-    #[error("cannot load the switch program")]
-    Load(#[from] EbpfError),
-    #[error("cannot {action} the switch program")]
-    Program {
-        action: &'static str,
-        #[source]
-        source: ProgramError,
-    },
-    #[error("the switch program has no `{name}`")]
-    Missing { name: &'static str },
-    #[error("cannot {action} the map `{map}`")]
-    Map {
-        action: &'static str,
-        map: &'static str,
-        #[source]
-        source: MapError,
-    },
+    #[error(transparent)]
+    Loader(#[from] LoaderError),
     #[error("port {port}: there is no interface `{interface}` in this network namespace")]
     NoInterface { port: PortId, interface: String },
     #[error("cannot attach the switch program to `{interface}`")]
@@ -89,18 +75,12 @@ impl SwitchdError {
         }
     }
 
-    /// Returns a conversion of the program's error.
-    pub fn program(action: &'static str) -> impl FnOnce(ProgramError) -> Self {
-        move |source| Self::Program { action, source }
+    pub(crate) fn program(action: &'static str) -> impl FnOnce(ProgramError) -> Self {
+        move |source| LoaderError::program(action, PROGRAM)(source).into()
     }
 
-    /// Returns a conversion of a map's error.
-    pub fn map(action: &'static str, map: &'static str) -> impl FnOnce(MapError) -> Self {
-        move |source| Self::Map {
-            action,
-            map,
-            source,
-        }
+    pub(crate) fn map(action: &'static str, map: &'static str) -> impl FnOnce(MapError) -> Self {
+        move |source| LoaderError::map(action, map)(source).into()
     }
 
     /// Returns true if the kernel refused for lack of privileges: tests are skipped then.
@@ -112,58 +92,18 @@ impl SwitchdError {
     /// Returns the error and its causes on one line, without repeating a cause that is already there.
     #[must_use]
     pub fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            let reason = error.to_string();
-            if !text.ends_with(&reason) {
-                text.push_str(": ");
-                text.push_str(&reason);
-            }
-            cause = error.source();
-        }
-        text
+        chain(self)
     }
-}
-
-/// Returns true if the error or one of its causes is `EPERM` and the process is not root.
-///
-/// `EACCES` does not count, because the verifier returns it for a program that it rejects. Nor does any error of a root
-/// process, which has all privileges.
-#[must_use]
-pub fn lacks_privilege(error: &(dyn std::error::Error + 'static), is_root: bool) -> bool {
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
-    let is_eperm = |error: &io::Error| error.raw_os_error() == Some(Errno::EPERM as i32);
-    !is_root && causes.any(|cause| cause.downcast_ref().is_some_and(is_eperm))
 }
 
 #[cfg(test)]
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 mod tests {
-    use aya_obj::{Object, VerifierLog, generated::bpf_insn};
+    use aya_obj::{Object, generated::bpf_insn};
+    use nix::errno::Errno;
 
     use super::*;
-    use crate::program::{OBJECT, PROGRAM, Program};
-
-    fn refused_program(errno: Errno) -> SwitchdError {
-        SwitchdError::program("load")(ProgramError::LoadError {
-            io_error: errno.into(),
-            verifier_log: VerifierLog::new(String::new()),
-        })
-    }
-
-    #[test]
-    fn only_eperm_and_only_for_users_is_a_lack_of_privileges() {
-        assert!(lacks_privilege(&refused_program(Errno::EPERM), false));
-        assert!(!lacks_privilege(&refused_program(Errno::EPERM), true));
-        for refused in [Errno::EACCES, Errno::EINVAL, Errno::E2BIG] {
-            assert!(
-                !lacks_privilege(&refused_program(refused), false),
-                "{refused}"
-            );
-        }
-        assert!(!lacks_privilege(&SwitchdError::NoTcx, false));
-    }
+    use crate::program::{OBJECT, Program};
 
     /// Returns the agent's object, with the program's first instruction replaced by a read far beyond its context.
     fn with_an_illegal_read() -> Vec<u8> {
@@ -197,27 +137,14 @@ mod tests {
                 "skipped: a_program_that_the_verifier_refuses_fails_its_tests: {}",
                 error.chain()
             ),
-            Err(SwitchdError::Program {
-                source: ProgramError::LoadError { io_error, .. },
-                ..
-            }) => assert_eq!(io_error.raw_os_error(), Some(Errno::EACCES as i32)),
+            Err(SwitchdError::Loader(LoaderError::Program { source, .. })) => {
+                let ProgramError::LoadError { io_error, .. } = *source else {
+                    panic!("{source}");
+                };
+                assert_eq!(io_error.raw_os_error(), Some(Errno::EACCES as i32));
+            }
             Err(error) => panic!("{}", error.chain()),
             Ok(_) => panic!("the kernel runs it"),
         }
-    }
-
-    #[test]
-    fn a_chain_names_each_cause_once_and_finds_a_refusal() {
-        let refused = MapError::CreateError {
-            name: "flows".to_owned(),
-            io_error: Errno::EPERM.into(),
-        };
-        let error = SwitchdError::Load(EbpfError::MapError(refused));
-        assert!(lacks_privilege(&error, false));
-        assert_eq!(
-            error.chain(),
-            "cannot load the switch program: map error: failed to create map `flows`: \
-             Operation not permitted (os error 1)"
-        );
     }
 }

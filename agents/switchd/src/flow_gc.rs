@@ -1,17 +1,13 @@
 //! Flow-cache garbage collection (section 3.1.2), the agent's part: removes idle entries from the flow table and the
 //! least recently seen entries from a full table, and counts the removed flows.
 
-use std::io::ErrorKind;
-
 use aya::maps::MapError;
 use lab_abi::rows::{Counters, FlowEntry, FlowKey, SwitchTable};
+use lab_loader::Row;
 use lab_policy::flow_gc;
 use lab_units::Nanos;
 
-use crate::{
-    SwitchdError,
-    program::{FlowTable, Row},
-};
+use crate::{SwitchdError, program::FlowTable};
 
 /// Returns every flow in a map of `rows`, in the order of their keys.
 ///
@@ -53,17 +49,8 @@ pub(crate) fn expire(
 
 /// Removes a flow from the table, if it is present.
 pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdError> {
-    match flows.remove(&Row(key)) {
-        Err(error) if !is_missing(&error) => {
-            Err(SwitchdError::map("remove a flow from", "flows")(error))
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-/// True if the error means a missing row: where the loader removes a row, it returns the system call's error.
-fn is_missing(error: &MapError) -> bool {
-    matches!(error, MapError::SyscallError(call) if call.io_error.kind() == ErrorKind::NotFound)
+    let removed = lab_loader::remove(flows, &Row(key));
+    removed.map_err(SwitchdError::map("remove a flow from", "flows"))
 }
 
 /// Evictor of the least recently seen flows, exact to the nanosecond.

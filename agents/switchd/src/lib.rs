@@ -25,7 +25,7 @@
 //!
 //! ```no_run
 //! let config = serde_json::from_reader(std::io::stdin())?;
-//! lab_switchd::run(&config)?;
+//! lab_switchd::run(config)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -54,7 +54,7 @@ mod wait;
 
 pub use agent::run;
 pub use clock::now;
-pub use error::{SwitchdError, lacks_privilege};
+pub use error::SwitchdError;
 pub use object::{MAX_OBJECT_BYTES, ObjectError, read_object};
 pub use pins::Pins;
 pub use selftest::{SelftestReport, selftest};

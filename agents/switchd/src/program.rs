@@ -6,17 +6,16 @@ use std::time::Instant;
 
 use aya::{
     Btf, BtfError, Ebpf, EbpfLoader,
-    maps::{Array, HashMap, LpmTrie, Map, MapData, MapError, PerCpuArray, RingBuf, lpm_trie::Key},
+    maps::{Array, HashMap, LpmTrie, MapData, MapError, PerCpuArray, RingBuf, lpm_trie::Key},
     programs::{
-        FEntry, ProgramError, ProgramInfo, SchedClassifier, TestRun, TestRunOptions, TestRunResult,
-        links::FdLink,
+        FEntry, ProgramInfo, SchedClassifier, TestRun, TestRunOptions, TestRunResult, links::FdLink,
     },
 };
-use bytemuck::Pod;
 use lab_abi::{
     pfc::SharedBuffer,
     rows::{Counters, DecisionRecord, DestinationRow, FlowEntry, FlowKey, PrefixKey, SwitchTable},
 };
+use lab_loader::{LoaderError, Row, drain, program, take};
 
 use crate::{
     SwitchdError,
@@ -40,16 +39,6 @@ const CARRIER_FUNCTION: &str = "netif_carrier_off";
 
 /// Flow table of the program.
 pub(crate) type FlowTable = HashMap<MapData, Row<FlowKey>, Row<FlowEntry>>;
-
-/// Row of a map, as the loader takes it.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub struct Row<T>(pub T);
-
-// SAFETY: a transparent wrapper of a type without padding, uninitialised bytes or invalid values,
-// which is what `bytemuck::Pod` guarantees and `aya::Pod` asks for.
-#[expect(unsafe_code, reason = "the loader's trait for plain values is unsafe")]
-unsafe impl<T: Pod> aya::Pod for Row<T> {}
 
 /// Loaded switch program, unloaded when this value is dropped; so are its maps unless they are pinned.
 pub struct Program {
@@ -93,13 +82,14 @@ impl Program {
                 loader.map_pin_path(map.name, pins.map(map.name));
             }
         }
-        let mut ebpf = loader.load(object)?;
+        let mut ebpf = loader.load(object).map_err(LoaderError::Load)?;
         let started = Instant::now();
         let loaded = program::<SchedClassifier>(&mut ebpf, PROGRAM)?.load();
         loaded.map_err(SwitchdError::program("load"))?;
         let load_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let carrier = load_carrier(&mut ebpf, btf);
-        let table_map = take_any(&mut ebpf, "table")?;
+        let table_map = ebpf.take_map("table");
+        let table_map = table_map.ok_or(LoaderError::Missing { name: "table" })?;
         let table = SharedTable::map(&table_map)?;
         let table_map = table_map.try_into();
         let table_map = table_map.map_err(SwitchdError::map("use", "table"))?;
@@ -137,7 +127,7 @@ impl Program {
     fn set_buffer(&mut self, buffer: Option<&SharedBuffer>) -> Result<(), SwitchdError> {
         let Some(buffers) = &mut self.buffers else {
             return match buffer {
-                Some(_) => Err(SwitchdError::Missing { name: BUFFERS }),
+                Some(_) => Err(LoaderError::Missing { name: BUFFERS }.into()),
                 None => Ok(()),
             };
         };
@@ -185,14 +175,7 @@ impl Program {
 
     /// Takes all decision records out of the ring buffer, oldest first.
     pub fn drain_decisions(&mut self) -> Vec<DecisionRecord> {
-        let mut records = Vec::new();
-        while let Some(item) = self.decisions.next() {
-            // Another length would mean different headers, which the header's test excludes.
-            if let Ok(record) = bytemuck::try_pod_read_unaligned(&item) {
-                records.push(record);
-            }
-        }
-        records
+        drain(&mut self.decisions)
     }
 
     /// Returns the sums of all CPUs' counters.
@@ -219,7 +202,7 @@ impl Program {
 
     /// Returns the program, to attach it.
     pub(crate) fn classifier(&mut self) -> Result<&mut SchedClassifier, SwitchdError> {
-        program(&mut self.ebpf, PROGRAM)
+        Ok(program(&mut self.ebpf, PROGRAM)?)
     }
 
     /// Attaches the program that marks ports dead, which then runs for all interfaces of the kernel.
@@ -229,8 +212,8 @@ impl Program {
         std::mem::replace(&mut self.carrier, Ok(()))?;
         let program = program::<FEntry>(&mut self.ebpf, CARRIER)?;
         let link = program.attach().and_then(|link| program.take_link(link));
-        link.map(FdLink::from)
-            .map_err(SwitchdError::program("attach"))
+        let link = link.map_err(LoaderError::program("attach", CARRIER))?;
+        Ok(link.into())
     }
 
     /// Returns the kernel's facts about the program.
@@ -258,30 +241,7 @@ impl Program {
 fn load_carrier(ebpf: &mut Ebpf, btf: Result<Btf, BtfError>) -> Result<(), SwitchdError> {
     let load = |program: &mut FEntry| program.load(CARRIER_FUNCTION, &btf?);
     let loaded = program::<FEntry>(ebpf, CARRIER).map(load)?;
-    loaded.map_err(SwitchdError::program("load"))
-}
-
-/// Returns a program of an object.
-pub fn program<'a, P>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut P, SwitchdError>
-where
-    &'a mut P: TryFrom<&'a mut aya::programs::Program, Error = ProgramError>,
-{
-    let program = ebpf.program_mut(name);
-    let program = program.ok_or(SwitchdError::Missing { name })?;
-    program.try_into().map_err(SwitchdError::program("use"))
-}
-
-/// Takes a map out of an object.
-pub fn take<M>(ebpf: &mut Ebpf, name: &'static str) -> Result<M, SwitchdError>
-where
-    M: TryFrom<Map, Error = MapError>,
-{
-    let map = take_any(ebpf, name)?;
-    map.try_into().map_err(SwitchdError::map("use", name))
-}
-
-fn take_any(ebpf: &mut Ebpf, name: &'static str) -> Result<Map, SwitchdError> {
-    ebpf.take_map(name).ok_or(SwitchdError::Missing { name })
+    Ok(loaded.map_err(LoaderError::program("load", CARRIER))?)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use lab_abi::{
     dcqcn::CongestionPoint,
     rows::{MAX_PORTS, PORT_ALIVE, PortQueueRow, PortRow, SwitchParams, SwitchTable},
 };
+use lab_loader::LoaderError;
 use lab_policy::lcmp::Levels;
 use lab_units::Nanos;
 use memmap2::{MmapOptions, MmapRaw};
@@ -29,7 +30,7 @@ impl SharedTable {
     /// Maps the table's memory.
     pub(crate) fn map(table: &Map) -> Result<Self, SwitchdError> {
         let Map::Array(data) = table else {
-            return Err(SwitchdError::Missing { name: "table" });
+            return Err(LoaderError::Missing { name: "table" }.into());
         };
         let descriptor = data.fd().as_fd().as_raw_fd();
         let memory = MmapOptions::new()

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use lab_plan::Plan;
 use lab_records::{
-    Outcome, RecordsError, RunDir, UtcTime,
+    Outcome, Reason, RecordsError, RunDir, UtcTime,
     directory::{self, FIGURES_DIR, PLAN_FILE, REPORT_FILE, SUMMARY_FILE},
 };
 use lab_reports::{ReportError, Summary};
@@ -53,9 +53,10 @@ pub enum DeriveError {
 /// not exist, and compares them with those in `kept`: figures, closing table, counts, verdict, evidence.
 ///
 /// # Errors
-/// If the records are invalid, or a file cannot be read or written.
+/// If the records are invalid or of another format, or a file cannot be read or written.
 pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
     let run = RunDir::open(kept)?;
+    run.require_own_format()?;
     copy_records(kept, again)?;
     let report = lab_reports::render(again)?;
     let mut differences = Vec::new();
@@ -192,10 +193,17 @@ fn compare_outcome(outcome: &Outcome, summary: &Summary) -> Vec<Difference> {
     if outcome.verdict.reasons != summary.reasons {
         differences.push(of_run(&format!(
             "reasons not to trust the run: kept {:?}, the rows give {:?}",
-            outcome.verdict.reasons, summary.reasons
+            words(&outcome.verdict.reasons),
+            words(&summary.reasons)
         )));
     }
     differences
+}
+
+/// Returns reasons with their grades.
+fn words(reasons: &[Reason]) -> Vec<String> {
+    let words = |reason: &Reason| format!("{}: {reason}", reason.grade);
+    reasons.iter().map(words).collect()
 }
 
 fn of_run(detail: &str) -> Difference {

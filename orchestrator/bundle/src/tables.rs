@@ -40,29 +40,42 @@ impl TableDifference {
     }
 }
 
-/// Reads every row of every table of the run.
+/// Visitor of tables.
+trait Visitor {
+    /// Visits the table of `R`, whose rows have `key` besides policy and repetition.
+    fn visit<R: Row>(&mut self, key: &[&str]) -> Result<(), RecordsError>;
+}
+
+/// Visits every table of rows that an engine writes while flows run.
+fn visit_tables(visitor: &mut impl Visitor) -> Result<(), RecordsError> {
+    visitor.visit::<FlowRow>(&["flow_id"])?;
+    visitor.visit::<PathRow>(&["flow_id", "path"])?;
+    visitor.visit::<DecisionRow>(&["time_ns", "switch", "flow_id", "src", "dst", "sport"])?;
+    visitor.visit::<LinkRow>(&["time_ns", "link", "from_dc"])?;
+    visitor.visit::<QueueRow>(&["time_ns", "switch", "port"])?;
+    visitor.visit::<SwitchRow>(&["time_ns", "switch"])?;
+    visitor.visit::<SplitRow>(&["time_ns", "switch", "to_dc"])?;
+    visitor.visit::<PortRow>(&["node", "port"])?;
+    visitor.visit::<PfcRow>(&["time_ns", "node", "port", "priority"])?;
+    visitor.visit::<RateRow>(&["time_ns", "flow_id"])?;
+    visitor.visit::<StoryRow>(&["flow_id", "time_ns", "event"])
+}
+
+/// Reads every row of these tables of the run.
 ///
 /// # Errors
 /// If a table cannot be read, or the run lacks a table that every run has.
 pub fn check_tables(run: &RunDir) -> Result<(), RecordsError> {
-    check::<FlowRow>(run)?;
-    check::<PathRow>(run)?;
-    check::<DecisionRow>(run)?;
-    check::<LinkRow>(run)?;
-    check::<QueueRow>(run)?;
-    check::<SwitchRow>(run)?;
-    check::<SplitRow>(run)?;
-    check::<PortRow>(run)?;
-    check::<PfcRow>(run)?;
-    check::<RateRow>(run)?;
-    check::<StoryRow>(run)
+    struct Check<'a>(&'a RunDir);
+    impl Visitor for Check<'_> {
+        fn visit<R: Row>(&mut self, _key: &[&str]) -> Result<(), RecordsError> {
+            self.0.visit(|_: R| {}).map(drop)
+        }
+    }
+    visit_tables(&mut Check(run))
 }
 
-fn check<R: Row>(run: &RunDir) -> Result<(), RecordsError> {
-    run.visit(|_: R| {}).map(drop)
-}
-
-/// Compares every table that one of the runs has.
+/// Compares each of these tables that one of the runs has.
 ///
 /// # Errors
 /// If a table cannot be read.
@@ -70,53 +83,46 @@ pub fn compare_tables(
     first: &RunDir,
     second: &RunDir,
 ) -> Result<Vec<TableDifference>, RecordsError> {
-    let tables = [
-        compare::<FlowRow>(first, second, &["flow_id"])?,
-        compare::<PathRow>(first, second, &["flow_id", "path"])?,
-        compare::<DecisionRow>(
-            first,
-            second,
-            &["time_ns", "switch", "flow_id", "src", "dst", "sport"],
-        )?,
-        compare::<LinkRow>(first, second, &["time_ns", "link", "from_dc"])?,
-        compare::<QueueRow>(first, second, &["time_ns", "switch", "port"])?,
-        compare::<SwitchRow>(first, second, &["time_ns", "switch"])?,
-        compare::<SplitRow>(first, second, &["time_ns", "switch", "to_dc"])?,
-        compare::<PortRow>(first, second, &["node", "port"])?,
-        compare::<PfcRow>(first, second, &["time_ns", "node", "port", "priority"])?,
-        compare::<StoryRow>(first, second, &["flow_id", "time_ns", "event"])?,
-    ];
-    Ok(tables.into_iter().flatten().collect())
+    let mut comparison = Comparison {
+        runs: [first, second],
+        found: Vec::new(),
+    };
+    visit_tables(&mut comparison)?;
+    Ok(comparison.found)
 }
 
-/// Compares the table of `R`, whose rows have `key` besides policy and repetition; none if no run has it.
-fn compare<R: Row>(
-    first: &RunDir,
-    second: &RunDir,
-    key: &[&str],
-) -> Result<Option<TableDifference>, RecordsError> {
-    let files = [first, second].map(|run| file_of::<R>(run));
-    if files.iter().all(Option::is_none) {
-        return Ok(None);
+struct Comparison<'a> {
+    runs: [&'a RunDir; 2],
+    found: Vec<TableDifference>,
+}
+
+impl Visitor for Comparison<'_> {
+    fn visit<R: Row>(&mut self, key: &[&str]) -> Result<(), RecordsError> {
+        let files = self.runs.map(file_of::<R>);
+        if files.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let mut difference = TableDifference {
+            table: R::FILE,
+            same_bytes: match &files {
+                [Some(first), Some(second)] => are_equal(first, second).unwrap_or(false),
+                _ => false,
+            },
+            changed: 0,
+            only_first: 0,
+            only_second: 0,
+            rows: None,
+        };
+        if !difference.same_bytes {
+            let key = [&["policy", "repetition"], key].concat();
+            let [first, second] = self.runs.map(|run| hashes::<R>(run, &key));
+            let (first, second) = (first?, second?);
+            difference.rows = Some(first.len() as u64);
+            difference.count(&first, &second);
+        }
+        self.found.push(difference);
+        Ok(())
     }
-    let mut difference = TableDifference {
-        table: R::FILE,
-        same_bytes: match &files {
-            [Some(first), Some(second)] => are_equal(first, second).unwrap_or(false),
-            _ => false,
-        },
-        changed: 0,
-        only_first: 0,
-        only_second: 0,
-        rows: None,
-    };
-    if !difference.same_bytes {
-        let key = [&["policy", "repetition"], key].concat();
-        let (first, second) = (hashes::<R>(first, &key)?, hashes::<R>(second, &key)?);
-        difference.rows = Some(first.len() as u64);
-        difference.count(&first, &second);
-    }
-    Ok(Some(difference))
 }
 
 /// Returns the file that holds the table.

@@ -10,6 +10,7 @@ use clap::{
 };
 use lab_kernel::run::tune::Change;
 use lab_plan::{Capacity, Engine};
+use lab_records::ReasonCode;
 use lab_reports::{compare::Aspect, fidelity::Bound};
 use lab_reproduce::Figure;
 use lab_scenario::limits;
@@ -77,7 +78,7 @@ Start with:
   lcmp-lab scenarios                   list the built-in scenarios, taken where there is no such file
 
 Root is needed by:
-  up, exec, tune, down, bench, provision, doctor --measure, and by regress and reproduce with
+  up, exec, tune, down, provision, doctor --measure, and by regress and reproduce with
   --engine kernel; by sudo, the files that they write belong to the user who called it
 
 Exit codes:
@@ -207,6 +208,7 @@ the claims are judged, whatever the verdicts, and 4 if a run that a verdict need
 const RUNS_EXAMPLES: &str = "\
   lcmp-lab runs                                     list all runs, oldest first
   lcmp-lab runs --scenario 8dc --verdict doubtful   list some
+  lcmp-lab runs --reason late-flows,late-samples    list those with these reasons of their verdicts
   lcmp-lab runs tag latest keep nightly             tag a run
   lcmp-lab runs delete 20261122T0649                delete a run by the beginning of its name
   lcmp-lab runs delete --before 2026-11-01T00:00:00.000Z --yes
@@ -328,8 +330,6 @@ pub enum Verb {
     /// Reproduce figures of the paper: published beside found values, and verdicts on the claims
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
-    /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
-    Bench(BenchArgs),
     /// List the built-in scenarios, or copy them to be changed
     Scenarios(ScenariosArgs),
     /// Print the JSON Schema of scenarios
@@ -345,6 +345,9 @@ pub enum Verb {
         /// The folder
         folder: PathBuf,
     },
+    /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
+    #[command(hide = true)]
+    Bench(BenchArgs),
     /// Run the agent of one DCI switch, configured on standard input
     #[command(hide = true)]
     Switchd,
@@ -889,6 +892,9 @@ pub struct RunFilter {
     /// Only runs with this verdict
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub verdict: Option<RunVerdict>,
+    /// Only runs whose verdict has a reason with this code, or with each of several
+    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = reason())]
+    pub reason: Vec<ReasonCode>,
     /// Only runs that began before this time: `2026-11-21T09:30:00.000Z`
     #[arg(long, value_name = "TIME")]
     pub before: Option<lab_records::UtcTime>,
@@ -898,11 +904,23 @@ impl RunFilter {
     /// True if every run matches.
     pub const fn is_empty(&self) -> bool {
         self.tag.is_empty()
+            && self.reason.is_empty()
             && self.scenario.is_none()
             && self.policy.is_empty()
             && self.verdict.is_none()
             && self.before.is_none()
     }
+}
+
+/// Reads a code of a verdict's reasons.
+fn reason() -> impl TypedValueParser<Value = ReasonCode> {
+    let names = ReasonCode::ALL.iter().map(|code| code.name());
+    PossibleValuesParser::new(names).map(|name| {
+        let mut codes = ReasonCode::ALL.iter().copied();
+        codes
+            .find(|code| code.name() == name)
+            .expect("a name of a code")
+    })
 }
 
 /// Verdict on a run, in a word.

@@ -60,6 +60,11 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
             &["lab-plan", "lab-scenario", "lab-records"],
         ],
     ),
+    // Any program that loads eBPF objects may use it.
+    (
+        "lab-loader",
+        &[&["tokio", "rtnetlink", "polars", "lab-units", "lab-abi"]],
+    ),
     // Parameters are declared without their users.
     (
         "lab-parameters",
@@ -78,7 +83,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
     ),
     // Generators of flows have neither plan nor records.
     (
-        "lab-verbs",
+        "lab-generators",
         &[&["lab-plan", "lab-scenario", "lab-records", "polars"]],
     ),
     // Benchmarks use the agent alone.

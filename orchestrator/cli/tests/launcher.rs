@@ -197,6 +197,24 @@ fn what_looks_or_cleans_up_needs_no_cargo_once_there_is_a_program() {
     assert_eq!((out.exit, out.stderr.as_str()), (Some(1), "called\n"));
 }
 
+/// `build` and `test` are the launcher's own: the program does not know them.
+#[test]
+fn help_for_building_and_testing_is_shown_without_doing_either() {
+    let clone = Clone::new();
+    for words in [
+        &["test", "--help"][..],
+        &["test", "--slow", "-h"],
+        &["build", "--help"],
+    ] {
+        let out = Outcome::from(clone.launcher(words).output().unwrap());
+        assert_eq!((out.exit, out.stderr.as_str()), (Some(0), ""), "{words:?}");
+        assert!(out.stdout.starts_with("lcmp-lab from a clone: "), "{out:?}");
+        assert!(out.stdout.contains("\n  ./lcmp-lab test "), "{out:?}");
+        assert!(out.stdout.ends_with("is no terminal.\n"), "{out:?}");
+    }
+    assert_eq!(clone.calls(), 0);
+}
+
 #[test]
 fn it_is_called_from_anywhere_in_any_environment() {
     let clone = Clone::new();

@@ -8,6 +8,9 @@
 //! Must not contain: clocks, kernel, threads, file system, unnamed randomness, floats that are not
 //! turned into integers before they are stored.
 //!
+//! Folders: `fabric` (datacenters, links, addresses), `host`, `switch`, `traffic`, `scaling`, `view` (text forms). Their
+//! modules are named from the crate's root, whatever folder they are in.
+//!
 //! Contents of a plan:
 //! - [`model`][]: the plan itself
 //! - [`address`][]: names, addresses and numbers, apart for each lab of a machine
@@ -61,53 +64,31 @@
 //! # Ok::<(), lab_plan::PlanError>(())
 //! ```
 
-pub mod account;
-pub mod address;
-mod auto_scale;
-mod capacity;
-mod connection;
-mod demand;
-mod difference;
-mod drafts;
 pub mod error;
-mod estimate;
-mod explain;
+mod fabric;
 mod faults;
-mod flow_ageing;
-mod flow_table;
-pub mod frame;
-mod graph;
-pub mod ideal;
-mod load;
+mod host;
 pub mod model;
-mod network;
-mod networks;
-mod offer;
-mod paper_units;
-mod parameters;
-mod path_costs;
-mod paths;
-pub mod pfc;
-mod policy;
-pub mod rdma;
 mod resolve;
-mod round_trip;
-mod routes;
-mod sample;
-mod sampled_rates;
-mod scale;
-mod schedule;
-mod slot;
-mod source_addrs;
-pub mod standalone;
-mod table;
-mod table_paths;
-pub mod timer_wheel;
-mod topology;
-pub mod transport;
+mod scaling;
+mod switch;
+mod traffic;
+mod view;
 mod warnings;
-mod wires;
-mod workload;
+
+pub use fabric::{address, frame};
+pub(crate) use fabric::{
+    network, networks, paths, routes, source_addrs, table_paths, topology, wires,
+};
+pub use host::{rdma, timer_wheel, transport};
+pub(crate) use host::{round_trip, sampled_rates};
+pub(crate) use scaling::{auto_scale, capacity, estimate, paper_units};
+pub use switch::pfc;
+pub(crate) use switch::{flow_ageing, flow_table, parameters, path_costs, policy};
+pub(crate) use traffic::{connection, demand, drafts, load, offer, sample, schedule, workload};
+pub use traffic::{ideal, standalone};
+pub use view::account;
+pub(crate) use view::{explain, graph, table};
 
 pub use lab_units::{Engine, LinkChange, Place, Semantics};
 

@@ -184,6 +184,7 @@ pub fn resolve(
         demands: &demands,
         load: &load,
         flows: &flows,
+        pairs: warnings::pairs(&network, &flows),
         faults: &faults,
         rdma: &rdma,
         trips,

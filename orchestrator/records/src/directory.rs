@@ -18,8 +18,9 @@ use crate::{
     error::{Operation, RecordsError},
 };
 
-/// Format of the run directory except its plan: the only format that this lcmp-lab writes and reads. The number rises
-/// with every change of a column, a key or a meaning, by the rule of the crate's [formats](crate#formats).
+/// Format of the run directory except its plan: the only format that this lcmp-lab writes, and with
+/// [`FORMAT_OF_SENTENCES`] those that it reads. The number rises with every change of a column, a key or a meaning, by
+/// the rule of the crate's [formats](crate#formats).
 ///
 /// - 1: the kernel's runs
 /// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,
@@ -27,7 +28,12 @@ use crate::{
 /// - 3: `switches.csv`, `ports.csv`
 /// - 5: `certificate.csv`, the grade of a verdict, and the figures that it is made from
 /// - 6: `rates.csv`, and the flow tables in the evidence
-pub const FORMAT_VERSION: u32 = 6;
+/// - 7: codes, figures and bounds as the reasons of a verdict
+pub const FORMAT_VERSION: u32 = 7;
+
+/// Format of runs whose verdicts have sentences as reasons. All their other keys and columns are those of
+/// [`FORMAT_VERSION`].
+pub const FORMAT_OF_SENTENCES: u32 = 6;
 
 /// File of the run's facts and outcome.
 pub const RUN_FILE: &str = "run.json";

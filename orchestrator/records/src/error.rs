@@ -29,7 +29,7 @@ pub enum RecordsError {
     },
     /// An lcmp-lab of another format wrote the file.
     #[error(
-        "`{}` has format {found}, this lcmp-lab reads only format {own} (hint: {})",
+        "`{}` has format {found}, this lcmp-lab reads format {own} (hint: {})",
         path.display(),
         if found > own {
             "update lcmp-lab"
@@ -42,7 +42,7 @@ pub enum RecordsError {
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The only format that this program reads.
+        /// Format that this program writes and reads.
         own: u32,
     },
     /// `run.json` cannot be parsed or written.

@@ -6,7 +6,7 @@
 
 use lab_units::{
     Bytes, Nanos,
-    show::{about_time, commas},
+    show::{about_time, commas, counted},
 };
 use serde::{Deserialize, Serialize};
 
@@ -408,24 +408,23 @@ impl FlowTables {
     #[must_use]
     pub fn sentence(&self) -> String {
         let mut sentence = format!(
-            "flow tables: {} packets forwarded by their flow's entry, {} decisions (at most {}/s at a switch), at \
-             most {} flows in a table",
-            commas(self.hits),
-            commas(self.decisions),
+            "flow tables: {} forwarded by their flow's entry, {} (at most {}/s at a switch), at most {} in a table",
+            counted(self.hits, "packet"),
+            counted(self.decisions, "decision"),
             commas(self.peak_decisions_per_s),
-            commas(self.peak_flows)
+            counted(self.peak_flows, "flow")
         );
-        for (count, what) in [
-            (self.evicted, "flows evicted"),
-            (self.expired, "idle flows removed"),
-            (self.failovers, "failovers"),
-            (self.fallbacks, "decisions by a fallback rule"),
-            (self.stale, "decisions on stale tables or signals"),
-            (self.restarts, "restarts of agents"),
-            (self.unrecorded, "decisions without a row"),
+        for (count, noun, what) in [
+            (self.evicted, "flow", " evicted"),
+            (self.expired, "idle flow", " removed"),
+            (self.failovers, "failover", ""),
+            (self.fallbacks, "decision", " by a fallback rule"),
+            (self.stale, "decision", " on stale tables or signals"),
+            (self.restarts, "restart", " of agents"),
+            (self.unrecorded, "decision", " without a row"),
         ] {
             if count > 0 {
-                sentence += &format!(", {} {what}", commas(count));
+                sentence += &format!(", {}{what}", counted(count, noun));
             }
         }
         sentence
@@ -853,7 +852,7 @@ mod tests {
             restarts: 6,
             ..quiet
         };
-        insta::assert_snapshot!(busy.sentence(), @"flow tables: 12,345 packets forwarded by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table, 4 flows evicted, 5 idle flows removed, 1 failovers, 2 decisions by a fallback rule, 3 decisions on stale tables or signals, 6 restarts of agents, 7 decisions without a row");
+        insta::assert_snapshot!(busy.sentence(), @"flow tables: 12,345 packets forwarded by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table, 4 flows evicted, 5 idle flows removed, 1 failover, 2 decisions by a fallback rule, 3 decisions on stale tables or signals, 6 restarts of agents, 7 decisions without a row");
     }
 
     #[test]

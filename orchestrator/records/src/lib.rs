@@ -28,11 +28,12 @@
 //! # Formats
 //!
 //! A reader accepts one format of `run.json` and one of `plan.json`: its own. Each number rises with every change of a
-//! column, a key or a meaning.
+//! column, a key or a meaning. One older format of `run.json` is read too: its reasons are sentences, and the run is
+//! judged again from its facts, which have the same keys.
 //!
 //! | case | rule |
 //! |---|---|
-//! | a reader meets older or newer data | [`RecordsError::OtherFormat`], before anything else of the file is read |
+//! | a reader meets other data | [`RecordsError::OtherFormat`], before anything else of the file is read |
 //! | a writer meets data of another format | it refuses to rewrite them; files are only copied, byte by byte |
 //! | a person tags such a run | the tags are set: `tags.txt` has no format |
 //!
@@ -102,7 +103,7 @@ pub use rows::{
 pub use run_file::{RunFile, stamp};
 pub use time::UtcTime;
 pub use trust::{
-    Certification, Conduct, CpuWatch, Grade, LinkBounds, NOT_PINNED, Place, Reason, Recovery,
-    Verdict, Watch,
+    Certification, Conduct, CpuWatch, Grade, LinkBounds, NOT_PINNED, Place, Reason, ReasonCode,
+    Recovery, Verdict, Watch,
 };
 pub use writer::RunWriter;

@@ -275,8 +275,7 @@ mod tests {
         skip(&mut input).expect("it is whole");
         assert_eq!(input, [99]);
         for length in [1, 2, 4] {
-            let refused = skip(&mut &whole[..length]).expect_err("it is cut off");
-            assert!(!refused.to_string().is_empty(), "{length}");
+            assert!(skip(&mut &whole[..length]).is_err(), "{length}");
         }
         let words = skip(&mut &whole[..4]).unwrap_err().to_string();
         assert!(words.contains("a page's header is cut off"), "{words}");

@@ -18,7 +18,7 @@ use crate::{
     rows::Column,
 };
 
-/// A run directory of this format version.
+/// A run directory of a format that is read.
 #[derive(Clone, Debug)]
 pub struct RunDir {
     path: PathBuf,
@@ -69,6 +69,14 @@ impl RunDir {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Refuses a run of the older format that is read: a report of it is not, byte for byte, the one that was kept.
+    ///
+    /// # Errors
+    /// If the run is not of [`FORMAT_VERSION`](directory::FORMAT_VERSION).
+    pub fn require_own_format(&self) -> Result<(), RecordsError> {
+        self.file.require_own_format(&self.path)
     }
 
     /// Returns the facts of the run.

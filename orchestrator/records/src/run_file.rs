@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     LiveChange, Outcome, Phase, RunInfo, UtcTime, Verdict,
-    directory::{FORMAT_VERSION, MAX_RUN_FILE, RUN_FILE, write_whole},
+    directory::{FORMAT_OF_SENTENCES, FORMAT_VERSION, MAX_RUN_FILE, RUN_FILE, write_whole},
     error::{Operation, RecordsError},
     format,
 };
@@ -15,7 +15,7 @@ use crate::{
 /// Contents of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
-    /// [`FORMAT_VERSION`] of the writer.
+    /// [`FORMAT_VERSION`] of the writer, or [`FORMAT_OF_SENTENCES`].
     pub format: u32,
     /// Time of the run's start.
     pub started_at: UtcTime,
@@ -51,8 +51,34 @@ impl RunFile {
             source,
         };
         let head: Head = serde_json::from_str(&text).map_err(not_json)?;
+        if head.format == FORMAT_OF_SENTENCES {
+            return Self::judged_again(&text).map_err(not_json);
+        }
         format::check(&path, head.format, FORMAT_VERSION)?;
         serde_json::from_str(&text).map_err(not_json)
+    }
+
+    /// Reads a file whose verdict has sentences as its reasons, and judges the run again.
+    fn judged_again(text: &str) -> serde_json::Result<Self> {
+        let mut file: serde_json::Value = serde_json::from_str(text)?;
+        if let Some(verdict) = file.pointer_mut("/outcome/verdict") {
+            *verdict = serde_json::to_value(Verdict::default())?;
+        }
+        let mut run: Self = serde_json::from_value(file)?;
+        run.judge();
+        Ok(run)
+    }
+
+    /// Refuses the file of `run_dir` if a writer of another format made it.
+    pub(crate) fn require_own_format(&self, run_dir: &Path) -> Result<(), RecordsError> {
+        format::check(&run_dir.join(RUN_FILE), self.format, FORMAT_VERSION)
+    }
+
+    /// Judges the run by its facts, if it has ended.
+    fn judge(&mut self) {
+        if let Some(outcome) = &mut self.outcome {
+            outcome.verdict = Verdict::of(&self.info, Some(&outcome.end), &outcome.counts);
+        }
     }
 }
 
@@ -69,13 +95,14 @@ pub fn stamp(
     changes: Vec<LiveChange>,
 ) -> Result<(), RecordsError> {
     let mut run = RunFile::read(run_dir)?;
+    run.require_own_format(run_dir)?;
     let Some(outcome) = &mut run.outcome else {
         return Ok(());
     };
     outcome.end.ended_at = ended_at;
     outcome.end.phases = phases;
     outcome.end.changes.extend(changes);
-    outcome.verdict = Verdict::of(&run.info, Some(&outcome.end), &outcome.counts);
+    run.judge();
     run.write(run_dir)
 }
 

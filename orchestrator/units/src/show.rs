@@ -100,6 +100,13 @@ pub fn commas(count: u64) -> String {
     text
 }
 
+/// Returns `count` with its noun: `1 flow`, `2,000 flows`.
+#[must_use]
+pub fn counted(count: u64, noun: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", commas(count))
+}
+
 /// Returns `bytes` rounded, in the unit that leaves one to three digits before the point.
 #[must_use]
 pub fn about_bytes(bytes: Bytes) -> String {
@@ -257,5 +264,7 @@ mod tests {
         assert_eq!(about_rate(152_999_999_999), "153 Gbit/s");
         assert_eq!(commas(1_234_567), "1,234,567");
         assert_eq!(commas(123), "123");
+        let flows = [0, 1, 2_000].map(|count| counted(count, "flow"));
+        assert_eq!(flows, ["0 flows", "1 flow", "2,000 flows"]);
     }
 }

@@ -9,8 +9,9 @@ use std::{
     time::Duration,
 };
 
-use lab_perftest::{
-    Endpoint, Event, FlowJob, FlowOutcome, MonotonicTime, Options, Session, Side, Tool,
+use lab_generators::{
+    contract::{Endpoint, Event, FlowJob, FlowOutcome, MonotonicTime, Side, Tool},
+    perftest::{Options, Session},
 };
 use lab_units::{Bytes, FlowId, Nanos};
 use tempfile::TempDir;

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use lab_perftest::{
-    Event, Exit, FlowOutcome, HandshakeError, JobError, MonotonicTime, Options, ReportError,
-    Session, SessionError, Side, Status, Tool,
+use lab_generators::{
+    contract::{
+        Event, Exit, FlowOutcome, HandshakeError, JobError, MonotonicTime, ReportError, Side,
+        Status, Tool,
+    },
+    perftest::{Options, Session, SessionError},
 };
 use lab_units::{FlowId, Nanos};
 use tokio::sync::mpsc;

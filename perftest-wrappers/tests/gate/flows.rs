@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lab_perftest::{Event, FctSource, FlowJob, MonotonicTime, Status, Tool};
+use lab_generators::contract::{Event, FctSource, FlowJob, MonotonicTime, Status, Tool};
 use lab_units::Nanos;
 
 use crate::bench::{Bench, drain};

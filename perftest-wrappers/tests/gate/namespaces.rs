@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use lab_perftest::{Status, Tool};
+use lab_generators::contract::{Status, Tool};
 use nix::{
     sched::{CloneFlags, unshare},
     unistd::{Uid, gettid},
@@ -80,7 +80,7 @@ async fn both_ends_run_in_their_namespaces_and_connect_to_the_gate() {
     );
 
     let rows = session
-        .run(lab_perftest::MonotonicTime::now())
+        .run(lab_generators::contract::MonotonicTime::now())
         .await
         .unwrap();
     for row in rows {

@@ -79,10 +79,10 @@ fn a_run_that_is_not_valid_opens_with_its_reasons() {
         .collect();
     insta::assert_snapshot!(banner.join("\n"), @r"
     Invalid run: these numbers are not those of the scenario.
-    doubtful: flows not finished: 2 of 88
-    invalid: slowdowns under 1: 1 of 86 (none can be: the ideal FCT or the measurement is wrong)
+    doubtful: 2 of 88 flows did not finish
+    invalid: 1 of 86 flows with a slowdown under 1 (none can have: the ideal FCT or the measurement is wrong)
     invalid: the agent of `dc4` ended early
-    doubtful: flows launched late: 1 of 88
+    doubtful: 1 of 88 flows launched late
     ");
     assert!(!text.contains("Valid."));
     assert!(text.contains("timed out: not ended 60 s after its start"));
@@ -102,7 +102,7 @@ fn a_run_without_rows_has_a_report() {
     let text = html::text(&html);
     for sentence in [
         "the run did not end: it was interrupted, or is still going on",
-        "flows recorded: 0 of 88 scheduled",
+        "0 of 88 scheduled flows recorded",
         "no flow finished",
         "no link was measured",
         "no flow's path is known",
@@ -131,8 +131,8 @@ fn a_truncated_row_is_left_out_and_reported() {
             .map(ToString::to_string)
             .collect::<Vec<_>>(),
         [
-            "flows recorded: 87 of 88 scheduled",
-            "tables whose last row is truncated, which is left out: 1",
+            "87 of 88 scheduled flows recorded",
+            "1 table with a truncated last row, which is left out",
         ]
     );
 }
@@ -150,7 +150,7 @@ fn a_newer_run_is_refused() {
         .expect("a source")
         .to_string();
     let expected = format!(
-        "has format {}, this lcmp-lab reads only format {FORMAT_VERSION}",
+        "has format {}, this lcmp-lab reads format {FORMAT_VERSION}",
         FORMAT_VERSION + 1
     );
     assert!(source.contains(&expected), "{source}");

@@ -5,16 +5,18 @@
 
 use super::{
     AgentCommand, AgentConfig, AgentConfigError, BucketRow, DestinationConfig, PolicyConfig,
+    ValidAgentConfig,
 };
 
-impl AgentConfig {
+impl ValidAgentConfig {
     /// Applies a command; one that is refused changes nothing.
     /// Fails with the part of the command that does not fit the switch.
     pub fn apply(&mut self, command: &AgentCommand) -> Result<(), AgentConfigError> {
+        let Self(config) = self;
         match command {
             AgentCommand::SetPort { port, is_enabled } => {
-                let port = self.port(*port)?;
-                self.ports[port].is_enabled = *is_enabled;
+                let port = config.port(*port)?;
+                config.ports[port].is_enabled = *is_enabled;
             }
             AgentCommand::SetLink {
                 port,
@@ -22,39 +24,41 @@ impl AgentConfig {
                 buffer_bytes,
                 ecn,
             } => {
-                let port = self.port(*port)?;
-                let port = &mut self.ports[port];
+                let port = config.port(*port)?;
+                let port = &mut config.ports[port];
                 (port.rate_bps, port.buffer_bytes) = (*rate_bps, *buffer_bytes);
                 port.ecn = *ecn;
             }
             AgentCommand::SetDestination(row) => {
-                self.validate_destination(row)?;
-                match self.destination_index(row.addr, row.prefix_len) {
-                    Some(index) => self.destinations[index] = row.clone(),
+                config.validate_destination(row)?;
+                match config.destination_index(row.addr, row.prefix_len) {
+                    Some(index) => config.destinations[index] = row.clone(),
                     None => {
-                        super::validate::check_destination_count(self.destinations.len() + 1)?;
-                        self.destinations.push(row.clone());
+                        super::validate::check_destination_count(config.destinations.len() + 1)?;
+                        config.destinations.push(row.clone());
                     }
                 }
             }
             AgentCommand::SetBuckets(rows) => {
-                rows.iter().try_for_each(|row| self.check_buckets(row))?;
-                rows.iter().for_each(|row| self.set_buckets(row));
+                rows.iter().try_for_each(|row| config.check_buckets(row))?;
+                rows.iter().for_each(|row| config.set_buckets(row));
             }
             AgentCommand::SetLcmp(parameters) => {
                 parameters.validate()?;
-                match &mut self.policy {
+                match &mut config.policy {
                     PolicyConfig::Buckets => return Err(AgentConfigError::NoParameters),
                     PolicyConfig::Lcmp(own) => own.clone_from(parameters),
                     PolicyConfig::Own(own) => own.parameters.clone_from(parameters),
                 }
             }
-            AgentCommand::Start { at_ns, .. } => self.start_ns = *at_ns,
+            AgentCommand::Start { at_ns, .. } => config.start_ns = *at_ns,
             AgentCommand::ConfirmTables | AgentCommand::Stop => {}
         }
         Ok(())
     }
+}
 
+impl AgentConfig {
     fn port(&self, id: lab_units::PortId) -> Result<usize, AgentConfigError> {
         let index = self.ports.iter().position(|port| port.id == id);
         index.ok_or(AgentConfigError::UnknownPort { port: id })
@@ -112,13 +116,17 @@ mod tests {
         p_max: Ratio::ONE,
     };
 
+    fn valid(config: AgentConfig) -> ValidAgentConfig {
+        config.try_into().expect("it fits")
+    }
+
     fn rate(bits: u64) -> BitsPerSec {
         BitsPerSec::new(bits).expect("not zero")
     }
 
     #[test]
     fn a_command_changes_its_own_fields_and_nothing_else() {
-        let mut changed = config();
+        let mut changed = valid(config());
         let commands = [
             AgentCommand::SetPort {
                 port: PortId(2),
@@ -146,12 +154,12 @@ mod tests {
         expected.ports[0].buffer_bytes = Bytes::new(77);
         expected.ports[0].ecn = Some(ECN);
         expected.destinations[0].candidates[0].buckets = 61;
-        assert_eq!(changed, expected);
+        assert_eq!(*changed, expected);
     }
 
     #[test]
     fn a_destination_is_replaced_or_added() {
-        let mut changed = config();
+        let mut changed = valid(config());
         let mut row = changed.destinations[0].clone();
         row.candidates[0].c_path = 99;
         for net in [8, 9] {
@@ -171,17 +179,20 @@ mod tests {
             ..LcmpConfig::artifact()
         };
         let command = AgentCommand::SetLcmp(parameters.clone());
-        let mut changed = config();
+        let mut changed = valid(config());
         let error = changed.apply(&command).expect_err("buckets have none");
         assert_eq!(error.to_string(), "the policy has no weights or thresholds");
-        changed.policy = PolicyConfig::Lcmp(LcmpConfig::artifact());
+        let mut changed = valid(AgentConfig {
+            policy: PolicyConfig::Lcmp(LcmpConfig::artifact()),
+            ..config()
+        });
         changed.apply(&command).expect("it fits");
         assert_eq!(changed.policy, PolicyConfig::Lcmp(parameters));
     }
 
     #[test]
     fn a_refused_command_changes_nothing() {
-        let mut changed = config();
+        let mut changed = valid(config());
         let row = |net, count| BucketRow {
             addr: Ipv4Addr::new(10, net, 0, 0),
             prefix_len: 16,
@@ -205,6 +216,6 @@ mod tests {
             let error = changed.apply(&command).expect_err(expected);
             assert_eq!(error.to_string(), expected);
         }
-        assert_eq!(changed, config());
+        assert_eq!(*changed, config());
     }
 }

@@ -1,7 +1,7 @@
 //! Configuration of an agent, and the messages between agent and controller.
 //!
 //! - [`config`][]: the agent's whole configuration, one JSON value
-//! - [`validate`][]: checks of a configuration against a switch's tables
+//! - [`validate`][]: the configuration that fits a switch's tables
 //! - `apply`: effect of a command on a configuration
 //! - [`message`][]: JSON lines over the controller's unix socket, both ways
 
@@ -19,4 +19,4 @@ pub use message::{
     DemandReport, Demands, FlowReport, LinkReport, Links, PortLiveness, QueueReport, Queues, Ready,
     Stats,
 };
-pub use validate::AgentConfigError;
+pub use validate::{AgentConfigError, ValidAgentConfig};

@@ -1,7 +1,7 @@
-//! Checks of a configuration against a switch's tables.
+//! Configuration that fits a switch's tables, and the checks that make it.
 
 use alloc::string::String;
-use core::net::Ipv4Addr;
+use core::{net::Ipv4Addr, ops::Deref};
 
 use lab_units::{Bytes, PortId};
 
@@ -71,9 +71,31 @@ pub enum AgentConfigError {
     Lcmp(#[from] ParameterError),
 }
 
+/// [`AgentConfig`] that fits a switch's tables: checked when it is made, and kept so by the commands that it
+/// takes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ValidAgentConfig(pub(super) AgentConfig);
+
+impl TryFrom<AgentConfig> for ValidAgentConfig {
+    type Error = AgentConfigError;
+
+    /// Fails with the first problem found.
+    fn try_from(config: AgentConfig) -> Result<Self, AgentConfigError> {
+        config.validate()?;
+        Ok(Self(config))
+    }
+}
+
+impl Deref for ValidAgentConfig {
+    type Target = AgentConfig;
+
+    fn deref(&self) -> &AgentConfig {
+        &self.0
+    }
+}
+
 impl AgentConfig {
-    /// Checks that the configuration fits a switch's tables. Fails with the first problem found.
-    pub fn validate(&self) -> Result<(), AgentConfigError> {
+    fn validate(&self) -> Result<(), AgentConfigError> {
         self.validate_numbers()?;
         self.validate_ports()?;
         validate_prefix(self.local.addr, self.local.prefix_len)?;
@@ -171,7 +193,7 @@ impl AgentConfig {
     }
 
     /// Checks that a destination fits this switch. Fails with the first problem found.
-    pub fn validate_destination(
+    pub(super) fn validate_destination(
         &self,
         destination: &DestinationConfig,
     ) -> Result<(), AgentConfigError> {
@@ -316,7 +338,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_whole_configuration_is_accepted() {
-        assert_eq!(config().validate(), Ok(()));
+        let valid = ValidAgentConfig::try_from(config()).expect("it fits");
+        assert_eq!(*valid, config());
     }
 
     #[test]
@@ -411,7 +434,7 @@ pub(super) mod tests {
         for (change, expected) in cases {
             let mut config = config();
             change(&mut config);
-            let error = config.validate().expect_err(expected);
+            let error = ValidAgentConfig::try_from(config).expect_err(expected);
             assert_eq!(error.to_string(), expected);
         }
     }
@@ -446,7 +469,7 @@ pub(super) mod tests {
         let json = serde_json::to_vec(&config()).expect("it has a JSON form");
         lab_fuzz::fuzz("agent's configuration", &[json], |bytes| {
             let config = serde_json::from_slice::<AgentConfig>(bytes);
-            config.is_ok_and(|config| config.validate().is_ok())
+            config.is_ok_and(|config| ValidAgentConfig::try_from(config).is_ok())
         });
     }
 }

@@ -26,7 +26,7 @@ use crate::{
 #[ignore = "started by other tests"]
 fn agent_process() {
     let config = serde_json::from_reader(std::io::stdin()).expect("a configuration");
-    lab_switchd::run(&config).expect("a clean end");
+    lab_switchd::run(config).expect("a clean end");
 }
 
 /// Starts the switch's agent in a process of its own.

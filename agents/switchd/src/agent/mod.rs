@@ -8,7 +8,7 @@ mod iteration;
 mod report;
 mod setup;
 
-use lab_abi::wire::{AgentConfig, AgentMessage};
+use lab_abi::wire::{AgentConfig, AgentMessage, ValidAgentConfig};
 
 use crate::{
     SwitchdError,
@@ -31,10 +31,12 @@ use setup::Setup;
 /// The calling thread is in the switch's network namespace. `SIGTERM` ends the agent. `SIGINT` does
 /// not: on Ctrl-C the controller decides when the switches end.
 /// Fails with the failure that kept the agent from starting or continuing, which it also reported.
-pub fn run(config: &AgentConfig) -> Result<(), SwitchdError> {
+pub fn run(config: AgentConfig) -> Result<(), SwitchdError> {
     let signals = Signals::open()?;
     let mut controller = Controller::connect(&config.controller_socket)?;
-    let served = Setup::read(config.clone())
+    let served = ValidAgentConfig::try_from(config)
+        .map_err(SwitchdError::from)
+        .and_then(Setup::read)
         .and_then(Setup::start)
         .and_then(|agent| agent.serve(&signals, &mut controller));
     let last = match &served {
@@ -50,7 +52,7 @@ pub fn run(config: &AgentConfig) -> Result<(), SwitchdError> {
 /// Running agent.
 struct Agent {
     /// Configuration with all commands of the controller applied.
-    config: AgentConfig,
+    config: ValidAgentConfig,
     slots: Slots,
     /// Declared before the program: on an error the program is detached before it is unloaded.
     attached: Attached,

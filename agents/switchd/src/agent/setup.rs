@@ -4,7 +4,7 @@ use std::{borrow::Cow, os::unix::fs::MetadataExt, path::Path};
 
 use lab_abi::{
     rows::SwitchTable,
-    wire::{AgentConfig, PolicyConfig},
+    wire::{AgentConfig, PolicyConfig, ValidAgentConfig},
 };
 use lab_units::Nanos;
 use nix::net::if_::if_nametoindex;
@@ -25,9 +25,9 @@ use crate::{
     wait::Sleeper,
 };
 
-/// Inputs of an agent, checked and read; nothing is written to the kernel yet.
+/// Inputs of an agent, read; nothing is written to the kernel yet.
 pub(super) struct Setup {
-    config: AgentConfig,
+    config: ValidAgentConfig,
     object: Cow<'static, [u8]>,
     ifindexes: Vec<u32>,
     links: LinkWatch,
@@ -35,9 +35,8 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Checks the configuration, and reads interfaces, link states and the program's object.
-    pub(super) fn read(config: AgentConfig) -> Result<Self, SwitchdError> {
-        config.validate()?;
+    /// Reads interfaces, link states and the program's object.
+    pub(super) fn read(config: ValidAgentConfig) -> Result<Self, SwitchdError> {
         // Link changes after this point wake the agent.
         let links = LinkWatch::open()?;
         Ok(Self {

@@ -7,6 +7,7 @@ use lab_abi::{
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{DecisionRecord, FlowEntry, FlowKey, LAB_NET, PORT_ALIVE, ROCE_PORT},
 };
+use lab_loader::Row;
 use lab_policy::{failover, lcmp::Levels};
 
 use super::{
@@ -17,7 +18,7 @@ use crate::{
     SwitchdError, flow_gc,
     frame::{Frame, TCP, UDP, roce_frame},
     now,
-    program::{Program, Row},
+    program::Program,
 };
 
 /// Packets between two changes of the tables.

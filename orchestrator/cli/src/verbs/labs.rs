@@ -245,7 +245,7 @@ pub fn switchd() -> Outcome {
         .during("read the agent's configuration")?;
     let config: lab_abi::wire::AgentConfig = serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format_args!("the agent's configuration: {error}")))?;
-    lab_switchd::run(&config).during("run the agent")?;
+    lab_switchd::run(config).during("run the agent")?;
     Ok(Exit::Pass)
 }
 

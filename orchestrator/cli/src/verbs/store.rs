@@ -6,12 +6,12 @@ use std::{
 };
 
 use lab_records::{
-    EngineInfo, Grade, RunFile, UtcTime,
+    EngineInfo, Grade, Reason, RunFile, UtcTime,
     listing::{self, ListedRun},
 };
 use lab_units::{
     Bytes,
-    show::{Side, about_bytes, sides, table},
+    show::{Side, about_bytes, counted, sides, table},
 };
 use serde::Serialize;
 
@@ -46,6 +46,8 @@ struct Facts {
     flows: u64,
     #[serde(rename = "standing")]
     verdict: RunVerdict,
+    /// Reasons of the verdict.
+    reasons: Vec<Reason>,
 }
 
 /// Runs `lcmp-lab runs`.
@@ -112,8 +114,8 @@ fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> O
     }
     let freed = entries.iter().map(|entry| entry.size_bytes).sum();
     note(&format!(
-        "deleted {} runs of {}",
-        entries.len(),
+        "deleted {} of {}",
+        counted(entries.len() as u64, "run"),
         about_bytes(Bytes::new(freed))
     ));
     if global.json {
@@ -184,6 +186,10 @@ impl Entry {
                 .verdict
                 .is_none_or(|verdict| is(&|facts| facts.verdict == verdict))
             && filter
+                .reason
+                .iter()
+                .all(|code| is(&|facts| facts.reasons.iter().any(|it| it.code == *code)))
+            && filter
                 .before
                 .is_none_or(|before| is(&|facts| facts.started_at < before))
     }
@@ -191,13 +197,16 @@ impl Entry {
 
 impl Facts {
     fn of(file: RunFile) -> Self {
-        let verdict = match &file.outcome {
-            None => RunVerdict::Open,
-            Some(outcome) => match outcome.verdict.grade {
-                Grade::Valid => RunVerdict::Valid,
-                Grade::Doubtful => RunVerdict::Doubtful,
-                Grade::Invalid => RunVerdict::Invalid,
-            },
+        let (verdict, reasons) = match file.outcome {
+            None => (RunVerdict::Open, Vec::new()),
+            Some(outcome) => {
+                let verdict = match outcome.verdict.grade {
+                    Grade::Valid => RunVerdict::Valid,
+                    Grade::Doubtful => RunVerdict::Doubtful,
+                    Grade::Invalid => RunVerdict::Invalid,
+                };
+                (verdict, outcome.verdict.reasons)
+            }
         };
         Self {
             started_at: file.started_at,
@@ -210,6 +219,7 @@ impl Facts {
             scenario: file.info.scenario,
             policies: file.info.policies,
             verdict,
+            reasons,
         }
     }
 }
@@ -253,12 +263,52 @@ fn text(entries: &[Entry]) -> String {
         .map(|problem| format!("unreadable: {problem}\n"))
         .collect();
     format!(
-        "{}{problems}{} runs, {}",
+        "{}{problems}{}, {}",
         table(0, columns, &rows),
-        entries.len(),
+        counted(entries.len() as u64, "run"),
         about_bytes(Bytes::new(total))
     )
 }
 
 /// Maximum number of characters of a problem in the list of runs.
 const MAX_PROBLEM: usize = 300;
+
+#[cfg(test)]
+mod tests {
+    use lab_records::ReasonCode;
+
+    use super::*;
+
+    #[test]
+    fn a_run_is_found_by_the_codes_of_its_reasons() {
+        let run = Entry {
+            name: "run".to_owned(),
+            path: PathBuf::new(),
+            facts: Some(Facts {
+                started_at: "2026-11-21T09:30:00.000Z".parse().unwrap(),
+                scenario: "8dc".to_owned(),
+                engine: "kernel",
+                seed: 1,
+                policies: Vec::new(),
+                flows: 200,
+                verdict: RunVerdict::Doubtful,
+                reasons: [ReasonCode::LateFlows, ReasonCode::HostWaits]
+                    .map(|code| Reason::fact(Grade::Doubtful, code))
+                    .into(),
+            }),
+            problem: None,
+            tags: BTreeSet::new(),
+            size_bytes: 0,
+        };
+        let matches = |codes: &[ReasonCode]| {
+            let filter = RunFilter {
+                reason: codes.to_vec(),
+                ..RunFilter::default()
+            };
+            run.matches(&filter)
+        };
+        assert!(matches(&[]));
+        assert!(matches(&[ReasonCode::HostWaits, ReasonCode::LateFlows]));
+        assert!(!matches(&[ReasonCode::LateFlows, ReasonCode::LateSamples]));
+    }
+}

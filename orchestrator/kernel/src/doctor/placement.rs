@@ -7,8 +7,9 @@
 
 use std::io;
 
-use lab_perftest::{
-    Endpoint, FlowJob, HandshakeError, MonotonicTime, Options, Session, Status, Tool,
+use lab_generators::{
+    contract::{Endpoint, FlowJob, HandshakeError, MonotonicTime, Status, Tool},
+    perftest::{Options, Session},
 };
 use lab_units::{Bytes, FlowId, Nanos, NodeId};
 use tokio::sync::mpsc;
@@ -101,7 +102,7 @@ fn try_flow() -> Result<Result<(), String>, ProbeError> {
 }
 
 async fn send(lab: &Lab, hosts: &[NodeId]) -> Result<(), String> {
-    let installed = lab_perftest::probe(Tool::SendBw).await;
+    let installed = lab_generators::perftest::probe(Tool::SendBw).await;
     installed.map_err(|error| error.to_string())?;
     let mut last = String::new();
     for _ in 0..MAX_ATTEMPTS {
@@ -136,9 +137,9 @@ async fn flow(lab: &Lab, hosts: &[NodeId]) -> Result<Status, String> {
         src: endpoint(hosts[0])?,
         dst: endpoint(hosts[1])?,
         message_bytes: Bytes::new(4_096),
-        messages: lab_perftest::job::MIN_MESSAGES,
+        messages: lab_generators::contract::job::MIN_MESSAGES,
         start: Nanos::ZERO,
-        qp_timeout: lab_perftest::qp::MIN_QP_TIMEOUT,
+        qp_timeout: lab_generators::contract::qp::MIN_QP_TIMEOUT,
         path_mtu: 1_024,
         traffic_class: 0,
         flow_label: 0,
@@ -184,7 +185,7 @@ const MAX_ATTEMPTS: u32 = 3;
 
 #[cfg(test)]
 mod tests {
-    use lab_perftest::{Exit, Side};
+    use lab_generators::contract::{Exit, Side};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lab_perftest::{Installed, Tool};
+use lab_generators::{contract::Tool, perftest::Installed};
 
 use super::finding::{Finding, Requirement};
 use crate::exec::netns;
@@ -21,7 +21,7 @@ pub(super) fn findings() -> Vec<Finding> {
     findings
 }
 
-pub(super) type Probed = Result<Installed, lab_perftest::ProbeError>;
+pub(super) type Probed = Result<Installed, lab_generators::perftest::ProbeError>;
 
 fn versions() -> std::io::Result<Vec<Probed>> {
     // On a new thread: the caller may be on a runtime's, which must not block.
@@ -32,7 +32,7 @@ fn versions() -> std::io::Result<Vec<Probed>> {
         Ok(runtime.block_on(async {
             let mut versions = Vec::new();
             for tool in Tool::PERFTEST {
-                versions.push(lab_perftest::probe(tool).await);
+                versions.push(lab_generators::perftest::probe(tool).await);
             }
             versions
         }))
@@ -43,7 +43,10 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
     let about = Requirement(tool.name(), FLOWS);
     match probed {
         Ok(installed) => {
-            let (version, known) = (&installed.version, lab_perftest::probe::KNOWN_VERSION);
+            let (version, known) = (
+                &installed.version,
+                lab_generators::perftest::probe::KNOWN_VERSION,
+            );
             match installed.is_known() {
                 true => about.ok(format!("version {version}")),
                 false => about.warn(format!(
@@ -51,7 +54,7 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
                 )),
             }
         }
-        Err(lab_perftest::ProbeError::Missing { .. }) => {
+        Err(lab_generators::perftest::ProbeError::Missing { .. }) => {
             let finding = about.fail("it is not installed");
             finding.with_fix("apt-get install perftest")
         }

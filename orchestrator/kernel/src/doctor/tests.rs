@@ -8,7 +8,10 @@ use std::{
     sync::Mutex,
 };
 
-use lab_perftest::{Installed, ProbeError, Tool, probe::KNOWN_VERSION};
+use lab_generators::{
+    contract::Tool,
+    perftest::{Installed, ProbeError, probe::KNOWN_VERSION},
+};
 use lab_plan::Plan;
 use lab_units::Bytes;
 

@@ -179,6 +179,7 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
 
 #[cfg(test)]
 mod tests {
+    use lab_abi::wire::ValidAgentConfig;
     use lab_plan::model::{FaultChange, FaultPlan};
     use lab_units::LinkId;
 
@@ -210,7 +211,7 @@ mod tests {
             .map(|candidate| (candidate.port, candidate.c_path))
             .collect();
         assert_eq!(far, [(PortId(0), 10), (PortId(2), 30)]);
-        assert_eq!(config.validate(), Ok(()));
+        ValidAgentConfig::try_from(config).expect("it fits");
     }
 
     /// Only faults of the switch's own links to other datacenters count: links 0 and 1 of four; link 4 is its host's.
@@ -246,6 +247,6 @@ mod tests {
         assert_eq!(config.max_table_age_ns, Some(plan.max_table_age_ns));
         let lcmp = agent_config(&plan, &plan.policies[1], 0);
         assert_eq!(lcmp.stale_after_ns, Some(plan.max_table_age_ns));
-        assert_eq!(config.validate(), Ok(()));
+        ValidAgentConfig::try_from(config).expect("it fits");
     }
 }

@@ -15,7 +15,7 @@ use std::{
     thread,
 };
 
-use lab_abi::wire::{AgentCommand, AgentConfig, AgentMessage, PolicyConfig};
+use lab_abi::wire::{AgentCommand, AgentConfig, AgentMessage, PolicyConfig, ValidAgentConfig};
 use lab_plan::model::{Plan, PolicyRun};
 use lab_units::{DcId, NodeId};
 use nix::{
@@ -59,7 +59,7 @@ pub(super) struct Agent {
     /// Position of the switch in the plan.
     switch: usize,
     /// Configuration with all commands so far.
-    config: AgentConfig,
+    config: ValidAgentConfig,
     process: Process,
 }
 
@@ -108,7 +108,7 @@ impl AgentLauncher {
         if let PolicyConfig::Own(own) = &mut config.policy {
             own.object = self.programs.join(&own.object).display().to_string();
         }
-        config.validate().map_err(|source| AgentError::Config {
+        let config = ValidAgentConfig::try_from(config).map_err(|source| AgentError::Config {
             dc: name.clone(),
             source,
         })?;
@@ -215,7 +215,7 @@ impl Agent {
     }
 
     /// Returns the configuration with all commands so far.
-    pub(super) const fn config(&self) -> &AgentConfig {
+    pub(super) fn config(&self) -> &AgentConfig {
         &self.config
     }
 

@@ -3,8 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use lab_abi::wire::{AgentCommand, AgentMessage};
+use lab_generators::contract::{Event, MonotonicTime};
 use lab_host::{HostError, HostMaps};
-use lab_perftest::{Event, MonotonicTime};
 use lab_plan::{FaultPlan, Plan};
 use lab_units::{DcId, LinkId, Nanos, Tool};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};

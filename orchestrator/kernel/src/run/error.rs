@@ -3,11 +3,10 @@
 use std::io;
 
 use lab_abi::wire::AgentConfigError;
-use lab_perftest::SessionError;
+use lab_generators::{perftest::SessionError, verbs::VerbsError};
 use lab_records::RecordsError;
 use lab_te::TeError;
 use lab_units::FlowId;
-use lab_verbs::VerbsError;
 use thiserror::Error;
 
 use crate::{lab::LabErrorKind, lower::FaultError};

@@ -1,6 +1,10 @@
 //! Traffic generator: flows of the plan as jobs, and the session of perftest or verbs that runs them.
 
-use lab_perftest::{Endpoint, Event, FlowJob, MonotonicTime, Options};
+use lab_generators::{
+    contract::{Endpoint, Event, FlowJob, MonotonicTime},
+    perftest::{self, Options},
+    verbs,
+};
 use lab_plan::{
     Connection, connections,
     model::{Flow, Plan},
@@ -14,15 +18,15 @@ use crate::{Lab, lab::HostEndpoint, lower::Clock};
 /// Flows of a repetition that wait for their start.
 #[derive(Debug)]
 pub(super) enum Session {
-    Perftest(lab_perftest::Session),
-    Verbs(lab_verbs::Session),
+    Perftest(perftest::Session),
+    Verbs(verbs::Session),
 }
 
 /// Handle that ends a running session.
 #[derive(Clone, Debug)]
 pub(super) enum Aborter {
-    Perftest(lab_perftest::Aborter),
-    Verbs(lab_verbs::Aborter),
+    Perftest(perftest::Aborter),
+    Verbs(verbs::Aborter),
 }
 
 impl Session {
@@ -34,10 +38,10 @@ impl Session {
         events: UnboundedSender<Event>,
     ) -> Result<Self, RunError> {
         Ok(match tool {
-            Tool::Verbs => Self::Verbs(lab_verbs::Session::prepare(jobs, events).await?),
+            Tool::Verbs => Self::Verbs(verbs::Session::prepare(jobs, events).await?),
             Tool::SendBw | Tool::WriteBw | Tool::ReadBw => {
                 let options = options(clock);
-                let session = lab_perftest::Session::prepare(jobs, &options, events);
+                let session = perftest::Session::prepare(jobs, &options, events);
                 Self::Perftest(session.await?)
             }
         })

@@ -13,7 +13,7 @@ use lab_abi::{
     dcqcn::{DcqcnParams, HostCounters, PacedQp},
     pfc::PauseRecord,
 };
-use lab_perftest::{Event, MonotonicTime};
+use lab_generators::contract::{Event, MonotonicTime};
 use lab_records::{GuestCpu, Watch};
 use lab_units::{DcId, FlowId, PortId};
 use serde::{Deserialize, Serialize};

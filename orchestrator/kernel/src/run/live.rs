@@ -20,7 +20,7 @@ use lab_abi::{
     LcmpConfig,
     wire::{AgentMessage, Ready},
 };
-use lab_perftest::MonotonicTime;
+use lab_generators::contract::MonotonicTime;
 use lab_plan::model::{FaultChange, FaultPlan, Plan};
 use lab_records::{DecisionRow, RunDir, RunWriter, SwitchRow, sample};
 use lab_units::{DcId, LinkId, Nanos, NodeId};
@@ -51,7 +51,7 @@ use crate::{
 #[ignore = "started by other tests"]
 fn agent_process() {
     let config = serde_json::from_reader(std::io::stdin()).expect("a configuration");
-    lab_switchd::run(&config).expect("a clean end");
+    lab_switchd::run(config).expect("a clean end");
 }
 
 const DC1: DcId = DcId(0);

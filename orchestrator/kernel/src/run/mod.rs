@@ -43,12 +43,12 @@ mod watch;
 
 pub use agents::AgentLauncher;
 pub use error::{AgentError, RunError};
-pub use lab_verbs::session::AHEAD as FLOWS_MADE_AHEAD;
+pub use lab_generators::verbs::session::AHEAD as FLOWS_MADE_AHEAD;
 pub use report::{RunEvent, RunReport};
 
 use std::io;
 
-use lab_perftest::MonotonicTime;
+use lab_generators::contract::MonotonicTime;
 use lab_plan::model::{Flow, Plan};
 use lab_records::{GuestCpu, RunWriter};
 use lab_units::Nanos;

@@ -6,7 +6,7 @@ use lab_abi::{
     dcqcn::{CNP_QP, QpKey},
     wire::DecisionReport,
 };
-use lab_perftest::{QpAddress, Side, Tool};
+use lab_generators::contract::{QpAddress, Side, Tool};
 use lab_plan::model::{Flow, Plan};
 use lab_recorder::{Hops, Packets, PathRange, next_dc};
 use lab_records::DcPath;

@@ -1,8 +1,8 @@
 //! Rates of sending QPs, read from the host programs while flows run.
 
 use lab_abi::dcqcn::DcqcnParams;
+use lab_generators::contract::MonotonicTime;
 use lab_host::HostMaps;
-use lab_perftest::MonotonicTime;
 use lab_units::Nanos;
 
 use super::{input::RateSample, repetition::Repetition};

@@ -7,7 +7,7 @@ use lab_abi::{
     pfc::PauseRecord,
     wire::{AgentCommand, AgentMessage},
 };
-use lab_perftest::{Event, FlowOutcome, MonotonicTime, Status, Tool};
+use lab_generators::contract::{Event, FlowOutcome, MonotonicTime, Status, Tool};
 use lab_plan::{
     SampledRates,
     model::{FaultPlan, Flow, Plan, PolicyRun},

@@ -7,7 +7,7 @@ use lab_records::{
     Conduct, Evidence, GuestCpu, LabWork, LiveChange, NOT_PINNED, Recovery, Retransmissions,
     RunEnd, UtcTime,
 };
-use lab_units::{DcId, Nanos};
+use lab_units::{DcId, Nanos, show::counted};
 
 use super::input::HostCounts;
 use crate::lab::Losses;
@@ -133,17 +133,15 @@ impl RunReport {
     /// as congestion control has them are reasons to doubt the run.
     pub(super) fn add_hosts(&mut self, title: &str, hosts: &HostCounts) {
         let counts = hosts.counters;
-        let said = |(count, text): &(u64, &str)| {
-            (*count > 0).then(|| format!("{title}: hosts: {count} {text}"))
-        };
         let doubts = [
-            (counts.unpaced, "packets were not paced: too many QPs"),
-            (counts.dropped, "packets were dropped by the pacer"),
-            (hosts.out_of_order, "packets left the pacer out of order"),
-            (counts.lost_cnps, "CNPs could not be sent"),
-            (counts.lost_pauses, "pauses were not recorded"),
+            (counts.unpaced, "packet", "not paced: too many QPs"),
+            (counts.dropped, "packet", "dropped by the pacer"),
+            (hosts.out_of_order, "packet", "left the pacer out of order"),
+            (counts.lost_cnps, "CNP", "not sent"),
+            (counts.lost_pauses, "pause", "not recorded"),
         ];
-        self.conduct.switches.extend(doubts.iter().filter_map(said));
+        let place = format!("{title}: hosts");
+        self.conduct.switches.extend(sentences(&place, &doubts));
     }
 
     /// Adds the switches of the repetition called `title` whose agents ended before they had sent all reports, which
@@ -167,52 +165,61 @@ impl RunReport {
     ) {
         for (dc, stats) in std::mem::take(&mut self.switches) {
             let doubts = [
-                (stats.not_pinned, NOT_PINNED),
+                (stats.not_pinned, "flow", NOT_PINNED),
                 (
                     stats.stale,
-                    "flows were hashed over all next hops: their tables or signals were too old",
+                    "flow",
+                    "hashed over all next hops: tables or signals were too old",
                 ),
                 (
                     stats.records_lost,
-                    "decisions were not recorded: the ring buffer was full",
+                    "decision",
+                    "not recorded: the ring buffer was full",
                 ),
                 (
                     stats.messages_lost,
-                    "messages of the agent were lost: over 16 MiB waited to be read (hint: set longer intervals under \
-                     `measure`)",
+                    "message",
+                    "of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)",
                 ),
                 (
                     stats.not_paused,
-                    "packets came from senders that PFC had to pause and that are no hosts",
+                    "packet",
+                    "from senders that PFC had to pause and that are no hosts",
                 ),
                 (
                     stats.buffer_drops,
-                    "packets were dropped in spite of PFC: the shared buffer had no room",
+                    "packet",
+                    "dropped in spite of PFC: the shared buffer had no room",
                 ),
             ];
             let warnings = [
-                (stats.evicted, "flows were evicted from the flow table"),
+                (stats.evicted, "flow", "evicted from the flow table"),
                 (
                     match unreachable.contains(&dc) {
                         true => 0,
                         false => stats.no_destination,
                     },
-                    "packets were dropped: no live candidate",
+                    "packet",
+                    "dropped: no live candidate",
                 ),
                 // A loop shows in unfinished flows as well, which are the reason to doubt the run.
                 (
                     stats.ttl_expired,
-                    "packets ran out of TTL: next hops form a loop, or a daemon on this machine sent them",
+                    "packet",
+                    "out of TTL: next hops form a loop, or a daemon on this machine sent packets",
                 ),
             ];
-            let said = |(count, text): &(u64, &str)| {
-                (*count > 0).then(|| format!("{title}: {}: {count} {text}", name(dc)))
-            };
-            let doubts = doubts.iter().filter_map(said);
-            self.conduct.switches.extend(doubts);
-            self.warnings.extend(warnings.iter().filter_map(said));
+            let place = format!("{title}: {}", name(dc));
+            self.conduct.switches.extend(sentences(&place, &doubts));
+            self.warnings.extend(sentences(&place, &warnings));
         }
     }
+}
+
+/// Returns the counts at `place` that are not 0 in sentences; each is a number, its noun, and what happened.
+fn sentences(place: &str, counts: &[(u64, &str, &str)]) -> impl Iterator<Item = String> {
+    let counts = counts.iter().filter(|(count, ..)| *count > 0);
+    counts.map(move |(count, noun, what)| format!("{place}: {} {what}", counted(*count, noun)))
 }
 
 #[cfg(test)]
@@ -319,7 +326,7 @@ mod tests {
         let mut report = RunReport::default();
         let lossy = Stats {
             not_pinned: 3,
-            messages_lost: 2,
+            messages_lost: 1,
             ttl_expired: 5,
             no_destination: 7,
             ..Stats::default()
@@ -330,16 +337,16 @@ mod tests {
             report.end_repetition(title, &unreachable, |dc| format!("dc{}", dc.0 + 1));
         }
         insta::assert_snapshot!(report.conduct.switches.join("\n"), @r"
-        ecmp: dc2: 3 flows were not pinned: the flow table was full
-        ecmp: dc2: 2 messages of the agent were lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)
-        lcmp: dc2: 3 flows were not pinned: the flow table was full
-        lcmp: dc2: 2 messages of the agent were lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)
+        ecmp: dc2: 3 flows not pinned: the flow table was full
+        ecmp: dc2: 1 message of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)
+        lcmp: dc2: 3 flows not pinned: the flow table was full
+        lcmp: dc2: 1 message of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)
         ");
         // Under lcmp the rows of flows say so.
         insta::assert_snapshot!(report.warnings.join("\n"), @r"
-        ecmp: dc2: 7 packets were dropped: no live candidate
-        ecmp: dc2: 5 packets ran out of TTL: next hops form a loop, or a daemon on this machine sent them
-        lcmp: dc2: 5 packets ran out of TTL: next hops form a loop, or a daemon on this machine sent them
+        ecmp: dc2: 7 packets dropped: no live candidate
+        ecmp: dc2: 5 packets out of TTL: next hops form a loop, or a daemon on this machine sent packets
+        lcmp: dc2: 5 packets out of TTL: next hops form a loop, or a daemon on this machine sent packets
         ");
     }
 }

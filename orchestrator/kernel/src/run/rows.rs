@@ -10,7 +10,7 @@ use lab_abi::{
     },
 };
 use lab_dcqcn::reaction;
-use lab_perftest::{FlowOutcome, MonotonicTime, QpAddress, Status, Tool};
+use lab_generators::contract::{FlowOutcome, MonotonicTime, QpAddress, Status, Tool};
 use lab_plan::model::{Destination, Flow, Plan};
 use lab_recorder::{
     CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, QpRate, QueueLevels,

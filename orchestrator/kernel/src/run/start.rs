@@ -9,7 +9,7 @@
 use std::{fs, io};
 
 use lab_abi::wire::AgentCommand;
-use lab_perftest::MonotonicTime;
+use lab_generators::contract::MonotonicTime;
 use lab_plan::{
     Plan, rdma,
     timer_wheel::{JIFFY, WheelTimer},

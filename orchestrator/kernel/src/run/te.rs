@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lab_abi::wire::{AgentCommand, BucketRow, Demands};
-use lab_perftest::MonotonicTime;
+use lab_generators::contract::MonotonicTime;
 use lab_plan::model::{FaultChange, FaultPlan, LinkKind, Plan, PolicyPlan, PolicyRun};
 use lab_te::{Controller, Hop, Row, Tables, TeError, Topology};
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};

@@ -6,7 +6,7 @@ use lab_abi::{
     Rule, Trigger,
     wire::{CandidateReport, DecisionReport, LinkReport, Links, QueueReport, Queues},
 };
-use lab_perftest::{
+use lab_generators::contract::{
     Fct, FctSource, FlowOutcome, FlowStart, MonotonicTime, QpAddress, QpNumber, Status,
 };
 use lab_plan::model::{Flow, Plan};

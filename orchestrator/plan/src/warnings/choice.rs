@@ -8,15 +8,10 @@ use crate::model::Warning;
 /// Returns the warning that most flows, but not all, have a single path. Where all have, a policy makes no decision,
 /// which the evidence of the run says; where some have, its decisions hide that the others make none.
 pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
-    let dc = |node| inspection.network.node(node).dc;
     let flows = inspection.flows.len();
-    let ends = inspection
-        .flows
-        .iter()
-        .map(|flow| (dc(flow.src), dc(flow.dst)));
-    let without = ends
-        .filter(|(from, to)| !has_choice(inspection, *from, *to))
-        .count();
+    let pairs = inspection.pairs.iter();
+    let without = pairs.filter(|&(&(from, to), _)| !has_choice(inspection, from, to));
+    let without: usize = without.map(|(_, flows)| flows).sum();
     (without < flows && without * 2 > flows).then(|| {
         let text = format!(
             "{} of {} flows have only one candidate at every switch, so all policies send them along the same path \

@@ -64,11 +64,10 @@ type Span = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
 
 /// Pairs of datacenters between which data or acknowledgements go.
 pub(super) fn pairs(inspection: &Inspection<'_>) -> BTreeSet<(DcId, DcId)> {
-    let dc = |node| inspection.network.node(node).dc;
-    let flows = inspection.flows.iter();
-    let ends = flows.map(|flow| (dc(flow.src), dc(flow.dst)));
-    ends.filter(|(from, to)| from != to)
-        .flat_map(|(from, to)| [(from, to), (to, from)])
+    let pairs = inspection.pairs.keys();
+    pairs
+        .filter(|(from, to)| from != to)
+        .flat_map(|&(from, to)| [(from, to), (to, from)])
         .collect()
 }
 

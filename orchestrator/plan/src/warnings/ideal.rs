@@ -1,7 +1,5 @@
 //! Warning of pairs of datacenters with a path of less delay than those of their ideal FCTs.
 
-use std::collections::BTreeSet;
-
 use lab_units::{DcId, Nanos, show::about_time};
 
 use super::{Inspection, warning};
@@ -14,10 +12,8 @@ use crate::{
 /// every candidate.
 pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
-    let dc = |node| network.node(node).dc;
-    let ends = inspection.flows.iter();
-    let ends = ends.map(|flow| (dc(flow.src), dc(flow.dst)));
-    let pairs: BTreeSet<(DcId, DcId)> = ends.filter(|(from, to)| from != to).collect();
+    let pairs = inspection.pairs.keys().copied();
+    let pairs: Vec<(DcId, DcId)> = pairs.filter(|(from, to)| from != to).collect();
     let least = least_delays(network);
     let shorter = pairs.iter().filter_map(|&(from, to)| {
         let candidates = inspection.switches[from.index()]

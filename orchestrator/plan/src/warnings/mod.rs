@@ -11,8 +11,10 @@ mod queues;
 mod simulator;
 mod transport;
 
+use std::collections::BTreeMap;
+
 use lab_scenario::Scenario;
-use lab_units::{Clock, Engine, Nanos, Tool, show::about_time};
+use lab_units::{Clock, DcId, Engine, Nanos, Tool, show::about_time};
 
 use crate::{
     capacity::Capacity,
@@ -40,6 +42,8 @@ pub(crate) struct Inspection<'a> {
     pub demands: &'a [Demand],
     pub load: &'a LoadPlan,
     pub flows: &'a [Flow],
+    /// Numbers of flows, by datacenter of the source and of the destination.
+    pub pairs: BTreeMap<(DcId, DcId), usize>,
     pub faults: &'a [FaultPlan],
     pub rdma: &'a Rdma,
     pub trips: RoundTrips,
@@ -55,6 +59,16 @@ pub(crate) struct Inspection<'a> {
     /// Text that the scenario was read from.
     pub source: &'a str,
     pub engine: Engine,
+}
+
+/// Returns the numbers of flows, by datacenter of the source and of the destination.
+pub(crate) fn pairs(network: &Network, flows: &[Flow]) -> BTreeMap<(DcId, DcId), usize> {
+    let dc = |node| network.node(node).dc;
+    let mut pairs = BTreeMap::new();
+    for flow in flows {
+        *pairs.entry((dc(flow.src), dc(flow.dst))).or_default() += 1;
+    }
+    pairs
 }
 
 /// Returns all warnings, in a fixed order.

@@ -3,6 +3,7 @@
 use lab_units::{BitsPerSec, Clock, Nanos};
 use serde::{Deserialize, Serialize};
 
+use super::{reason::ReasonCode, verdict::Grade};
 use crate::Location;
 
 /// Place of a lab, as far as the exactness of its clock goes.
@@ -149,6 +150,13 @@ pub const CLOCK_JUMP: Bound = Bound::new(1e6, 1e9);
 /// without `loss`. One lost packet makes SoftRoCE go back N.
 pub const DROPPED_OUTSIDE: Bound = Bound::new(0.0, 1e-3);
 
+/// Counts of which any makes a run doubtful, and none makes it invalid.
+pub const ANY: Bound = Bound::new(0.0, f64::INFINITY);
+
+/// Share of finished flows with a slowdown under 1: none can have one, so a single one shows that the ideal FCT or the
+/// measurement is wrong.
+pub const IMPOSSIBLE_SLOWDOWNS: Bound = Bound::new(0.0, 0.0);
+
 /// Times above its bound from which a link that is out of it makes the run invalid: the network is another
 /// than the scenario's.
 pub const LINK_FACTOR: u64 = 10;
@@ -157,6 +165,80 @@ impl Bound {
     const fn new(doubtful: f64, invalid: f64) -> Self {
         Self { doubtful, invalid }
     }
+
+    /// Returns the grade that `value` leaves.
+    pub(super) fn grade(self, value: f64) -> Grade {
+        if value > self.invalid {
+            Grade::Invalid
+        } else if value > self.doubtful {
+            Grade::Doubtful
+        } else {
+            Grade::Valid
+        }
+    }
+}
+
+impl ReasonCode {
+    /// Returns the bound of the figure; `None` for a fact, and for a figure whose grade other facts decide.
+    #[must_use]
+    pub const fn bound(self) -> Option<Bound> {
+        match self {
+            Self::DidNotEnd
+            | Self::UnrecordedFlows
+            | Self::EngineProblem
+            | Self::UncertifiedLinks
+            | Self::AlteredLab
+            | Self::SwitchCounts => None,
+            // A policy may lose flows: that is its result, but the others' are no longer comparable.
+            Self::UnfinishedFlows
+            | Self::HostWaits
+            | Self::UnexplainedRetries
+            | Self::UndecidedFlows
+            | Self::UnrecordedDecisions
+            | Self::ExecCommands
+            | Self::TunedParameters
+            | Self::AgentRestarts
+            | Self::TruncatedTables => Some(ANY),
+            Self::ImpossibleSlowdowns => Some(IMPOSSIBLE_SLOWDOWNS),
+            Self::LateFlows => Some(LATE_LAUNCHES),
+            Self::LateSamples => Some(LATE_SAMPLES),
+            Self::BusyGuest => Some(GUEST_CPU),
+            Self::LateWakeups => Some(LATE_WAKEUPS),
+            Self::ClockJump => Some(CLOCK_JUMP),
+            Self::BusyCpus => Some(BUSY_SECOND),
+            Self::StolenCpus => Some(STEAL),
+            Self::Softirqs => Some(SOFTIRQ),
+            Self::WaitingTasks => Some(WAITING),
+            Self::DroppedOutside | Self::DroppedUnasked => Some(DROPPED_OUTSIDE),
+        }
+    }
+}
+
+/// Returns `part` ÷ `whole`; 1 if `whole` is 0 and `part` is not.
+pub(super) fn share(part: f64, whole: u64) -> f64 {
+    match whole {
+        _ if part <= 0.0 => 0.0,
+        0 => 1.0,
+        _ => part / float(whole),
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a figure needs no more digits than a float has"
+)]
+pub(super) const fn float(count: u64) -> f64 {
+    count as f64
+}
+
+/// Returns the count that is a figure, rounded down; 0 for a negative figure.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a cast saturates"
+)]
+pub(super) const fn whole(figure: f64) -> u64 {
+    figure as u64
 }
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ pub struct Conduct {
     pub recovery: Option<Recovery>,
 }
 
-/// Text behind the number of decisions whose flow found no room in its flow table.
-pub const NOT_PINNED: &str = "flows were not pinned: the flow table was full";
+/// Text behind the number of flows that found no room in their flow table.
+pub const NOT_PINNED: &str = "not pinned: the flow table was full";
 
 /// Certificate of a lab's links in short; `certificate.csv` has its rows.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]

@@ -3,11 +3,18 @@
 //! A run is **valid** if every figure is within its bound, **doubtful** if one is not, with the figure and
 //! the bound as the reason, and **invalid** if one is so far out that the results are not those of the
 //! scenario, or none.
+//!
+//! - [`bounds`][]: every bound, with its reason
+//! - `conduct`: figures of the lab and its machine
+//! - `verdict`: the judgement; `reason`: codes and figures; `sentence`: their words, made when they are shown
 
 pub mod bounds;
 mod conduct;
+mod reason;
+mod sentence;
 mod verdict;
 
 pub use bounds::{LinkBounds, Place};
 pub use conduct::{Certification, Conduct, CpuWatch, NOT_PINNED, Recovery, Watch};
-pub use verdict::{Grade, Reason, Verdict};
+pub use reason::{Reason, ReasonCode};
+pub use verdict::{Grade, Verdict};

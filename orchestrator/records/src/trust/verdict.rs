@@ -6,16 +6,13 @@ use lab_units::{Clock, show::about_time};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Certification, Recovery, Watch,
-    bounds::{
-        BUSY_SECOND, Bound, CLOCK_JUMP, DROPPED_OUTSIDE, GUEST_CPU, LATE_LAUNCHES, LATE_SAMPLES,
-        LATE_WAKEUPS, SOFTIRQ, STEAL, WAITING,
-    },
+    Certification, Reason, ReasonCode, Recovery, Watch,
+    bounds::{float, share},
 };
 use crate::{ChangeKind, FlowCounts, RunEnd, RunInfo};
 
 /// Verdict on a run: how far its results can be trusted, with the reasons against it.
-#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Grade: the worst of the reasons', or valid.
     pub grade: Grade,
@@ -44,15 +41,6 @@ pub enum Grade {
     Invalid,
 }
 
-/// Reason not to trust a run.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct Reason {
-    /// Grade that the reason leaves.
-    pub grade: Grade,
-    /// The figure and its bound: a sentence without its full stop.
-    pub text: String,
-}
-
 impl Grade {
     /// Returns the word for the grade.
     #[must_use]
@@ -71,12 +59,6 @@ impl fmt::Display for Grade {
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
 impl Verdict {
     /// Returns the verdict on a run by its facts and flow counts; `end` is `None` if the run did not end.
     #[must_use]
@@ -91,7 +73,8 @@ impl Verdict {
             return verdict;
         };
         for problem in &end.problems {
-            verdict.add(cut_short, problem.clone());
+            let reason = Reason::fact(cut_short, ReasonCode::EngineProblem);
+            verdict.add(reason.of(problem));
         }
         if let Some(links) = &end.conduct.links {
             verdict.judge_links(links);
@@ -103,16 +86,10 @@ impl Verdict {
         verdict.judge_packets(info, end);
         verdict.judge_altered(&end.conduct.altered);
         for count in &end.conduct.switches {
-            verdict.add(Grade::Doubtful, count.clone());
+            let reason = Reason::fact(Grade::Doubtful, ReasonCode::SwitchCounts);
+            verdict.add(reason.of(count));
         }
-        for policy in end.evidence.policies.iter().filter(|it| it.undecided > 0) {
-            let text = format!(
-                "{}: flows finished without a decision of their source's switch: {}",
-                policy.policy, policy.undecided
-            );
-            verdict.add(Grade::Doubtful, text);
-        }
-        verdict.judge_unrecorded(end);
+        verdict.judge_decisions(end);
         verdict.judge_changes(end);
         verdict.unexercised = end.evidence.warnings();
         verdict
@@ -130,16 +107,11 @@ impl Verdict {
         self.reasons.iter().map(ToString::to_string).collect()
     }
 
-    /// Adds a reason not to trust the run.
-    pub fn add(&mut self, grade: Grade, text: String) {
-        self.grade = self.grade.max(grade);
-        self.reasons.push(Reason { grade, text });
-    }
-
-    /// Adds the reason `text` if `value` is out of `bound`, with the bound.
-    fn hold(&mut self, value: f64, bound: Bound, text: impl FnOnce() -> String) {
-        if let Some(grade) = bound.grade(value) {
-            self.add(grade, text());
+    /// Adds a reason not to trust the run; a figure within its bound is none.
+    pub fn add(&mut self, reason: Reason) {
+        if reason.grade != Grade::Valid {
+            self.grade = self.grade.max(reason.grade);
+            self.reasons.push(reason);
         }
     }
 
@@ -157,27 +129,17 @@ impl Verdict {
             finished,
             unfinished,
             below_one,
-        } = counts;
+        } = *counts;
         if !has_ended {
-            let text = "the run did not end: it was interrupted, or is still going on";
-            self.add(cut_short, text.to_owned());
+            self.add(Reason::fact(cut_short, ReasonCode::DidNotEnd));
         }
-        // A policy may lose flows: that is its result, but the others' are no longer comparable.
-        if *unfinished > 0 {
-            let text = format!("flows not finished: {unfinished} of {flows}");
-            self.add(Grade::Doubtful, text);
+        self.add(Reason::part(ReasonCode::UnfinishedFlows, unfinished, flows));
+        if flows != scheduled {
+            let reason = Reason::part(ReasonCode::UnrecordedFlows, flows, scheduled);
+            self.add(reason.graded(cut_short));
         }
-        if *flows != scheduled {
-            let text = format!("flows recorded: {flows} of {scheduled} scheduled");
-            self.add(cut_short, text);
-        }
-        if *below_one > 0 {
-            let text = format!(
-                "slowdowns under 1: {below_one} of {finished} (none can be: the ideal FCT or the \
-                 measurement is wrong)"
-            );
-            self.add(Grade::Invalid, text);
-        }
+        let impossible = Reason::part(ReasonCode::ImpossibleSlowdowns, below_one, finished);
+        self.add(impossible);
     }
 
     fn judge_links(&mut self, links: &Certification) {
@@ -188,204 +150,101 @@ impl Verdict {
             true => Grade::Invalid,
             false => Grade::Doubtful,
         };
-        let text = format!(
-            "uncertified: {} of {} directions of links are out of their bounds; {first}",
-            links.out_of_bounds, links.directions
-        );
-        self.add(grade, text);
+        let (out, all) = (links.out_of_bounds, links.directions);
+        let reason = Reason::part(ReasonCode::UncertifiedLinks, out, all);
+        self.add(reason.of(first).graded(grade));
     }
 
     fn judge_times(&mut self, info: &RunInfo, end: &RunEnd, counts: &FlowCounts) {
         let late = end.late_launches;
-        self.hold(share(late, counts.flows), LATE_LAUNCHES, || {
-            format!("flows launched late: {late} of {}", counts.flows)
-        });
+        self.add(Reason::part(ReasonCode::LateFlows, late, counts.flows));
         let sampling = || end.evidence.policies.iter().filter_map(|it| it.sampling);
         let late: u64 = sampling().map(|it| it.late_samples).sum();
         let samples: u64 = sampling().map(|it| it.samples).sum();
-        self.hold(share(late, samples), LATE_SAMPLES, || {
-            format!(
-                "samples of queues late: {late} of {samples}, bound {}",
-                percent(LATE_SAMPLES.doubtful)
-            )
-        });
+        self.add(Reason::part(ReasonCode::LateSamples, late, samples));
         if let Some(cpu) = end.guest_cpu.filter(|_| info.clock == Clock::Virtual) {
-            let busy = share(cpu.busy_ns.get(), cpu.available_ns.get());
-            self.hold(busy, GUEST_CPU, || {
-                format!(
-                    "the guest's CPU was busy for {} of the flows' time, bound {}",
-                    percent(busy),
-                    percent(GUEST_CPU.doubtful)
-                )
-            });
+            let busy = share(float(cpu.busy_ns.get()), cpu.available_ns.get());
+            self.add(Reason::figure(ReasonCode::BusyGuest, busy));
         }
         let waits = end.conduct.host_waits;
-        if waits > 0 {
-            let text = format!(
-                "the guest waited for the host {waits} times while flows ran, so that its clock may \
-                 have jumped"
-            );
-            self.add(Grade::Doubtful, text);
-        }
+        self.add(Reason::count(ReasonCode::HostWaits, waits));
     }
 
     fn judge_watch(&mut self, watch: &Watch) {
-        let Watch {
-            wakeups,
-            late_wakeups,
-            latest_ns,
-            clock_jumps_ns,
-            cpu,
-        } = watch;
-        self.hold(share(*late_wakeups, *wakeups), LATE_WAKEUPS, || {
-            format!(
-                "wake-ups of the watchdog late: {late_wakeups} of {wakeups}, bound {}, by {} at most",
-                percent(LATE_WAKEUPS.doubtful),
-                about_time(*latest_ns)
-            )
-        });
-        self.hold(float(clock_jumps_ns.get()), CLOCK_JUMP, || {
-            format!(
-                "the wall clock jumped by {} while flows ran",
-                about_time(*clock_jumps_ns)
-            )
-        });
-        let Some(cpu) = cpu else {
+        let late = Reason::part(ReasonCode::LateWakeups, watch.late_wakeups, watch.wakeups);
+        self.add(late.of(about_time(watch.latest_ns)));
+        let jumps = watch.clock_jumps_ns.get();
+        self.add(Reason::count(ReasonCode::ClockJump, jumps));
+        let Some(cpu) = watch.cpu else {
             return;
         };
-        for (value, bound, what) in [
-            (cpu.busy, BUSY_SECOND, "of all CPUs' time was in use"),
-            (cpu.steal, STEAL, "of the CPUs' time went to other machines"),
-            (cpu.softirq, SOFTIRQ, "of one CPU's time went to softirqs"),
-        ] {
-            self.hold(value, bound, || {
-                format!(
-                    "{} {what} in a second while flows ran, bound {}",
-                    percent(value),
-                    percent(bound.doubtful)
-                )
-            });
-        }
-        self.hold(cpu.waiting, WAITING, || {
-            format!(
-                "{:.1} tasks a CPU waited for it while flows ran, bound {}",
-                cpu.waiting, WAITING.doubtful
-            )
-        });
+        self.add(Reason::figure(ReasonCode::BusyCpus, cpu.busy));
+        self.add(Reason::figure(ReasonCode::StolenCpus, cpu.steal));
+        self.add(Reason::figure(ReasonCode::Softirqs, cpu.softirq));
+        self.add(Reason::figure(ReasonCode::WaitingTasks, cpu.waiting));
     }
 
     fn judge_packets(&mut self, info: &RunInfo, end: &RunEnd) {
-        let dropped = end.conduct.dropped_outside;
         let sent = end.lab.map_or(0, |lab| lab.packet_hops);
-        self.hold(share(dropped, sent), DROPPED_OUTSIDE, || {
-            format!("packets dropped outside the emulated queues: {dropped} of {sent}")
-        });
-        let unasked = end.conduct.dropped_unasked;
-        self.hold(share(unasked, sent), DROPPED_OUTSIDE, || {
-            format!(
-                "packets dropped on links for which the scenario asks for no loss: {unasked} of {sent}"
-            )
-        });
+        for (code, dropped) in [
+            (ReasonCode::DroppedOutside, end.conduct.dropped_outside),
+            (ReasonCode::DroppedUnasked, end.conduct.dropped_unasked),
+        ] {
+            self.add(Reason::part(code, dropped, sent));
+        }
         if let Some(Recovery {
             retries,
             emulated_drops: 0,
             reroutes: 0,
         }) = end.conduct.recovery
-            && retries > 0
             && info.faults.is_empty()
         {
-            let text = format!(
-                "senders went back to an earlier packet {retries} times, and no emulated loss explains it"
-            );
-            self.add(Grade::Doubtful, text);
+            self.add(Reason::count(ReasonCode::UnexplainedRetries, retries));
         }
     }
 
     /// Judges interfaces and queues that differed from the plan after flows: it is unknown which packets were affected.
     fn judge_altered(&mut self, altered: &[String]) {
+        let altered_lab = Reason::fact(Grade::Invalid, ReasonCode::AlteredLab);
         for found in altered.iter().take(MAX_ALTERED) {
-            let text = format!("changed while flows ran: {found}");
-            self.add(Grade::Invalid, text);
+            self.add(altered_lab.clone().of(found));
         }
-        if altered.len() > MAX_ALTERED {
-            let more = altered.len() - MAX_ALTERED;
-            self.add(
-                Grade::Invalid,
-                format!("changed while flows ran: {more} more"),
-            );
+        if let Some(more) = altered.get(MAX_ALTERED..).filter(|more| !more.is_empty()) {
+            let more = u64::try_from(more.len()).unwrap_or(u64::MAX);
+            let reason = Reason::count(ReasonCode::AlteredLab, more);
+            self.add(reason.graded(Grade::Invalid));
         }
     }
 
-    /// Judges decisions that switches counted but that have no row: flow completion times are right, but paths, shares
-    /// of next hops and counts of decisions do not cover all flows.
-    fn judge_unrecorded(&mut self, end: &RunEnd) {
+    /// Judges flows without a decision, and decisions that switches counted but that have no row: flow completion times
+    /// are right, but paths, shares of next hops and counts of decisions do not cover all flows.
+    fn judge_decisions(&mut self, end: &RunEnd) {
         for policy in &end.evidence.policies {
-            let Some(tables) = policy.tables.filter(|tables| tables.unrecorded > 0) else {
+            let undecided = Reason::count(ReasonCode::UndecidedFlows, policy.undecided);
+            self.add(undecided.of(&policy.policy));
+        }
+        for policy in &end.evidence.policies {
+            let Some(tables) = policy.tables else {
                 continue;
             };
-            let text = format!(
-                "{}: decisions without a row: {} of {}, bound 0 (hint: agents lose reports that are not read in \
-                 time; run it on a less busy machine, or with longer intervals under `measure`)",
-                policy.policy, tables.unrecorded, tables.decisions
-            );
-            self.add(Grade::Doubtful, text);
+            let (lost, all) = (tables.unrecorded, tables.decisions);
+            let reason = Reason::part(ReasonCode::UnrecordedDecisions, lost, all);
+            self.add(reason.of(&policy.policy));
         }
     }
 
     fn judge_changes(&mut self, end: &RunEnd) {
-        let count = |kind| end.changes.iter().filter(|it| it.kind == kind).count();
-        for (count, what) in [
-            (
-                count(ChangeKind::Exec),
-                "commands of `exec` ran beside the flows",
-            ),
-            (
-                count(ChangeKind::Tune),
-                "changes of parameters by `tune` while flows ran",
-            ),
-            (
-                count(ChangeKind::AgentRestart),
-                "agents were killed and restarted while flows ran",
-            ),
+        for (kind, code) in [
+            (ChangeKind::Exec, ReasonCode::ExecCommands),
+            (ChangeKind::Tune, ReasonCode::TunedParameters),
+            (ChangeKind::AgentRestart, ReasonCode::AgentRestarts),
         ] {
-            if count > 0 {
-                self.add(Grade::Doubtful, format!("{what}: {count}"));
-            }
+            let count = end.changes.iter().filter(|it| it.kind == kind).count();
+            let count = u64::try_from(count).unwrap_or(u64::MAX);
+            self.add(Reason::count(code, count));
         }
     }
 }
 
 /// Maximum number of changed interfaces and queues that a verdict names.
 const MAX_ALTERED: usize = 5;
-
-impl Bound {
-    /// Returns the grade that `value` leaves; none within the bound.
-    fn grade(self, value: f64) -> Option<Grade> {
-        if value > self.invalid {
-            Some(Grade::Invalid)
-        } else {
-            (value > self.doubtful).then_some(Grade::Doubtful)
-        }
-    }
-}
-
-/// Returns `part` of `whole`; all of it if there is a part of nothing.
-fn share(part: u64, whole: u64) -> f64 {
-    match (part, whole) {
-        (0, _) => 0.0,
-        (_, 0) => 1.0,
-        _ => float(part) / float(whole),
-    }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a share needs no more digits than a float has"
-)]
-const fn float(count: u64) -> f64 {
-    count as f64
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.3} %", share * 100.0).replace(".000 %", " %")
-}

@@ -2,7 +2,7 @@
 //! and its plan is of the same time.
 //!
 //! If a column or a key changes, a test here fails. Then increase `FORMAT_VERSION`, keep the folder of the previous
-//! format, and add a folder of the new one.
+//! format, and add a folder of the new one. The folder of an older format that is read has no more than its test needs.
 
 use std::{
     collections::BTreeMap,
@@ -13,14 +13,14 @@ use std::{
 use lab_records::{
     CertifiedRow, DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RateRow,
     RecordsError, Row, RunDir, RunFile, SplitRow, StoryRow, SwitchRow, UtcTime,
-    directory::FORMAT_VERSION,
+    directory::{FORMAT_OF_SENTENCES, FORMAT_VERSION},
     listing::{self, ListedRun},
     stamp,
 };
 use lab_units::PLAN_FORMAT;
 use tempfile::TempDir;
 
-/// Formats of `run.json` and of `plan.json` in the folder of the previous format.
+/// Formats of `run.json` and of `plan.json` in the folder of the latest format that is not read.
 const LAST: (u32, u32) = (5, 1);
 
 fn fixture(format: u32) -> PathBuf {
@@ -64,7 +64,7 @@ fn assert_refused(result: Result<RunDir, RecordsError>, file: &str, found: u32, 
         }
     };
     let expected =
-        format!("{file}` has format {found}, this lcmp-lab reads only format {own} (hint: {hint})");
+        format!("{file}` has format {found}, this lcmp-lab reads format {own} (hint: {hint})");
     assert!(text.ends_with(&expected), "{text}");
 }
 
@@ -108,6 +108,31 @@ fn a_run_of_this_format_is_read_whole_and_written_with_the_same_keys() {
     let file: RunFile = serde_json::from_str(&text).expect("a run");
     let written = serde_json::to_value(&file).expect("plain data");
     assert_eq!(written, kept, "other keys need another FORMAT_VERSION");
+}
+
+/// Both folders are of one run.
+#[test]
+fn a_run_whose_reasons_are_sentences_is_read_and_judged_again() {
+    let read = |format| RunDir::open(&fixture(format)).expect("a run that is read");
+    let (old, new) = (read(FORMAT_OF_SENTENCES), read(FORMAT_VERSION));
+    assert_eq!(old.flows().expect("flows").rows.len(), 2);
+    assert_eq!(old.outcome(), new.outcome());
+    let outcome = new.outcome().expect("an outcome");
+    let reasons = outcome.verdict.sentences();
+    assert_eq!(reasons, ["2 of 2 flows did not finish"]);
+}
+
+#[test]
+fn a_run_whose_reasons_are_sentences_is_never_rewritten() {
+    let run = copy(FORMAT_OF_SENTENCES);
+    let before = files(run.path());
+    let now: UtcTime = "2026-11-21T09:30:00.000Z".parse().expect("a time");
+    let stamped = stamp(run.path(), now, Vec::new(), Vec::new());
+    assert!(
+        matches!(stamped, Err(RecordsError::OtherFormat { .. })),
+        "{stamped:?}"
+    );
+    assert_eq!(files(run.path()), before);
 }
 
 #[test]

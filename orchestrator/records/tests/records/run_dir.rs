@@ -113,7 +113,7 @@ fn rows_outlive_a_writer_that_dies() {
         reasons,
         [
             "the run did not end: it was interrupted, or is still going on",
-            "flows recorded: 1 of 2 scheduled",
+            "1 of 2 scheduled flows recorded",
         ]
     );
 }

@@ -19,7 +19,7 @@ use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
     semantics::NextHopOrder,
 };
-use lab_units::{Bytes, Nanos};
+use lab_units::{Bytes, Nanos, show::counted};
 use nix::sys::resource::{UsageWho, getrusage};
 use tokio_util::sync::CancellationToken;
 
@@ -289,10 +289,9 @@ impl Done {
     fn add(&mut self, name: String, policy: &str, outcome: &SimOutcome, wall: Duration) {
         let work = outcome.work;
         if work.not_pinned > 0 {
-            let text = lab_records::NOT_PINNED;
-            self.conduct
-                .switches
-                .push(format!("{name}: {} {text}", work.not_pinned));
+            let flows = counted(work.not_pinned, "flow");
+            let text = format!("{name}: {flows} {}", lab_records::NOT_PINNED);
+            self.conduct.switches.push(text);
         }
         self.events += work.events;
         self.packet_hops += work.packet_hops;
@@ -315,8 +314,8 @@ impl Done {
         let work = outcome.work;
         if work.buffer_drops > 0 {
             self.conduct.switches.push(format!(
-                "{name}: {} packets were dropped in spite of PFC: a switch's shared buffer had no room",
-                work.buffer_drops
+                "{name}: {} dropped in spite of PFC: a switch's shared buffer had no room",
+                counted(work.buffer_drops, "packet")
             ));
         }
         let recovery = self.conduct.recovery.get_or_insert_default();

@@ -1,0 +1,13 @@
+//! Datacenters, links and addresses of a plan: what flows cross.
+
+pub mod address;
+pub mod frame;
+pub(crate) mod network;
+pub(crate) mod networks;
+pub(crate) mod paths;
+pub(crate) mod routes;
+mod slot;
+pub(crate) mod source_addrs;
+pub(crate) mod table_paths;
+pub(crate) mod topology;
+pub(crate) mod wires;

@@ -1,0 +1,12 @@
+//! Flows of a plan, and the times that they would take alone.
+
+pub(crate) mod connection;
+pub(crate) mod demand;
+pub(crate) mod drafts;
+pub mod ideal;
+pub(crate) mod load;
+pub(crate) mod offer;
+pub(crate) mod sample;
+pub(crate) mod schedule;
+pub mod standalone;
+pub(crate) mod workload;

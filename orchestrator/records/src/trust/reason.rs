@@ -1,0 +1,218 @@
+//! Reasons not to trust a run: a code with its figure. `sentence` has the words.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::{
+    bounds::{float, share, whole},
+    verdict::Grade,
+};
+
+/// Reason not to trust a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reason {
+    /// Grade that the reason leaves.
+    pub grade: Grade,
+    /// Kind of the reason.
+    pub code: ReasonCode,
+    /// Object of the figure, such as a policy or a link and its problem; for a fact without a figure, the engine's
+    /// words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// Figure: a count, a share, or a time in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "plain_number")]
+    pub value: Option<f64>,
+    /// Count that the figure is a part of; the bound is then of the share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
+    /// Largest figure, or share, of a valid run; none for a fact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "plain_number")]
+    pub bound: Option<f64>,
+}
+
+/// Declares the codes of reasons with their names.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $code:ident = $name:literal,)*) => {
+        /// Kind of a reason.
+        #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+        pub enum ReasonCode {
+            $($(#[$doc])* #[serde(rename = $name)] $code,)*
+        }
+
+        impl ReasonCode {
+            /// All codes.
+            pub const ALL: &[Self] = &[$(Self::$code),*];
+
+            /// Returns the name of the code.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$code => $name,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The run did not end.
+    DidNotEnd = "did-not-end",
+    /// Flows that did not finish.
+    UnfinishedFlows = "unfinished-flows",
+    /// Flows that have a row, of those that were scheduled.
+    UnrecordedFlows = "unrecorded-flows",
+    /// Flows that were faster than their ideal FCT.
+    ImpossibleSlowdowns = "impossible-slowdowns",
+    /// Problem that the engine reports.
+    EngineProblem = "engine-problem",
+    /// Directions of links that are out of the bounds of their certificate.
+    UncertifiedLinks = "uncertified-links",
+    /// Flows that started late.
+    LateFlows = "late-flows",
+    /// Samples of queues that began late.
+    LateSamples = "late-samples",
+    /// Share of the flows' time in which the guest's CPU was busy.
+    BusyGuest = "busy-guest",
+    /// Times that the guest waited for its host.
+    HostWaits = "host-waits",
+    /// Wake-ups of the watchdog that were late.
+    LateWakeups = "late-wakeups",
+    /// Sum of the wall clock's jumps.
+    ClockJump = "clock-jump",
+    /// Share of all CPUs' time that was in use.
+    BusyCpus = "busy-cpus",
+    /// Share of the CPUs' time that went to other machines.
+    StolenCpus = "stolen-cpus",
+    /// Share of one CPU's time that went to softirqs.
+    Softirqs = "softirqs",
+    /// Tasks per CPU that waited for it.
+    WaitingTasks = "waiting-tasks",
+    /// Packets dropped outside the emulated queues.
+    DroppedOutside = "dropped-outside",
+    /// Packets dropped on links without emulated loss.
+    DroppedUnasked = "dropped-unasked",
+    /// Retransmissions that no emulated loss explains.
+    UnexplainedRetries = "unexplained-retries",
+    /// Interfaces and queues that were changed while flows ran.
+    AlteredLab = "altered-lab",
+    /// Counts by which a switch or host did otherwise than its policy.
+    SwitchCounts = "switch-counts",
+    /// Finished flows without a decision of their source's switch.
+    UndecidedFlows = "undecided-flows",
+    /// Decisions without a row.
+    UnrecordedDecisions = "unrecorded-decisions",
+    /// Commands of `exec` while flows ran.
+    ExecCommands = "exec-commands",
+    /// Changes of parameters by `tune` while flows ran.
+    TunedParameters = "tuned-parameters",
+    /// Restarts of killed agents while flows ran.
+    AgentRestarts = "agent-restarts",
+    /// Tables whose last row is cut off.
+    TruncatedTables = "truncated-tables",
+}
+
+impl Reason {
+    /// Returns the reason of a fact without a figure.
+    #[must_use]
+    pub const fn fact(grade: Grade, code: ReasonCode) -> Self {
+        Self {
+            grade,
+            code,
+            subject: None,
+            value: None,
+            of: None,
+            bound: None,
+        }
+    }
+
+    /// Returns the reason of a figure with the grade of `code`'s bound: valid within the bound.
+    #[must_use]
+    pub fn figure(code: ReasonCode, value: f64) -> Self {
+        Self::judged(code, value, None)
+    }
+
+    /// Returns the reason of a count with the grade of `code`'s bound.
+    #[must_use]
+    pub fn count(code: ReasonCode, count: u64) -> Self {
+        Self::judged(code, float(count), None)
+    }
+
+    /// Returns the reason of `part` of `whole`, with the grade of `code`'s bound on the share.
+    #[must_use]
+    pub fn part(code: ReasonCode, part: u64, whole: u64) -> Self {
+        Self::judged(code, float(part), Some(whole))
+    }
+
+    fn judged(code: ReasonCode, value: f64, of: Option<u64>) -> Self {
+        let bound = code.bound();
+        let held = of.map_or(value, |whole| share(value, whole));
+        Self {
+            value: Some(value),
+            of,
+            bound: bound.map(|bound| bound.doubtful),
+            ..Self::fact(bound.map_or(Grade::Valid, |bound| bound.grade(held)), code)
+        }
+    }
+
+    /// Returns the reason with its object.
+    #[must_use]
+    pub fn of(self, subject: impl Into<String>) -> Self {
+        Self {
+            subject: Some(subject.into()),
+            ..self
+        }
+    }
+
+    /// Returns the reason with another grade, where other facts than the figure decide it.
+    #[must_use]
+    pub fn graded(self, grade: Grade) -> Self {
+        Self { grade, ..self }
+    }
+}
+
+/// Writes a count without a fraction.
+fn plain_number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match *value {
+        Some(value) if float(whole(value)).total_cmp(&value).is_eq() => {
+            serializer.serialize_u64(whole(value))
+        }
+        value => value.serialize(serializer),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_written_with_its_code_and_bound() {
+        for (reason, json) in [
+            (
+                Reason::part(ReasonCode::LateFlows, 3, 20),
+                r#"{"grade":"invalid","code":"late-flows","value":3,"of":20,"bound":0}"#,
+            ),
+            (
+                Reason::figure(ReasonCode::BusyCpus, 0.95),
+                r#"{"grade":"doubtful","code":"busy-cpus","value":0.95,"bound":0.9}"#,
+            ),
+            (
+                Reason::fact(Grade::Doubtful, ReasonCode::SwitchCounts).of("dc1: 1 packet"),
+                r#"{"grade":"doubtful","code":"switch-counts","subject":"dc1: 1 packet"}"#,
+            ),
+        ] {
+            let written = serde_json::to_string(&reason).expect("plain data");
+            assert_eq!(written, json);
+            let read: Reason = serde_json::from_str(json).expect("a reason");
+            assert_eq!(read, reason);
+        }
+    }
+
+    #[test]
+    fn a_code_is_written_as_its_name() {
+        for code in ReasonCode::ALL {
+            let written = serde_json::to_value(code).expect("plain data");
+            assert_eq!(written, code.name());
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Reasons in words: sentences without their full stops.
+
+use std::fmt;
+
+use lab_units::{
+    Nanos,
+    show::{about_time, commas, counted},
+};
+
+use super::{
+    bounds::whole,
+    reason::{Reason, ReasonCode},
+};
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let subject = self.subject.as_deref().unwrap_or_default();
+        let value = self.value.unwrap_or_default();
+        let count = whole(value);
+        let of = |noun: &str| {
+            let whole = counted(self.of.unwrap_or(0), noun);
+            format!("{} of {whole}", commas(count))
+        };
+        let bound = || percent(self.bound.unwrap_or_default());
+        let busiest = |what: &str| {
+            let (share, bound) = (percent(value), bound());
+            format!("{share} {what} in a second while flows ran, bound {bound}")
+        };
+        let text = match self.code {
+            ReasonCode::DidNotEnd => {
+                "the run did not end: it was interrupted, or is still going on".to_owned()
+            }
+            ReasonCode::UnfinishedFlows => format!("{} did not finish", of("flow")),
+            ReasonCode::UnrecordedFlows => format!("{} recorded", of("scheduled flow")),
+            ReasonCode::ImpossibleSlowdowns => format!(
+                "{} with a slowdown under 1 (none can have: the ideal FCT or the measurement is wrong)",
+                of("flow")
+            ),
+            ReasonCode::EngineProblem | ReasonCode::SwitchCounts => subject.to_owned(),
+            ReasonCode::UncertifiedLinks => format!(
+                "uncertified: {} of links out of bounds; {subject}",
+                of("direction")
+            ),
+            ReasonCode::LateFlows => format!("{} launched late", of("flow")),
+            ReasonCode::LateSamples => {
+                format!("{} of queues late, bound {}", of("sample"), bound())
+            }
+            ReasonCode::BusyGuest => format!(
+                "the guest's CPU was busy for {} of the flows' time, bound {}",
+                percent(value),
+                bound()
+            ),
+            ReasonCode::HostWaits => format!(
+                "the guest waited for the host {} while flows ran, so that its clock may have jumped",
+                counted(count, "time")
+            ),
+            ReasonCode::LateWakeups => format!(
+                "{} of the watchdog late, bound {}, by {subject} at most",
+                of("wake-up"),
+                bound()
+            ),
+            ReasonCode::ClockJump => format!(
+                "the wall clock jumped by {} while flows ran",
+                about_time(Nanos::new(count))
+            ),
+            ReasonCode::BusyCpus => busiest("of all CPUs' time was in use"),
+            ReasonCode::StolenCpus => busiest("of the CPUs' time went to other machines"),
+            ReasonCode::Softirqs => busiest("of one CPU's time went to softirqs"),
+            ReasonCode::WaitingTasks => format!(
+                "{value:.1} tasks a CPU waited for it while flows ran, bound {}",
+                self.bound.unwrap_or_default()
+            ),
+            ReasonCode::DroppedOutside => {
+                format!("{} dropped outside the emulated queues", of("packet"))
+            }
+            ReasonCode::DroppedUnasked => format!(
+                "{} dropped on links for which the scenario asks for no loss",
+                of("packet")
+            ),
+            ReasonCode::UnexplainedRetries => format!(
+                "senders went back to an earlier packet {}, and no emulated loss explains it",
+                counted(count, "time")
+            ),
+            ReasonCode::AlteredLab if self.value.is_some() => {
+                format!("changed while flows ran: {} more", commas(count))
+            }
+            ReasonCode::AlteredLab => format!("changed while flows ran: {subject}"),
+            ReasonCode::UndecidedFlows => format!(
+                "{subject}: {} finished without a decision of the source's switch",
+                counted(count, "flow")
+            ),
+            ReasonCode::UnrecordedDecisions => format!(
+                "{subject}: {} without a row, bound {} (hint: agents lose reports that are not read in time; run it \
+                 on a less busy machine, or with longer intervals under `measure`)",
+                of("decision"),
+                self.bound.unwrap_or_default()
+            ),
+            ReasonCode::ExecCommands => {
+                format!(
+                    "{} of `exec` ran beside the flows",
+                    counted(count, "command")
+                )
+            }
+            ReasonCode::TunedParameters => format!(
+                "{} of parameters by `tune` while flows ran",
+                counted(count, "change")
+            ),
+            ReasonCode::AgentRestarts => format!(
+                "{} of killed agents while flows ran",
+                counted(count, "restart")
+            ),
+            ReasonCode::TruncatedTables => format!(
+                "{} with a truncated last row, which is left out",
+                counted(count, "table")
+            ),
+        };
+        f.write_str(&text)
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.3} %", share * 100.0).replace(".000 %", " %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Grade;
+
+    #[test]
+    fn a_count_of_one_is_singular() {
+        for (reason, sentence) in [
+            (
+                Reason::part(ReasonCode::LateFlows, 1, 1),
+                "1 of 1 flow launched late",
+            ),
+            (
+                Reason::part(ReasonCode::LateFlows, 1, 1_200),
+                "1 of 1,200 flows launched late",
+            ),
+            (
+                Reason::count(ReasonCode::ExecCommands, 1),
+                "1 command of `exec` ran beside the flows",
+            ),
+            (
+                Reason::count(ReasonCode::ExecCommands, 2),
+                "2 commands of `exec` ran beside the flows",
+            ),
+            (
+                Reason::count(ReasonCode::UndecidedFlows, 1).of("lcmp"),
+                "lcmp: 1 flow finished without a decision of the source's switch",
+            ),
+        ] {
+            assert_eq!(reason.to_string(), sentence);
+        }
+    }
+
+    #[test]
+    fn a_fact_has_the_engines_words() {
+        let words = "the agent of dc1 failed";
+        let reason = Reason::fact(Grade::Invalid, ReasonCode::EngineProblem).of(words);
+        assert_eq!(reason.to_string(), words);
+    }
+}

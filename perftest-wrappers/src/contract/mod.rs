@@ -1,0 +1,22 @@
+//! Jobs, events, outcomes and instants: the same for every generator.
+//!
+//! - [`job`]: one flow, its two ends, its schedule
+//! - [`outcome`]: outcome of a flow, and events on the way; [`fct`]: its completion time; [`error`]: its causes
+//! - [`qp`]: limits of a queue pair; [`clock`]: instants
+
+pub mod clock;
+pub mod error;
+pub mod fct;
+pub mod job;
+pub mod outcome;
+pub mod qp;
+
+pub use lab_units::{Side, Tool};
+
+pub use clock::MonotonicTime;
+pub use error::{HandshakeError, JobError, ReportError};
+pub use fct::{Bandwidth, CompletionMarker, Fct, FctSource, MarkerKind};
+pub use job::{Endpoint, FlowJob};
+pub(crate) use outcome::emit;
+pub use outcome::{Event, Exit, FlowOutcome, FlowStart, QpAddress, QpNumber, Status};
+pub use qp::wire_bytes;

@@ -1,0 +1,171 @@
+//! Keeping perftest's processes off the CPU: SIGSTOP when a process computes, and priorities.
+//!
+//! A client sleeps while its messages are under way. Its last completion wakes it, and then it
+//! calibrates its clock: 0.22 s of busy waiting per flow, which on a small machine delays other flows'
+//! packets by milliseconds. A software counter of a process's CPU time, read every [`COMPUTE_PERIOD`],
+//! sends `SIGSTOP` the first time it finds the process in user mode; the process then continues at idle
+//! priority. The measurement does not change: both of its instants are past, and the calibration
+//! relates clock ticks to time, however long it takes.
+//!
+//! Until its last completion a client needs far less CPU than [`COMPUTE_PERIOD`], nearly all of it in
+//! the kernel. A client stopped too early would have an FCT longer than the time until the stop, which
+//! is checked and is an error of the flow.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use lab_units::Nanos;
+use nix::{
+    errno::Errno,
+    libc::{self, c_int},
+    sys::wait::{Id, WaitPidFlag, WaitStatus, waitid},
+    unistd::Pid,
+};
+use perf_event_open_sys::{
+    bindings::{
+        PERF_COUNT_SW_TASK_CLOCK, PERF_FLAG_FD_CLOEXEC, PERF_TYPE_SOFTWARE, perf_event_attr,
+    },
+    ioctls, perf_event_open,
+};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::oneshot,
+    task::JoinHandle,
+};
+
+/// Counter that stops one process when it computes, once; dropping it removes the counter.
+#[derive(Debug)]
+pub(crate) struct StopOnCompute {
+    _counter: OwnedFd,
+}
+
+impl StopOnCompute {
+    /// Starts the counter of `process`.
+    pub(crate) fn arm(process: Pid) -> io::Result<Self> {
+        let counter = count_cpu_time(process)?;
+        deliver_to(counter.as_raw_fd(), process)?;
+        enable_once(counter.as_raw_fd())?;
+        Ok(Self { _counter: counter })
+    }
+}
+
+/// Listener for stops of children; the runtime itself reports ends only.
+///
+/// One listener serves all children: if every flow checked its own child, each stop would wake all
+/// flows while data is under way.
+#[derive(Debug)]
+pub(crate) struct StopListener {
+    waiting: Waiting,
+    listener: JoinHandle<()>,
+}
+
+type Waiting = Arc<Mutex<BTreeMap<Pid, oneshot::Sender<()>>>>;
+
+impl StopListener {
+    /// Starts the listener. Must be called inside a runtime.
+    pub(crate) fn start() -> io::Result<Self> {
+        let changes = signal(SignalKind::child())?;
+        let waiting = Waiting::default();
+        let listener = tokio::spawn(listen(changes, Arc::clone(&waiting)));
+        Ok(Self { waiting, listener })
+    }
+
+    /// Returns a receiver of the next stop of `child`.
+    pub(crate) fn stop_of(&self, child: Pid) -> oneshot::Receiver<()> {
+        let (stopped, receiver) = oneshot::channel();
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.insert(child, stopped);
+        receiver
+    }
+}
+
+impl Drop for StopListener {
+    fn drop(&mut self) {
+        self.listener.abort();
+    }
+}
+
+async fn listen(mut changes: Signal, waiting: Waiting) {
+    while changes.recv().await.is_some() {
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let stopped: Vec<Pid> = waiting.keys().copied().filter(is_stopped).collect();
+        for child in stopped {
+            if let Some(stop) = waiting.remove(&child) {
+                // The flow may have ended meanwhile.
+                let _ = stop.send(());
+            }
+        }
+    }
+}
+
+/// Returns true if `child` was stopped since the last call. Ends of children are left to the runtime,
+/// and other children to their owners.
+fn is_stopped(child: &Pid) -> bool {
+    let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
+    matches!(waitid(Id::Pid(*child), flags), Ok(WaitStatus::Stopped(..)))
+}
+
+#[expect(unsafe_code, reason = "perf_event_open has no safe form")]
+fn count_cpu_time(process: Pid) -> io::Result<OwnedFd> {
+    let mut attributes = perf_event_attr {
+        type_: PERF_TYPE_SOFTWARE,
+        size: u32::try_from(size_of::<perf_event_attr>()).expect("a few hundred bytes"),
+        config: u64::from(PERF_COUNT_SW_TASK_CLOCK),
+        ..Default::default()
+    };
+    attributes.__bindgen_anon_1.sample_period = COMPUTE_PERIOD.get();
+    attributes.set_disabled(1);
+    attributes.set_exclude_kernel(1);
+    attributes.set_exclude_hv(1);
+    let any_cpu = -1;
+    let no_group = -1;
+    let flags = libc::c_ulong::from(PERF_FLAG_FD_CLOEXEC);
+    // SAFETY: `attributes` is a valid structure of the size it states, and lives through the call.
+    let counter = unsafe {
+        perf_event_open(
+            &raw mut attributes,
+            process.as_raw(),
+            any_cpu,
+            no_group,
+            flags,
+        )
+    };
+    let counter = Errno::result(counter)?;
+    // SAFETY: the call succeeded, so the descriptor has no other owner.
+    Ok(unsafe { OwnedFd::from_raw_fd(counter) })
+}
+
+/// Makes the kernel send `SIGSTOP` to `process` when the counter fires.
+#[expect(unsafe_code, reason = "nix has neither F_SETSIG nor F_SETOWN")]
+fn deliver_to(counter: RawFd, process: Pid) -> io::Result<()> {
+    let commands = [
+        (libc::F_SETFL, libc::O_ASYNC),
+        (F_SETSIG, libc::SIGSTOP),
+        (libc::F_SETOWN, process.as_raw()),
+    ];
+    for (command, argument) in commands {
+        // SAFETY: all three commands take an integer.
+        Errno::result(unsafe { libc::fcntl(counter, command, argument) })?;
+    }
+    Ok(())
+}
+
+#[expect(unsafe_code, reason = "an ioctl")]
+fn enable_once(counter: RawFd) -> io::Result<()> {
+    let times: c_int = 1;
+    // SAFETY: this request takes an integer by value.
+    Errno::result(unsafe { ioctls::REFRESH(counter, times) })?;
+    Ok(())
+}
+
+/// CPU time between two checks of a process. Posting messages takes up to 7 ms of CPU time, as rxe sends
+/// a window of 128 packets from within.
+pub(crate) const COMPUTE_PERIOD: Nanos = Nanos::from_millis(10);
+
+/// Command that selects a descriptor's signal; the libc crate lacks it.
+/// <https://elixir.bootlin.com/linux/v6.1/source/include/uapi/asm-generic/fcntl.h>
+const F_SETSIG: c_int = 10;

@@ -1,0 +1,327 @@
+//! Two processes of a flow, from their start until they are ready to send.
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    io,
+    net::Ipv4Addr,
+    os::fd::{AsFd, OwnedFd},
+    path::PathBuf,
+    time::Duration,
+};
+
+use lab_units::{Side, Tool};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    time::{sleep, timeout},
+};
+
+use super::{
+    command::{CommandLine, client_command, server_command},
+    error::SessionError,
+    handshake::{Action, Handshake, ReadyPair},
+    process::{Launcher, Netns, Process},
+    session::Options,
+};
+use crate::contract::{Endpoint, Exit, FlowJob, HandshakeError, Status};
+
+/// Starter of pairs. Dropping it ends the launcher's thread, and every process.
+#[derive(Debug)]
+pub(crate) struct PairStarter {
+    launcher: Launcher,
+    namespaces: BTreeMap<PathBuf, Netns>,
+    tools: Option<PathBuf>,
+    ready_within: Option<Duration>,
+}
+
+/// Client, server, and the gate between them, which has a connection to each.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    pub(crate) client: Peer,
+    pub(crate) server: Peer,
+}
+
+/// Process and its connection to the gate.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) process: Process,
+    pub(crate) connection: Connection,
+}
+
+/// Gate's end of a connection.
+#[derive(Debug)]
+pub(crate) struct Connection(TcpStream);
+
+/// Launcher, namespace and command of one process.
+struct Spawner<'a> {
+    launcher: &'a Launcher,
+    netns: Netns,
+    /// Command line for a port.
+    command: &'a (dyn Fn(u16) -> CommandLine + Sync),
+}
+
+impl PairStarter {
+    /// Opens every namespace of `jobs` and starts the launcher.
+    pub(crate) fn new(jobs: &[FlowJob], options: &Options) -> Result<Self, SessionError> {
+        let mut namespaces = BTreeMap::new();
+        for end in jobs.iter().flat_map(|job| [&job.src, &job.dst]) {
+            if let Some(path) = &end.netns
+                && let Entry::Vacant(entry) = namespaces.entry(path.clone())
+            {
+                entry.insert(Netns::open(path, &end.host)?);
+            }
+        }
+        Ok(Self {
+            launcher: Launcher::start().map_err(|source| SessionError::Thread { source })?,
+            namespaces,
+            tools: options.tools.clone(),
+            ready_within: options.ready_within,
+        })
+    }
+
+    /// Starts both processes of `job` and forwards their handshake, up to the message that starts the
+    /// data.
+    pub(crate) async fn make_ready(&self, job: &FlowJob) -> Result<(Pair, ReadyPair), Status> {
+        let client = |port| self.locate(client_command(job, port));
+        let server = |port| self.locate(server_command(job, port));
+        let launch = Pair::launch(
+            self.spawner(job.endpoint(Side::Client), &client),
+            self.spawner(job.endpoint(Side::Server), &server),
+        );
+        let mut pair = self.in_time("its processes to connect", launch).await?;
+        let shake = pair.shake_hands(job.tool);
+        match self.in_time("its processes to exchange keys", shake).await {
+            Ok(ready) => Ok((pair, ready)),
+            Err(status) => {
+                pair.kill().await;
+                Err(status)
+            }
+        }
+    }
+
+    fn spawner<'a>(
+        &'a self,
+        end: &Endpoint,
+        command: &'a (dyn Fn(u16) -> CommandLine + Sync),
+    ) -> Spawner<'a> {
+        let netns = end
+            .netns
+            .as_ref()
+            .and_then(|path| self.namespaces.get(path));
+        Spawner {
+            launcher: &self.launcher,
+            netns: netns.cloned().unwrap_or_default(),
+            command,
+        }
+    }
+
+    fn locate(&self, mut command: CommandLine) -> CommandLine {
+        if let Some(directory) = &self.tools {
+            command.program = directory.join(command.program).into();
+        }
+        command
+    }
+
+    async fn in_time<T>(
+        &self,
+        waiting_for: &'static str,
+        step: impl Future<Output = Result<T, Status>>,
+    ) -> Result<T, Status> {
+        let Some(limit) = self.ready_within else {
+            return step.await;
+        };
+        timeout(limit, step).await.unwrap_or_else(|_| {
+            Err(not_ready(HandshakeError::TimedOut {
+                seconds: limit.as_secs(),
+                waiting_for: waiting_for.to_owned(),
+            }))
+        })
+    }
+}
+
+impl Pair {
+    /// Starts both processes and connects them to the gate. Neither has a queue pair yet: perftest
+    /// makes it after the first message of its peer.
+    async fn launch(client: Spawner<'_>, server: Spawner<'_>) -> Result<Self, Status> {
+        let server = launch_server(server).await?;
+        let client = launch_client(client).await?;
+        Ok(Self { client, server })
+    }
+
+    /// Forwards the handshake between both sides, up to the message that starts the data.
+    async fn shake_hands(&mut self, tool: Tool) -> Result<ReadyPair, Status> {
+        let mut handshake = Handshake::new(tool);
+        loop {
+            let (side, received) = tokio::select! {
+                received = self.client.connection.receive() => (Side::Client, received),
+                received = self.server.connection.receive() => (Side::Server, received),
+            };
+            let Some(bytes) = received else {
+                return Err(self.peer(side).closed_early(side).await);
+            };
+            match handshake.receive(side, &bytes).map_err(not_ready)? {
+                Action::Keep => {}
+                Action::Forward => {
+                    let to = side.other();
+                    if self.peer(to).connection.send(&bytes).await.is_err() {
+                        return Err(self.peer(to).closed_early(to).await);
+                    }
+                }
+                Action::Ready => break,
+            }
+        }
+        let ready = handshake.into_ready();
+        Ok(ready.expect("a handshake is ready when both sides have sent their keys"))
+    }
+
+    /// Kills both processes.
+    pub(crate) async fn kill(&mut self) {
+        self.client.process.kill().await;
+        self.server.process.kill().await;
+    }
+
+    fn peer(&mut self, side: Side) -> &mut Peer {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+}
+
+impl Peer {
+    /// Returns the status of a process that closed its connection before data could flow.
+    async fn closed_early(&mut self, side: Side) -> Status {
+        match timeout(EXIT_WITHIN, self.process.exit()).await {
+            Ok(exit) => ended(&mut self.process, side, exit).await,
+            Err(_) => not_ready(HandshakeError::Closed { side }),
+        }
+    }
+}
+
+impl Connection {
+    /// Returns the next bytes from the process; none once the process has closed its end. May be dropped
+    /// and called again.
+    pub(crate) async fn receive(&mut self) -> Option<Vec<u8>> {
+        let mut buffer = vec![0; 1024];
+        match self.0.read(&mut buffer).await {
+            Ok(0) | Err(_) => None,
+            Ok(count) => {
+                buffer.truncate(count);
+                Some(buffer)
+            }
+        }
+    }
+
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes).await
+    }
+
+    /// Returns the connection for another thread; neither blocks.
+    pub(crate) fn share(&self) -> io::Result<OwnedFd> {
+        self.0.as_fd().try_clone_to_owned()
+    }
+}
+
+/// Returns the status of a process that ended before data could flow.
+async fn ended(process: &mut Process, side: Side, exit: Exit) -> Status {
+    let output = process.output().await;
+    Status::failed(side, exit, &output)
+}
+
+pub(crate) fn not_ready(error: HandshakeError) -> Status {
+    Status::NotReady { error }
+}
+
+async fn launch_server(spawner: Spawner<'_>) -> Result<Peer, Status> {
+    let port = spawner.netns.run(free_port).await;
+    let port = port.map_err(socket("find a free port"))?;
+    let mut process = spawner.spawn(Side::Server, port).await?;
+    let stream = connect(&mut process, port, &spawner.netns).await?;
+    let connection = Connection(stream);
+    Ok(Peer {
+        process,
+        connection,
+    })
+}
+
+async fn launch_client(spawner: Spawner<'_>) -> Result<Peer, Status> {
+    let listener = spawner.netns.run(listen).await;
+    let listening = listener.and_then(|listener| {
+        let port = listener.local_addr()?.port();
+        Ok((TcpListener::from_std(listener)?, port))
+    });
+    let (listener, port) = listening.map_err(socket("listen for the client"))?;
+    let mut process = spawner.spawn(Side::Client, port).await?;
+    tokio::select! {
+        accepted = listener.accept() => {
+            let (stream, _) = accepted.map_err(socket("accept the client"))?;
+            let connection = Connection(stream);
+            Ok(Peer { process, connection })
+        }
+        exit = process.exit() => Err(ended(&mut process, Side::Client, exit).await),
+    }
+}
+
+/// Connects to a server that may not listen yet: tries again until the server listens or ends.
+async fn connect(process: &mut Process, port: u16, netns: &Netns) -> Result<TcpStream, Status> {
+    let mut pause = MIN_PAUSE;
+    loop {
+        match netns.run(move || connect_once(port)).await {
+            Ok(stream) => {
+                return TcpStream::from_std(stream).map_err(socket("connect to the server"));
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+            Err(error) => return Err(socket("connect to the server")(error)),
+        }
+        tokio::select! {
+            () = sleep(pause) => pause = (2 * pause).min(MAX_PAUSE),
+            exit = process.exit() => return Err(ended(process, Side::Server, exit).await),
+        }
+    }
+}
+
+impl Spawner<'_> {
+    async fn spawn(&self, side: Side, port: u16) -> Result<Process, Status> {
+        let command = (self.command)(port);
+        let process = self.launcher.spawn(command, self.netns.clone()).await;
+        process.map_err(|error| {
+            not_ready(HandshakeError::Spawn {
+                side,
+                reason: error.to_string(),
+            })
+        })
+    }
+}
+
+fn socket(what: &'static str) -> impl Fn(io::Error) -> Status {
+    move |error| {
+        not_ready(HandshakeError::Socket {
+            what: what.to_owned(),
+            reason: error.to_string(),
+        })
+    }
+}
+
+/// Returns a port without listener. perftest takes a port and no socket, so another process may take
+/// the port in between; the server then fails, and the flow has its row.
+fn free_port() -> io::Result<u16> {
+    Ok(listen()?.local_addr()?.port())
+}
+
+fn listen() -> io::Result<std::net::TcpListener> {
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn connect_once(port: u16) -> io::Result<std::net::TcpStream> {
+    let stream = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}
+
+const MIN_PAUSE: Duration = Duration::from_millis(1);
+const MAX_PAUSE: Duration = Duration::from_millis(20);
+
+/// Time in which a process that has closed its connection may end.
+const EXIT_WITHIN: Duration = Duration::from_secs(30);

@@ -1,0 +1,196 @@
+//! Session: all flows of one run.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
+
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    task::JoinSet,
+};
+
+use super::{
+    cpu::StopListener, error::SessionError, flow::ReadyFlow, pair::PairStarter,
+    trigger::StartTrigger,
+};
+use crate::contract::{Event, FlowJob, FlowOutcome, JobError, MonotonicTime, emit};
+
+/// Options of a session.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Directory of perftest; none is `PATH`.
+    pub tools: Option<PathBuf>,
+    /// Time in which the two processes of a flow must become ready; without a limit the wait still ends
+    /// if a process ends or sends something unexpected.
+    ///
+    /// A guest whose clock skips idle time needs no limit: the clock may jump by minutes while a file is
+    /// read from the host.
+    pub ready_within: Option<Duration>,
+}
+
+/// Flows whose processes are connected and wait for their start triggers. Dropping the session kills
+/// every process.
+#[derive(Debug)]
+pub struct Session {
+    slots: Vec<Slot>,
+    events: mpsc::UnboundedSender<Event>,
+    abort: watch::Sender<bool>,
+    /// Dropping the starter kills every process.
+    starter: PairStarter,
+    stops: StopListener,
+}
+
+/// Handle that ends a running session; see [`Session::aborter`].
+#[derive(Clone, Debug)]
+pub struct Aborter(watch::Sender<bool>);
+
+/// Flow of a session.
+#[derive(Debug)]
+enum Slot {
+    Ready(Box<ReadyFlow>),
+    Ended(Box<FlowOutcome>),
+}
+
+impl Session {
+    /// Starts and connects the processes of every flow, one flow after the other: a device numbers
+    /// its queue pairs as they are made, and a switch hashes those numbers.
+    ///
+    /// A flow that does not become ready has its outcome here, and the others continue.
+    ///
+    /// # Errors
+    /// A job that cannot be run; then nothing was started.
+    pub async fn prepare(
+        jobs: Vec<FlowJob>,
+        options: &Options,
+        events: mpsc::UnboundedSender<Event>,
+    ) -> Result<Self, SessionError> {
+        check(&jobs)?;
+        let stops = StopListener::start().map_err(|source| SessionError::Thread { source })?;
+        let starter = PairStarter::new(&jobs, options)?;
+        let mut slots = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let slot = match starter.make_ready(&job).await {
+                Ok((pair, ready)) => {
+                    let event = Event::Ready {
+                        flow: job.flow,
+                        client_qp: ready.client_qp,
+                        server_qp: ready.server_qp,
+                    };
+                    emit(&events, event);
+                    Slot::Ready(Box::new(ReadyFlow::new(job, pair, ready, &stops)))
+                }
+                Err(status) => {
+                    let row = FlowOutcome::without_report(job.flow, status);
+                    emit(&events, Event::Ended(row.clone()));
+                    Slot::Ended(Box::new(row))
+                }
+            };
+            slots.push(slot);
+        }
+        Ok(Self {
+            slots,
+            events,
+            abort: watch::Sender::new(false),
+            starter,
+            stops,
+        })
+    }
+
+    /// Returns a handle that ends the session while it runs.
+    #[must_use]
+    pub fn aborter(&self) -> Aborter {
+        Aborter(self.abort.clone())
+    }
+
+    /// Starts each flow at its time after `t0` and waits for all flows; outcomes are in the order of the
+    /// jobs.
+    ///
+    /// # Errors
+    /// A kernel that refuses the thread of the start trigger; then no flow was started.
+    pub async fn run(self, t0: MonotonicTime) -> Result<Vec<FlowOutcome>, SessionError> {
+        let Self {
+            slots,
+            events,
+            abort,
+            starter,
+            stops,
+        } = self;
+        let mut rows = BTreeMap::new();
+        let mut schedule = Vec::new();
+        let mut flows = JoinSet::new();
+        for (index, slot) in slots.into_iter().enumerate() {
+            match slot {
+                Slot::Ended(row) => drop(rows.insert(index, *row)),
+                Slot::Ready(mut flow) => {
+                    let (sender, started) = oneshot::channel();
+                    let entry = flow.schedule(t0, sender);
+                    schedule.push(entry.map_err(|source| SessionError::Thread { source })?);
+                    let (events, abort) = (events.clone(), abort.subscribe());
+                    flows.spawn(async move {
+                        let row = flow.run(started, abort, &events).await;
+                        emit(&events, Event::Ended(row.clone()));
+                        (index, row)
+                    });
+                }
+            }
+        }
+        let trigger =
+            StartTrigger::start(schedule).map_err(|source| SessionError::Thread { source })?;
+        while let Some(ended) = flows.join_next().await {
+            match ended {
+                Ok((index, row)) => drop(rows.insert(index, row)),
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            }
+        }
+        drop((trigger, starter, stops));
+        Ok(rows.into_values().collect())
+    }
+
+    /// Ends a session that was not run; returns its outcomes.
+    pub async fn abort(self) -> Vec<FlowOutcome> {
+        let mut rows = Vec::with_capacity(self.slots.len());
+        for slot in self.slots {
+            rows.push(match slot {
+                Slot::Ended(row) => *row,
+                Slot::Ready(flow) => {
+                    let row = flow.abort().await;
+                    emit(&self.events, Event::Ended(row.clone()));
+                    row
+                }
+            });
+        }
+        rows
+    }
+}
+
+impl Aborter {
+    /// Ends every flow that has not ended; [`Session::run`] then returns their outcomes.
+    pub fn abort(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            tools: None,
+            ready_within: Some(DEFAULT_READY_WITHIN),
+        }
+    }
+}
+
+fn check(jobs: &[FlowJob]) -> Result<(), JobError> {
+    let mut seen = BTreeSet::new();
+    for job in jobs {
+        job.check()?;
+        if !seen.insert(job.flow) {
+            return Err(JobError::Duplicate { flow: job.flow });
+        }
+    }
+    Ok(())
+}
+
+/// Default of [`Options::ready_within`]: two processes start in 50 ms, on a busy machine in seconds.
+const DEFAULT_READY_WITHIN: Duration = Duration::from_secs(60);

@@ -1,0 +1,117 @@
+//! Start trigger: the thread that starts each flow at its instant.
+
+use std::{
+    io::{self, Write},
+    net::{Shutdown, TcpStream},
+    os::{fd::AsFd, unix::net::UnixStream},
+    thread,
+    time::Duration,
+};
+
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags},
+};
+use tokio::sync::oneshot;
+
+use crate::{
+    contract::{FlowStart, MonotonicTime},
+    priority::run_first,
+};
+
+/// Flow that waits for its instant.
+#[derive(Debug)]
+pub(crate) struct ScheduledStart {
+    pub(crate) at: MonotonicTime,
+    /// Connection to the client, which waits for `message`.
+    pub(crate) client: TcpStream,
+    pub(crate) message: Vec<u8>,
+    pub(crate) exact: bool,
+    pub(crate) started: oneshot::Sender<io::Result<FlowStart>>,
+}
+
+/// Handle of the trigger's thread; dropping it ends the thread, and no further flow starts.
+#[derive(Debug)]
+pub(crate) struct StartTrigger {
+    stop: UnixStream,
+}
+
+impl StartTrigger {
+    /// Starts each flow of `schedule` at its instant.
+    ///
+    /// The thread has an absolute timer of its own, because the runtime's timer has a granularity of a
+    /// millisecond and its threads may be busy.
+    pub(crate) fn start(mut schedule: Vec<ScheduledStart>) -> io::Result<Self> {
+        // The sort is stable: flows of one instant start in the order given.
+        schedule.sort_by_key(|flow| flow.at);
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
+        let (stop, stopped) = UnixStream::pair()?;
+        thread::Builder::new()
+            .name("perftest-start".to_owned())
+            .spawn(move || {
+                // No flow starts late because another one's client calibrates its clock.
+                if let Err(error) = run_first() {
+                    tracing::debug!(%error, "flows are started at ordinary priority");
+                }
+                for flow in schedule {
+                    match sleep_until(flow.at, &timer, &stopped) {
+                        Ok(Wake::Timer) => start(flow),
+                        Ok(Wake::Stop) => return,
+                        Err(error) => drop(flow.started.send(Err(error))),
+                    }
+                }
+            })?;
+        Ok(Self { stop })
+    }
+}
+
+impl Drop for StartTrigger {
+    fn drop(&mut self) {
+        // The call fails if the thread has ended.
+        let _ = self.stop.shutdown(Shutdown::Both);
+    }
+}
+
+enum Wake {
+    Timer,
+    Stop,
+}
+
+fn sleep_until(at: MonotonicTime, timer: &TimerFd, stopped: &UnixStream) -> io::Result<Wake> {
+    // A timer set to zero is disarmed, one set to the past fires at once.
+    let instant = Duration::from_nanos(at.as_nanos().max(1));
+    timer.set(
+        Expiration::OneShot(instant.into()),
+        TimerSetTimeFlags::TFD_TIMER_ABSTIME,
+    )?;
+    loop {
+        let mut events = [
+            PollFd::new(stopped.as_fd(), PollFlags::POLLIN),
+            PollFd::new(timer.as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut events, PollTimeout::NONE) {
+            Err(nix::Error::EINTR) => continue,
+            other => other?,
+        };
+        let [stop, timer] = events.map(|event| event.any().unwrap_or(true));
+        if stop {
+            return Ok(Wake::Stop);
+        }
+        if timer {
+            return Ok(Wake::Timer);
+        }
+    }
+}
+
+fn start(mut flow: ScheduledStart) {
+    // The socket is non-blocking and has room: it carried some hundred bytes so far.
+    let sent = flow.client.write_all(&flow.message);
+    let at = MonotonicTime::now();
+    let start = FlowStart {
+        at,
+        lateness: at.since(flow.at),
+        exact: flow.exact,
+    };
+    // The flow may have ended before its instant.
+    let _ = flow.started.send(sent.map(|()| start));
+}

@@ -1,0 +1,214 @@
+//! Session: all flows of one run.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::{Arc, mpsc},
+    thread,
+};
+
+use lab_units::Bytes;
+use tokio::sync::{mpsc::UnboundedSender, oneshot};
+
+use super::{
+    error::VerbsError,
+    factory::{Factory, Made, Order},
+    runner::{MadePairs, Runner, Waker},
+};
+use crate::contract::{Event, FlowJob, FlowOutcome, MonotonicTime, job};
+
+/// Flows whose devices are open, the first of them with connected queue pairs. Dropping the session
+/// destroys every queue pair.
+#[derive(Debug)]
+pub struct Session {
+    jobs: Arc<[FlowJob]>,
+    factory: Factory,
+    ready: VecDeque<Made>,
+    events: UnboundedSender<Event>,
+    waker: Arc<Waker>,
+}
+
+/// Handle that ends a running session; see [`Session::aborter`].
+#[derive(Clone, Debug)]
+pub struct Aborter(Arc<Waker>);
+
+impl Aborter {
+    /// Ends every flow that has not ended; [`Session::run`] then returns their outcomes.
+    pub fn abort(&self) {
+        self.0.abort();
+    }
+}
+
+impl Session {
+    /// Opens the devices of all hosts, and connects the queue pairs of the first flows.
+    ///
+    /// # Errors
+    /// A job that the generator cannot make, or a device that cannot be opened.
+    pub async fn prepare(
+        mut jobs: Vec<FlowJob>,
+        events: UnboundedSender<Event>,
+    ) -> Result<Self, VerbsError> {
+        check(&jobs)?;
+        // The sort is stable: flows of one instant start in the order given.
+        jobs.sort_by_key(|job| job.start);
+        let jobs: Arc<[FlowJob]> = jobs.into();
+        let for_factory = Arc::clone(&jobs);
+        let opened = tokio::task::spawn_blocking(move || {
+            let factory = Factory::open(for_factory)?;
+            let first = jobs.len().min(AHEAD);
+            let ready: VecDeque<Made> = (0..first).map(|index| factory.make(index)).collect();
+            for (job, made) in jobs.iter().zip(&ready) {
+                announce(&events, job, made);
+            }
+            let waker = Waker::new().map_err(|source| VerbsError::Thread { source })?;
+            Ok(Self {
+                jobs,
+                factory,
+                ready,
+                events,
+                waker: Arc::new(waker),
+            })
+        });
+        match opened.await {
+            Ok(session) => session,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+
+    /// Returns a handle that ends the session while it runs.
+    #[must_use]
+    pub fn aborter(&self) -> Aborter {
+        Aborter(Arc::clone(&self.waker))
+    }
+
+    /// Starts each flow at its time after `t0` and waits for all flows; outcomes are in the order of
+    /// the starts.
+    ///
+    /// # Errors
+    /// A kernel that refuses a thread or timer, or a device that fails as a whole.
+    pub async fn run(self, t0: MonotonicTime) -> Result<Vec<FlowOutcome>, VerbsError> {
+        let Self {
+            jobs,
+            factory,
+            ready,
+            events,
+            waker,
+        } = self;
+        let (orders, received) = mpsc::channel();
+        let made = Arc::new(MadePairs::default());
+        let runner = Runner {
+            jobs: Arc::clone(&jobs),
+            devices: factory.devices().cloned().collect(),
+            start: t0,
+            waker: Arc::clone(&waker),
+            orders,
+            made: Arc::clone(&made),
+            events: events.clone(),
+            next: 0,
+            running: BTreeMap::new(),
+            deadlines: VecDeque::new(),
+            outcomes: BTreeMap::new(),
+            ready,
+        };
+        let refused = |source| VerbsError::Thread { source };
+        let maker = thread::Builder::new().name("verbs-pairs".to_owned());
+        let maker =
+            maker.spawn(move || make_ahead(&factory, &jobs, &received, &made, &events, &waker));
+        let maker = maker.map_err(refused)?;
+        let (ended, outcomes) = oneshot::channel();
+        let flows = thread::Builder::new().name("verbs-flows".to_owned());
+        flows
+            .spawn(move || {
+                // No flow starts late because another thread computes.
+                if let Err(error) = crate::priority::run_first() {
+                    tracing::debug!(%error, "flows are started at ordinary priority");
+                }
+                // The receiver is gone only if the session was dropped.
+                let _ = ended.send(runner.run());
+            })
+            .map_err(refused)?;
+        let outcomes = outcomes.await.map_err(|_| VerbsError::Thread {
+            source: std::io::Error::other("the thread of the flows has panicked"),
+        })?;
+        // The runner's orders end with it, and then the factory's thread, which destroys what is left.
+        let joined = tokio::task::spawn_blocking(move || maker.join()).await;
+        if let Ok(Err(panic)) = joined {
+            std::panic::resume_unwind(panic);
+        }
+        outcomes
+    }
+}
+
+/// Makes pairs as they are ordered, and announces each before the runner has it.
+fn make_ahead(
+    factory: &Factory,
+    jobs: &[FlowJob],
+    orders: &mpsc::Receiver<Order>,
+    made: &MadePairs,
+    events: &UnboundedSender<Event>,
+    waker: &Waker,
+) {
+    let mut next = jobs.len().min(AHEAD);
+    for order in orders {
+        match order {
+            Order::Make if next < jobs.len() => {
+                let pair = factory.make(next);
+                announce(events, &jobs[next], &pair);
+                next += 1;
+                made.put(pair);
+                waker.wake();
+            }
+            Order::Make => {}
+            Order::Destroy(pair) => drop(pair),
+        }
+    }
+}
+
+fn announce(events: &UnboundedSender<Event>, job: &FlowJob, made: &Made) {
+    if let Ok(pair) = made {
+        let (client_qp, server_qp) = pair.addresses();
+        // The receiver may be gone, as outcomes are returned as well.
+        let _ = events.send(Event::Ready {
+            flow: job.flow,
+            client_qp,
+            server_qp,
+        });
+    }
+}
+
+fn check(jobs: &[FlowJob]) -> Result<(), VerbsError> {
+    let mut seen = BTreeSet::new();
+    for job in jobs {
+        let problem = |problem: String| VerbsError::Job {
+            flow: job.flow,
+            problem,
+        };
+        let size = job.message_bytes;
+        if size == Bytes::ZERO || size > job::MAX_MESSAGE {
+            let max = job::MAX_MESSAGE;
+            return Err(problem(format!(
+                "a message of {size}, it must have 1 B to {max}"
+            )));
+        }
+        if !(1..=MAX_MESSAGES).contains(&job.messages) {
+            let count = job.messages;
+            return Err(problem(format!(
+                "{count} messages, it must be 1 to {MAX_MESSAGES}"
+            )));
+        }
+        if !job::PATH_MTUS.contains(&job.path_mtu) {
+            return Err(problem(format!("path MTU {}", job.path_mtu)));
+        }
+        if !seen.insert(job.flow) {
+            return Err(problem("it is in the schedule twice".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Flows that have their queue pairs before they start. A pair takes about a millisecond, so this many
+/// starts in a burst are met without waiting.
+pub const AHEAD: usize = 256;
+
+/// Maximum messages of a flow: the work requests of an rxe send queue less a margin. 4,096 messages of
+/// 8 MiB are 32 GiB.
+const MAX_MESSAGES: u32 = 4_096;
