@@ -1,6 +1,6 @@
 //! Links: pairs of interfaces, their queues, and the fibers between datacenters.
 
-use lab_plan::model::{EcnPlan, Link, LinkKind, Node, Role, WirePlan};
+use lab_plan::model::{EcnConfig, Link, LinkKind, Node, Role, WirePlan};
 use lab_units::{Bytes, Nanos, PortId, Ratio};
 
 use super::{Clock, Layout, pacer};
@@ -152,7 +152,7 @@ pub(crate) fn egress(
 /// With a probability of p, `red` marks after 1 to 1/p packets, all equally likely: a share of 2p/(1 + p), where the
 /// plan asks for p. Half of p gives p/(1 + p/2).
 /// <https://github.com/torvalds/linux/blob/v6.1/include/net/red.h>, `red_mark_probability`.
-fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnPlan) -> Red {
+fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnConfig) -> Red {
     let half = Ratio::new(1, 2);
     let early = shaper.burst.get() - layout.frame().get();
     let min = ecn.k_min.get().saturating_sub(early);
