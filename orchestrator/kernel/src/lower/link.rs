@@ -128,7 +128,7 @@ pub(crate) fn egress(
     if full && link.kind != LinkKind::InterDc {
         let line = Qdisc::Netem(Netem {
             limit: link.queue_packets(node.role, layout.frame()),
-            ..line(wire)
+            ..wire.into()
         });
         return [Some(at(netns, dev, Parent::Root, ROOT, line)), None]
             .into_iter()
@@ -209,19 +209,10 @@ fn shaper(layout: &Layout<'_>, wire: &WirePlan, buffer: Bytes) -> Tbf {
 
 /// Returns the delay line towards the switch at whose port the cable starts.
 pub(super) fn fiber_line(layout: &Layout<'_>, port: PortId, wire: &WirePlan) -> Option<QdiscAt> {
-    let line = Qdisc::Netem(line(wire));
+    let line = Qdisc::Netem(wire.into());
     let (netns, dev) = (layout.fiber(), layout.fiber_dev(port));
     let at = at(&netns, &dev, Parent::Root, ROOT, line);
     layout.options.delay_lines.then_some(at)
-}
-
-fn line(wire: &WirePlan) -> Netem {
-    Netem {
-        delay: wire.delay_ns,
-        rate: wire.rate_bps,
-        limit: wire.delay_line_packets,
-        loss: wire.loss,
-    }
 }
 
 /// Handle of an interface's root discipline.
