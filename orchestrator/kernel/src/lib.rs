@@ -21,6 +21,7 @@
 //! - [`name`]: names of labs and namespaces
 //! - `netlink`: messages, batches and answers of the kernel
 //! - `process`: process IDs with start times
+//! - `qdisc`: queueing disciplines, as `tc` arguments and in the kernel's units
 //!
 //! Functions block, except those of [`run`].
 //!
@@ -56,6 +57,7 @@ pub mod lower;
 pub mod name;
 mod netlink;
 mod process;
+mod qdisc;
 pub mod run;
 pub mod step;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Parameters of policies and congestion controls, each declared once.
+//! Parameters of links, policies and congestion controls, each declared once.
 //!
 //! A declaration names a parameter, its type, meaning, range, and defaults. The scenario's reader,
 //! its JSON Schema and reference, the plan with its scaling and tables, and `tune` follow the
@@ -9,6 +9,7 @@
 //! - [`value`][]: [`Value`] of a parameter and its [`Domain`]
 //! - [`set`][]: [`Parameter`], [`ParameterSet`], and the macro that declares a set
 //! - [`limits`][]: bounds shared by several parameters
+//! - [`link`][]: sets of links and their queues
 //! - [`lcmp`][], [`ucmp`][], [`te`][]: sets of policies
 //! - [`dcqcn`][], [`hpcc`][], [`timely`][], [`dctcp`][]: sets of congestion controls
 //!
@@ -31,6 +32,7 @@ pub mod dctcp;
 pub mod hpcc;
 pub mod lcmp;
 pub mod limits;
+pub mod link;
 pub mod set;
 pub mod te;
 pub mod timely;
@@ -41,6 +43,7 @@ pub use dcqcn::DcqcnConfig;
 pub use dctcp::DctcpConfig;
 pub use hpcc::HpccConfig;
 pub use lcmp::LcmpConfig;
+pub use link::{EcnConfig, LinkConfig};
 pub use set::{Parameter, ParameterError, ParameterSet, Preset, Published};
 pub use te::TeConfig;
 pub use timely::TimelyConfig;

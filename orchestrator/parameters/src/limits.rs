@@ -10,6 +10,10 @@ pub const MIN_RATE: BitsPerSec = BitsPerSec::new(1_000).expect("not zero");
 pub const MAX_RATE: BitsPerSec = BitsPerSec::new(100_000_000_000_000).expect("not zero");
 /// Maximum egress queue, and maximum amount of bytes of any parameter.
 pub const MAX_BUFFER: Bytes = Bytes::new(1_000_000_000_000);
+/// Minimum egress queue: two packets of the largest MTU, with headers.
+pub const MIN_BUFFER: Bytes = Bytes::new(10_000);
+/// Maximum one-way delay of a link.
+pub const MAX_DELAY: Nanos = Nanos::from_millis(10_000);
 /// Minimum interval of a switch agent and of measurement; an agent is a process, not a clock.
 pub const MIN_INTERVAL: Nanos = micros(1);
 /// Maximum interval of a switch agent and of measurement.

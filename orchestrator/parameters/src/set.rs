@@ -74,6 +74,8 @@ pub(crate) const fn published(
 pub struct Parameter {
     /// Key in a scenario: the field's name without its unit.
     pub name: &'static str,
+    /// Key in a plan: the field's name.
+    pub field: &'static str,
     /// Meaning, in sentences; lines begin with a blank.
     pub doc: &'static str,
     /// Kind and range of values.
@@ -89,13 +91,18 @@ pub struct Parameter {
     pub is_scaled: bool,
     /// True if `tune` may change the parameter while flows run.
     pub is_tunable: bool,
+    /// True if a fault may change the parameter while flows run.
+    pub is_changeable: bool,
+    /// True if a scenario must set the parameter where nothing else does.
+    pub is_required: bool,
 }
 
 impl Parameter {
-    /// Declaration of `field`, scaled and not tunable, of both presets.
+    /// Declaration of `field`, scaled, with a default, the same for a whole run, of both presets.
     pub(crate) const fn new(field: &'static str, doc: &'static str, domain: Domain) -> Self {
         Self {
             name: without_unit(field),
+            field,
             doc,
             domain,
             only: None,
@@ -103,6 +110,8 @@ impl Parameter {
             published: None,
             is_scaled: true,
             is_tunable: false,
+            is_changeable: false,
+            is_required: false,
         }
     }
 
@@ -257,7 +266,8 @@ pub(crate) const fn keys<const N: usize>(
 /// Declares a set: `field: type = default of the paper, default of the artifact => { … };`, where the
 /// second default is left out if it is the same, and the braces hold the fields of [`Parameter`]
 /// that differ from [`Parameter::new`]. `(label)`: scenarios may name the set, as they do policies;
-/// `by preset`: there are two presets; `#[serde(default)]`: plans of earlier versions lack the field.
+/// `by preset`: there are two presets; `#[serde(default)]`: plans of earlier versions lack the field;
+/// `beside`: fields that are sets themselves, which those who read and scale the set treat apart.
 macro_rules! parameters {
     (
         $(#[doc = $about:literal])*
@@ -271,6 +281,12 @@ macro_rules! parameters {
             )*
         }
         conflicts [$($conflict:ident),*]
+        $(beside {
+            $(
+                $(#[doc = $beside_doc:literal])*
+                $beside:ident: $beside_type:ty = $beside_default:expr;
+            )*
+        })?
     ) => {
         $(#[doc = $about])*
         #[derive(Clone, $($derived,)? Debug, Eq, Hash, PartialEq)]
@@ -286,6 +302,10 @@ macro_rules! parameters {
                 $(#[cfg_attr(feature = "serde", serde($serde))])?
                 pub $field: $type,
             )*
+            $($(
+                $(#[doc = $beside_doc])*
+                pub $beside: $beside_type,
+            )*)?
         }
 
         impl $set {
@@ -293,12 +313,14 @@ macro_rules! parameters {
             pub const PAPER: Self = Self {
                 $($preset: $crate::set::Preset::Paper,)?
                 $($field: $paper,)*
+                $($($beside: $beside_default,)*)?
             };
 
             /// Defaults of the preset `artifact`, in paper units.
             pub const ARTIFACT: Self = Self {
                 $($preset: $crate::set::Preset::Artifact,)?
                 $($field: $crate::set::last!($paper $(, $artifact)?),)*
+                $($($beside: $beside_default,)*)?
             };
         }
 

@@ -57,6 +57,8 @@ pub enum Domain {
     Size { min: Bytes, max: Bytes },
     /// Fractions above zero and at most one.
     Share,
+    /// Fractions of at least zero and below one.
+    ProperFraction,
     /// Multiples of 0.01 from zero to `max`.
     Hundredths { max: u64 },
     /// Closed set of words.
@@ -74,6 +76,7 @@ impl Domain {
             (Self::Rate { min, max }, Value::Rate(rate)) => (min..=max).contains(&rate),
             (Self::Size { min, max }, Value::Size(size)) => (min..=max).contains(&size),
             (Self::Share, Value::Ratio(share)) => share > Ratio::ZERO && share <= Ratio::ONE,
+            (Self::ProperFraction, Value::Ratio(fraction)) => fraction < Ratio::ONE,
             (Self::Hundredths { max }, Value::Ratio(ratio)) => ratio
                 .scale_exact(100)
                 .is_some_and(|percent| percent <= 100 * max),
@@ -92,6 +95,7 @@ impl fmt::Display for Domain {
             Self::Rate { min, max } => write!(f, "{min} to {max}"),
             Self::Size { min, max } => write!(f, "{min} to {max}"),
             Self::Share => f.write_str("above 0 and at most 1"),
+            Self::ProperFraction => f.write_str("at least 0 and below 1"),
             Self::Hundredths { max } => write!(f, "0 to {max} in steps of 0.01"),
             Self::Words(words) => {
                 let separators = core::iter::once("").chain(core::iter::repeat(", "));
@@ -263,6 +267,15 @@ mod tests {
             |numerator, denominator| Domain::Share.contains(ratio(numerator, denominator));
         assert!(contains(1, 1_000) && contains(1, 1));
         assert!(!contains(0, 1) && !contains(1_001, 1_000));
+    }
+
+    #[test]
+    fn a_proper_fraction_is_below_one() {
+        let contains =
+            |numerator, denominator| Domain::ProperFraction.contains(ratio(numerator, denominator));
+        assert!(contains(0, 1) && contains(999, 1_000));
+        assert!(!contains(1, 1) && !contains(1_001, 1_000));
+        assert!(!Domain::ProperFraction.contains(Value::Number(0)));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lab_scenario::{Fault, FaultSpec, Scenario, Wire};
+use lab_parameters::{LinkConfig, ParameterSet};
+use lab_scenario::{Fault, FaultSpec, Scenario};
 use lab_units::{LinkId, Nanos};
 
 use crate::{
@@ -15,8 +16,8 @@ use crate::{
 /// Link change, with the link after it.
 pub(crate) struct Change {
     fault: FaultPlan,
-    /// New rate, delay and loss in paper units; `None` for a cut or a repair.
-    paper: Option<Wire>,
+    /// Link after the change, in paper units; `None` for a cut or a repair.
+    paper: Option<LinkConfig>,
 }
 
 /// Returns link changes by time, then position in the scenario; a fault of a pair of datacenters with
@@ -29,7 +30,7 @@ pub(crate) fn resolve(
     let mut faults: Vec<(usize, &Fault)> = scenario.faults.iter().enumerate().collect();
     faults.sort_by_key(|(index, fault)| (fault.at, *index));
     // State of each link so far, in paper units: a change keeps those before it.
-    let mut wires: BTreeMap<LinkId, Wire> = BTreeMap::new();
+    let mut wires: BTreeMap<LinkId, LinkConfig> = BTreeMap::new();
     let mut changes = Vec::new();
     for (index, fault) in faults {
         let path = format!("faults[{index}]");
@@ -65,7 +66,7 @@ pub(crate) fn with_path_costs(
     for Change { mut fault, paper } in changes {
         // Path costs do not depend on liveness, which switches see themselves.
         if let Some(wire) = paper {
-            fault.path_cost_updates = scores.provision(fault.link, wire.rate, wire.delay)?;
+            fault.path_cost_updates = scores.provision(fault.link, wire.rate_bps, wire.delay_ns)?;
         }
         faults.push(fault);
     }
@@ -85,7 +86,7 @@ impl Change {
         };
         let link = &mut network.links[self.fault.link.index()];
         let before = (link.emu.rate_bps, link.emu.delay_ns);
-        (link.paper.rate_bps, link.paper.delay_ns) = (paper.rate, paper.delay);
+        (link.paper.rate_bps, link.paper.delay_ns) = (paper.rate_bps, paper.delay_ns);
         (link.emu.rate_bps, link.emu.delay_ns) = (emu.rate_bps, emu.delay_ns);
         before != (emu.rate_bps, emu.delay_ns)
     }
@@ -94,15 +95,13 @@ impl Change {
 fn change(
     path: &str,
     change: FaultSpec,
-    wire: &mut Wire,
+    wire: &mut LinkConfig,
     scale: &Scale,
 ) -> Result<FaultChange, PlanError> {
     match change {
         FaultSpec::Down => return Ok(FaultChange::Down),
         FaultSpec::Up => return Ok(FaultChange::Up),
-        FaultSpec::Rate(rate) => wire.rate = rate,
-        FaultSpec::Delay(delay) => wire.delay = delay,
-        FaultSpec::Loss(loss) => wire.loss = loss,
+        FaultSpec::Set { parameter, value } => wire.set(parameter, value),
     }
     scale.wire(path, wire).map(FaultChange::Wire)
 }

@@ -6,6 +6,7 @@
 
 use std::{net::Ipv4Addr, ops::Range};
 
+pub use lab_parameters::{EcnConfig, LinkConfig};
 use lab_policy::Path;
 use lab_units::{
     BitsPerSec, Bytes, DcId, FlowId, LinkChange, LinkId, Mac, Nanos, NodeId, PortId, Ratio,
@@ -18,8 +19,10 @@ pub use crate::load::{Concurrency, ListedFlows, LoadPlan, SenderLoad};
 use crate::{frame, transport::TransportPlan, wires::Wires};
 
 mod policy;
+mod wire;
 
 pub use policy::{EbpfPlan, PolicyPlan};
+pub use wire::WirePlan;
 
 /// Everything that is decided before a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -244,41 +247,13 @@ impl Link {
     pub const fn queue_bytes(&self, role: Role) -> Bytes {
         match role {
             Role::Host => HOST_QUEUE_BYTES,
-            Role::DciSwitch | Role::Spine | Role::Leaf => self.emu.buffer_bytes,
+            Role::DciSwitch | Role::Spine | Role::Leaf => self.emu.parameters.buffer_bytes,
         }
     }
 }
 
 const HOST_QUEUE_PACKETS: u32 = 1_000_000;
 const HOST_QUEUE_BYTES: Bytes = Bytes::new(1 << 30);
-
-/// Attributes of a link.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct WirePlan {
-    /// Rate of each direction.
-    pub rate_bps: BitsPerSec,
-    /// One-way propagation delay.
-    pub delay_ns: Nanos,
-    /// Egress queue at each end.
-    pub buffer_bytes: Bytes,
-    /// Packets that the delay line of an inter-DC link holds: [`frame::delay_line_packets`].
-    pub delay_line_packets: u32,
-    /// Share of packets lost at random.
-    pub loss: Ratio,
-    /// ECN marking.
-    pub ecn: Option<EcnPlan>,
-}
-
-/// RED-style ECN marking by queue length.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct EcnPlan {
-    /// Queue length below which no packet is marked.
-    pub k_min: Bytes,
-    /// Queue length above which every packet is marked.
-    pub k_max: Bytes,
-    /// Marking probability at `k_max`.
-    pub p_max: Ratio,
-}
 
 /// One end of a link.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]

@@ -1,27 +1,27 @@
 //! Defaults of what a scenario leaves out; those of parameters are in `lab-parameters`.
 
-use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+use lab_parameters::LinkConfig;
+use lab_units::{BitsPerSec, Bytes, Nanos};
 
-use crate::model::{Generator, Measure, ScaleSpec, Tool, Wire};
+use crate::model::{Generator, Measure, ScaleSpec, Tool};
 
 /// Host to leaf, or to the DCI switch: the paper's servers have one 100 Gb/s NIC.
-pub const HOST_LINK: Wire = intra_dc(100);
+pub const HOST_LINK: LinkConfig = LinkConfig::PAPER;
 
 /// Leaf to spine: 100 Gb/s, as in the paper's fabric.
-pub const LEAF_SPINE: Wire = intra_dc(100);
+pub const LEAF_SPINE: LinkConfig = LinkConfig::PAPER;
 
 /// Spine to DCI switch: 400 Gb/s, as in the paper's fabric.
-pub const SPINE_DCI: Wire = intra_dc(400);
+pub const SPINE_DCI: LinkConfig = LinkConfig {
+    rate_bps: BitsPerSec::new(400_000_000_000).expect("a link has a rate"),
+    ..LinkConfig::PAPER
+};
 
-/// Egress queue of switches and hosts inside a datacenter: the 32 MB of the paper's leaf and spine
-/// switches.
-pub const INTRA_DC_BUFFER: Bytes = Bytes::new(32_000_000);
-
-/// Egress queue of a DCI switch on an inter-DC link: the 6 GB of the paper's deep-buffer switches.
-pub const INTER_DC_BUFFER: Bytes = Bytes::new(6_000_000_000);
-
-/// Random loss of a link.
-pub const LOSS: Ratio = Ratio::ZERO;
+/// Between datacenters, besides rate and delay, which a scenario sets: the 6 GB of the paper's deep-buffer switches.
+pub const INTER_DC: LinkConfig = LinkConfig {
+    buffer_bytes: Bytes::new(6_000_000_000),
+    ..LinkConfig::PAPER
+};
 
 /// Seed of all random streams.
 pub const SEED: u64 = 1;
@@ -52,13 +52,3 @@ pub const MEASURE: Measure = Measure {
 /// Maximum age of a switch's tables: a thousand of LCMP's samples. A busy machine causes far less, and
 /// a switch without its agent does not decide by old queues for longer.
 pub const MAX_TABLE_AGE: Nanos = Nanos::from_millis(1_000);
-
-const fn intra_dc(gigabits: u64) -> Wire {
-    Wire {
-        rate: BitsPerSec::new(gigabits * 1_000_000_000).expect("a link has a rate"),
-        delay: Nanos::new(1_000),
-        buffer: INTRA_DC_BUFFER,
-        loss: LOSS,
-        ecn: None,
-    }
-}

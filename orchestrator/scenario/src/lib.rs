@@ -25,7 +25,7 @@
 //! policies: [ecmp]
 //! ";
 //! let scenario = lab_scenario::parse("pair.yaml", text.as_bytes()).unwrap();
-//! assert_eq!(scenario.topology.links[0].wire.rate.to_string(), "100 Gbit");
+//! assert_eq!(scenario.topology.links[0].wire.rate_bps.to_string(), "100 Gbit");
 //!
 //! let wrong = text.replace("rate: 100 Gbit", "rte: 100 Gbit");
 //! let errors = lab_scenario::parse("pair.yaml", wrong.as_bytes()).unwrap_err();

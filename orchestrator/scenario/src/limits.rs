@@ -1,7 +1,7 @@
 //! Bounds of a scenario; a value beyond its bound is refused with the bound.
 
 pub use lab_parameters::limits::{
-    MAX_BUFFER, MAX_INTERVAL, MAX_RATE, MAX_TIMER, MIN_INTERVAL, MIN_RATE, MIN_TIMER,
+    MAX_BUFFER, MAX_INTERVAL, MAX_TIMER, MIN_BUFFER, MIN_INTERVAL, MIN_TIMER,
 };
 use std::ops::RangeInclusive;
 
@@ -42,11 +42,6 @@ pub const MAX_HOSTS: u32 = 4_096;
 pub const MAX_FABRIC_SWITCHES: u32 = 64;
 /// Maximum number of inter-DC links.
 pub const MAX_LINKS: usize = 1_024;
-
-/// Maximum one-way delay of a link.
-pub const MAX_DELAY: Nanos = Nanos::from_millis(10_000);
-/// Minimum egress queue: two packets of the largest MTU, with headers.
-pub const MIN_BUFFER: Bytes = Bytes::new(10_000);
 
 /// Maximum number of traffic sources.
 pub const MAX_TRAFFIC: usize = 256;

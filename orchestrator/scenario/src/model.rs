@@ -9,9 +9,10 @@
 
 use std::collections::BTreeMap;
 
+pub use lab_parameters::{EcnConfig, LinkConfig};
 use lab_parameters::{Preset, Value};
 use lab_policy::BucketPolicy;
-use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+use lab_units::{Bytes, Nanos, Ratio};
 pub use lab_units::{Semantics, Tool};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -97,7 +98,7 @@ pub enum Fabric {
         /// Number of hosts; zero for a transit DC.
         hosts: u32,
         /// Each host's link to the DCI switch.
-        host_link: Wire,
+        host_link: LinkConfig,
     },
     /// Hosts – leaves – spines – DCI switch, each tier fully meshed with the next.
     LeafSpine {
@@ -108,37 +109,19 @@ pub enum Fabric {
         /// Hosts on each leaf switch.
         hosts_per_leaf: u32,
         /// Link from host to leaf.
-        host_link: Wire,
+        host_link: LinkConfig,
         /// Link from leaf to spine.
-        leaf_spine: Wire,
+        leaf_spine: LinkConfig,
         /// Link from spine to DCI switch.
-        spine_dci: Wire,
+        spine_dci: LinkConfig,
     },
-}
-
-/// Properties of a link, equal in both directions.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-pub struct Wire {
-    pub rate: BitsPerSec,
-    pub delay: Nanos,
-    pub buffer: Bytes,
-    pub loss: Ratio,
-    pub ecn: Option<Ecn>,
-}
-
-/// RED-style ECN marking by queue length.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-pub struct Ecn {
-    pub k_min: Bytes,
-    pub k_max: Bytes,
-    pub p_max: Ratio,
 }
 
 /// A link between the DCI switches of two datacenters.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct InterDcLink {
     pub between: [String; 2],
-    pub wire: Wire,
+    pub wire: LinkConfig,
 }
 
 /// Control of inter-DC flows at a DCI switch.
@@ -383,12 +366,13 @@ pub enum FaultSpec {
     Down,
     /// Link restored.
     Up,
-    /// New rate of both directions.
-    Rate(BitsPerSec),
-    /// New one-way delay.
-    Delay(Nanos),
-    /// New share of lost packets.
-    Loss(Ratio),
+    /// New value of a parameter of the link.
+    Set {
+        /// Name of the parameter.
+        parameter: &'static str,
+        /// Value in paper units.
+        value: Value,
+    },
 }
 
 /// Texts of the files a scenario names, by path as written.

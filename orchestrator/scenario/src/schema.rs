@@ -3,13 +3,16 @@
 use std::fmt::Write;
 
 use lab_parameters::{
-    DcqcnConfig, DctcpConfig, HpccConfig, LcmpConfig, Parameter, ParameterSet, Preset, TeConfig,
-    TimelyConfig, UcmpConfig,
+    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, LcmpConfig, LinkConfig, Parameter,
+    ParameterSet, Preset, TeConfig, TimelyConfig, UcmpConfig,
 };
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::raw::{self, parameters::default};
+use crate::{
+    defaults,
+    raw::{self, parameters::default},
+};
 
 /// Returns the JSON Schema (draft 2020-12) of a scenario.
 ///
@@ -21,7 +24,7 @@ pub fn schema() -> Value {
     generator.into_root_schema_for::<raw::Scenario>().to_value()
 }
 
-/// Returns the reference of all parameters of policies and congestion controls, in Markdown.
+/// Returns the reference of all parameters of links, policies and congestion controls, in Markdown.
 #[must_use]
 pub fn reference() -> String {
     let mut text = "# Parameters\n\n\
@@ -30,6 +33,7 @@ pub fn reference() -> String {
                     value that the paper of the policy gives; where it gives none, the default of the \
                     preset `paper` is our reading.\n"
         .to_owned();
+    links(&mut text);
     set::<LcmpConfig>(&mut text, "policies[].lcmp`, `rm-alpha`, `rm-beta");
     set::<UcmpConfig>(&mut text, "policies[].ucmp");
     set::<TeConfig>(&mut text, "policies[].te");
@@ -38,6 +42,47 @@ pub fn reference() -> String {
     set::<TimelyConfig>(&mut text, "transport.cc.timely");
     set::<DctcpConfig>(&mut text, "transport.cc.dctcp");
     text
+}
+
+/// Appends the parameters of links and of their marking.
+fn links(text: &mut String) {
+    let _ = write!(
+        text,
+        "\n## {} (`topology.links[]`, `topology.defaults`, `topology.dcs[].fabric`)\n\n\
+         | parameter | meaning | values | default inside a datacenter | between datacenters | a fault changes it |\n\
+         |---|---|---|---|---|---|\n",
+        LinkConfig::TITLE,
+    );
+    for parameter in LinkConfig::PARAMETERS {
+        let default = |link: LinkConfig| link.get(parameter.name).map(|it| format!("`{it}`"));
+        let between = default(defaults::INTER_DC).filter(|_| !parameter.is_required);
+        row(
+            text,
+            parameter.name,
+            parameter,
+            [default(defaults::HOST_LINK), between],
+        );
+    }
+    for parameter in EcnConfig::PARAMETERS {
+        row(
+            text,
+            &format!("ecn.{}", parameter.name),
+            parameter,
+            [None, None],
+        );
+    }
+}
+
+/// Appends the row of a parameter of links.
+fn row(text: &mut String, name: &str, parameter: &Parameter, defaults: [Option<String>; 2]) {
+    let [inside, between] = defaults.map(|default| default.unwrap_or_else(|| "–".to_owned()));
+    let _ = writeln!(
+        text,
+        "| `{name}` | {} | {} | {inside} | {between} | {} |",
+        parameter.doc.trim(),
+        parameter.domain,
+        if parameter.is_changeable { "yes" } else { "" },
+    );
 }
 
 fn set<S: ParameterSet>(text: &mut String, path: &str) {

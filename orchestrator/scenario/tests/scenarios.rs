@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use lab_parameters::{
-    DcqcnConfig, DctcpConfig, HpccConfig, LcmpConfig, ParameterSet, Preset, TeConfig, TimelyConfig,
-    UcmpConfig,
+    DcqcnConfig, DctcpConfig, Domain, HpccConfig, LcmpConfig, LinkConfig, ParameterSet, Preset,
+    TeConfig, TimelyConfig, UcmpConfig, Value,
 };
 use lab_scenario::{
-    CcSpec, Fabric, PolicySpec, Scenario, Settings, SizeCdf, Traffic, files, parse,
+    CcSpec, Fabric, FaultSpec, PolicySpec, Scenario, Settings, SizeCdf, Traffic, files, parse,
 };
 use lab_units::Ratio;
 
@@ -218,4 +218,61 @@ fn every_parameter_can_be_set() {
     every_parameter_is_read_as_it_is_printed::<DctcpConfig>("cc", "dctcp");
     let labelled = settings("policy", "lcmp: { label: tuned }");
     assert_eq!(labelled.label.as_deref(), Some("tuned"));
+}
+
+/// Value of `domain` that no link has by default.
+fn unusual(domain: Domain) -> Value {
+    match domain {
+        Domain::Flag => Value::Flag(true),
+        Domain::Number { max, .. } => Value::Number(max),
+        Domain::Time { max, .. } => Value::Time(max),
+        Domain::Rate { max, .. } => Value::Rate(max),
+        Domain::Size { max, .. } => Value::Size(max),
+        Domain::Share | Domain::ProperFraction => Value::Ratio(Ratio::new(1, 7).unwrap()),
+        Domain::Hundredths { max } => Value::Ratio(Ratio::new(max, 1).unwrap()),
+        Domain::Words(words) => Value::Word(words[words.len() - 1]),
+    }
+}
+
+/// At a link, as a default of links inside and between datacenters, and as a change by a fault.
+#[test]
+fn every_parameter_of_links_is_read_where_it_may_be_set() {
+    for parameter in LinkConfig::PARAMETERS {
+        let (name, value) = (parameter.name, unusual(parameter.domain));
+        let set = format!("{name}: {value}");
+        let mut rest = vec!["rate: 1 Gbit", "delay: 1 ms"];
+        rest.retain(|entry| !entry.starts_with(name));
+        let (default, link) = match parameter.is_required {
+            true => ("", format!("{}, {set}", rest.join(", "))),
+            false => (set.as_str(), rest.join(", ")),
+        };
+        let fault = match parameter.is_changeable {
+            true => &set,
+            false => "down: true",
+        };
+        let text = format!(
+            "name: links\n\
+             topology:\n  \
+               defaults: {{ host_link: {{ {set} }}, inter_dc: {{ {default} }} }}\n  \
+               dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}]\n  \
+               links: [{{ between: [dc1, dc2], {link} }}]\n\
+             traffic:\n  - flows: [{{ from: dc1/h1, to: dc2/h1, size: 1 MB }}]\n\
+             policies: [ecmp]\n\
+             faults: [{{ at: 1 ms, link: [dc1, dc2], {fault} }}]\n",
+        );
+        let scenario = read("links.yaml", text.as_bytes());
+        let Fabric::Direct { host_link, .. } = &scenario.topology.dcs[0].fabric else {
+            panic!("{text}");
+        };
+        let links = [host_link, &scenario.topology.links[0].wire];
+        assert_eq!(links.map(|link| link.get(name)), [Some(value); 2], "{text}");
+        let change = match parameter.is_changeable {
+            true => FaultSpec::Set {
+                parameter: name,
+                value,
+            },
+            false => FaultSpec::Down,
+        };
+        assert_eq!(scenario.faults[0].change, change);
+    }
 }

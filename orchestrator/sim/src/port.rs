@@ -1,7 +1,7 @@
 //! Port: egress queues, ECN marking, PFC state, and the wire that ends there.
 
 use lab_dcqcn::congestion::{self, CongestionPoint};
-use lab_plan::{EcnPlan, Link, Role};
+use lab_plan::{EcnConfig, Link, Role};
 use lab_units::{BitsPerSec, Ratio};
 
 use crate::{
@@ -90,7 +90,7 @@ pub struct Counts {
 }
 
 /// Returns the thresholds of a plan's marking, in bytes.
-fn congestion_point(plan: &EcnPlan) -> CongestionPoint {
+fn congestion_point(plan: &EcnConfig) -> CongestionPoint {
     CongestionPoint {
         k_min: plan.k_min.get(),
         k_max: plan.k_max.get(),
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn thresholds_are_those_of_the_plan() {
         let mut port = port();
-        port.congestion = Some(congestion_point(&EcnPlan {
+        port.congestion = Some(congestion_point(&EcnConfig {
             k_min: Bytes::new(3_000_000_000),
             k_max: Bytes::new(4_000_000_000),
             p_max: Ratio::ONE,

@@ -1,6 +1,6 @@
 //! Links: pairs of interfaces, their queues, and the fibers between datacenters.
 
-use lab_plan::model::{EcnPlan, Link, LinkKind, Node, Role, WirePlan};
+use lab_plan::model::{EcnConfig, Link, LinkKind, Node, Role, WirePlan};
 use lab_units::{Bytes, Nanos, PortId, Ratio};
 
 use super::{Clock, Layout, pacer};
@@ -128,7 +128,7 @@ pub(crate) fn egress(
     if full && link.kind != LinkKind::InterDc {
         let line = Qdisc::Netem(Netem {
             limit: link.queue_packets(node.role, layout.frame()),
-            ..line(wire)
+            ..wire.into()
         });
         return [Some(at(netns, dev, Parent::Root, ROOT, line)), None]
             .into_iter()
@@ -152,7 +152,7 @@ pub(crate) fn egress(
 /// With a probability of p, `red` marks after 1 to 1/p packets, all equally likely: a share of 2p/(1 + p), where the
 /// plan asks for p. Half of p gives p/(1 + p/2).
 /// <https://github.com/torvalds/linux/blob/v6.1/include/net/red.h>, `red_mark_probability`.
-fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnPlan) -> Red {
+fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnConfig) -> Red {
     let half = Ratio::new(1, 2);
     let early = shaper.burst.get() - layout.frame().get();
     let min = ecn.k_min.get().saturating_sub(early);
@@ -209,19 +209,10 @@ fn shaper(layout: &Layout<'_>, wire: &WirePlan, buffer: Bytes) -> Tbf {
 
 /// Returns the delay line towards the switch at whose port the cable starts.
 pub(super) fn fiber_line(layout: &Layout<'_>, port: PortId, wire: &WirePlan) -> Option<QdiscAt> {
-    let line = Qdisc::Netem(line(wire));
+    let line = Qdisc::Netem(wire.into());
     let (netns, dev) = (layout.fiber(), layout.fiber_dev(port));
     let at = at(&netns, &dev, Parent::Root, ROOT, line);
     layout.options.delay_lines.then_some(at)
-}
-
-fn line(wire: &WirePlan) -> Netem {
-    Netem {
-        delay: wire.delay_ns,
-        rate: wire.rate_bps,
-        limit: wire.delay_line_packets,
-        loss: wire.loss,
-    }
 }
 
 /// Handle of an interface's root discipline.

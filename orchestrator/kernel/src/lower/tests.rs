@@ -1,5 +1,5 @@
 use lab_plan::{
-    model::{FaultChange, FaultPlan, WirePlan},
+    model::{FaultChange, FaultPlan},
     transport::{CcPlan, DctcpConfig, TimelyConfig},
 };
 use lab_units::{LinkId, Nanos};
@@ -105,10 +105,8 @@ fn faults_become_steps_on_the_fiber_and_the_egress_queues() {
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);
     let as_planned = plan.links[0].emu;
     let slower = testing::marking(testing::wire("50 Mbit", "25 ms", "620 kB"));
-    let longer = WirePlan {
-        delay_ns: Nanos::new(40_000_000),
-        ..slower
-    };
+    let mut longer = slower;
+    longer.delay_ns = Nanos::new(40_000_000);
     let wires = [slower, longer, as_planned, longer].map(FaultChange::Wire);
     let changes = [FaultChange::Down, FaultChange::Up].into_iter();
     let changes = changes.chain(wires);

@@ -4,7 +4,6 @@
 //! effect. Quantities are those passed to the kernel.
 
 mod host;
-mod qdisc;
 mod route;
 mod show;
 
@@ -17,10 +16,10 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::{host::hook, route::MAIN_TABLE};
 pub use self::{
     host::{HostPrograms, NicRate},
-    qdisc::{Fq, Handle, Netem, Parent, Qdisc, QdiscAt, Red, Tbf},
     route::{NextHop, Route, RouteTarget, Rule, Selector},
 };
 use crate::name::NetnsName;
+pub use crate::qdisc::{Fq, Handle, Netem, Parent, Qdisc, QdiscAt, Red, Tbf};
 
 /// Network namespace that a step acts in.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use lab_abi::LcmpConfig;
 use lab_plan::{
     PlanOptions,
     model::{
-        Candidate, Destination, EcnPlan, LinkKind, MeasurePlan, Plan, PolicyPlan, PolicyRun, Scale,
-        Switch, WirePlan,
+        Candidate, Destination, EcnConfig, LinkConfig, LinkKind, MeasurePlan, Plan, PolicyPlan,
+        PolicyRun, Scale, Switch, WirePlan,
     },
     transport::{CcPlan, DcqcnConfig},
 };
@@ -16,25 +16,24 @@ use lab_units::{Bytes, DcId, Nanos, PortId, Ratio};
 /// Returns the parameters of a link without loss and ECN marks.
 pub(crate) fn wire(rate: &str, delay: &str, buffer: &str) -> WirePlan {
     WirePlan {
-        rate_bps: rate.parse().unwrap(),
-        delay_ns: delay.parse().unwrap(),
-        buffer_bytes: buffer.parse().unwrap(),
+        parameters: LinkConfig {
+            rate_bps: rate.parse().unwrap(),
+            delay_ns: delay.parse().unwrap(),
+            buffer_bytes: buffer.parse().unwrap(),
+            ..LinkConfig::PAPER
+        },
         delay_line_packets: 4096,
-        loss: Ratio::new(0, 1).unwrap(),
-        ecn: None,
     }
 }
 
 /// Adds ECN marks to the parameters of a link.
-pub(crate) fn marking(wire: WirePlan) -> WirePlan {
-    WirePlan {
-        ecn: Some(EcnPlan {
-            k_min: Bytes::new(40_000),
-            k_max: Bytes::new(160_000),
-            p_max: Ratio::new(1, 5).unwrap(),
-        }),
-        ..wire
-    }
+pub(crate) fn marking(mut wire: WirePlan) -> WirePlan {
+    wire.ecn = Some(EcnConfig {
+        k_min: Bytes::new(40_000),
+        k_max: Bytes::new(160_000),
+        p_max: Ratio::new(1, 5).unwrap(),
+    });
+    wire
 }
 
 /// Returns two datacenters with a host each, and one link.

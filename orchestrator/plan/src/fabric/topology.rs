@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use lab_scenario::{Agent, Fabric, Topology, Wire};
+use lab_parameters::LinkConfig;
+use lab_scenario::{Agent, Fabric, Topology};
 use lab_units::{DcId, LinkId, NodeId};
 
 use crate::{
@@ -178,7 +179,7 @@ impl<'a> Builder<'a> {
         a: NodeId,
         b: NodeId,
         path: &str,
-        wire: &Wire,
+        wire: &LinkConfig,
     ) -> Result<(), PlanError> {
         let id = LinkId::from_index(self.network.links.len()).expect("bounded by the addresses");
         let paper = Scale::PAPER.wire(path, wire)?;

@@ -3,13 +3,12 @@
 //! Then (bytes / rate) / delay, load, bandwidth-delay products in flows, and FCT slowdown keep
 //! their values. Packets do not shrink: what that costs is in the plan's warnings.
 
-use lab_scenario::{Ecn, Wire};
+use lab_parameters::{LinkConfig, Parameter, ParameterSet, Value};
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use crate::{
     error::PlanError,
-    frame,
-    model::{EcnPlan, Scale, WirePlan},
+    model::{Scale, WirePlan},
 };
 
 impl Scale {
@@ -73,29 +72,49 @@ impl Scale {
         nearest(path, paper.get(), paper, self.time, TIME_HINT).map(Nanos::new)
     }
 
+    /// Returns the emulated value of `paper`, a value of `parameter`: by its kind, if the declaration has it scaled.
+    ///
+    /// # Errors
+    /// A value that vanishes, overflows, or changes noticeably by rounding.
+    pub(crate) fn value(
+        &self,
+        path: &str,
+        parameter: &Parameter,
+        paper: Value,
+    ) -> Result<Value, PlanError> {
+        if !parameter.is_scaled {
+            return Ok(paper);
+        }
+        Ok(match paper {
+            Value::Time(time) => Value::Time(self.time(path, time)?),
+            Value::Rate(rate) => Value::Rate(self.rate(path, rate)?),
+            Value::Size(size) => Value::Size(self.size(path, size)?),
+            Value::Flag(_) | Value::Number(_) | Value::Ratio(_) | Value::Word(_) => paper,
+        })
+    }
+
+    /// Returns the emulated parameters of `paper`, the set at the YAML path `path`.
+    fn set<S: ParameterSet>(&self, path: &str, paper: &S) -> Result<S, PlanError> {
+        let mut emulated = paper.clone();
+        for parameter in S::PARAMETERS {
+            let path = format!("{path}.{}", parameter.name);
+            if let Some(value) = paper.get(parameter.name) {
+                emulated.set(parameter.name, self.value(&path, parameter, value)?);
+            }
+        }
+        Ok(emulated)
+    }
+
     /// Returns the emulated link of `paper`.
     ///
     /// # Errors
     /// A quantity that vanishes, overflows, or changes noticeably by rounding.
-    pub fn wire(&self, path: &str, paper: &Wire) -> Result<WirePlan, PlanError> {
-        let ecn = |ecn: Ecn| -> Result<EcnPlan, PlanError> {
-            Ok(EcnPlan {
-                k_min: self.size(&format!("{path}.ecn.k_min"), ecn.k_min)?,
-                k_max: self.size(&format!("{path}.ecn.k_max"), ecn.k_max)?,
-                p_max: ecn.p_max,
-            })
-        };
-        let rate_bps = self.rate(&format!("{path}.rate"), paper.rate)?;
-        let delay_ns = self.time(&format!("{path}.delay"), paper.delay)?;
-        let buffer_bytes = self.size(&format!("{path}.buffer"), paper.buffer)?;
-        Ok(WirePlan {
-            rate_bps,
-            delay_ns,
-            buffer_bytes,
-            delay_line_packets: frame::delay_line_packets(rate_bps, delay_ns, buffer_bytes),
-            loss: paper.loss,
+    pub fn wire(&self, path: &str, paper: &LinkConfig) -> Result<WirePlan, PlanError> {
+        let ecn = |ecn| self.set(&format!("{path}.ecn"), &ecn);
+        Ok(WirePlan::new(LinkConfig {
             ecn: paper.ecn.map(ecn).transpose()?,
-        })
+            ..self.set(path, paper)?
+        }))
     }
 }
 
@@ -162,6 +181,8 @@ const SIZE_HINT: &str = "raise `scale.rate` or `scale.time`";
 
 #[cfg(test)]
 mod tests {
+    use lab_parameters::EcnConfig;
+
     use super::*;
 
     fn scale(rate: &str, time: &str) -> Scale {
@@ -177,6 +198,31 @@ mod tests {
         assert_eq!(rate.to_string(), "200 Mbit");
         assert_eq!(time.to_string(), "50 ms");
         assert_eq!(size.to_string(), "300 kB");
+    }
+
+    /// Rates · 1/1000, times · 10, sizes · 1/100; shares stay.
+    #[test]
+    fn parameters_of_a_link_scale_by_their_kind() {
+        let link = |rate: &str, delay: &str, [buffer, k_min, k_max]: [&str; 3]| LinkConfig {
+            rate_bps: rate.parse().unwrap(),
+            delay_ns: delay.parse().unwrap(),
+            buffer_bytes: buffer.parse().unwrap(),
+            loss: "1/1000".parse().unwrap(),
+            ecn: Some(EcnConfig {
+                k_min: k_min.parse().unwrap(),
+                k_max: k_max.parse().unwrap(),
+                p_max: "1/5".parse().unwrap(),
+            }),
+        };
+        let paper = link("200 Gbit", "5 ms", ["30 MB", "1 MB", "4 MB"]);
+        let emulated = link("200 Mbit", "50 ms", ["300 kB", "10 kB", "40 kB"]);
+        let scaled = scale("1/1000", "10").wire("link", &paper).unwrap();
+        assert_eq!(scaled.parameters, emulated);
+        assert_eq!(Scale::PAPER.wire("link", &paper).unwrap().parameters, paper);
+        // 1 MB / 10^7 are less than a byte.
+        let coarse = scale("1/1000000", "1/10").wire("link", &paper);
+        let error = coarse.unwrap_err().to_string();
+        assert!(error.starts_with("`link.ecn.k_min` is 1 MB, "), "{error}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Parameters of policies and congestion controls, resolved: settings over defaults, scaled.
 
-use lab_parameters::{Parameter, ParameterError, ParameterSet, Preset, Value};
+use lab_parameters::{ParameterError, ParameterSet, Preset, Value};
 use lab_scenario::Settings;
 
 use lab_units::show::{about_bytes, about_time};
@@ -37,7 +37,7 @@ pub(crate) fn resolve<S: ParameterSet>(
             (given, _, _) => {
                 let paper = given.or_else(|| set.get(parameter.name));
                 paper
-                    .map(|paper| emulated(scale, &key, parameter, paper))
+                    .map(|paper| scale.value(&key, parameter, paper))
                     .transpose()?
             }
         };
@@ -54,24 +54,6 @@ fn refused(path: &str, error: ParameterError) -> PlanError {
         path: path.to_owned(),
         why: error.to_string(),
     }
-}
-
-/// The emulated value of `paper`.
-fn emulated(
-    scale: &Scale,
-    path: &str,
-    parameter: &Parameter,
-    paper: Value,
-) -> Result<Value, PlanError> {
-    if !parameter.is_scaled {
-        return Ok(paper);
-    }
-    Ok(match paper {
-        Value::Time(time) => Value::Time(scale.time(path, time)?),
-        Value::Rate(rate) => Value::Rate(scale.rate(path, rate)?),
-        Value::Size(size) => Value::Size(scale.size(path, size)?),
-        Value::Flag(_) | Value::Number(_) | Value::Ratio(_) | Value::Word(_) => paper,
-    })
 }
 
 /// Names and values of the parameters that the preset has, in one line.

@@ -53,7 +53,7 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
                 match fault.change {
                     FaultSpec::Down => down.insert(link, *index),
                     FaultSpec::Up => down.remove(&link),
-                    FaultSpec::Rate(_) | FaultSpec::Delay(_) | FaultSpec::Loss(_) => None,
+                    FaultSpec::Set { .. } => None,
                 };
             }
         }

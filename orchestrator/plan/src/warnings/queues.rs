@@ -9,7 +9,7 @@ use lab_units::{
 use super::{Inspection, LARGER_SIZES, warning};
 use crate::{
     frame,
-    model::{EcnPlan, Link, LinkKind, Warning},
+    model::{EcnConfig, Link, LinkKind, Warning},
     round_trip,
 };
 
@@ -74,7 +74,7 @@ pub(super) fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
 pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
     let max = Nanos::new(MAX_THRESHOLD << WAIT_UNIT_BITS);
     let is_capped = |link: &&Link| {
-        let wait = |ecn: EcnPlan| link.emu.rate_bps.serialize(ecn.k_max);
+        let wait = |ecn: EcnConfig| link.emu.rate_bps.serialize(ecn.k_max);
         let ecn = link.emu.ecn.filter(|_| link.kind == LinkKind::InterDc);
         ecn.is_some_and(|ecn| wait(ecn).is_none_or(|wait| wait > max))
     };

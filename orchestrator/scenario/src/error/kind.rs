@@ -167,8 +167,6 @@ pub enum ProblemKind {
         from: String,
         unreachable: Vec<String>,
     },
-    #[error("`k_min` is {k_min}, it must not be above `k_max`, which is {k_max}")]
-    EcnOrder { k_min: Bytes, k_max: Bytes },
     #[error("`k_max` is {k_max}, above the queue's {buffer}: it would never be reached")]
     EcnAboveBuffer { k_max: Bytes, buffer: Bytes },
 

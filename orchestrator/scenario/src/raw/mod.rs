@@ -6,6 +6,7 @@
 //! Alternatives are written as a mapping with one key (`- workload: {…}`): serde's untagged and
 //! flattened forms lose the locations and reasons of errors.
 
+pub mod link;
 pub mod parameters;
 pub mod policy;
 pub mod topology;
@@ -16,10 +17,11 @@ use lab_units::{Nanos, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
+pub use link::{Fault, HostWire, Link, Marking, NoEcn, Place, WithLink};
 pub use parameters::Parameters;
 pub use policy::{NoParameters, POLICY_KEYS, Policy, PolicyBody, PolicyName};
-pub use topology::{Dc, Ecn, HostWire, InterDcWire, Link, NoEcn, Topology};
-pub use traffic::{AllToAll, Fault, Flow, Pair, Traffic, Workload};
+pub use topology::{Dc, Topology};
+pub use traffic::{AllToAll, Flow, Pair, Traffic, Workload};
 pub use transport::{Cc, CcName, Transport};
 
 use crate::{
@@ -78,7 +80,7 @@ pub struct Scenario {
     /// Changes to links while flows run.
     #[serde(default)]
     #[schemars(length(max = limits::MAX_FAULTS))]
-    pub faults: Maybe<At<Vec<At<Fault>>>>,
+    pub faults: Maybe<At<Vec<At<WithLink<Fault>>>>>,
     /// Transport and buffers in the simulator.
     #[serde(default)]
     pub transport: Maybe<Transport>,

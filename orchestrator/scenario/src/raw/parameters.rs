@@ -25,17 +25,29 @@ pub struct Parameters<S> {
     pub preset: Option<Text<Preset>>,
     /// Name in records and plots.
     pub label: Option<Text<String>>,
-    /// Text of each parameter, in the order of the scenario.
-    pub texts: Vec<(&'static Parameter, Text<Value>)>,
+    /// Texts of the parameters.
+    pub texts: Texts,
     set: PhantomData<S>,
 }
 
-impl<S> Parameters<S> {
-    /// Text of the parameter `name`, if the scenario sets it.
-    pub fn text(&self, name: &str) -> Option<&Text<Value>> {
-        let mut texts = self.texts.iter();
-        let found = texts.find(|(parameter, _)| parameter.name == name);
+/// Texts of the parameters that a mapping sets, in the order of the scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Texts(pub Vec<(&'static Parameter, Text<Value>)>);
+
+impl Texts {
+    /// Text of the parameter `name`, if the mapping sets it.
+    pub fn of(&self, name: &str) -> Option<&Text<Value>> {
+        let found = self.0.iter().find(|(parameter, _)| parameter.name == name);
         found.map(|(_, text)| text)
+    }
+
+    /// Fails with the first of the `required` parameters that the mapping does not set.
+    pub(super) fn check<E: Error>(
+        &self,
+        mut required: impl Iterator<Item = &'static Parameter>,
+    ) -> Result<(), E> {
+        let missing = required.find(|parameter| self.of(parameter.name).is_none());
+        missing.map_or(Ok(()), |missing| Err(E::missing_field(missing.name)))
     }
 }
 
@@ -58,16 +70,18 @@ impl<'de, S: ParameterSet> Visitor<'de> for SetVisitor<S> {
         let mut parameters = Parameters {
             preset: None,
             label: None,
-            texts: Vec::new(),
+            texts: Texts::default(),
             set: PhantomData,
         };
         while let Some(key) = map.next_key_seed(Key(S::KEYS))? {
             match S::PARAMETERS.iter().find(|declared| declared.name == key) {
-                Some(declared) => parameters.texts.push((declared, map.next_value()?)),
+                Some(declared) => parameters.texts.0.push((declared, map.next_value()?)),
                 None if key == "preset" => parameters.preset = Some(map.next_value()?),
                 None => parameters.label = Some(map.next_value()?),
             }
         }
+        let required = S::PARAMETERS.iter().filter(|it| it.is_required);
+        parameters.texts.check(required)?;
         Ok(parameters)
     }
 }
@@ -104,7 +118,9 @@ pub fn read(domain: Domain, text: &str) -> Result<Value, ProblemKind> {
         Domain::Time { .. } => Value::Time(Nanos::read(text)?),
         Domain::Rate { .. } => Value::Rate(BitsPerSec::read(text)?),
         Domain::Size { .. } => Value::Size(Bytes::read(text)?),
-        Domain::Share | Domain::Hundredths { .. } => Value::Ratio(Ratio::read(text)?),
+        Domain::Share | Domain::ProperFraction | Domain::Hundredths { .. } => {
+            Value::Ratio(Ratio::read(text)?)
+        }
         Domain::Words(words) => Value::Word(word_of(words, text)?),
     })
 }
@@ -134,19 +150,40 @@ impl<S: ParameterSet> JsonSchema for Parameters<S> {
             properties.insert("label".to_owned(), label_schema().to_value());
         }
         for parameter in S::PARAMETERS {
-            let schema = parameter_schema::<S>(parameter).to_value();
+            let description = described::<S>(parameter);
+            let schema = parameter_schema(parameter, description).to_value();
             properties.insert(parameter.name.to_owned(), schema);
         }
-        json_schema!({
+        let has_defaults = S::PARAMETERS.iter().any(|it| !it.is_required);
+        let defaults = match has_defaults {
+            true => "; those left out keep their default",
+            false => "",
+        };
+        let mut schema = json_schema!({
             "description": format!(
-                "{}'s parameters; those left out keep their default. Times, rates and sizes are \
-                 paper units.",
+                "{}'s parameters{defaults}. Times, rates and sizes are paper units.",
                 S::TITLE,
             ),
             "type": "object",
             "properties": properties,
             "additionalProperties": false,
-        })
+        });
+        let required = S::PARAMETERS.iter().filter(|it| it.is_required);
+        require(&mut schema, required);
+        schema
+    }
+}
+
+/// Adds `parameters` to the keys that a mapping must have.
+pub(super) fn require(schema: &mut Schema, parameters: impl Iterator<Item = &'static Parameter>) {
+    let names = parameters.map(|parameter| json!(parameter.name));
+    let mut names = names.peekable();
+    if names.peek().is_none() {
+        return;
+    }
+    let required = schema.ensure_object().entry("required");
+    if let serde_json::Value::Array(required) = required.or_insert_with(|| json!([])) {
+        required.extend(names);
     }
 }
 
@@ -174,7 +211,8 @@ fn label_schema() -> Schema {
     })
 }
 
-fn parameter_schema<S: ParameterSet>(parameter: &Parameter) -> Schema {
+/// Schema of a parameter's values.
+pub(super) fn parameter_schema(parameter: &Parameter, description: String) -> Schema {
     let mut schema = match parameter.domain {
         Domain::Flag => bool::schema(),
         Domain::Number { min, max } => {
@@ -183,10 +221,17 @@ fn parameter_schema<S: ParameterSet>(parameter: &Parameter) -> Schema {
         Domain::Time { .. } => Nanos::schema(),
         Domain::Rate { .. } => BitsPerSec::schema(),
         Domain::Size { .. } => Bytes::schema(),
-        Domain::Share => bounded_ratio("exclusiveMinimum", 1),
-        Domain::Hundredths { max } => bounded_ratio("minimum", max),
+        Domain::Share => bounded_ratio(["exclusiveMinimum", "maximum"], 1),
+        Domain::ProperFraction => bounded_ratio(["minimum", "exclusiveMaximum"], 1),
+        Domain::Hundredths { max } => bounded_ratio(["minimum", "maximum"], max),
         Domain::Words(words) => json_schema!({ "type": "string", "enum": words }),
     };
+    schema.insert("description".to_owned(), description.into());
+    schema
+}
+
+/// Meaning and defaults of a parameter.
+fn described<S: ParameterSet>(parameter: &Parameter) -> String {
     let [paper, artifact] =
         [Preset::Paper, Preset::Artifact].map(|preset| default::<S>(parameter, preset));
     let default = match (&paper, &artifact) {
@@ -198,22 +243,22 @@ fn parameter_schema<S: ParameterSet>(parameter: &Parameter) -> Schema {
         (None, Some(default)) => format!(" Preset `artifact` alone; default: {default}."),
         (None, None) => String::new(),
     };
-    let description = format!("{}{default}", parameter.doc.trim());
-    schema.insert("description".to_owned(), description.into());
-    schema
+    format!("{}{default}", parameter.doc.trim())
 }
 
-fn bounded_ratio(minimum: &str, max: u64) -> Schema {
+/// Schema of fractions from 0 to `max`; `bounds` are the keywords of both.
+fn bounded_ratio(bounds: [&str; 2], max: u64) -> Schema {
     let mut schema = Ratio::schema();
     schema.remove("minimum");
-    schema.insert(minimum.to_owned(), json!(0));
-    schema.insert("maximum".to_owned(), json!(max));
+    for (bound, value) in bounds.into_iter().zip([0, max]) {
+        schema.insert(bound.to_owned(), json!(value));
+    }
     schema
 }
 
-/// Default of a parameter in words; `None` if the algorithm of `preset` does not have it.
+/// Default of a parameter in words; `None` if there is none, or the algorithm of `preset` does not have the parameter.
 pub fn default<S: ParameterSet>(parameter: &Parameter, preset: Preset) -> Option<String> {
-    if !parameter.is_of(preset) {
+    if parameter.is_required || !parameter.is_of(preset) {
         return None;
     }
     match (preset, parameter.derived) {

@@ -1,6 +1,6 @@
-//! Flows and faults, as written.
+//! Flows, as written.
 
-use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+use lab_units::{Bytes, Nanos, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
@@ -105,33 +105,4 @@ pub struct Flow {
     #[serde(default)]
     #[schemars(extend("default" = 0))]
     pub start: Maybe<Text<Nanos>>,
-}
-
-/// A change to a link: time, link, and one of the other keys.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("minProperties" = 3, "maxProperties" = 3))]
-pub struct Fault {
-    /// Time from the earliest possible flow start.
-    pub at: Text<Nanos>,
-    /// Names of the link's two datacenters.
-    #[schemars(length(min = 2, max = 2))]
-    pub link: At<Vec<Text<String>>>,
-    /// Link cut.
-    #[serde(default)]
-    #[schemars(extend("const" = true))]
-    pub down: Maybe<Text<bool>>,
-    /// Link restored.
-    #[serde(default)]
-    #[schemars(extend("const" = true))]
-    pub up: Maybe<Text<bool>>,
-    /// New rate of both directions.
-    #[serde(default)]
-    pub rate: Maybe<Text<BitsPerSec>>,
-    /// New one-way delay.
-    #[serde(default)]
-    pub delay: Maybe<Text<Nanos>>,
-    /// New share of lost packets.
-    #[serde(default)]
-    pub loss: Maybe<Text<Ratio>>,
 }

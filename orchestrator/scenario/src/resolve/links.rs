@@ -8,15 +8,14 @@ use std::{
 use lab_units::Nanos;
 
 use super::{
-    context::{Context, one_key},
-    topology::{Network, loss, queue},
+    context::Context,
+    topology::{Network, link},
 };
 use crate::{
-    defaults,
     error::ProblemKind,
     limits,
-    model::{Fault, FaultSpec, InterDcLink, Wire},
-    raw,
+    model::{Fault, FaultSpec, InterDcLink, LinkConfig},
+    raw::{self, Place},
     yaml::{At, Text},
 };
 
@@ -27,25 +26,20 @@ type Ends = (usize, usize);
 pub(super) fn links(
     context: &mut Context<'_>,
     network: &Network,
-    raw: &At<Vec<At<raw::Link>>>,
-    inter_dc: &raw::InterDcWire,
+    raw: &At<Vec<At<raw::WithLink<raw::Link>>>>,
+    base: LinkConfig,
 ) -> Vec<InterDcLink> {
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_LINKS);
-    let base = Wire {
-        buffer: defaults::INTER_DC_BUFFER,
-        ..defaults::HOST_LINK
-    };
-    let base = queue!(inter_dc).over(context, base);
     let mut ranges: BTreeMap<Ends, &Range<usize>> = BTreeMap::new();
     let mut links = Vec::new();
     let mut all_known = true;
     for At { value: raw, .. } in raw.value.iter().take(limits::MAX_LINKS) {
-        let wire = wire(context, raw, base);
-        let Some(Between { names, ends }) = between(context, network, &raw.between) else {
+        let wire = link(context, &raw.texts, &raw.own.ecn, base);
+        let Some(Between { names, ends }) = between(context, network, &raw.own.between) else {
             all_known = false;
             continue;
         };
-        let range = &raw.between.range;
+        let range = &raw.own.between.range;
         if let Some(first) = ranges.get(&ends) {
             let kind = ProblemKind::DuplicateLink {
                 between: names.clone(),
@@ -64,17 +58,6 @@ pub(super) fn links(
         connected(context, network, raw, ranges.keys().copied());
     }
     links
-}
-
-fn wire(context: &mut Context<'_>, raw: &raw::Link, base: Wire) -> Wire {
-    let base = queue!(raw).over(context, base);
-    let rate = context.within(&raw.rate, limits::MIN_RATE..=limits::MAX_RATE);
-    let delay = context.within(&raw.delay, Nanos::ZERO..=limits::MAX_DELAY);
-    Wire {
-        rate: rate.unwrap_or(base.rate),
-        delay: delay.unwrap_or(base.delay),
-        ..base
-    }
 }
 
 /// Datacenters at the ends of a link.
@@ -109,7 +92,7 @@ fn between(
 fn connected(
     context: &mut Context<'_>,
     network: &Network,
-    raw: &At<Vec<At<raw::Link>>>,
+    raw: &At<Vec<At<raw::WithLink<raw::Link>>>>,
     links: impl Iterator<Item = Ends> + Clone,
 ) {
     let dcs = network.model.dcs.len();
@@ -140,7 +123,7 @@ fn connected(
 pub(super) fn faults(
     context: &mut Context<'_>,
     network: &Network,
-    raw: Option<&At<Vec<At<raw::Fault>>>>,
+    raw: Option<&At<Vec<At<raw::WithLink<raw::Fault>>>>>,
 ) -> Vec<Fault> {
     let Some(raw) = raw else {
         return Vec::new();
@@ -148,8 +131,8 @@ pub(super) fn faults(
     context.count(&raw.range, raw.value.len(), 0..=limits::MAX_FAULTS);
     let mut faults = Vec::new();
     for raw in &raw.value {
-        let at = context.within(&raw.value.at, Nanos::ZERO..=limits::MAX_DURATION);
-        let link = fault_link(context, network, &raw.value.link);
+        let at = context.within(&raw.value.own.at, Nanos::ZERO..=limits::MAX_DURATION);
+        let link = fault_link(context, network, &raw.value.own.link);
         let change = change(context, raw);
         if let (Some(at), Some(link), Some(change)) = (at, link, change) {
             faults.push((raw, Fault { at, link, change }));
@@ -177,21 +160,23 @@ fn same(a: &[String; 2], b: &[String; 2]) -> bool {
     a == b || (a[0] == b[1] && a[1] == b[0])
 }
 
-fn change(context: &mut Context<'_>, raw: &At<raw::Fault>) -> Option<FaultSpec> {
-    let fault = &raw.value;
-    one_key!(context, &raw.range, fault, "down": down, "up": up, "rate": rate, "delay": delay, "loss": loss);
-    match (&fault.down.0, &fault.up.0, &fault.rate.0, &fault.delay.0) {
-        (Some(text), ..) => is_true(context, text, "down", "up").then_some(FaultSpec::Down),
-        (_, Some(text), ..) => is_true(context, text, "up", "down").then_some(FaultSpec::Up),
-        (_, _, Some(text), _) => {
-            let rate = context.within(text, limits::MIN_RATE..=limits::MAX_RATE);
-            rate.map(FaultSpec::Rate)
+fn change(context: &mut Context<'_>, raw: &At<raw::WithLink<raw::Fault>>) -> Option<FaultSpec> {
+    let raw::WithLink { own, texts } = &raw.value;
+    let flags = [("down", &own.down), ("up", &own.up)];
+    let flags = flags.map(|(key, flag)| (key, flag.as_ref().is_some()));
+    let names = raw::Fault::parameters().map(|parameter| parameter.name);
+    let parameters = names.map(|name| (name, texts.of(name).is_some()));
+    let keys: Vec<_> = flags.into_iter().chain(parameters).collect();
+    context.one_key(&raw.range, &keys);
+    match (own.down.as_ref(), own.up.as_ref()) {
+        (Some(text), _) => is_true(context, text, "down", "up").then_some(FaultSpec::Down),
+        (_, Some(text)) => is_true(context, text, "up", "down").then_some(FaultSpec::Up),
+        (None, None) => {
+            let (parameter, text) = texts.0.first()?;
+            let value = context.parameter(parameter, text)?;
+            let parameter = parameter.name;
+            Some(FaultSpec::Set { parameter, value })
         }
-        (.., Some(text)) => {
-            let delay = context.within(text, Nanos::ZERO..=limits::MAX_DELAY);
-            delay.map(FaultSpec::Delay)
-        }
-        _ => loss(context, fault.loss.as_ref()?).map(FaultSpec::Loss),
     }
 }
 
@@ -209,7 +194,7 @@ fn is_true(
 }
 
 /// Checks that a link is only cut when it is up, and only restored when it is down.
-fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::Fault>, Fault)]) {
+fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::WithLink<raw::Fault>>, Fault)]) {
     let mut in_time: Vec<_> = faults.iter().collect();
     in_time.sort_by_key(|(_, fault)| fault.at);
     let mut down: BTreeSet<[&str; 2]> = BTreeSet::new();
@@ -219,7 +204,7 @@ fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::Fault>, Fault)]
         let state = match fault.change {
             FaultSpec::Down => (!down.insert(link)).then_some("down"),
             FaultSpec::Up => (!down.remove(&link)).then_some("up"),
-            FaultSpec::Rate(_) | FaultSpec::Delay(_) | FaultSpec::Loss(_) => None,
+            FaultSpec::Set { .. } => None,
         };
         if let Some(state) = state {
             context.problem(&raw.range, ProblemKind::FaultChangesNothing { state });

@@ -2,10 +2,17 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use lab_parameters::{ParameterError, ParameterSet, Preset};
+use lab_parameters::{Parameter, ParameterError, ParameterSet, Preset, Value};
 
 use super::{context::Context, names};
-use crate::{error::ProblemKind, model::Settings, raw::Parameters};
+use crate::{
+    error::ProblemKind,
+    model::Settings,
+    raw::{Parameters, parameters::Texts},
+};
+
+/// Values by name of the parameter.
+type Values = BTreeMap<&'static str, Value>;
 
 /// Resolves the parameters at `range`; `preset` is the one of those that name none.
 pub(super) fn settings<S: ParameterSet>(
@@ -16,23 +23,9 @@ pub(super) fn settings<S: ParameterSet>(
 ) -> Settings {
     let named = raw.preset.as_ref().and_then(|text| context.read(text));
     let label = raw.label.as_ref();
-    let mut values = BTreeMap::new();
-    let mut set = S::preset(named.unwrap_or(preset));
-    let mut refused = Vec::new();
-    for (parameter, text) in &raw.texts {
-        match context.parameter(parameter, text) {
-            Some(value) => {
-                set.set(parameter.name, value);
-                values.insert(parameter.name, value);
-            }
-            None => refused.push(parameter.name),
-        }
-    }
-    if let Err(error) = set.check()
-        && !error.names().iter().any(|name| refused.contains(name))
-    {
-        conflict(context, range, raw, error);
-    }
+    let values = values(context, &raw.texts);
+    let set = over(S::preset(named.unwrap_or(preset)), &values);
+    check(context, range, &raw.texts, &values, &set);
     Settings {
         preset: named,
         label: label.map(|text| names::label(context, text)),
@@ -40,15 +33,42 @@ pub(super) fn settings<S: ParameterSet>(
     }
 }
 
-/// Adds the problem of values that do not fit together, at the first that the scenario sets.
-fn conflict<S>(
+/// Reads the values of `texts` that are within their bounds.
+pub(super) fn values(context: &mut Context<'_>, texts: &Texts) -> Values {
+    let read = |(parameter, text): &(&'static Parameter, _)| {
+        Some((parameter.name, context.parameter(parameter, text)?))
+    };
+    texts.0.iter().filter_map(read).collect()
+}
+
+/// Returns `base` with `values`.
+pub(super) fn over<S: ParameterSet>(mut base: S, values: &Values) -> S {
+    for (name, value) in values {
+        base.set(name, *value);
+    }
+    base
+}
+
+/// Checks that the values of `set`, which `texts` set, fit together, besides those that were refused.
+pub(super) fn check<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,
-    raw: &Parameters<S>,
-    error: ParameterError,
+    texts: &Texts,
+    values: &Values,
+    set: &S,
 ) {
+    let is_refused = |name| texts.of(name).is_some() && !values.contains_key(name);
+    if let Err(error) = set.check()
+        && !error.names().into_iter().any(is_refused)
+    {
+        conflict(context, range, texts, error);
+    }
+}
+
+/// Adds the problem of values that do not fit together, at the first that the scenario sets.
+fn conflict(context: &mut Context<'_>, range: &Range<usize>, texts: &Texts, error: ParameterError) {
     let [first, second] = error.names();
-    let (range, unset) = match (raw.text(first), raw.text(second)) {
+    let (range, unset) = match (texts.of(first), texts.of(second)) {
         (Some(text), Some(_)) => (text.range(), None),
         (Some(text), None) => (text.range(), Some(second)),
         (None, Some(text)) => (text.range(), Some(first)),
@@ -63,7 +83,7 @@ pub(super) fn refuse_other_preset<S>(
     raw: &Parameters<S>,
     preset: Preset,
 ) {
-    for (parameter, text) in &raw.texts {
+    for (parameter, text) in &raw.texts.0 {
         if let Some(only) = parameter.only.filter(|only| *only != preset) {
             let (key, preset) = (parameter.name, only);
             context.problem(&text.range(), ProblemKind::NotOfPreset { key, preset });

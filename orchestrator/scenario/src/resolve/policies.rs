@@ -98,7 +98,7 @@ fn with_parameters(
         PolicyBody::Splits(raw) => traffic_engineering(policy_settings(context, range, raw)),
         PolicyBody::Scores(policy, raw) => {
             if let Some((key, _)) = policy.sets
-                && let Some(text) = raw.text(key)
+                && let Some(text) = raw.texts.of(key)
             {
                 let name = policy.word;
                 context.problem(&text.range(), ProblemKind::FixedWeight { key, name });

@@ -2,15 +2,13 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use lab_units::{Bytes, Nanos, Ratio};
-
-use super::{context::Context, links, names};
+use super::{context::Context, links, names, parameters};
 use crate::{
     defaults,
     error::ProblemKind,
     limits,
-    model::{Agent, Dc, Ecn, Fabric, Topology, Wire},
-    raw,
+    model::{Agent, Dc, EcnConfig, Fabric, LinkConfig, Topology},
+    raw::{self, parameters::Texts},
     suggest::did_you_mean,
     yaml::{At, Maybe, Text, WordOr},
 };
@@ -64,16 +62,19 @@ impl Network {
 pub(super) fn topology(context: &mut Context<'_>, raw: &raw::Topology) -> Network {
     let base = raw.defaults.as_ref().cloned().unwrap_or_default();
     let host_link = match base.host_link.as_ref() {
-        Some(raw) => wire(context, raw, defaults::HOST_LINK),
+        Some(raw) => link(context, &raw.texts, &raw.own.ecn, defaults::HOST_LINK),
         None => defaults::HOST_LINK,
     };
     let mut network = dcs(context, &raw.dcs, host_link);
-    let inter_dc = base.inter_dc.as_ref().cloned().unwrap_or_default();
-    network.model.links = links::links(context, &network, &raw.links, &inter_dc);
+    let inter_dc = match base.inter_dc.as_ref() {
+        Some(raw) => link(context, &raw.texts, &raw.own.ecn, defaults::INTER_DC),
+        None => defaults::INTER_DC,
+    };
+    network.model.links = links::links(context, &network, &raw.links, inter_dc);
     network
 }
 
-fn dcs(context: &mut Context<'_>, raw: &At<Vec<At<raw::Dc>>>, host_link: Wire) -> Network {
+fn dcs(context: &mut Context<'_>, raw: &At<Vec<At<raw::Dc>>>, host_link: LinkConfig) -> Network {
     context.count(&raw.range, raw.value.len(), 2..=limits::MAX_DCS);
     let mut network = Network {
         model: Topology {
@@ -112,7 +113,11 @@ fn dcs(context: &mut Context<'_>, raw: &At<Vec<At<raw::Dc>>>, host_link: Wire) -
 }
 
 /// Resolves the inside of a datacenter, and its number of hosts if readable.
-fn fabric(context: &mut Context<'_>, raw: &raw::Dc, host_link: Wire) -> (Fabric, Option<u64>) {
+fn fabric(
+    context: &mut Context<'_>,
+    raw: &raw::Dc,
+    host_link: LinkConfig,
+) -> (Fabric, Option<u64>) {
     let all_hosts = 0..=limits::MAX_HOSTS;
     let Some(fabric) = raw.fabric.as_ref() else {
         let hosts = match raw.hosts.as_ref() {
@@ -130,8 +135,8 @@ fn fabric(context: &mut Context<'_>, raw: &raw::Dc, host_link: Wire) -> (Fabric,
         context.problem(&fabric.range, ProblemKind::HostsAndFabric { name });
     }
     let fabric = &fabric.value;
-    let mut tier = |raw: &Maybe<raw::HostWire>, base: Wire| match raw.as_ref() {
-        Some(raw) => wire(context, raw, base),
+    let mut tier = |raw: &Maybe<raw::WithLink<raw::HostWire>>, base| match raw.as_ref() {
+        Some(raw) => link(context, &raw.texts, &raw.own.ecn, base),
         None => base,
     };
     let host_link = tier(&fabric.host_link, host_link);
@@ -156,74 +161,36 @@ fn fabric(context: &mut Context<'_>, raw: &raw::Dc, host_link: Wire) -> (Fabric,
     )
 }
 
-fn wire(context: &mut Context<'_>, raw: &raw::HostWire, base: Wire) -> Wire {
-    let base = queue!(raw).over(context, base);
-    Wire {
-        rate: context.within_or(&raw.rate, limits::MIN_RATE..=limits::MAX_RATE, base.rate),
-        delay: context.within_or(&raw.delay, Nanos::ZERO..=limits::MAX_DELAY, base.delay),
-        ..base
+/// Returns `base` with the parameters that a mapping sets.
+pub(super) fn link(
+    context: &mut Context<'_>,
+    texts: &Texts,
+    marking: &raw::Marking,
+    base: LinkConfig,
+) -> LinkConfig {
+    let values = parameters::values(context, texts);
+    let mut link = parameters::over(base, &values);
+    if let Some(raw) = marking.as_ref() {
+        link.ecn = ecn(context, raw);
     }
-}
-
-/// Queue and loss settings of every kind of link.
-pub(super) struct Queue<'a> {
-    pub buffer: &'a Maybe<Text<Bytes>>,
-    pub loss: &'a Maybe<Text<Ratio>>,
-    pub ecn: &'a Maybe<At<WordOr<raw::NoEcn, raw::Ecn>>>,
-}
-
-/// Queue and loss settings of a raw link.
-macro_rules! queue {
-    ($raw:expr) => {
-        $crate::resolve::topology::Queue {
-            buffer: &$raw.buffer,
-            loss: &$raw.loss,
-            ecn: &$raw.ecn,
-        }
-    };
-}
-pub(super) use queue;
-
-impl Queue<'_> {
-    /// Returns `base` with these settings.
-    pub fn over(&self, context: &mut Context<'_>, base: Wire) -> Wire {
-        let bounds = limits::MIN_BUFFER..=limits::MAX_BUFFER;
-        let buffer = context.within_or(self.buffer, bounds, base.buffer);
-        let loss = self.loss.as_ref().and_then(|text| loss(context, text));
-        let ecn = match self.ecn.as_ref() {
-            Some(raw) => ecn(context, raw),
-            None => base.ecn,
-        };
-        if let Some(Ecn { k_max, .. }) = ecn
-            && k_max > buffer
-        {
-            // The smaller buffer if written, else the thresholds.
-            let range = self.buffer.as_ref().map(Text::range);
-            let range = range.or_else(|| self.ecn.as_ref().map(|raw| raw.range.clone()));
-            if let Some(range) = range {
-                context.problem(&range, ProblemKind::EcnAboveBuffer { k_max, buffer });
-            }
-        }
-        Wire {
-            buffer,
-            loss: loss.unwrap_or(base.loss),
-            ecn,
-            ..base
+    let buffer = link.buffer_bytes;
+    if let Some(EcnConfig { k_max, .. }) = link.ecn
+        && k_max > buffer
+    {
+        // The smaller buffer if written, else the thresholds.
+        let range = texts.of("buffer").map(Text::range);
+        let range = range.or_else(|| marking.as_ref().map(|raw| raw.range.clone()));
+        if let Some(range) = range {
+            context.problem(&range, ProblemKind::EcnAboveBuffer { k_max, buffer });
         }
     }
+    link
 }
 
-/// Reads a share of lost packets.
-pub(super) fn loss(context: &mut Context<'_>, text: &Text<Ratio>) -> Option<Ratio> {
-    let loss = context.read(text)?;
-    if loss >= Ratio::ONE {
-        context.out_of_range(text, "at least 0 and below 1");
-        return None;
-    }
-    Some(loss)
-}
-
-fn ecn(context: &mut Context<'_>, raw: &At<WordOr<raw::NoEcn, raw::Ecn>>) -> Option<Ecn> {
+fn ecn(
+    context: &mut Context<'_>,
+    raw: &At<WordOr<raw::NoEcn, raw::Parameters<EcnConfig>>>,
+) -> Option<EcnConfig> {
     let ecn = match &raw.value {
         WordOr::Word(word, _) => {
             context.word::<raw::NoEcn>(&raw.range, word);
@@ -231,21 +198,8 @@ fn ecn(context: &mut Context<'_>, raw: &At<WordOr<raw::NoEcn, raw::Ecn>>) -> Opt
         }
         WordOr::Body(ecn) => ecn,
     };
-    let p_max = context.read(&ecn.p_max);
-    if p_max.is_some_and(|p_max| p_max == Ratio::ZERO || p_max > Ratio::ONE) {
-        context.out_of_range(&ecn.p_max, "above 0 and at most 1");
-    }
-    let k_min = context.within(&ecn.k_min, Bytes::ZERO..=limits::MAX_BUFFER);
-    let k_max = context.within(&ecn.k_max, Bytes::new(1)..=limits::MAX_BUFFER);
-    let (k_min, k_max) = (k_min?, k_max?);
-    if k_min > k_max {
-        let kind = ProblemKind::EcnOrder { k_min, k_max };
-        context.problem(&ecn.k_min.range(), kind);
-    }
-    let p_max = p_max?;
-    Some(Ecn {
-        k_min,
-        k_max,
-        p_max,
-    })
+    let values = parameters::values(context, &ecn.texts);
+    let config = parameters::over(EcnConfig::PAPER, &values);
+    parameters::check(context, &raw.range, &ecn.texts, &values, &config);
+    Some(config)
 }

@@ -257,7 +257,7 @@ impl Checker<'_> {
                     found.interface == wanted.interface && found.parent == wanted.parent
                 };
                 let show =
-                    |held: &tc::Held| format!("{:x}: {}", held.handle >> 16, held.parameters);
+                    |held: &tc::Held| format!("{:x}: {}", held.handle >> 16, held.attributes);
                 let object = format!("{} of `{}`", at.qdisc.kind(), at.dev);
                 self.same(object, show(&wanted), listed.iter().find(same).map(show));
             }
@@ -293,7 +293,7 @@ impl Checker<'_> {
                 && !wanted.iter().any(is_wanted)
             {
                 let object = format!("another queueing discipline of `{dev}`");
-                self.same(object, String::new(), Some(found.parameters.to_string()));
+                self.same(object, String::new(), Some(found.attributes.to_string()));
             }
         }
     }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use lab_plan::model::{Plan, WirePlan};
+use lab_plan::model::Plan;
 use lab_records::{CertifiedRow, Place};
 use lab_units::{NodeId, Ratio};
 use nix::time::{ClockId, clock_gettime, clock_settime};
@@ -404,8 +404,8 @@ fn ring_with_loss(loss: Ratio) -> Lab {
     let reservation = reserve(LAB).unwrap();
     let mut plan: Plan = testing::routed(reservation.slot());
     for (index, delay) in ["25 ms", "40 ms", "25 ms", "25 ms"].iter().enumerate() {
-        let wire = testing::wire("100 Mbit", delay, "100 kB");
-        plan.links[index].emu = WirePlan { loss, ..wire };
+        plan.links[index].emu = testing::wire("100 Mbit", delay, "100 kB");
+        plan.links[index].emu.loss = loss;
     }
     bring_up(reservation, &plan, &options(HostPlacement::RootNamespace)).unwrap()
 }

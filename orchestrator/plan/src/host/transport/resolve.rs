@@ -174,8 +174,8 @@ impl Defaults {
             nack_interval: None,
             retransmit_timeout: Some(rdma::timeout(rdma.qp_timeout)),
             pfc: false,
-            fabric_buffer: lab_scenario::defaults::INTRA_DC_BUFFER,
-            dci_buffer: lab_scenario::defaults::INTER_DC_BUFFER,
+            fabric_buffer: lab_scenario::defaults::LEAF_SPINE.buffer_bytes,
+            dci_buffer: lab_scenario::defaults::INTER_DC.buffer_bytes,
         }
     }
 

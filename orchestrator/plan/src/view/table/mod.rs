@@ -76,10 +76,7 @@ fn faults(plan: &Plan) -> String {
             let change = match fault.change {
                 FaultChange::Down => "is cut".to_owned(),
                 FaultChange::Up => "is restored".to_owned(),
-                FaultChange::Wire(wire) => format!(
-                    "becomes {}, {}, loss {} (emulated)",
-                    wire.rate_bps, wire.delay_ns, wire.loss
-                ),
+                FaultChange::Wire(wire) => format!("becomes {} (emulated)", wire.changeable()),
             };
             let at = fault.paper_at_ns.to_string();
             [at, plan.links[fault.link.index()].name.clone(), change]

@@ -1,7 +1,5 @@
 //! Queueing disciplines and filters.
 
-mod parameters;
-
 use std::{
     ffi::CString,
     os::fd::{AsRawFd, OwnedFd},
@@ -16,16 +14,15 @@ use netlink_bindings::{
 };
 use rtnetlink::packet_core::NetlinkBuffer;
 
-use self::parameters::{Parameters, options};
 use super::{Batch, NetlinkError, Socket};
-use crate::step::{Handle, Parent, Qdisc};
+use crate::qdisc::{Attributes, Handle, Parent, Qdisc};
 
 /// Adds the message of `tc qdisc add`.
 pub(crate) fn add(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
     let header = header(index, parent, handle);
     let create = Request::new().set_create().set_excl();
     let mut request = create.op_newqdisc_do(&header);
-    options(request.encode(), qdisc);
+    qdisc.push(request.encode());
     batch.request(&request);
 }
 
@@ -33,7 +30,7 @@ pub(crate) fn add(batch: &mut Batch, index: u32, parent: Parent, handle: Handle,
 pub(crate) fn change(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
     let header = header(index, parent, handle);
     let mut request = Request::new().op_newqdisc_do(&header);
-    options(request.encode(), qdisc);
+    qdisc.push(request.encode());
     batch.request(&request);
 }
 
@@ -124,7 +121,7 @@ pub(crate) struct Held {
     pub interface: u32,
     pub handle: u32,
     pub parent: u32,
-    pub parameters: Parameters,
+    pub attributes: Attributes,
 }
 
 /// Lists the queueing disciplines of the socket's namespace.
@@ -170,7 +167,7 @@ pub(crate) fn held(interface: u32, parent: Parent, handle: Handle, qdisc: &Qdisc
         interface,
         handle: header.handle,
         parent: header.parent,
-        parameters: Parameters::of(qdisc),
+        attributes: qdisc.attributes(),
     }
 }
 
@@ -181,7 +178,7 @@ fn read(message: &NetlinkBuffer<&[u8]>) -> Option<Held> {
         interface: header.ifindex.cast_unsigned(),
         handle: header.handle,
         parent: header.parent,
-        parameters: Parameters::read(kind, attributes.get_options().ok())?,
+        attributes: Attributes::read(kind, attributes.get_options().ok())?,
     })
 }
 

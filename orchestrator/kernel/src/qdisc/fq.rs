@@ -1,0 +1,110 @@
+//! `fq`: pacing of a host's QPs.
+
+use std::fmt;
+
+use lab_units::Nanos;
+use netlink_bindings::tc::{IterableFqAttrs, PushAttrs};
+use serde::{Deserialize, Serialize};
+
+use super::units::micros;
+
+/// Fair queue of packets with times of departure.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Fq {
+    /// Capacity in packets.
+    pub limit: u32,
+    /// Capacity of one QP's queue in packets.
+    pub flow_limit: u32,
+    /// Bits of a packet's hash that tell flows apart, of which each leaves in order.
+    pub orphan_mask: u32,
+    /// Longest time that a packet is kept; a later one is kept as long.
+    pub horizon: Nanos,
+}
+
+impl fmt::Display for Fq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (limit, flow_limit, mask) = (self.limit, self.flow_limit, self.orphan_mask);
+        let horizon = micros(self.horizon);
+        write!(
+            f,
+            "fq limit {limit} flow_limit {flow_limit} orphan_mask {mask} timer_slack 0 horizon \
+             {horizon}us horizon_cap"
+        )
+    }
+}
+
+/// Attributes in the kernel's units.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Attributes {
+    limit: u32,
+    flow_limit: u32,
+    orphan_mask: u32,
+    timer_slack: u32,
+    horizon_micros: u32,
+    /// True if packets beyond the horizon are dropped.
+    drops: bool,
+}
+
+impl From<&Fq> for Attributes {
+    fn from(fq: &Fq) -> Self {
+        Self {
+            limit: fq.limit,
+            flow_limit: fq.flow_limit,
+            orphan_mask: fq.orphan_mask,
+            timer_slack: 0,
+            horizon_micros: micros(fq.horizon),
+            drops: false,
+        }
+    }
+}
+
+impl Fq {
+    /// Appends the kind and attributes to a message.
+    pub(super) fn push(&self, message: PushAttrs<&mut Vec<u8>>) {
+        let attributes = Attributes::from(self);
+        let options = message.nested_options_fq().push_plimit(attributes.limit);
+        options
+            .push_flow_plimit(attributes.flow_limit)
+            .push_timer_slack(attributes.timer_slack)
+            .push_orphan_mask(attributes.orphan_mask)
+            .push_horizon(attributes.horizon_micros)
+            .push_horizon_drop(attributes.drops.into());
+    }
+}
+
+impl Attributes {
+    /// Reads the attributes that the kernel lists.
+    pub(super) fn read(fq: &IterableFqAttrs<'_>) -> Option<Self> {
+        Some(Self {
+            limit: fq.get_plimit().ok()?,
+            flow_limit: fq.get_flow_plimit().ok()?,
+            orphan_mask: fq.get_orphan_mask().ok()?,
+            timer_slack: fq.get_timer_slack().ok()?,
+            horizon_micros: fq.get_horizon().ok()?,
+            drops: fq.get_horizon_drop().ok()? != 0,
+        })
+    }
+}
+
+impl fmt::Display for Attributes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            limit,
+            flow_limit,
+            orphan_mask,
+            timer_slack,
+            horizon_micros,
+            drops,
+        } = self;
+        write!(
+            f,
+            "fq limit {limit} packets, {flow_limit} of a flow, orphan mask {orphan_mask}, timer \
+             slack {timer_slack} ns, horizon {horizon_micros} µs{}",
+            if *drops {
+                ", beyond which it drops"
+            } else {
+                ""
+            }
+        )
+    }
+}

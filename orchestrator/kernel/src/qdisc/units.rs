@@ -1,0 +1,71 @@
+//! Conversions to the kernel's units: bytes per second, packets, and ticks of 64 ns (`PSCHED_SHIFT`).
+//!
+//! <https://github.com/torvalds/linux/blob/v6.1/include/net/pkt_sched.h>
+
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+
+/// Converts a rate, rounded down; never to zero, which would mean unlimited.
+pub(super) fn bytes_per_sec(rate: BitsPerSec) -> u64 {
+    (rate.get() / 8).max(1)
+}
+
+/// Converts a probability `p` to `p · 2^32`, saturating.
+pub(super) fn of_all_ones(probability: Ratio) -> u32 {
+    u32::try_from(probability.scale_nearest(u64::from(u32::MAX))).unwrap_or(u32::MAX)
+}
+
+/// Converts a rate to the old, 32-bit attribute, which a 64-bit one beside it replaces.
+pub(super) fn narrow(bytes_per_sec: u64) -> u32 {
+    u32::try_from(bytes_per_sec).unwrap_or(u32::MAX)
+}
+
+/// Converts a number of bytes, saturating.
+pub(super) fn clamp(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.get()).unwrap_or(u32::MAX)
+}
+
+/// Converts a time to microseconds, rounded down, saturating.
+pub(super) fn micros(time: Nanos) -> u32 {
+    u32::try_from(time.get() / 1_000).unwrap_or(u32::MAX)
+}
+
+/// Converts a time in nanoseconds, saturating.
+pub(super) fn signed(time: Nanos) -> i64 {
+    i64::try_from(time.get()).unwrap_or(i64::MAX)
+}
+
+/// Returns the time in which a bucket fills, in ticks, as `psched_l2t_ns` computes it.
+///
+/// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_generic.c>, `psched_ratecfg_precompute`.
+pub(super) fn ticks(bytes_per_sec: u64, burst: Bytes) -> u32 {
+    let (mut factor, mut shift) = (1_000_000_000u64, 0);
+    let multiplier = loop {
+        let multiplier = factor / bytes_per_sec;
+        if multiplier & (1 << 31) != 0 || factor & (1 << 63) != 0 {
+            break multiplier;
+        }
+        factor <<= 1;
+        shift += 1;
+    };
+    let multiplier = u128::from(multiplier & u64::from(u32::MAX));
+    let nanos = (u128::from(burst.get()) * multiplier) >> shift;
+    u32::try_from(nanos >> 6).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn burst_ticks_are_the_kernels() {
+        // `tc -s qdisc` shows a burst of 4190 B at 100 Mbit/s as buffer 5237 ticks: 335.2 µs / 64 ns.
+        assert_eq!(ticks(12_500_000, Bytes::new(4190)), 5237);
+    }
+
+    #[test]
+    fn probabilities_fill_the_range() {
+        assert_eq!(of_all_ones(Ratio::ONE), u32::MAX);
+        assert_eq!(of_all_ones(Ratio::new(1, 2).unwrap()), 1 << 31);
+        assert_eq!(of_all_ones(Ratio::new(0, 1).unwrap()), 0);
+    }
+}

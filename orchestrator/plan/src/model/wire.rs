@@ -1,0 +1,110 @@
+//! Link of a plan.
+
+use std::ops::{Deref, DerefMut};
+
+use lab_parameters::{LinkConfig, ParameterSet, Value};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+
+use crate::frame;
+
+/// Parameters of a link, as declared, and the delay line that follows from them; reads like the parameters.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
+pub struct WirePlan {
+    /// Parameters.
+    #[serde(flatten)]
+    pub parameters: LinkConfig,
+    /// Packets that the delay line of an inter-DC link holds: [`frame::delay_line_packets`].
+    pub delay_line_packets: u32,
+}
+
+impl WirePlan {
+    /// Returns the link with `parameters`.
+    #[must_use]
+    pub fn new(parameters: LinkConfig) -> Self {
+        let LinkConfig {
+            rate_bps,
+            delay_ns,
+            buffer_bytes,
+            ..
+        } = parameters;
+        Self {
+            parameters,
+            delay_line_packets: frame::delay_line_packets(rate_bps, delay_ns, buffer_bytes),
+        }
+    }
+
+    /// Returns the parameters that a fault may change, in one line: `100 Mbit, 50 ms, loss 1/1000`.
+    pub(crate) fn changeable(&self) -> String {
+        let parameters = LinkConfig::PARAMETERS.iter();
+        let words = parameters.filter(|it| it.is_changeable).filter_map(|it| {
+            Some(match self.get(it.name)? {
+                value @ (Value::Rate(_) | Value::Time(_)) => value.to_string(),
+                value => format!("{} {value}", it.name),
+            })
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Deref for WirePlan {
+    type Target = LinkConfig;
+
+    fn deref(&self) -> &LinkConfig {
+        &self.parameters
+    }
+}
+
+impl DerefMut for WirePlan {
+    fn deref_mut(&mut self) -> &mut LinkConfig {
+        &mut self.parameters
+    }
+}
+
+/// Writes the parameters in the order of their declaration, the packets of the delay line behind the buffer: the
+/// bytes of `plan.json` are compared between versions of the program.
+impl Serialize for WirePlan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for parameter in LinkConfig::PARAMETERS {
+            if let Some(value) = self.get(parameter.name) {
+                map.serialize_entry(parameter.field, &value)?;
+            }
+            if parameter.name == "buffer" {
+                map.serialize_entry("delay_line_packets", &self.delay_line_packets)?;
+            }
+        }
+        map.serialize_entry("ecn", &self.ecn)?;
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_parameters::EcnConfig;
+
+    use super::*;
+
+    /// The order that plans have had since their first format.
+    #[test]
+    fn a_link_is_written_in_the_order_of_its_declaration_and_read_again() {
+        let marking = LinkConfig {
+            ecn: Some(EcnConfig::PAPER),
+            ..LinkConfig::PAPER
+        };
+        for parameters in [LinkConfig::PAPER, marking] {
+            let wire = WirePlan::new(parameters);
+            let text = serde_json::to_string(&wire).unwrap();
+            let keys = [
+                "rate_bps",
+                "delay_ns",
+                "buffer_bytes",
+                "delay_line_packets",
+                "loss",
+                "ecn",
+            ];
+            let places = keys.map(|key| text.find(&format!("\"{key}\":")));
+            assert!(places.is_sorted() && places[0] == Some(1), "{text}");
+            assert_eq!(serde_json::from_str::<WirePlan>(&text).unwrap(), wire);
+        }
+    }
+}
