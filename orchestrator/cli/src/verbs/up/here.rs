@@ -360,7 +360,7 @@ impl<'a> Run<'a> {
         if env::var_os(RECORDING_VARIABLE).is_none() {
             return Ok(None);
         }
-        let path = self.dir.join(RECORDING_FILE);
+        let path = self.records.dir().join(RECORDING_FILE);
         let file = File::create_new(&path).during(format_args!("make `{}`", path.display()))?;
         Ok(Some(BufWriter::new(file)))
     }
