@@ -9,8 +9,8 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser},
 };
 use lab_kernel::run::tune::Change;
-use lab_plan::{Capacity, Engine};
-use lab_records::ReasonCode;
+use lab_plan::{Capacity, Engine, ParseCapacityError};
+use lab_records::{Location, ReasonCode, RunRequest, SimRequest};
 use lab_reports::{compare::Aspect, fidelity::Bound};
 use lab_reproduce::Figure;
 use lab_scenario::limits;
@@ -448,6 +448,30 @@ pub struct Overrides {
     pub scale_for: Option<Capacity>,
 }
 
+impl ScenarioArgs {
+    /// Returns the scenario and the overrides of a request.
+    ///
+    /// # Errors
+    /// If the request names a capacity that there is not.
+    pub fn of(request: &RunRequest) -> Result<Self, String> {
+        let wanted = request.overrides.clone();
+        let capacity = wanted.scale_for.map(|text| text.parse()).transpose();
+        Ok(Self {
+            scenario: request.scenario.clone(),
+            overrides: Overrides {
+                seed: wanted.seed,
+                repetitions: wanted.repetitions,
+                policies: wanted.policies,
+                load: wanted.load,
+                scale: wanted
+                    .scale
+                    .map(|(rate, time)| ScaleArg::Factors(rate, time)),
+                scale_for: capacity.map_err(|error: ParseCapacityError| error.to_string())?,
+            },
+        })
+    }
+}
+
 fn repetitions() -> RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(limits::MAX_REPETITIONS))
 }
@@ -660,19 +684,22 @@ pub struct UpArgs {
 }
 
 impl UpArgs {
-    /// Returns the arguments that run a scenario where it can run.
-    pub const fn of(scenario: ScenarioArgs) -> Self {
-        Self {
-            scenario,
+    /// Returns the arguments for a request of the kernel engine.
+    ///
+    /// # Errors
+    /// If the request names a capacity that there is not.
+    pub fn of(request: &RunRequest) -> Result<Self, String> {
+        Ok(Self {
+            scenario: ScenarioArgs::of(request)?,
             place: PlaceArgs {
-                here: false,
-                guest: false,
-                clock: None,
+                here: request.location == Some(Location::Here),
+                guest: request.location == Some(Location::Guest),
+                clock: request.clock,
                 kernel: None,
             },
             keep: false,
             uncertified: false,
-        }
+        })
     }
 }
 
@@ -721,19 +748,25 @@ pub struct SimArgs {
 }
 
 impl SimArgs {
-    /// Returns the arguments that simulate a scenario as it is.
-    pub const fn of(scenario: PathBuf, overrides: Overrides) -> Self {
-        Self {
-            scenario: Some(scenario),
+    /// Returns the arguments that simulate the scenario of a request with the options `sim`.
+    ///
+    /// # Errors
+    /// If the request names a capacity or a flow that there is not.
+    pub fn of(request: &RunRequest, sim: &SimRequest) -> Result<Self, String> {
+        let scenario = ScenarioArgs::of(request)?;
+        let words = sim.story.iter();
+        let story: Result<_, String> = words.map(|word| word.parse()).collect();
+        Ok(Self {
+            scenario: Some(scenario.scenario),
             artifact: Vec::new(),
             routes: None,
             max_delay: None,
-            overrides,
-            until: None,
+            overrides: scenario.overrides,
+            until: sim.until_ns,
             threads: None,
-            scaled: false,
-            story: Vec::new(),
-        }
+            scaled: sim.is_scaled,
+            story: story.map_err(|error| format!("`story`: {error}"))?,
+        })
     }
 }
 

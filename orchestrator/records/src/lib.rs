@@ -9,6 +9,7 @@
 //! - [`info`], [`outcome`]: facts of a run before its first and after its last flow
 //! - [`trust`][]: the verdict on a run, and the bounds of the figures that it is made from
 //! - [`provenance`][]: program, command and policies of a run, and changes while it ran
+//! - [`request`][]: request for a run, by a suite or from an earlier run
 //! - `departure`: parameters of a policy that are not its publication's
 //! - [`evidence`][]: counts by which a run shows that it exercised what it ranks
 //! - [`run_file`]: `run.json`, which holds both with the format version
@@ -64,6 +65,7 @@ mod parquet_pages;
 pub mod parquet_table;
 pub mod provenance;
 pub mod reader;
+pub mod request;
 pub mod rows;
 pub mod run_file;
 pub mod sample;
@@ -95,6 +97,7 @@ pub use outcome::{
 };
 pub use provenance::{Asked, ChangeKind, LiveChange, ParameterValue, PolicySettings, Provenance};
 pub use reader::{RunDir, Table, WholeFlow};
+pub use request::{EngineRequest, RunRequest, SimRequest};
 pub use rows::{
     CertifiedRow, Column, DcPath, DecisionRow, FlowFields, FlowRow, FlowStatus, HistoryRow, Kind,
     LinkRow, List, PathRow, PfcEvent, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow,

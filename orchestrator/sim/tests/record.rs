@@ -181,6 +181,17 @@ fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
     assert_eq!(undecided(), [0, 2], "the third starts at dc4");
 }
 
+/// The plan of the records is in slot 0, in whatever slot the lab was that the rows are of.
+#[test]
+fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = plan(DIAMOND, false);
+    run(folder.path(), &plan, &RunOptions::default());
+    let evidence = |plan: &Plan| lab_recorder::evidence(plan, folder.path()).expect("readable");
+    let own = evidence(&plan);
+    assert_eq!(evidence(&plan.in_slot(3)), own);
+}
+
 /// Flows of 6.25 MB at half of 100 Gbit/s start every millisecond of eight; the time is up at 5 ms, after five of
 /// them. 31.25 MB in 5 ms are 50 Gbit/s, and the fifth start is at most five eighths of the duration.
 #[test]

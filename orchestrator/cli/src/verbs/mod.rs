@@ -15,6 +15,7 @@ pub mod measure;
 pub mod pages;
 pub mod regress;
 pub mod reproduce;
+pub mod request;
 pub mod runs;
 pub mod scenarios;
 pub mod sim;

@@ -7,7 +7,9 @@ use std::{
 };
 
 use lab_plan::Engine;
-use lab_records::{HistoryRow, RecordsError, RunDir, draft, history, listing};
+use lab_records::{
+    HistoryRow, RecordsError, RunDir, RunRequest, draft, history, listing, request::Overrides,
+};
 use lab_regress::{
     CaseOutcome, Check, Gauge, Samples, SuiteOutcome, Verdict, expect,
     gate::{gate, gauges, gauges_of},
@@ -20,12 +22,12 @@ use lab_units::show;
 use serde::Serialize;
 
 use crate::{
-    args::{Global, Overrides, RegressArgs, ScenarioArgs, SimArgs, UpArgs},
+    args::{Global, RegressArgs},
     caller,
     failure::{During, Exit, Failure, Outcome},
     load,
     terminal::{is_interrupted, note, print, print_json},
-    verbs::{sim, up},
+    verbs::request,
 };
 
 /// Result of a suite, for `--json`.
@@ -142,21 +144,15 @@ impl Loaded {
         global: &Global,
     ) -> Result<(PathBuf, Samples), Failure> {
         end_if_interrupted()?;
-        let overrides = Overrides {
-            repetitions: case.repetitions,
-            policies: case.policies.clone(),
-            ..Overrides::default()
+        let request = RunRequest {
+            overrides: Overrides {
+                repetitions: case.repetitions,
+                policies: case.policies.clone(),
+                ..Overrides::default()
+            },
+            ..RunRequest::new(scenario.to_owned(), self.engine)
         };
-        let dir = match self.engine {
-            Engine::Sim => sim::run(&SimArgs::of(scenario.to_owned(), overrides), global)?,
-            Engine::Kernel => {
-                let scenario = ScenarioArgs {
-                    scenario: scenario.to_owned(),
-                    overrides,
-                };
-                up::run(&UpArgs::of(scenario), global)?
-            }
-        };
+        let dir = request::make(&request, global)?;
         let mut tags = listing::tags(&dir).during("read the tags")?;
         tags.insert(tag(&self.suite, case));
         listing::set_tags(&dir, &tags).during("write the tags")?;

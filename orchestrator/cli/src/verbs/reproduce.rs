@@ -6,7 +6,7 @@ use std::{
 };
 
 use lab_plan::{Engine, Plan};
-use lab_records::{EngineInfo, RunDir, RunInfo, draft, listing};
+use lab_records::{EngineInfo, RunDir, RunInfo, RunRequest, SimRequest, draft, listing, request};
 use lab_reports::{draw_published, fidelity};
 use lab_reproduce::{
     CASES, Case, CaseRuns, Figure, Measured, Played, Published, Report, Settings, Source, Variant,
@@ -19,13 +19,13 @@ use lab_scenario::limits;
 use serde::Serialize;
 
 use crate::{
-    args::{FigureArg, Global, Overrides, ReproduceArgs, ScaleArg, ScenarioArgs, SimArgs, UpArgs},
+    args::{FigureArg, Global, Overrides, ReproduceArgs, ScaleArg, ScenarioArgs, SimArgs},
     caller,
     failure::{During, Exit, Failure, Outcome, with_causes},
     load::{self, Loaded},
     run_dir,
     terminal::{note, print, print_json},
-    verbs::{sim, up},
+    verbs::{self, sim},
 };
 
 /// Result, for `--json`.
@@ -248,20 +248,21 @@ impl<'a> Work<'a> {
     fn testbed(&self) -> Result<Vec<(&'static str, Plan)>, Failure> {
         let loads = CASES.iter().filter_map(|case| case.lab_load);
         let plan = |load| {
-            let scenario = self.testbed_at(load)?;
-            Ok((load, load::plan(&scenario)?))
+            let scenario = ScenarioArgs::of(&self.testbed_at(load)?);
+            Ok((load, load::plan(&scenario.map_err(Failure::usage)?)?))
         };
         loads.map(plan).collect()
     }
 
-    fn testbed_at(&self, load: &'static str) -> Result<ScenarioArgs, Failure> {
+    /// Returns the request for a run of the lab's testbed at a load.
+    fn testbed_at(&self, load: &'static str) -> Result<RunRequest, Failure> {
         let load = load.parse().map_err(Failure::usage)?;
-        Ok(ScenarioArgs {
-            scenario: self.scenarios.join(TESTBED),
-            overrides: Overrides {
+        Ok(RunRequest {
+            overrides: request::Overrides {
                 load: Some(load),
-                ..Overrides::default()
+                ..request::Overrides::default()
             },
+            ..RunRequest::new(self.scenarios.join(TESTBED), Engine::Kernel)
         })
     }
 
@@ -355,12 +356,11 @@ impl<'a> Work<'a> {
         if self.engine != Engine::Sim {
             return Ok(Err("there is no run of it (hint: --engine sim)".to_owned()));
         }
-        let (path, overrides) = (self.path(case), Overrides::default());
-        let arguments = SimArgs {
-            threads: self.arguments.threads,
-            ..SimArgs::of(path.clone(), overrides.clone())
-        };
-        let run = sim::simulate(&arguments, &overrides, self.global, &path, loaded);
+        let path = self.path(case);
+        let request = RunRequest::new(path.clone(), Engine::Sim);
+        let arguments = self.sim_args(&request, &SimRequest::default())?;
+        let overrides = &arguments.overrides;
+        let run = sim::simulate(&arguments, overrides, self.global, &path, loaded);
         match run.and_then(|run| ended(&run)) {
             Ok(run) => {
                 self.simulated.insert(identity, run.clone());
@@ -373,6 +373,14 @@ impl<'a> Work<'a> {
                 Ok(Err(failure.message))
             }
         }
+    }
+
+    /// Returns the arguments that simulate the scenario of a request on the threads that the command line names.
+    fn sim_args(&self, request: &RunRequest, options: &SimRequest) -> Result<SimArgs, Failure> {
+        Ok(SimArgs {
+            threads: self.arguments.threads,
+            ..SimArgs::of(request, options).map_err(Failure::usage)?
+        })
     }
 
     /// Reads a case's scenario with the changes of `variant`; published flows are in the artifact.
@@ -415,7 +423,7 @@ impl<'a> Work<'a> {
             let reason = "a tenth of the duration is not made in the lab (hint: leave out --quick)";
             return Ok(Err(reason.to_owned()));
         }
-        match up::run(&UpArgs::of(self.testbed_at(load)?), self.global) {
+        match verbs::request::make(&self.testbed_at(load)?, self.global) {
             Ok(run) => {
                 caller::hand_over(&run);
                 self.emulated.insert(load, run.clone());
@@ -441,16 +449,13 @@ impl<'a> Work<'a> {
         let Ok(kernel) = self.emulated(case)? else {
             return Ok(None);
         };
-        let scenario = self.testbed_at("0.3")?;
-        let overrides = Overrides {
-            scale: Some(ScaleArg::Run(kernel.clone())),
-            ..scenario.overrides
+        let mut request = self.testbed_at("0.3")?;
+        request.overrides.scale = Some(load::factors(&ScaleArg::Run(kernel.clone()))?);
+        let options = SimRequest {
+            is_scaled: true,
+            ..SimRequest::default()
         };
-        let arguments = SimArgs {
-            scaled: true,
-            threads: self.arguments.threads,
-            ..SimArgs::of(scenario.scenario, overrides)
-        };
+        let arguments = self.sim_args(&request, &options)?;
         let simulated = ended(&sim::run(&arguments, self.global)?)?;
         let compared = fidelity::compare(&kernel, &simulated);
         let all = compared.map_err(Failure::usage)?.fidelity.all;

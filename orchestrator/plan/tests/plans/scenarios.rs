@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lab_plan::render_table;
+use lab_plan::{Plan, render_table};
 
 #[test]
 fn every_scenarios_plan_as_a_table() {
@@ -19,6 +19,19 @@ fn every_scenarios_plan_as_a_table() {
         let long = table.lines().find(|line| line.chars().count() > 100);
         assert_eq!(long, None, "{name}");
         insta::assert_snapshot!(name, table);
+    }
+}
+
+/// A guest and the owner of one carry out the plan that they read.
+#[test]
+fn every_scenarios_plan_survives_its_file() {
+    for (name, text) in crate::common::every_scenario() {
+        let plan = crate::common::plan(&text);
+        let file = serde_json::to_string_pretty(&plan).unwrap();
+        assert!(
+            serde_json::from_str::<Plan>(&file).unwrap() == plan,
+            "{name}"
+        );
     }
 }
 

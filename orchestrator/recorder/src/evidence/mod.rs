@@ -26,7 +26,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use lab_abi::{Rule, Trigger};
 use lab_plan::{
-    PaperUnits, Semantics,
+    PaperUnits, Semantics, address,
     model::{Plan, PolicyPlan, PolicyRun},
 };
 use lab_records::{
@@ -317,7 +317,11 @@ impl<'a> Choice<'a> {
         let flow = plan.flows.get(id.index())?;
         let (src, dst) = (&plan.nodes[flow.src.index()], &plan.nodes[flow.dst.index()]);
         let is_data = match plan.transport.semantics {
-            Semantics::Paper => src.addrs().any(|addr| row.src == addr),
+            Semantics::Paper => {
+                // The rows have the addresses of the lab's slot, the plan of the records those of slot 0.
+                let sender = address::in_slot(row.src, plan.slot);
+                src.addrs().any(|addr| addr == sender)
+            }
             // Its addresses are the authors': what the destination's own switch decides is an ACK's.
             Semantics::Artifact => row.switch != plan.dcs[dst.dc.index()].name,
         };

@@ -7,5 +7,6 @@ mod hostile;
 mod laws;
 mod listing;
 mod parquet;
+mod request;
 mod run_dir;
 mod verdict;

@@ -7,9 +7,9 @@ use std::{
 };
 
 use lab_bundle::{TableDifference, compare_tables};
-use lab_plan::Plan;
+use lab_plan::{Capacity, Plan};
 use lab_records::{
-    Asked, EngineInfo, Location, RunDir,
+    EngineInfo, EngineRequest, RunDir, RunRequest, SimRequest,
     directory::{self, INPUTS_FILE, PLAN_FILE, SCENARIO_FILE},
 };
 use lab_reports::fidelity::{self, Bounds};
@@ -18,11 +18,11 @@ use serde::Serialize;
 
 use super::{KEPT, Work};
 use crate::{
-    args::{Global, Overrides, PlaceArgs, ScaleArg, ScenarioArgs, SimArgs, UpArgs},
+    args::{Global, SimArgs},
     failure::{During, Failure, with_causes},
     load::Loaded,
     programs,
-    verbs::{sim, up},
+    verbs::{request, sim},
 };
 
 /// A second run against the first.
@@ -53,9 +53,10 @@ pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
         json: false,
         ..global.clone()
     };
-    let dir = match kept.info().engine {
-        EngineInfo::Sim(_) => simulate(&kept, &global)?,
-        EngineInfo::Kernel => emulate(&kept, work, &global)?,
+    let request = once_more(&kept)?;
+    let dir = match &request.engine {
+        EngineRequest::Sim(options) => simulate(&kept, &request, options, &global)?,
+        EngineRequest::Kernel => emulate(&kept, request, work, &global)?,
     };
     let again = open(&dir)?;
     if again.outcome().is_none_or(|it| it.end.is_interrupted) {
@@ -86,9 +87,32 @@ fn open(dir: &Path) -> Result<RunDir, Failure> {
     RunDir::open(dir).map_err(|error| Failure::records(&error))
 }
 
+/// Returns the request for the run of `kept` once more; an automatic scale fits the same capacity.
+fn once_more(kept: &RunDir) -> Result<RunRequest, Failure> {
+    let capacity = plan(kept)?.auto_scale.map(|auto| named(auto.capacity));
+    let scenario = kept.path().join(SCENARIO_FILE);
+    RunRequest::again(kept.info(), scenario, capacity).ok_or_else(|| {
+        Failure::usage("the bundle's run does not record its options: an earlier lcmp-lab made it")
+    })
+}
+
+/// Returns the `--scale-for` of a capacity. A default of another lcmp-lab is named by its times, as if it were measured.
+fn named(capacity: Capacity) -> String {
+    let is_measured = capacity != Capacity::default_of(capacity.place);
+    let named = Capacity {
+        is_measured,
+        ..capacity
+    };
+    named.argument()
+}
+
 /// Simulates the scenario of `kept` from memory and returns the run directory.
-fn simulate(kept: &RunDir, global: &Global) -> Result<PathBuf, Failure> {
-    let (asked, plan, path) = (asked(kept)?, plan(kept)?, kept.path().join(SCENARIO_FILE));
+fn simulate(
+    kept: &RunDir,
+    request: &RunRequest,
+    options: &SimRequest,
+    global: &Global,
+) -> Result<PathBuf, Failure> {
     let text = read(kept, SCENARIO_FILE)?;
     let scenario = lab_scenario::parse(SCENARIO_FILE, text.as_bytes())
         .map_err(|errors| Failure::scenario(&errors))?;
@@ -97,55 +121,22 @@ fn simulate(kept: &RunDir, global: &Global) -> Result<PathBuf, Failure> {
         text,
         files: inputs(kept)?,
     };
-    let story: Result<Vec<_>, _> = asked.story.iter().map(|word| word.parse()).collect();
-    let arguments = SimArgs {
-        until: asked.until_ns,
-        scaled: asked.is_scaled,
-        story: story.map_err(|error| Failure::usage(format_args!("`story`: {error}")))?,
-        ..SimArgs::of(path.clone(), overrides(kept, &asked, &plan))
-    };
-    sim::run_loaded(&arguments, global, &path, loaded)
+    let arguments = SimArgs::of(request, options).map_err(Failure::usage)?;
+    sim::run_loaded(&arguments, global, &request.scenario, loaded)
 }
 
 /// Runs the lab of the scenario of `kept` where the first run was, and returns the run directory.
-fn emulate(kept: &RunDir, work: &Work, global: &Global) -> Result<PathBuf, Failure> {
-    let (asked, plan, info) = (asked(kept)?, plan(kept)?, kept.info());
-    let scenario = write_inputs(kept, &work.at("scenario"))?;
-    let arguments = UpArgs {
-        place: PlaceArgs {
-            here: info.location == Location::Here,
-            guest: info.location == Location::Guest,
-            clock: (info.location == Location::Guest).then_some(info.clock),
-            kernel: None,
-        },
-        ..UpArgs::of(ScenarioArgs {
-            scenario,
-            overrides: overrides(kept, &asked, &plan),
-        })
+fn emulate(
+    kept: &RunDir,
+    request: RunRequest,
+    work: &Work,
+    global: &Global,
+) -> Result<PathBuf, Failure> {
+    let request = RunRequest {
+        scenario: write_inputs(kept, &work.at("scenario"))?,
+        ..request
     };
-    up::run(&arguments, global)
-}
-
-/// Returns the options that the first run had.
-fn asked(kept: &RunDir) -> Result<Asked, Failure> {
-    let asked = kept.info().provenance.asked.clone();
-    asked.ok_or_else(|| {
-        Failure::usage("the bundle's run does not record its options: an earlier lcmp-lab made it")
-    })
-}
-
-/// Returns the overrides that reproduce the plan of `kept`; an automatic scale fits the same capacity.
-fn overrides(kept: &RunDir, asked: &Asked, plan: &Plan) -> Overrides {
-    let info = kept.info();
-    Overrides {
-        seed: Some(info.seed),
-        repetitions: Some(info.repetitions),
-        policies: info.policies.clone(),
-        load: asked.load,
-        scale: (asked.is_scaled && plan.auto_scale.is_none())
-            .then_some(ScaleArg::Factors(info.scale.rate, info.scale.time)),
-        scale_for: plan.auto_scale.as_ref().map(|auto| auto.capacity),
-    }
+    request::make(&request, global)
 }
 
 fn plan(run: &RunDir) -> Result<Plan, Failure> {
@@ -285,7 +276,26 @@ pub fn text(rerun: &Rerun) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lab_units::{Nanos, Place};
+
     use super::*;
+
+    #[test]
+    fn a_capacity_is_named_by_its_place_only_if_it_is_the_default_there() {
+        let default = Capacity::default_of(Place::Here);
+        assert_eq!(named(default), "here");
+        let of_another_version = Capacity {
+            hop_ns: Nanos::new(5_000),
+            hop_wall_ns: Nanos::new(5_000),
+            ..default
+        };
+        let read: Capacity = named(of_another_version).parse().unwrap();
+        assert!(read.is_measured);
+        assert_eq!(
+            (read.hop_ns, read.flow_ns),
+            (Nanos::new(5_000), default.flow_ns)
+        );
+    }
 
     #[test]
     fn named_files_stay_inside_the_folder() {

@@ -1,0 +1,127 @@
+//! Request for a run: the scenario, and what is asked for beyond it.
+//!
+//! Suites and second runs are lists of requests. A run does not keep its request as such: [`RunRequest::again`] reads
+//! it from the facts of the run, whichever command line made it.
+
+use std::path::PathBuf;
+
+use lab_units::{Clock, Engine, Nanos, Ratio};
+use serde::{Deserialize, Serialize};
+
+use crate::{EngineInfo, Location, RunInfo};
+
+/// Request for a run of a scenario.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunRequest {
+    /// Path of the scenario's file, or name of a built-in scenario.
+    pub scenario: PathBuf,
+    /// Values in place of the scenario's.
+    #[serde(default)]
+    pub overrides: Overrides,
+    /// Engine, with its options.
+    pub engine: EngineRequest,
+    /// Kernel that a lab is on; `None` for this machine's if it can run the lab, else a guest's.
+    #[serde(default, rename = "place", skip_serializing_if = "Option::is_none")]
+    pub location: Option<Location>,
+    /// Clock of a lab's guest; `None` for the virtual one under software emulation, else the real one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
+}
+
+/// Values in place of a scenario's; those that are `None` or empty are the scenario's.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Overrides {
+    /// Seed.
+    pub seed: Option<u64>,
+    /// Number of repetitions.
+    pub repetitions: Option<u32>,
+    /// Labels of the scenario's policies to run.
+    pub policies: Vec<String>,
+    /// Load of the workloads with a list of loads, or of all workloads.
+    pub load: Option<Ratio>,
+    /// Factors of rates and times.
+    pub scale: Option<(Ratio, Ratio)>,
+    /// Capacity that an automatic scale fits, as `--scale-for` names it.
+    pub scale_for: Option<String>,
+}
+
+/// Engine of a run, with its options.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineRequest {
+    /// The Linux kernel.
+    Kernel,
+    /// The simulator.
+    Sim(SimRequest),
+}
+
+/// Options of a simulation.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SimRequest {
+    /// True if the scenario's scale is applied.
+    pub is_scaled: bool,
+    /// Time to stop at, in paper time; `None` if the run ends with its last flow.
+    pub until_ns: Option<Nanos>,
+    /// Flows whose events are recorded: numbers, or `all`.
+    pub story: Vec<String>,
+}
+
+impl From<Engine> for EngineRequest {
+    fn from(engine: Engine) -> Self {
+        match engine {
+            Engine::Kernel => Self::Kernel,
+            Engine::Sim => Self::Sim(SimRequest::default()),
+        }
+    }
+}
+
+impl RunRequest {
+    /// Returns the request for a run of `scenario` as it is, by `engine`, where it can run.
+    #[must_use]
+    pub fn new(scenario: PathBuf, engine: Engine) -> Self {
+        Self {
+            scenario,
+            overrides: Overrides::default(),
+            engine: engine.into(),
+            location: None,
+            clock: None,
+        }
+    }
+
+    /// Returns the request for the run of `info` once more, from `scenario`; `scale_for` names the capacity that its
+    /// scale fits, if it is automatic. `None` if an earlier lcmp-lab made the run, whose options it did not record.
+    #[must_use]
+    pub fn again(info: &RunInfo, scenario: PathBuf, scale_for: Option<String>) -> Option<Self> {
+        let asked = info.provenance.asked.clone()?;
+        let is_in_guest = info.location == Location::Guest;
+        let is_pinned = asked.is_scaled && scale_for.is_none();
+        let (engine, location) = match info.engine {
+            EngineInfo::Kernel => (EngineRequest::Kernel, Some(info.location)),
+            EngineInfo::Sim(_) => {
+                let options = SimRequest {
+                    is_scaled: asked.is_scaled,
+                    until_ns: asked.until_ns,
+                    story: asked.story,
+                };
+                (EngineRequest::Sim(options), None)
+            }
+        };
+        Some(Self {
+            scenario,
+            overrides: Overrides {
+                seed: Some(info.seed),
+                repetitions: Some(info.repetitions),
+                policies: info.policies.clone(),
+                load: asked.load,
+                scale: is_pinned.then_some((info.scale.rate, info.scale.time)),
+                scale_for,
+            },
+            engine,
+            location,
+            clock: is_in_guest.then_some(info.clock),
+        })
+    }
+}
