@@ -29,6 +29,8 @@ mod rates;
 mod repetition;
 mod report;
 mod rows;
+#[cfg(test)]
+mod settings;
 mod start;
 mod tables;
 mod te;
