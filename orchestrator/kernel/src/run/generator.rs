@@ -79,6 +79,15 @@ impl Aborter {
 pub(super) fn jobs(plan: &Plan, lab: &Lab, flows: &[&Flow]) -> Result<Vec<FlowJob>, RunError> {
     let hosts = (0..).map(NodeId).take(plan.nodes.len());
     let endpoints: Vec<Vec<Endpoint>> = hosts.map(|host| endpoints(plan, lab, host)).collect();
+    jobs_between(plan, &endpoints, flows)
+}
+
+/// Returns the jobs of `flows`, all of one repetition, between `endpoints`, which are those of each node's addresses.
+pub(super) fn jobs_between(
+    plan: &Plan,
+    endpoints: &[Vec<Endpoint>],
+    flows: &[&Flow],
+) -> Result<Vec<FlowJob>, RunError> {
     let of = |host: NodeId, addr: usize| {
         let found = endpoints[host.index()].get(addr).cloned();
         found.ok_or_else(|| RunError::NoEndpoint {

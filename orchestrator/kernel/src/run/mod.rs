@@ -33,6 +33,8 @@ mod repetition;
 mod replay;
 mod report;
 mod rows;
+#[cfg(test)]
+mod settings;
 mod start;
 mod tables;
 mod te;

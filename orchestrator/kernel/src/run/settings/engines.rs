@@ -1,0 +1,188 @@
+//! Effects of a scenario: rows of a simulation, and all that the kernel engine makes of a plan.
+
+use std::fs;
+
+use lab_artifact::routing_table::RoutingTable;
+use lab_perftest::Endpoint;
+use lab_plan::{
+    Engine, PlanOptions,
+    model::{Flow, Plan, PolicyPlan, Warning},
+};
+use lab_recorder::{RunSetting, run_info};
+use lab_records::{RunWriter, sample};
+use lab_sim::{Job, RunOptions, record, semantics::NextHopOrder};
+
+use super::scenario;
+use crate::{
+    lower::{LowerOptions, lower, lower_fault},
+    run::{agent_config::agent_config, commands, generator},
+};
+
+/// Way to run a scenario.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Way {
+    /// `lcmp-lab sim`.
+    Sim,
+    /// `lcmp-lab sim --scaled`.
+    Scaled,
+    /// `lcmp-lab up`.
+    Lab,
+}
+
+impl Way {
+    pub const ALL: [Self; 3] = [Self::Sim, Self::Scaled, Self::Lab];
+
+    /// Heading of its column.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Sim => "`sim`",
+            Self::Scaled => "`sim --scaled`",
+            Self::Lab => "`up`",
+        }
+    }
+
+    fn options(self) -> PlanOptions {
+        PlanOptions {
+            engine: match self {
+                Self::Sim | Self::Scaled => Engine::Sim,
+                Self::Lab => Engine::Kernel,
+            },
+            is_scaled: self == Self::Scaled,
+            ..PlanOptions::default()
+        }
+    }
+}
+
+/// Effects of a scenario.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    /// Rows of a simulation, or what the kernel engine makes of the plan, and the flows that tables count.
+    pub effects: String,
+    /// Warnings of the plan.
+    pub warnings: Vec<Warning>,
+}
+
+/// Runs the scenario `text`, or, in the lab, lowers it. Fails with the message of its refusal.
+pub(super) fn run(text: &str, way: Way) -> Result<Seen, String> {
+    let files = scenario::files();
+    let read = lab_scenario::parse("scenario.json", text.as_bytes());
+    let read = read.map_err(|errors| errors.to_string())?;
+    let plan = lab_plan::resolve(&read, text, &files, &way.options());
+    let plan = plan.map_err(|error| error.to_string())?;
+    let order = read.transport.routes.as_ref().map(|name| {
+        let table = RoutingTable::parse(name, &files[name]);
+        let neighbours = table.and_then(|table| table.in_plan(&plan));
+        NextHopOrder {
+            neighbours: neighbours.expect("its nodes are the plan's"),
+        }
+    });
+    let mut effects = match way {
+        Way::Sim | Way::Scaled => rows(&plan, order.as_ref())?,
+        Way::Lab => lowered(&plan),
+    };
+    let setting = RunSetting::simulated(&plan, 1, String::new());
+    effects += &format!("{:?}", run_info(&plan, "", &setting).measured);
+    Ok(Seen {
+        effects,
+        warnings: plan.warnings,
+    })
+}
+
+/// Returns the rows of every policy and repetition.
+fn rows(plan: &Plan, order: Option<&NextHopOrder>) -> Result<String, String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut writer =
+        RunWriter::create_in(folder.path(), sample::now(), &sample::info()).expect("a run");
+    for policy in 0..plan.policies.len() {
+        for repetition in 0..plan.repetitions {
+            let job = Job {
+                order,
+                ..Job::new(plan, policy, repetition)
+            };
+            record(job, &RunOptions::default(), &mut writer, &mut |_| true)
+                .map_err(|error| error.to_string())?;
+        }
+    }
+    let entries = fs::read_dir(folder.path()).expect("the run's folder");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|it| it == "csv"));
+    paths.sort();
+    let tables = paths
+        .iter()
+        .map(|path| measured_columns(&fs::read_to_string(path).expect("a table")));
+    Ok(tables.collect())
+}
+
+/// Returns a table without the columns that repeat words of the scenario, or compare with a computed value.
+fn measured_columns(table: &str) -> String {
+    let fields = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let mut lines = table.lines();
+    let heading = fields(lines.next().unwrap_or_default());
+    let kept = |fields: Vec<String>| {
+        let named = heading.iter().zip(fields);
+        let kept = named.filter(|(name, _)| !REPEATED.contains(&name.as_str()));
+        kept.map(|(_, field)| field + ",").collect::<String>() + "\n"
+    };
+    lines.map(|line| kept(fields(line))).collect()
+}
+
+/// Columns that a run does not measure.
+const REPEATED: &[&str] = &[
+    "policy",
+    "cc",
+    "semantics",
+    "generator",
+    "ideal_fct_ns",
+    "slowdown",
+];
+
+/// Returns all that the kernel engine makes of a plan before it runs: steps of the lab and of faults, configurations
+/// of agents and commands to them, parameters of the TE controller, jobs of the generator.
+fn lowered(plan: &Plan) -> String {
+    let options = LowerOptions::shown("t".parse().expect("a name"));
+    let mut made = format!("{:#?}", lower(plan, &options));
+    for (policy, run) in plan.policies.iter().enumerate() {
+        for (index, switch) in plan.switches.iter().enumerate() {
+            let dc = plan.nodes[switch.node.index()].dc;
+            if !plan.dcs[dc.index()].legacy {
+                made += &format!("{:#?}", agent_config(plan, run, index));
+            }
+        }
+        if let PolicyPlan::Te(te) = run.policy {
+            made += &format!("{te:?}");
+        }
+        for fault in &plan.faults {
+            let parameters = run.policy.lcmp();
+            let commands = commands::of_fault(plan, policy, fault, |_| parameters);
+            let steps = lower_fault(plan, &options, fault);
+            made += &format!("{} {steps:#?} {commands:#?}", fault.at_ns);
+        }
+    }
+    let endpoints: Vec<Vec<Endpoint>> = plan
+        .nodes
+        .iter()
+        .map(|node| {
+            node.addrs()
+                .map(|addr| endpoint(&node.name, addr))
+                .collect()
+        })
+        .collect();
+    for flows in plan.flows.chunk_by(|a, b| a.repetition == b.repetition) {
+        let flows: Vec<&Flow> = flows.iter().collect();
+        let jobs = generator::jobs_between(plan, &endpoints, &flows);
+        made += &format!(
+            "{:#?}",
+            jobs.expect("a host has the endpoints of its addresses")
+        );
+    }
+    made
+}
+
+fn endpoint(host: &str, addr: std::net::Ipv4Addr) -> Endpoint {
+    Endpoint {
+        host: host.to_owned(),
+        rdma_device: addr.to_string(),
+        gid_index: 1,
+        netns: None,
+    }
+}

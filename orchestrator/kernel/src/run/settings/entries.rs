@@ -1,0 +1,495 @@
+//! For every key of a scenario, a scenario in which another value of the key shows.
+
+/// Another value of a key, in a scenario where it shows.
+pub(super) struct Entry {
+    /// Path of the key in the schema; words in braces stand for a key each, `{lcmp,rm-beta}`.
+    pub key: &'static str,
+    /// Path of the key in the scenario, if it is not that of the first item of each list.
+    pub at: &'static str,
+    /// Scenario.
+    pub base: &'static str,
+    /// Values that make the key matter: paths in the scenario, and values.
+    pub with: &'static [(&'static str, &'static str)],
+    /// The other value.
+    pub to: &'static str,
+}
+
+const fn entry(key: &'static str, base: &'static str, to: &'static str) -> Entry {
+    Entry {
+        key,
+        at: key,
+        base,
+        with: &[],
+        to,
+    }
+}
+
+impl Entry {
+    const fn with(self, with: &'static [(&'static str, &'static str)]) -> Self {
+        Self { with, ..self }
+    }
+
+    const fn at(self, at: &'static str) -> Self {
+        Self { at, ..self }
+    }
+}
+
+/// Three paths of two links between dc1 and dc5, of which queues make the first two compete.
+const DIAMOND: &str = "
+name: diamond
+topology:
+  defaults: { inter_dc: { buffer: 500 kB } }
+  dcs:
+    - { name: dc1, hosts: 2 }
+    - { name: dc2, hosts: 1 }
+    - { name: dc3 }
+    - { name: dc4 }
+    - { name: dc5, hosts: 2 }
+  links:
+    - { between: [dc1, dc2], rate: 10 Gbit, delay: 1 ms }
+    - { between: [dc2, dc5], rate: 10 Gbit, delay: 1 ms }
+    - { between: [dc1, dc3], rate: 4 Gbit, delay: 1200 us }
+    - { between: [dc3, dc5], rate: 4 Gbit, delay: 1200 us }
+    - { between: [dc1, dc4], rate: 20 Gbit, delay: 3 ms }
+    - { between: [dc4, dc5], rate: 20 Gbit, delay: 3 ms }
+traffic:
+  - workload:
+      sizes: sizes.csv
+      pairs: [{ from: dc1, to: dc5 }]
+      load: 15%
+      duration: 3 ms
+policies:
+  - lcmp: { sample_interval: 100 us, max_delay: 8192 us }
+generator: { tool: verbs }
+measure: { queues: 100 us, links: 200 us, switches: 200 us }
+scale: { rate: 1/10, time: 2 }
+";
+
+/// The diamond with listed flows.
+const LISTED: &[(&str, &str)] = &[(
+    "traffic[].flows",
+    r#"[{ "from": "dc1/h1", "to": "dc5/h1", "size": "1 MB", "start": "1 ms" },
+        { "from": "dc1/h2", "to": "dc5/h2", "size": "1 MB", "start": "2 ms" }]"#,
+)];
+
+/// A fault of the diamond's first link, without a change.
+const FAULTY: &[(&str, &str)] = &[(
+    "faults",
+    r#"[{ "at": "1 ms", "link": ["dc1", "dc2"], "rate": "10 Gbit" },
+        { "at": "2 ms", "link": ["dc1", "dc3"], "rate": "4 Gbit" }]"#,
+)];
+
+/// The first link is slower from its fault on.
+const SLOWER: &[(&str, &str)] = &[FAULTY[0], ("faults[].rate", "1 Gbit")];
+
+/// The first link is cut, and a second fault changes nothing about it.
+const CUT: &[(&str, &str)] = &[
+    FAULTY[0],
+    ("faults[].down", "true"),
+    ("faults[1].link", r#"["dc1", "dc2"]"#),
+];
+
+/// Four hosts into one link of a tenth of their rates, which marks.
+const BOTTLENECK: &str = "
+name: bottleneck
+topology:
+  dcs: [{ name: dc1, hosts: 4 }, { name: dc2, hosts: 4 }]
+  links:
+    - between: [dc1, dc2]
+      rate: 10 Gbit
+      delay: 20 us
+      ecn: { k_min: 40 kB, k_max: 400 kB, p_max: 0.2 }
+traffic:
+  - flows:
+      - { from: dc1/h1, to: dc2/h1, size: 2 MB }
+      - { from: dc1/h2, to: dc2/h2, size: 2 MB, start: 5 us }
+      - { from: dc1/h3, to: dc2/h3, size: 2 MB, start: 10 us }
+      - { from: dc2/h1, to: dc1/h1, size: 1 MB, start: 20 us }
+      - { from: dc2/h2, to: dc1/h2, size: 1 MB, start: 30 us }
+policies: [ecmp]
+generator: { tool: verbs }
+transport: { cc: dcqcn }
+measure: { queues: 50 us, links: 200 us, switches: 200 us }
+scale: { rate: 1/10, time: 10 }
+";
+
+/// Two leaves of two hosts and a spine, and a datacenter of hosts without a fabric.
+const FABRIC: &str = "
+name: fabric
+topology:
+  dcs:
+    - name: dc1
+      fabric:
+        spines: 1
+        leaves: 2
+        hosts_per_leaf: 2
+        host_link: { rate: 40 Gbit, buffer: 100 kB }
+        leaf_spine: { rate: 40 Gbit, buffer: 100 kB }
+        spine_dci: { rate: 40 Gbit, buffer: 100 kB }
+    - { name: dc2, hosts: 4 }
+  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 20 us }]
+traffic:
+  - flows:
+      - { from: dc1/h1, to: dc2/h1, size: 500 kB }
+      - { from: dc1/h2, to: dc2/h1, size: 500 kB }
+      - { from: dc1/h3, to: dc2/h2, size: 500 kB }
+      - { from: dc2/h1, to: dc1/h1, size: 500 kB }
+      - { from: dc2/h2, to: dc1/h1, size: 500 kB }
+      - { from: dc2/h3, to: dc1/h4, size: 500 kB }
+policies: [ecmp]
+generator: { tool: verbs }
+measure: { queues: 50 us, links: 200 us, switches: 200 us }
+scale: { rate: 1/10, time: 10 }
+";
+
+const MARKS: &str = r#"{ "k_min": "20 kB", "k_max": "60 kB", "p_max": 0.5 }"#;
+
+/// Every key with a value of its own, but those of [`super::DESCRIBING`].
+pub(super) const ENTRIES: &[Entry] = &[
+    entry("seed", DIAMOND, "2"),
+    entry("repetitions", DIAMOND, "2"),
+    entry("repetitions.lab", DIAMOND, "2"),
+    entry("repetitions.sim", DIAMOND, "2"),
+    entry("max_table_age", DIAMOND, "50 us"),
+    entry("generator", DIAMOND, "perftest"),
+    entry("generator.tool", DIAMOND, "ib_read_bw"),
+    entry("generator.mtu", DIAMOND, "1024"),
+    entry("generator.traffic_class", BOTTLENECK, "0"),
+    entry("scale", DIAMOND, "auto"),
+    entry("scale.rate", DIAMOND, "1/5"),
+    entry("scale.time", DIAMOND, "4"),
+    entry("measure.{queues,links,switches}", DIAMOND, "500 us"),
+    entry("measure.from", DIAMOND, "1 ms"),
+    entry("measure.to", DIAMOND, "2 ms"),
+    // Links.
+    entry("topology.defaults.host_link.rate", DIAMOND, "50 Gbit"),
+    entry("topology.defaults.host_link.delay", DIAMOND, "5 us"),
+    entry("topology.defaults.host_link.buffer", DIAMOND, "20 kB").with(NARROW_HOSTS),
+    entry("topology.defaults.host_link.loss", DIAMOND, "0.01"),
+    entry("topology.defaults.host_link.ecn", DIAMOND, MARKS).with(NARROW_HOSTS),
+    entry("topology.defaults.host_link.ecn.k_min", DIAMOND, "0 B").with(MARKING_HOSTS),
+    entry("topology.defaults.host_link.ecn.k_max", DIAMOND, "500 kB").with(MARKING_HOSTS),
+    entry("topology.defaults.host_link.ecn.p_max", DIAMOND, "0.1").with(MARKING_HOSTS),
+    entry("topology.defaults.inter_dc.buffer", DIAMOND, "50 kB"),
+    entry("topology.defaults.inter_dc.loss", DIAMOND, "0.01"),
+    entry("topology.defaults.inter_dc.ecn", DIAMOND, "none").with(MARKING_LINKS),
+    entry("topology.defaults.inter_dc.ecn.k_min", DIAMOND, "0 B").with(MARKING_LINKS),
+    entry("topology.defaults.inter_dc.ecn.k_max", DIAMOND, "500 kB").with(MARKING_LINKS),
+    entry("topology.defaults.inter_dc.ecn.p_max", DIAMOND, "0.1").with(MARKING_LINKS),
+    entry("topology.links[].between", DIAMOND, r#"["dc1", "dc5"]"#),
+    entry("topology.links[].rate", DIAMOND, "5 Gbit"),
+    entry("topology.links[].delay", DIAMOND, "2 ms"),
+    entry("topology.links[].buffer", DIAMOND, "50 kB"),
+    entry("topology.links[].loss", DIAMOND, "0.01"),
+    entry("topology.links[].ecn", BOTTLENECK, "none"),
+    entry("topology.links[].ecn.k_min", BOTTLENECK, "20 kB"),
+    entry("topology.links[].ecn.k_max", BOTTLENECK, "200 kB"),
+    entry("topology.links[].ecn.p_max", BOTTLENECK, "1"),
+    // Datacenters.
+    entry("topology.dcs[].agent", DIAMOND, "legacy"),
+    entry("topology.dcs[].hosts", DIAMOND, "3"),
+    entry("topology.dcs[].fabric.spines", FABRIC, "2"),
+    entry("topology.dcs[].fabric.leaves", FABRIC, "4"),
+    entry("topology.dcs[].fabric.hosts_per_leaf", FABRIC, "3"),
+    entry(
+        "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.rate",
+        FABRIC,
+        "10 Gbit",
+    )
+    .with(NARROW_TIER),
+    entry(
+        "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.delay",
+        FABRIC,
+        "5 us",
+    )
+    .with(NARROW_TIER),
+    entry(
+        "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.buffer",
+        FABRIC,
+        "20 kB",
+    )
+    .with(NARROW_TIER),
+    entry(
+        "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.loss",
+        FABRIC,
+        "0.01",
+    )
+    .with(NARROW_TIER),
+    entry(
+        "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.ecn",
+        FABRIC,
+        MARKS,
+    )
+    .with(NARROW_TIER),
+    entry(
+        "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.ecn.k_min",
+        FABRIC,
+        "0 B",
+    )
+    .with(MARKING_TIER),
+    entry(
+        "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.ecn.k_max",
+        FABRIC,
+        "100 kB",
+    )
+    .with(MARKING_TIER),
+    entry(
+        "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.ecn.p_max",
+        FABRIC,
+        "0.05",
+    )
+    .with(MARKING_TIER),
+    // Flows.
+    entry("traffic[].workload.sizes", DIAMOND, "larger.csv"),
+    entry("traffic[].workload.pairs", DIAMOND, "all-to-all"),
+    entry("traffic[].workload.pairs[].from", DIAMOND, "dc2"),
+    entry("traffic[].workload.pairs[].to", DIAMOND, "dc2"),
+    entry("traffic[].workload.pairs[].both_ways", DIAMOND, "true"),
+    entry("traffic[].workload.load", DIAMOND, "20%"),
+    entry("traffic[].workload.load_base", DIAMOND, "dci-egress"),
+    entry("traffic[].workload.arrivals", DIAMOND, "even"),
+    entry("traffic[].workload.duration", DIAMOND, "2 ms"),
+    entry("traffic[].workload.max_flows", DIAMOND, "20"),
+    entry("traffic[].flows[].from", DIAMOND, "dc2/h1").with(LISTED),
+    entry("traffic[].flows[].to", DIAMOND, "dc5/h2").with(LISTED),
+    entry("traffic[].flows[].size", DIAMOND, "2 MB").with(LISTED),
+    entry("traffic[].flows[].start", DIAMOND, "0 ms").with(LISTED),
+    entry("traffic[].flow_file", DIAMOND, "flows.txt"),
+    // Faults.
+    entry("faults[].at", DIAMOND, "2 ms").with(SLOWER),
+    entry("faults[].link", DIAMOND, r#"["dc1", "dc3"]"#).with(SLOWER),
+    entry("faults[].down", DIAMOND, "true").with(FAULTY),
+    entry("faults[].up", DIAMOND, "true")
+        .with(CUT)
+        .at("faults[1].up"),
+    entry("faults[].rate", DIAMOND, "1 Gbit").with(FAULTY),
+    entry("faults[].delay", DIAMOND, "2 ms").with(FAULTY),
+    entry("faults[].loss", DIAMOND, "0.1").with(FAULTY),
+    // Policies.
+    entry("policies[]", DIAMOND, "te-100ms"),
+    entry("policies[].{ecmp,wcmp,ucmp-artifact}", DIAMOND, "{}"),
+    entry("policies[].own.name", DIAMOND, "two-choice")
+        .with(&[("policies[].own", r#"{ "name": "delay-only" }"#)]),
+    entry("policies[].ebpf", DIAMOND, "mine.bpf.o"),
+    entry("policies[].te.interval", DIAMOND, "1 ms").with(TE),
+    entry("policies[].te.buckets", DIAMOND, "3").with(TE),
+    entry("policies[].ucmp.alpha", DIAMOND, "5").with(UCMP),
+    entry("policies[].ucmp.quantum", DIAMOND, "500 us").with(UCMP),
+    entry("policies[].ucmp.ageing", DIAMOND, "false").with(UCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.preset",
+        DIAMOND,
+        "artifact",
+    )
+    .with(PLAIN_LCMP),
+    entry("policies[].{lcmp,rm-alpha,rm-beta}.alpha", DIAMOND, "1").with(LCMP),
+    entry("policies[].{lcmp,rm-alpha,rm-beta}.beta", DIAMOND, "5").with(LCMP),
+    entry("policies[].{lcmp,rm-alpha,rm-beta}.w_dl", DIAMOND, "1").with(LCMP),
+    entry("policies[].{lcmp,rm-alpha,rm-beta}.w_lc", DIAMOND, "3").with(LCMP),
+    entry("policies[].{lcmp,rm-alpha,rm-beta}.s_path", DIAMOND, "1").with(LCMP),
+    entry("policies[].{lcmp,rm-alpha,rm-beta}.w_ql", DIAMOND, "4").with(LCMP),
+    entry("policies[].{lcmp,rm-alpha,rm-beta}.w_tl", DIAMOND, "4").with(LCMP),
+    entry("policies[].{lcmp,rm-alpha,rm-beta}.w_dp", DIAMOND, "4").with(LCMP),
+    entry("policies[].{lcmp,rm-alpha,rm-beta}.s_cong", DIAMOND, "1").with(LCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.max_delay",
+        DIAMOND,
+        "4096 us",
+    )
+    .with(LCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.max_capacity",
+        DIAMOND,
+        "40 Gbit",
+    )
+    .with(LCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.trend_shift",
+        DIAMOND,
+        "1",
+    )
+    .with(LCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.duration_shift",
+        DIAMOND,
+        "0",
+    )
+    .with(LCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.high_water",
+        DIAMOND,
+        "110",
+    )
+    .with(LCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.low_water",
+        DIAMOND,
+        "20",
+    )
+    .with(LCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.level_buffer",
+        DIAMOND,
+        "100 kB",
+    )
+    .with(LCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.sample_interval",
+        DIAMOND,
+        "300 us",
+    )
+    .with(LCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.gc_interval",
+        DIAMOND,
+        "300 us",
+    )
+    .with(COLLECTING),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.idle_timeout",
+        DIAMOND,
+        "300 us",
+    )
+    .with(COLLECTING),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.flow_table_entries",
+        DIAMOND,
+        "4",
+    )
+    .with(LCMP),
+    entry("policies[].{lcmp,rm-alpha,rm-beta}.keep", DIAMOND, "floor").with(LCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.congested_threshold",
+        DIAMOND,
+        "0",
+    )
+    .with(LCMP),
+    entry(
+        "policies[].{lcmp,rm-alpha,rm-beta}.drop_threshold",
+        DIAMOND,
+        "0",
+    )
+    .with(AUTHORS_LCMP),
+    // Hosts and switches.
+    entry("transport.semantics", BOTTLENECK, "artifact"),
+    entry("transport.payload", BOTTLENECK, "1000"),
+    entry("transport.window", BOTTLENECK, "20 kB"),
+    entry("transport.ack_priority", BOTTLENECK, "true"),
+    entry("transport.pfc", BOTTLENECK, "true").with(&[("transport.dci_buffer", "1500 kB")]),
+    entry("transport.nack_interval", BOTTLENECK, "50 us")
+        .with(&[("topology.links[].loss", "0.05")]),
+    entry("transport.retransmit_timeout", BOTTLENECK, "1 ms")
+        .with(&[("topology.links[].loss", "0.05")]),
+    entry("transport.fabric_buffer", FABRIC, "200 kB")
+        .with(&[("transport", r#"{ "cc": "dcqcn", "pfc": true }"#)]),
+    entry("transport.dci_buffer", BOTTLENECK, "1500 kB").with(&[("transport.pfc", "true")]),
+    entry("transport.routes", DIAMOND, "routes.csv"),
+    entry("transport.cc", BOTTLENECK, "none"),
+    entry("transport.cc.none", BOTTLENECK, "{}"),
+    entry(
+        "transport.cc.{dcqcn,hpcc,timely,dctcp}.preset",
+        BOTTLENECK,
+        "artifact",
+    )
+    .with(&[("transport.cc.{dcqcn,hpcc,timely,dctcp}", "{}")]),
+    entry("transport.cc.dcqcn.gain", BOTTLENECK, "1/16"),
+    entry("transport.cc.dcqcn.cnp_interval", BOTTLENECK, "100 us"),
+    entry("transport.cc.dcqcn.alpha_interval", BOTTLENECK, "100 us"),
+    entry("transport.cc.dcqcn.increase_interval", BOTTLENECK, "100 us"),
+    entry("transport.cc.dcqcn.byte_counter", BOTTLENECK, "100 kB"),
+    entry("transport.cc.dcqcn.fast_recovery", BOTTLENECK, "1"),
+    entry("transport.cc.dcqcn.additive_rate", BOTTLENECK, "1 Gbit").with(FAST),
+    entry("transport.cc.dcqcn.hyper_rate", BOTTLENECK, "2 Gbit").with(FAST),
+    entry("transport.cc.dcqcn.min_rate", BOTTLENECK, "5 Gbit"),
+    entry("transport.cc.dcqcn.decrease_interval", BOTTLENECK, "100 us")
+        .with(&[("transport.cc.dcqcn.preset", "artifact")]),
+    entry("transport.cc.hpcc.utilisation", BOTTLENECK, "0.5").with(&[("transport.cc.hpcc", "{}")]),
+    entry("transport.cc.hpcc.max_stage", BOTTLENECK, "1").with(&[("transport.cc.hpcc", "{}")]),
+    entry("transport.cc.hpcc.additive_rate", BOTTLENECK, "1 Gbit")
+        .with(&[("transport.cc.hpcc", "{}")]),
+    entry("transport.cc.hpcc.min_rate", BOTTLENECK, "5 Gbit").with(&[("transport.cc.hpcc", "{}")]),
+    entry("transport.cc.hpcc.int_hops", BOTTLENECK, "1").with(&[("transport.cc.hpcc", "{}")]),
+    entry("transport.cc.timely.segment", BOTTLENECK, "64 kB").with(TIMELY),
+    entry("transport.cc.timely.difference_weight", BOTTLENECK, "0.1").with(TIMELY),
+    entry("transport.cc.timely.decrease", BOTTLENECK, "0.2").with(TIMELY),
+    entry("transport.cc.timely.t_low", BOTTLENECK, "100 us").with(TIMELY),
+    entry("transport.cc.timely.t_high", BOTTLENECK, "200 us").with(TIMELY),
+    entry("transport.cc.timely.min_rtt", BOTTLENECK, "100 us").with(TIMELY),
+    entry("transport.cc.timely.additive_rate", BOTTLENECK, "1 Gbit").with(TIMELY),
+    entry("transport.cc.timely.hyper_rate", BOTTLENECK, "2 Gbit")
+        .with(&[("transport.cc.timely", r#"{ "hyper_after": 0 }"#)]),
+    entry("transport.cc.timely.hyper_after", BOTTLENECK, "0").with(TIMELY),
+    entry("transport.cc.timely.min_rate", BOTTLENECK, "5 Gbit").with(TIMELY),
+    entry(
+        "transport.cc.dctcp.{additive_rate,min_rate}",
+        BOTTLENECK,
+        "5 Gbit",
+    )
+    .with(&[("transport.cc.dctcp", "{}")]),
+    entry("transport.cc.dctcp.gain", BOTTLENECK, "1").with(&[("transport.cc.dctcp", "{}")]),
+];
+
+/// Hosts whose links have queues.
+const NARROW_HOSTS: &[(&str, &str)] = &[
+    ("topology.defaults.host_link.rate", "5 Gbit"),
+    ("traffic[].workload.load", "300%"),
+];
+
+/// Hosts whose links have queues that mark.
+const MARKING_HOSTS: &[(&str, &str)] = &[
+    NARROW_HOSTS[0],
+    NARROW_HOSTS[1],
+    ("topology.defaults.host_link.ecn", MARKS),
+];
+
+const MARKING_LINKS: &[(&str, &str)] = &[("topology.defaults.inter_dc.ecn", MARKS)];
+
+/// A tier of a fabric whose links have queues.
+const NARROW_TIER: &[(&str, &str)] = &[(
+    "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.rate",
+    "5 Gbit",
+)];
+
+/// A tier of a fabric whose links have queues that mark.
+const MARKING_TIER: &[(&str, &str)] = &[
+    NARROW_TIER[0],
+    (
+        "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.ecn",
+        MARKS,
+    ),
+];
+
+const PLAIN_LCMP: &[(&str, &str)] = &[("policies[].{lcmp,rm-alpha,rm-beta}", "{}")];
+
+const LCMP: &[(&str, &str)] = &[(
+    "policies[].{lcmp,rm-alpha,rm-beta}",
+    r#"{ "sample_interval": "100 us", "max_delay": "8192 us" }"#,
+)];
+
+/// Collection of idle flows within the flows' duration.
+const COLLECTING: &[(&str, &str)] = &[(
+    "policies[].{lcmp,rm-alpha,rm-beta}",
+    r#"{ "sample_interval": "100 us", "gc_interval": "1 ms", "idle_timeout": "1 ms" }"#,
+)];
+
+const AUTHORS_LCMP: &[(&str, &str)] = &[(
+    "policies[].{lcmp,rm-alpha,rm-beta}",
+    r#"{ "preset": "artifact", "sample_interval": "100 us" }"#,
+)];
+
+const TE: &[(&str, &str)] = &[("policies[].te", r#"{ "interval": "500 us" }"#)];
+
+/// UCMP with flow ageing from 500 kB on: at 5 MB / α the path of 20 Gbit/s and 6 ms costs no more than that of 10 Gbit/s
+/// and 2 ms.
+const UCMP: &[(&str, &str)] = &[
+    ("policies[].ucmp", r#"{ "alpha": 10 }"#),
+    ("traffic[].workload.sizes", "larger.csv"),
+];
+
+/// Recovery of DCQCN within the flows' duration.
+const FAST: &[(&str, &str)] = &[(
+    "transport.cc.dcqcn",
+    r#"{ "increase_interval": "20 us", "byte_counter": "50 kB", "fast_recovery": 1 }"#,
+)];
+
+const TIMELY: &[(&str, &str)] = &[("transport.cc.timely", "{}")];

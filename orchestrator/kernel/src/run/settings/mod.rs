@@ -1,0 +1,300 @@
+//! No setting is silently ignored: for every key of a scenario and every way to run it, another value changes what
+//! happens, is refused, or has a warning that names the key.
+//!
+//! - `keys`: keys of the JSON Schema
+//! - `entries`: another value of each key, in a scenario where it shows
+//! - `scenario`: scenarios, changed key by key
+//! - `engines`: what a simulation measures, and what the kernel engine makes of a plan
+//! - `table`: the outcomes in [scenarios/README.md](../../../../../scenarios/README.md)
+
+mod engines;
+mod entries;
+mod keys;
+mod scenario;
+mod table;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Mutex,
+    thread,
+};
+
+use lab_plan::model::Warning;
+
+use self::{
+    engines::{Seen, Way},
+    entries::{ENTRIES, Entry},
+};
+
+/// Effect of another value of a key.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Outcome {
+    /// Rows, or the lab, change.
+    Acts,
+    /// The scenario is refused, and the error names the key.
+    Refused,
+    /// The warning of this code says that the key has no effect.
+    Warned(String),
+    /// The key's description says which other way of running it is for.
+    Elsewhere,
+    /// Names and labels, which no rule reads.
+    Describes,
+    /// Nothing at all, or a message that does not name the key.
+    Ignored(String),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Acts => f.write_str("acts"),
+            Self::Refused => f.write_str("refused"),
+            Self::Warned(code) => write!(f, "warned, `{code}`"),
+            Self::Elsewhere => f.write_str("–"),
+            Self::Describes => f.write_str("describes"),
+            Self::Ignored(why) => write!(f, "IGNORED: {why}"),
+        }
+    }
+}
+
+/// Outcomes of each key, in the order of [`Way::ALL`].
+type Outcomes = BTreeMap<String, [Outcome; 3]>;
+
+/// Keys that only describe, in titles, records and figures.
+const DESCRIBING: &[&str] = &[
+    "name",
+    "description",
+    "topology.dcs[].name",
+    "policies[].lcmp.label",
+    "policies[].rm-alpha.label",
+    "policies[].rm-beta.label",
+    "policies[].ucmp.label",
+    "policies[].te.label",
+    "policies[].own.label",
+];
+
+/// Keys that some ways of running a scenario do not read, nor the keys below them, with the words of their descriptions
+/// that say so.
+const ELSEWHERE: &[(&str, &[Way], &str)] = &[
+    (
+        "repetitions.lab",
+        &[Way::Sim],
+        "in the lab and in `sim --scaled`",
+    ),
+    ("repetitions.sim", &[Way::Scaled, Way::Lab], "in `sim`"),
+    (
+        "scale",
+        &[Way::Sim],
+        "`sim` without `--scaled` takes all quantities as written",
+    ),
+    ("expect", &Way::ALL, "which `lcmp-lab regress` checks"),
+];
+
+/// Codes of the warnings that a setting has no effect.
+const OF_NO_EFFECT: &[&str] = &[
+    "buffer-ignored",
+    "ecn-inside-dc",
+    "late-fault",
+    "late-window",
+    "policy-not-in-kernel",
+    "simulator-ignored",
+    "transport-ignored",
+    "unused-parameter",
+];
+
+#[test]
+fn no_setting_of_a_scenario_is_silently_ignored() {
+    let outcomes = outcomes();
+    let ignored: Vec<String> = outcomes
+        .iter()
+        .flat_map(|(key, outcomes)| {
+            let ways = Way::ALL.into_iter().zip(outcomes);
+            let ignored = ways.filter(|(_, outcome)| matches!(outcome, Outcome::Ignored(_)));
+            ignored.map(move |(way, outcome)| format!("`{key}` in {}: {outcome}", way.title()))
+        })
+        .collect();
+    assert!(ignored.is_empty(), "{}", ignored.join("\n"));
+    table::is_in_the_readme(&outcomes);
+}
+
+#[test]
+fn every_key_of_the_schema_has_an_entry() {
+    let mut entries = BTreeSet::new();
+    for key in ENTRIES.iter().flat_map(|entry| alternatives(entry.key)) {
+        assert!(entries.insert(key.clone()), "`{key}` has two entries");
+    }
+    entries.extend(without_entry().map(|(key, _)| key.to_owned()));
+    let keys = keys::of_the_schema();
+    let missing: Vec<_> = keys.difference(&entries).collect();
+    assert!(
+        missing.is_empty(),
+        "add entries in `settings/entries.rs` for {missing:#?}"
+    );
+    let unknown: Vec<_> = entries.difference(&keys).collect();
+    assert!(unknown.is_empty(), "the schema has no {unknown:#?}");
+}
+
+#[test]
+fn keys_for_other_ways_of_running_say_so() {
+    for (key, _, words) in ELSEWHERE {
+        let description = keys::description(key);
+        assert!(description.contains(words), "`{key}`: {description}");
+    }
+}
+
+/// Returns the keys that need no entry, as no engine reads them.
+fn without_entry() -> impl Iterator<Item = (&'static str, Outcome)> {
+    let describing = DESCRIBING.iter().map(|&key| (key, Outcome::Describes));
+    let unread = ELSEWHERE.iter().filter(|(_, ways, _)| *ways == Way::ALL);
+    describing.chain(unread.map(|(key, ..)| (*key, Outcome::Elsewhere)))
+}
+
+/// Returns the keys that `pattern` stands for.
+fn alternatives(pattern: &str) -> Vec<String> {
+    let Some((before, rest)) = pattern.split_once('{') else {
+        return vec![pattern.to_owned()];
+    };
+    let (words, after) = rest.split_once('}').expect("braces close");
+    words
+        .split(',')
+        .map(|word| format!("{before}{word}{after}"))
+        .collect()
+}
+
+/// Returns what `pattern` stands for with the word at `index` in its braces, if it has braces.
+fn chosen(pattern: &str, index: usize) -> String {
+    let mut found = alternatives(pattern);
+    found.swap_remove(if found.len() > 1 { index } else { 0 })
+}
+
+/// A key with the texts of its scenario before and after the change.
+struct Change {
+    key: String,
+    texts: [String; 2],
+}
+
+impl Change {
+    /// Returns the changes of all keys of `entry`.
+    fn of(entry: &Entry) -> impl Iterator<Item = Self> {
+        let keys = alternatives(entry.key).into_iter().enumerate();
+        keys.map(|(index, key)| {
+            let with = entry.with.iter();
+            let mut changes: Vec<_> = with.map(|&(at, to)| (chosen(at, index), to)).collect();
+            let before = scenario::changed(entry.base, &changes);
+            changes.push((chosen(entry.at, index), entry.to));
+            let after = scenario::changed(entry.base, &changes);
+            let texts = [before, after];
+            Self { key, texts }
+        })
+    }
+}
+
+/// Returns the outcomes of all keys.
+fn outcomes() -> Outcomes {
+    let changes: Vec<Change> = ENTRIES.iter().flat_map(Change::of).collect();
+    let runs = runs(&changes);
+    let mut outcomes: Outcomes = changes
+        .iter()
+        .map(|change| {
+            let of = |way| {
+                let [before, after] = change
+                    .texts
+                    .each_ref()
+                    .map(|text| &runs[&(text.as_str(), way)]);
+                match before {
+                    Ok(before) => outcome(&change.key, way, before, after),
+                    Err(error) => Outcome::Ignored(format!("its scenario is refused: {error}")),
+                }
+            };
+            (change.key.clone(), Way::ALL.map(of))
+        })
+        .collect();
+    let alike =
+        without_entry().map(|(key, outcome)| (key.to_owned(), [(); 3].map(|()| outcome.clone())));
+    outcomes.extend(alike);
+    outcomes
+}
+
+/// Results of runs by scenario and way.
+type Runs<'a> = BTreeMap<(&'a str, Way), Result<Seen, String>>;
+
+/// Runs every scenario once in every way, on all processors.
+fn runs(changes: &[Change]) -> Runs<'_> {
+    let texts: BTreeSet<&str> = changes
+        .iter()
+        .flat_map(|it| &it.texts)
+        .map(String::as_str)
+        .collect();
+    let todo: Vec<_> = texts
+        .into_iter()
+        .flat_map(|text| Way::ALL.map(|way| (text, way)))
+        .collect();
+    let todo = Mutex::new(todo);
+    let done = Mutex::new(Runs::new());
+    let next = || todo.lock().expect("no thread panicked").pop();
+    let work = || {
+        while let Some((text, way)) = next() {
+            let seen = engines::run(text, way);
+            done.lock()
+                .expect("no thread panicked")
+                .insert((text, way), seen);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, Into::into) {
+            scope.spawn(work);
+        }
+    });
+    done.into_inner().expect("no thread panicked")
+}
+
+/// Returns the outcome of a change of `key` from a run `before` to one `after`.
+fn outcome(key: &str, way: Way, before: &Seen, after: &Result<Seen, String>) -> Outcome {
+    let after = match after {
+        Err(error) if error.contains("is out of range") => {
+            return Outcome::Ignored(format!("another value would be accepted: {error}"));
+        }
+        Err(error) if names(error, key) => return Outcome::Refused,
+        Err(error) => return Outcome::Ignored(format!("refused without its name: {error}")),
+        Ok(after) => after,
+    };
+    if before.effects != after.effects {
+        return Outcome::Acts;
+    }
+    let mut warnings = after.warnings.iter();
+    let is_of_key =
+        |it: &&Warning| OF_NO_EFFECT.contains(&it.code.as_str()) && names(&it.text, key);
+    if let Some(warning) = warnings.find(is_of_key) {
+        return Outcome::Warned(warning.code.clone());
+    }
+    let is_at = |listed: &str| {
+        key.strip_prefix(listed)
+            .is_some_and(|below| below.is_empty() || below.starts_with('.'))
+    };
+    let mut elsewhere = ELSEWHERE.iter();
+    match elsewhere.any(|(listed, ways, _)| is_at(listed) && ways.contains(&way)) {
+        true => Outcome::Elsewhere,
+        false => Outcome::Ignored("nothing changes, and no warning names it".to_owned()),
+    }
+}
+
+/// True if `message` has `key` in backticks, or a key around it that is not a section of the scenario. The label of the
+/// policy that a warning is about does not count, as it is often the policy's key.
+fn names(message: &str, key: &str) -> bool {
+    let about_policy = message.strip_prefix("policy `");
+    let message = match about_policy.and_then(|rest| rest.split_once('`')) {
+        Some((_, said)) => said,
+        None => message,
+    };
+    let mut parts: Vec<&str> = key
+        .split('.')
+        .map(|part| part.trim_end_matches("[]"))
+        .collect();
+    if parts.len() > 1 {
+        parts.remove(0);
+    }
+    let quoted = message.split('`').skip(1).step_by(2);
+    let is_part = |word: &str| parts.contains(&word);
+    let separates = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');
+    quoted.flat_map(|span| span.split(separates)).any(is_part)
+}

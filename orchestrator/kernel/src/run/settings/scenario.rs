@@ -1,0 +1,92 @@
+//! Scenarios as values, changed key by key, and the files that they name.
+
+use lab_scenario::Files;
+use serde_json::{Map, Value};
+
+/// Returns `base` with the value `to` at each path.
+///
+/// A path is a key's, `topology.links[].rate`, where `[]` is the first item and `[1]` the second; `to` is JSON, or a
+/// text without quotes. Alternatives, of which a mapping has one, are replaced.
+pub(super) fn changed(base: &str, changes: &[(String, &str)]) -> String {
+    let mut scenario: Value = serde_saphyr::from_str(base).expect("a base is YAML");
+    for (path, to) in changes {
+        let to = serde_json::from_str(to).unwrap_or_else(|_| Value::from(*to));
+        *place(&mut scenario, path) = to;
+    }
+    format!("{scenario:#}")
+}
+
+/// Returns the place of `path`, which is made if it is missing.
+fn place<'a>(scenario: &'a mut Value, path: &str) -> &'a mut Value {
+    let mut at = scenario;
+    let mut parent = String::new();
+    let parts: Vec<&str> = path.split('.').collect();
+    for (number, part) in (1..).zip(&parts) {
+        let (key, index) = part.split_once('[').unwrap_or((part, ""));
+        let map = as_mapping(at, is_choice(&parent));
+        let others = map.keys().filter(|other| excludes(&parent, key, other));
+        let others: Vec<String> = others.cloned().collect();
+        // To change a parameter of another policy would change two keys at once.
+        assert!(
+            others.is_empty() || number == parts.len(),
+            "`{path}` changes {others:?}, too"
+        );
+        others.iter().for_each(|other| drop(map.remove(other)));
+        at = map.entry(key).or_insert(Value::Null);
+        parent = format!("{parent}.{key}");
+        if part.ends_with(']') {
+            let index: usize = index.trim_end_matches(']').parse().unwrap_or(0);
+            at = &mut at.as_array_mut().expect("a base has the list")[index];
+            parent += "[]";
+        }
+    }
+    at
+}
+
+/// Returns `value` as a mapping; a word in its place becomes a key, if the mapping is a choice, or is dropped.
+fn as_mapping(value: &mut Value, is_choice: bool) -> &mut Map<String, Value> {
+    if !value.is_object() {
+        let word = value.as_str().filter(|_| is_choice);
+        let keys = word.map(|word| (word.to_owned(), Value::Object(Map::new())));
+        *value = Value::Object(keys.into_iter().collect());
+    }
+    value.as_object_mut().expect("it is a mapping now")
+}
+
+/// True for mappings that have exactly one of their keys.
+fn is_choice(path: &str) -> bool {
+    matches!(path, ".policies[]" | ".traffic[]" | ".transport.cc")
+}
+
+/// True if the mapping at `path` cannot have both keys.
+fn excludes(path: &str, key: &str, other: &str) -> bool {
+    let one_of = |keys: &[&str]| keys.contains(&key) && keys.contains(&other);
+    let is_one_of_several = match path {
+        ".faults[]" => one_of(&["down", "up", "rate", "delay", "loss"]),
+        ".topology.dcs[]" => one_of(&["hosts", "fabric"]),
+        _ => is_choice(path),
+    };
+    is_one_of_several && key != other
+}
+
+/// Returns the files that the scenarios name.
+pub(super) fn files() -> Files {
+    let named = [
+        ("sizes.csv", "bytes,percent\n20000,0\n400000,100\n"),
+        ("larger.csv", "bytes,percent\n20000,0\n800000,100\n"),
+        // The artifact's hosts are numbered by datacenter, sixteen each.
+        (
+            "flows.txt",
+            "2\n0 64 3 100 500000 2.0\n1 65 3 100 500000 2.0001\n",
+        ),
+        // Hosts are 0 to 4; the DCI switches of dc1 to dc5 are 5 to 9.
+        (
+            "routes.csv",
+            "src_id,dst_id,next_hop_id\n5,3,8;7;6\n5,4,8;7;6\n",
+        ),
+    ];
+    let texts = named.into_iter();
+    texts
+        .map(|(name, text)| (name.to_owned(), text.to_owned()))
+        .collect()
+}
