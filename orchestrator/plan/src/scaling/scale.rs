@@ -207,12 +207,12 @@ mod tests {
             rate_bps: rate.parse().unwrap(),
             delay_ns: delay.parse().unwrap(),
             buffer_bytes: buffer.parse().unwrap(),
-            loss: "1/1000".parse().unwrap(),
             ecn: Some(EcnConfig {
                 k_min: k_min.parse().unwrap(),
                 k_max: k_max.parse().unwrap(),
                 p_max: "1/5".parse().unwrap(),
             }),
+            ..LinkConfig::PAPER
         };
         let paper = link("200 Gbit", "5 ms", ["30 MB", "1 MB", "4 MB"]);
         let emulated = link("200 Mbit", "50 ms", ["300 kB", "10 kB", "40 kB"]);
