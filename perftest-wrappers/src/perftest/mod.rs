@@ -15,8 +15,8 @@
 //!
 //! Duties of the caller:
 //! - the loopback interface is up in every namespace given;
-//! - [`Session::run`] gets a whole second ([`MonotonicTime::round_up_to`]) where runs are to be
-//!   compared: the kernel's periodic work then meets the flows in the same places;
+//! - [`Session::run`] gets a whole second ([`round_up_to`](crate::contract::MonotonicTime::round_up_to)) where runs
+//!   are to be compared: the kernel's periodic work then meets the flows in the same places;
 //! - with one or two CPUs, `ksoftirqd` runs at real-time priority (`chrt -f -p 50`). Linux 6.1
 //!   leaves packets to a woken `ksoftirqd`, which at ordinary priority waits for a process's time
 //!   slice: flows of one schedule then differed by up to 6 ms between runs, and by 4 µs with it;

@@ -462,8 +462,7 @@ pub fn all_removed(left: &[UndoError]) -> Result<(), Failure> {
 
 /// Copies the programs of the run into the guest's memory, so that no flow waits for the host's disk.
 pub fn preload() -> Result<(), Failure> {
-    let tools = lab_generators::contract::Tool::PERFTEST
-        .map(|tool| Path::new("/usr/bin").join(tool.name()));
+    let tools = lab_units::Tool::PERFTEST.map(|tool| Path::new("/usr/bin").join(tool.name()));
     let providers =
         ["/etc/libibverbs.d", "/usr/lib/x86_64-linux-gnu/libibverbs"].map(PathBuf::from);
     let mut paths: Vec<PathBuf> = tools
