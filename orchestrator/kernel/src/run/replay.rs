@@ -18,27 +18,26 @@ use super::{RunReport, input::Input, repetition::Repetition};
 
 #[test]
 fn flows_of_perftest_make_the_rows_of_their_run() {
-    let digests = replayed(Path::new("../../scenarios/smoke.yaml"));
+    let digests = replayed("scenarios/smoke.yaml");
     insta::assert_snapshot!("smoke", digests);
 }
 
 #[test]
 fn flows_of_verbs_through_faults_make_the_rows_of_their_run() {
-    let digests = replayed(Path::new("fixtures/faults.yaml"));
+    let digests = replayed("orchestrator/kernel/fixtures/faults.yaml");
     insta::assert_snapshot!("faults", digests);
 }
 
-/// Returns the digests of the records that the recorded run of `scenario`, a path from this crate's folder, makes.
-fn replayed(scenario: &Path) -> String {
+/// Returns the digests of the records that the recorded run of `scenario`, a path in the repository, makes.
+fn replayed(scenario: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let plan = plan(&folder.join(scenario));
+    let plan = plan(&folder.join("../..").join(scenario));
     let recording = folder.join(format!("fixtures/{}.jsonl.zst", plan.name));
     let inputs = fs::read(&recording).unwrap_or_else(|error| {
         panic!(
-            "{}: {error} (hint: record it by `LCMP_LAB_RECORDING=1 ./lcmp-lab up {}`, orchestrator/CONTRIBUTING.md \
-             says how)",
-            recording.display(),
-            scenario.display()
+            "{}: {error} (hint: record it by `LCMP_LAB_RECORDING=1 ./lcmp-lab up {scenario}`, \
+             orchestrator/CONTRIBUTING.md says how)",
+            recording.display()
         )
     });
     let inputs = zstd::decode_all(&*inputs).expect("a recording is packed by zstd");
