@@ -3,7 +3,7 @@
 use std::fs;
 
 use lab_artifact::routing_table::RoutingTable;
-use lab_perftest::Endpoint;
+use lab_generators::contract::Endpoint;
 use lab_plan::{
     Engine, PlanOptions,
     model::{Flow, Plan, PolicyPlan, Warning},
