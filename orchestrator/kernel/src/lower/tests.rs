@@ -1,11 +1,17 @@
 use lab_plan::{
-    model::{FaultChange, FaultPlan},
+    model::{FaultChange, FaultPlan, Role},
     transport::{CcPlan, DctcpConfig, TimelyConfig},
 };
-use lab_units::{LinkId, Nanos};
+use lab_units::{LinkId, Nanos, NodeId};
 
-use super::{Clock, HostPlacement, LowerOptions, lower, lower_after, lower_fault, lower_repair};
-use crate::{step::Step, testing};
+use super::{
+    Clock, HostPlacement, Layout, LowerOptions, lower, lower_after, lower_fault, lower_repair,
+    rdma_device,
+};
+use crate::{
+    step::{DeviceChange, Step},
+    testing,
+};
 
 fn options(hosts: HostPlacement, clock: Clock) -> LowerOptions {
     LowerOptions {
@@ -201,6 +207,27 @@ fn nothing_of_the_root_namespace_is_changed_but_what_is_the_labs_own() {
         };
         assert!(own, "{step}");
     }
+}
+
+#[test]
+fn flows_take_the_rdma_devices_that_are_created_for_their_hosts() {
+    let plan = testing::pair(3);
+    let options = options(HostPlacement::RootNamespace, Clock::Real);
+    let steps = lower(&plan, &options);
+    let created = steps.iter().filter_map(|step| match step {
+        Step::Device {
+            change: DeviceChange::Rxe(name),
+            ..
+        } => Some(name.clone()),
+        _ => None,
+    });
+    let layout = Layout::new(&plan, &options);
+    let nodes = (0..).map(NodeId).zip(&plan.nodes);
+    let hosts = nodes.filter(|(_, node)| node.role == Role::Host);
+    let taken = hosts.filter_map(|(host, _)| rdma_device(&layout, host));
+    let expected = ["rxe_l3d1h1", "rxe_l3d2h1"];
+    assert_eq!(created.collect::<Vec<_>>(), expected);
+    assert_eq!(taken.collect::<Vec<_>>(), expected);
 }
 
 #[test]
