@@ -568,7 +568,7 @@ fn an_error_in_a_file_of_a_scenario_has_line_and_column() {
     let place = format!("smoke.yaml:{}:14", before.lines().count() + 1);
     assert!(message.contains(&place), "{message}");
     assert!(
-        message.contains("at `traffic[0].workload.sizes`"),
+        message.contains("at `traffic[1].workload.sizes`"),
         "{message}"
     );
     let hint = "= hint: the path is relative to the scenario; `lcmp-lab scenarios --copy DIR` writes \
@@ -628,9 +628,12 @@ fn a_file_that_a_scenario_names_is_found_by_its_place_whatever_wrote_it() {
     assert_eq!(checked.exit, Some(0), "{checked:?}");
     fs::remove_file(&sizes).unwrap();
     let message = refusal(folder.path(), &["check", "smoke.yaml"], 2);
-    let expected = "error: smoke.yaml: `traffic[1].workload.sizes`: cannot read \
-                    `workloads/bulk.csv`: ";
+    let expected = "error: cannot read `workloads/bulk.csv`: No such file";
     assert!(message.starts_with(expected), "{message}");
+    assert!(
+        message.contains("at `traffic[1].workload.sizes`"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -441,17 +441,24 @@ impl Failover {
         let Some(span) = self.span else {
             return format!("{cut}: no flow left a dead port");
         };
-        let (first, last) = (about_time(span.first_ns), about_time(span.last_ns));
-        let decisions = commas(self.decisions);
+        let failovers = counted(self.decisions, "failover");
+        let paper = between(span.first_ns, span.last_ns);
         match span.lab_ns {
-            None => format!("{cut}: {decisions} failovers, after {first} to {last}"),
-            Some((lab_first, lab_last)) => format!(
-                "{cut}: {decisions} failovers, after {} to {} of lab time, {first} to {last} of paper \
-                 time",
-                about_time(lab_first),
-                about_time(lab_last)
+            None => format!("{cut}: {failovers}, after {paper}"),
+            Some((first, last)) => format!(
+                "{cut}: {failovers}, after {} of lab time, {paper} of paper time",
+                between(first, last)
             ),
         }
+    }
+}
+
+/// Returns the words for a range of times.
+fn between(first: Nanos, last: Nanos) -> String {
+    if first == last {
+        about_time(first)
+    } else {
+        format!("{} to {}", about_time(first), about_time(last))
     }
 }
 
@@ -884,6 +891,18 @@ mod tests {
         (cut.decisions, cut.span) = (4, Some(span));
         assert_eq!(evidence(&cut).failover_note(), None);
         insta::assert_snapshot!(sentence(&cut), @"cut of dc1-dc2 and dc2-dc8 at 60 ms: 4 failovers, after 20 µs to 600 µs");
+        let one = Failover {
+            decisions: 1,
+            span: Some(FailoverSpan {
+                last_ns: span.first_ns,
+                ..span
+            }),
+            ..cut.clone()
+        };
+        assert_eq!(
+            sentence(&one),
+            "cut of dc1-dc2 and dc2-dc8 at 60 ms: 1 failover, after 20 µs"
+        );
         let lab_ns = Some((Nanos::from_millis(1), Nanos::from_millis(30)));
         cut.span = Some(FailoverSpan { lab_ns, ..span });
         assert!(evidence(&cut).failover_note().is_some());
