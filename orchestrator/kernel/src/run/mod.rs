@@ -72,7 +72,7 @@ pub struct Runner<'a> {
     pub records: &'a mut RunWriter,
     /// Called with the progress of the run.
     pub events: &'a mut dyn FnMut(&RunEvent),
-    /// Record of the run's inputs, from which a test can make its rows again; usually none.
+    /// Recording of the run's inputs, from which a test makes the rows again; usually none.
     pub inputs: Option<&'a mut dyn io::Write>,
     /// Returns the number of times this kernel has waited for a host, each of which may make a guest's
     /// virtual clock jump. Between a start and the last delivery there should be none.
