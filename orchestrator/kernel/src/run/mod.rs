@@ -16,6 +16,7 @@
 //! - `generator`: flows as jobs, and the session of perftest or verbs that runs them
 //! - `watch`: watch over CPUs and clocks on a real clock
 //! - `report`, `error`: progress, report and errors of a run
+//! - tests of several modules: `replay` of recorded runs, `settings` and their effects, `live` switches on this kernel
 
 mod agent_config;
 mod agents;
