@@ -1,10 +1,10 @@
-//! Generators of RDMA flows: each takes the jobs of a run, starts their flows at their instants, and has an outcome for
-//! every one.
+//! Generators of RDMA flows: a generator takes the jobs of a run, starts each flow at its instant, and has an outcome
+//! for every flow.
 //!
 //! - [`contract`]: jobs, events and outcomes, the same for both generators
 //! - [`perftest`]: a perftest client and server for each flow
 //! - [`verbs`]: thousands of flows from one process, by libibverbs
-//! - inside: `priority` of threads and processes
+//! - inside: `priority`, scheduling of threads and processes
 //!
 //! Must not contain: creation of devices, namespaces or qdiscs (the caller has them ready), knowledge of
 //! plans or records.

@@ -30,7 +30,7 @@ pub enum LoaderError {
 }
 
 impl LoaderError {
-    /// Returns a conversion of a program's error.
+    /// Returns a function that wraps the error of `action` on `program`.
     pub fn program(
         action: &'static str,
         program: &'static str,
@@ -42,7 +42,7 @@ impl LoaderError {
         }
     }
 
-    /// Returns a conversion of a map's error.
+    /// Returns a function that wraps the error of `action` on `map`.
     pub fn map(action: &'static str, map: &'static str) -> impl FnOnce(MapError) -> Self {
         move |source| Self::Map {
             action,

@@ -1,7 +1,7 @@
 //! Programs and maps of an eBPF object, by name.
 //!
-//! The switch agent, the host programs and the benchmarks each load an object of their own; what they all do
-//! with it is here. Must not contain: names of programs or maps, rows, attachment.
+//! The switch agent, the host programs and the benchmarks each load an object of their own; this crate has the
+//! steps that they share. Must not contain: names of programs or maps, rows, attachment.
 //!
 //! - [`map`][]: rows of maps
 //! - [`error`][]: failures, and the lack of privileges among them

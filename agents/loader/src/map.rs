@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use aya::maps::{HashMap, MapData, MapError, RingBuf};
 use bytemuck::Pod;
 
-/// Row of a map, as the loader takes it.
+/// Row of a map, in the form that aya accepts.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct Row<T>(pub T);
@@ -19,7 +19,8 @@ unsafe impl<T: Pod> aya::Pod for Row<T> {}
 pub fn drain<T: Pod>(ring: &mut RingBuf<MapData>) -> Vec<T> {
     let mut records = Vec::new();
     while let Some(item) = ring.next() {
-        // Another length would mean different headers, which the header's test excludes.
+        // A record of another length would mean that this program was built with another `abi.h` than the eBPF
+        // object, which the test of `abi.h` excludes.
         if let Ok(record) = bytemuck::try_pod_read_unaligned(&item) {
             records.push(record);
         }
@@ -41,7 +42,7 @@ pub fn remove<K: aya::Pod, V: aya::Pod>(
     }
 }
 
-/// True if the error means a missing row: where aya removes a row, it returns the system call's error.
+/// True if the error means a missing row: aya returns the error of the system call that removes a row.
 fn is_missing(error: &MapError) -> bool {
     matches!(error, MapError::SyscallError(call) if call.io_error.kind() == ErrorKind::NotFound)
 }

@@ -42,7 +42,7 @@ impl TableDifference {
 
 /// Visitor of tables.
 trait Visitor {
-    /// Visits the table of `R`, whose rows have `key` besides policy and repetition.
+    /// Visits the table of `R`; policy, repetition and the columns `key` identify a row.
     fn visit<R: Row>(&mut self, key: &[&str]) -> Result<(), RecordsError>;
 }
 
@@ -61,7 +61,7 @@ fn visit_tables(visitor: &mut impl Visitor) -> Result<(), RecordsError> {
     visitor.visit::<StoryRow>(&["flow_id", "time_ns", "event"])
 }
 
-/// Reads every row of these tables of the run.
+/// Reads every row that the engine wrote while flows of `run` ran.
 ///
 /// # Errors
 /// If a table cannot be read, or the run lacks a table that every run has.
@@ -75,7 +75,7 @@ pub fn check_tables(run: &RunDir) -> Result<(), RecordsError> {
     visit_tables(&mut Check(run))
 }
 
-/// Compares each of these tables that one of the runs has.
+/// Compares the tables that an engine writes while flows run, as far as one of the runs has them.
 ///
 /// # Errors
 /// If a table cannot be read.

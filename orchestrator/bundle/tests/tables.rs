@@ -1,4 +1,4 @@
-//! Comparison of two runs' tables, one of which lacks a row.
+//! Comparison of the tables of two runs, of which one run lacks a row.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ lcmp,0,100000000,0,100000000000,100000000000,100000000000,1.0,0
 lcmp,0,200000000,0,50000000000,50000000000,100000000000,1.0,1
 ";
 
-/// Copies the run of this format that the records keep, and gives it rates.
+/// Copies the fixture of the current format from `lab-records`, and adds `rates.csv`.
 fn copy_run(to: &Path) {
     let formats = Path::new(env!("CARGO_MANIFEST_DIR")).join("../records/tests/records/formats");
     for entry in fs::read_dir(formats.join(FORMAT_VERSION.to_string())).unwrap() {

@@ -452,7 +452,7 @@ impl ScenarioArgs {
     /// Returns the scenario and the overrides of a request.
     ///
     /// # Errors
-    /// If the request names a capacity that there is not.
+    /// If the request names a capacity that does not exist.
     pub fn of(request: &RunRequest) -> Result<Self, String> {
         let wanted = request.overrides.clone();
         let capacity = wanted.scale_for.map(|text| text.parse()).transpose();
@@ -687,7 +687,7 @@ impl UpArgs {
     /// Returns the arguments for a request of the kernel engine.
     ///
     /// # Errors
-    /// If the request names a capacity that there is not.
+    /// If the request names a capacity that does not exist.
     pub fn of(request: &RunRequest) -> Result<Self, String> {
         Ok(Self {
             scenario: ScenarioArgs::of(request)?,
@@ -751,7 +751,7 @@ impl SimArgs {
     /// Returns the arguments that simulate the scenario of a request with the options `sim`.
     ///
     /// # Errors
-    /// If the request names a capacity or a flow that there is not.
+    /// If the request names a capacity that does not exist, or a flow that is neither a number nor `all`.
     pub fn of(request: &RunRequest, sim: &SimRequest) -> Result<Self, String> {
         let scenario = ScenarioArgs::of(request)?;
         let words = sim.story.iter();

@@ -12,9 +12,9 @@ use crate::failure::{During, Failure};
 /// eBPF objects, by the paths that the scenario names them by.
 pub type Programs = BTreeMap<String, Vec<u8>>;
 
-/// Reads the objects of the policies of `plan`, whose paths are relative to `base`, and keeps them in the run directory
-/// `dir`; without such a policy there is nothing to keep.
-/// Fails on an object that cannot be read, or not be written, with exit code 3.
+/// Reads the eBPF objects of the policies in `plan`, whose paths are relative to `base`, and keeps them in the run
+/// directory `dir`; does nothing if no policy has an object.
+/// Fails on an object that cannot be read or written, with exit code 3.
 pub fn keep(dir: &Path, plan: &Plan, base: &Path) -> Result<(), Failure> {
     let mut texts = BTreeMap::new();
     for run in &plan.policies {

@@ -60,7 +60,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
             &["lab-plan", "lab-scenario", "lab-records"],
         ],
     ),
-    // Any program that loads eBPF objects may use it.
+    // Any program that loads eBPF objects may use the loader.
     (
         "lab-loader",
         &[&["tokio", "rtnetlink", "polars", "lab-units", "lab-abi"]],

@@ -98,7 +98,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// Declaration of `field`, scaled, with a default, the same for a whole run, of both presets.
+    /// Returns the declaration of `field`: scaled, with a default, fixed for a whole run, in both presets.
     pub(crate) const fn new(field: &'static str, doc: &'static str, domain: Domain) -> Self {
         Self {
             name: without_unit(field),
@@ -267,7 +267,7 @@ pub(crate) const fn keys<const N: usize>(
 /// second default is left out if it is the same, and the braces hold the fields of [`Parameter`]
 /// that differ from [`Parameter::new`]. `(label)`: scenarios may name the set, as they do policies;
 /// `by preset`: there are two presets; `#[serde(default)]`: plans of earlier versions lack the field;
-/// `beside`: fields that are sets themselves, which those who read and scale the set treat apart.
+/// `beside`: fields that are sets themselves, which reading and scaling treat apart.
 macro_rules! parameters {
     (
         $(#[doc = $about:literal])*

@@ -8,13 +8,13 @@
 //! Must not contain: clocks, kernel, threads, file system, unnamed randomness, floats that are not
 //! turned into integers before they are stored.
 //!
-//! Folders: `fabric` (datacenters, links, addresses), `host`, `switch`, `traffic`, `scaling`, `view` (text forms). Their
-//! modules are named from the crate's root, whatever folder they are in.
+//! Folders: `fabric` (datacenters, links, addresses), `host`, `switch`, `traffic`, `scaling`, `view` (text forms). The
+//! crate's root re-exports their modules, so that paths do not name the folder.
 //!
 //! Contents of a plan:
 //! - [`model`][]: the plan itself
 //! - [`address`][]: names, addresses and numbers, apart for each lab of a machine
-//! - `slot`: the plan relabelled for the slot of a lab, [`Plan::in_slot`]
+//! - `slot`: relabelling of a plan for the slot of a lab, [`Plan::in_slot`]
 //! - `difference`: the first difference of two plans, [`Plan::difference`]
 //! - [`frame`][]: wire sizes of RoCEv2 packets
 //! - [`ideal`][]: the ideal FCT of a flow

@@ -18,8 +18,8 @@ use crate::{
     error::{Operation, RecordsError},
 };
 
-/// Format of the run directory except its plan: the only format that this lcmp-lab writes, and with
-/// [`FORMAT_OF_SENTENCES`] those that it reads. The number rises with every change of a column, a key or a meaning, by
+/// Format of the run directory except its plan: the only format that this lcmp-lab writes. It reads this format and
+/// [`FORMAT_OF_SENTENCES`]. The number rises with every change of a column, a key or a meaning, by
 /// the rule of the crate's [formats](crate#formats).
 ///
 /// - 1: the kernel's runs
@@ -28,11 +28,10 @@ use crate::{
 /// - 3: `switches.csv`, `ports.csv`
 /// - 5: `certificate.csv`, the grade of a verdict, and the figures that it is made from
 /// - 6: `rates.csv`, and the flow tables in the evidence
-/// - 7: codes, figures and bounds as the reasons of a verdict
+/// - 7: a code, a figure and its bound as the reason of a verdict
 pub const FORMAT_VERSION: u32 = 7;
 
-/// Format of runs whose verdicts have sentences as reasons. All their other keys and columns are those of
-/// [`FORMAT_VERSION`].
+/// Format of runs whose verdicts have sentences as reasons. All other keys and columns are as in [`FORMAT_VERSION`].
 pub const FORMAT_OF_SENTENCES: u32 = 6;
 
 /// File of the run's facts and outcome.

@@ -42,7 +42,7 @@ pub enum RecordsError {
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// Format that this program writes and reads.
+        /// Format that this program writes.
         own: u32,
     },
     /// `run.json` cannot be parsed or written.

@@ -9,7 +9,7 @@
 //! - [`info`], [`outcome`]: facts of a run before its first and after its last flow
 //! - [`trust`][]: the verdict on a run, and the bounds of the figures that it is made from
 //! - [`provenance`][]: program, command and policies of a run, and changes while it ran
-//! - [`request`][]: request for a run, by a suite or from an earlier run
+//! - [`request`][]: request for a run, also for the repeat of an earlier run
 //! - `departure`: parameters of a policy that are not its publication's
 //! - [`evidence`][]: counts by which a run shows that it exercised what it ranks
 //! - [`run_file`]: `run.json`, which holds both with the format version
@@ -28,9 +28,9 @@
 //!
 //! # Formats
 //!
-//! A reader accepts one format of `run.json` and one of `plan.json`: its own. Each number rises with every change of a
-//! column, a key or a meaning. One older format of `run.json` is read too: its reasons are sentences, and the run is
-//! judged again from its facts, which have the same keys.
+//! A reader accepts its own format of `run.json` and of `plan.json`, and one older format of `run.json`. Each number
+//! rises with every change of a column, a key or a meaning. In the older format the reasons of a verdict are sentences;
+//! a reader judges such a run again from its facts, whose keys are the same.
 //!
 //! | case | rule |
 //! |---|---|

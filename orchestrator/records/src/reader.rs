@@ -18,7 +18,7 @@ use crate::{
     rows::Column,
 };
 
-/// A run directory of a format that is read.
+/// A run directory in a format that this program reads.
 #[derive(Clone, Debug)]
 pub struct RunDir {
     path: PathBuf,
@@ -71,7 +71,7 @@ impl RunDir {
         &self.path
     }
 
-    /// Refuses a run of the older format that is read: a report of it is not, byte for byte, the one that was kept.
+    /// Refuses a run of the older format: its report would not equal the kept report, byte for byte.
     ///
     /// # Errors
     /// If the run is not of [`FORMAT_VERSION`](directory::FORMAT_VERSION).

@@ -1,7 +1,7 @@
 //! Request for a run: the scenario, and what is asked for beyond it.
 //!
-//! Suites and second runs are lists of requests. A run does not keep its request as such: [`RunRequest::again`] reads
-//! it from the facts of the run, whichever command line made it.
+//! A suite makes a request for each of its runs, and the repeat of an earlier run is a request too. Records do not keep
+//! requests: [`RunRequest::again`] makes one from the facts of a run, whichever command line made the run.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub struct RunRequest {
     pub overrides: Overrides,
     /// Engine, with its options.
     pub engine: EngineRequest,
-    /// Kernel that a lab is on; `None` for this machine's if it can run the lab, else a guest's.
+    /// Location of a lab; `None` for this machine's kernel if it can run the lab, else a guest.
     #[serde(default, rename = "place", skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
     /// Clock of a lab's guest; `None` for the virtual one under software emulation, else the real one.
@@ -29,7 +29,7 @@ pub struct RunRequest {
     pub clock: Option<Clock>,
 }
 
-/// Values in place of a scenario's; those that are `None` or empty are the scenario's.
+/// Values in place of a scenario's; where a value is `None` or empty, the scenario's applies.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Overrides {
@@ -91,8 +91,8 @@ impl RunRequest {
         }
     }
 
-    /// Returns the request for the run of `info` once more, from `scenario`; `scale_for` names the capacity that its
-    /// scale fits, if it is automatic. `None` if an earlier lcmp-lab made the run, whose options it did not record.
+    /// Returns the request that repeats the run of `info` from `scenario`; `scale_for` names the capacity that an
+    /// automatic scale fits. `None` if an earlier lcmp-lab made the run and did not record its options.
     #[must_use]
     pub fn again(info: &RunInfo, scenario: PathBuf, scale_for: Option<String>) -> Option<Self> {
         let asked = info.provenance.asked.clone()?;

@@ -17,7 +17,7 @@ pub const SPINE_DCI: LinkConfig = LinkConfig {
     ..LinkConfig::PAPER
 };
 
-/// Between datacenters, besides rate and delay, which a scenario sets: the 6 GB of the paper's deep-buffer switches.
+/// Between datacenters: the 6 GB of the paper's deep-buffer switches. A scenario sets rate and delay.
 pub const INTER_DC: LinkConfig = LinkConfig {
     buffer_bytes: Bytes::new(6_000_000_000),
     ..LinkConfig::PAPER

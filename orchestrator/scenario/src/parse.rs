@@ -48,16 +48,16 @@ pub fn item_lines(text: &str, list: &str) -> Vec<usize> {
         .collect()
 }
 
-/// Returns the 1-based line of the value at the YAML path `path` of `text`, of a list or mapping that of its key; `None`
-/// if the text leaves it out.
+/// Returns the 1-based line of the value at the YAML path `path` in `text`; for a list or mapping, the line of its key.
+/// `None` if the text has no such value.
 #[must_use]
 pub fn value_line(text: &str, path: &str) -> Option<usize> {
     let range = Locator::new(text).value(path)?;
     Some(SourceText { name: "", text }.location(range).line)
 }
 
-/// Returns the problem `message` of the file that the value at the YAML path `path` names. Errors call the scenario
-/// `source_name`; `text` is the scenario's.
+/// Returns `message` as a problem of the file that the value at the YAML path `path` names. `text` is the text of the
+/// scenario, and `source_name` its name in errors.
 #[must_use]
 pub fn problem_of_file(
     source_name: &str,

@@ -181,7 +181,7 @@ fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
     assert_eq!(undecided(), [0, 2], "the third starts at dc4");
 }
 
-/// The plan of the records is in slot 0, in whatever slot the lab was that the rows are of.
+/// The plan in the records is in slot 0, and the rows have addresses of the slot that the lab had.
 #[test]
 fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,7 +1,8 @@
 //! Jobs, events, outcomes and instants: the same for every generator.
 //!
 //! - [`job`]: one flow, its two ends, its schedule
-//! - [`outcome`]: outcome of a flow, and events on the way; [`fct`]: its completion time; [`error`]: its causes
+//! - [`outcome`]: outcome of a flow, and the events before it; [`fct`]: flow completion time; [`error`]: causes of a
+//!   failure
 //! - [`qp`]: limits of a queue pair; [`clock`]: instants
 
 pub mod clock;

@@ -2,7 +2,7 @@
 //!
 //! Each flow is one `ib_send_bw`, `ib_write_bw` or `ib_read_bw` pair. Both processes are started,
 //! connected and given their queue pairs long before the flow, over 127.0.0.1 and through a *gate*
-//! of this crate, which forwards their handshake and holds back its last message. Sending that message
+//! of this module, which forwards their handshake and holds back its last message. Sending that message
 //! is the flow's start trigger: a thread with an absolute timer sends it some 20 µs after the scheduled
 //! instant and reports the lateness. No handshake crosses the emulated network and none is in the FCT,
 //! which is perftest's own: first post to last completion.
@@ -26,7 +26,7 @@
 //!
 //! - [`command`]: jobs as command lines
 //! - [`session`]: all flows of a run
-//! - [`report`], `fct`: perftest's reports, and the FCT in them; `failure`: the words of a process that failed
+//! - [`report`], `fct`: perftest's reports, and the FCT in them; `failure`: error lines of a process that failed
 //! - [`mod@probe`]: installed versions; [`error`]
 //! - inside: `pair` makes a flow ready by a `handshake`, `trigger` starts it, `flow` follows it to its
 //!   end; `process` has the children and their namespaces, `cpu` keeps them off the CPU

@@ -1,4 +1,4 @@
-//! Configuration that fits a switch's tables, and the checks that make it.
+//! Configuration that fits a switch's tables, and its checks.
 
 use alloc::string::String;
 use core::{net::Ipv4Addr, ops::Deref};
@@ -71,8 +71,8 @@ pub enum AgentConfigError {
     Lcmp(#[from] ParameterError),
 }
 
-/// [`AgentConfig`] that fits a switch's tables: checked when it is made, and kept so by the commands that it
-/// takes.
+/// [`AgentConfig`] that fits a switch's tables: the whole is checked at its creation, and a command that would
+/// not fit is refused.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ValidAgentConfig(pub(super) AgentConfig);
 

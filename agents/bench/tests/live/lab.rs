@@ -160,7 +160,7 @@ impl Lab {
     /// Fails if the switch still forwards some seconds after its agent's end.
     ///
     /// The end of an agent closes its tcx links, and so detaches its program. But a child that another test has
-    /// forked holds copies of them until it executes its own program, and the switch forwards until then.
+    /// forked holds copies of these links until it executes its own program, and the switch forwards until then.
     pub(crate) fn nobody_forwards(&self, flows: &Range<u16>) -> Result {
         for _ in 0..5 {
             if self.send_expecting(flows.clone(), 1, Duration::from_secs(2))? == 0 {

@@ -10,7 +10,7 @@ use crate::{
     verbs::{sim, up},
 };
 
-/// Makes the run that `request` asks for, of a sweep the first one, and returns its directory, without a report.
+/// Makes the run that `request` asks for, or the first run of a sweep, and returns its directory, without a report.
 pub fn make(request: &RunRequest, global: &Global) -> Result<PathBuf, Failure> {
     match &request.engine {
         EngineRequest::Sim(options) => {

@@ -123,7 +123,7 @@ impl Reservation {
         &self.lab
     }
 
-    /// Returns the slot, which the plan is relabelled for.
+    /// Returns the slot that the plan is relabelled for.
     #[must_use]
     pub const fn slot(&self) -> u8 {
         self.slot

@@ -35,7 +35,7 @@ impl Lab {
     /// Brings a lab up: applies all steps, reads the kernel's state back and compares. After a failure
     /// or a cancellation, the applied steps are undone.
     ///
-    /// The plan is in the reservation's slot, and the options name the reservation's lab.
+    /// The caller passes the plan in the reservation's slot, and options with the reservation's lab.
     /// Fails when a step fails, the kernel's state differs from the steps, or the caller cancels.
     pub fn up(
         reservation: Reservation,

@@ -15,9 +15,9 @@ pub struct Fq {
     pub limit: u32,
     /// Capacity of one QP's queue in packets.
     pub flow_limit: u32,
-    /// Bits of a packet's hash that tell flows apart, of which each leaves in order.
+    /// Mask of a packet's hash: packets that are equal under the mask are one flow, which leaves in order.
     pub orphan_mask: u32,
-    /// Longest time that a packet is kept; a later one is kept as long.
+    /// Maximum time that a packet is kept, also if its time of departure is later.
     pub horizon: Nanos,
 }
 

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// All but a bucket's depth, which the kernel converts to ticks.
+    /// Without tbf: the kernel converts the depth of its bucket to ticks.
     #[test]
     fn the_kernel_lists_a_discipline_as_it_was_sent() {
         let mut wire = testing::wire("100 Mbit", "25 ms", "620 kB");

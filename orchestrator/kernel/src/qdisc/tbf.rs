@@ -46,7 +46,7 @@ impl From<&Tbf> for Attributes {
 }
 
 impl Tbf {
-    /// Appends the kind and attributes to a message, the bucket in bytes: the kernel converts it to ticks.
+    /// Appends the kind and attributes to a message. The bucket's depth is in bytes: the kernel converts it to ticks.
     pub(super) fn push(&self, message: PushAttrs<&mut Vec<u8>>) {
         let attributes = Attributes::from(self);
         let mut parms = TcTbfQopt::new();

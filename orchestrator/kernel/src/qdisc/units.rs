@@ -1,4 +1,5 @@
-//! Conversions to the kernel's units: bytes per second, packets, and ticks of 64 ns (`PSCHED_SHIFT`).
+//! Conversions to the kernel's units: bytes per second, fractions of 2^32, microseconds, and ticks of 64 ns
+//! (`PSCHED_SHIFT`).
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/include/net/pkt_sched.h>
 
@@ -9,12 +10,12 @@ pub(super) fn bytes_per_sec(rate: BitsPerSec) -> u64 {
     (rate.get() / 8).max(1)
 }
 
-/// Converts a probability `p` to `p · 2^32`, saturating.
+/// Converts a probability `p` to `p · (2^32 - 1)`, rounded to nearest: all ones are certainty.
 pub(super) fn of_all_ones(probability: Ratio) -> u32 {
     u32::try_from(probability.scale_nearest(u64::from(u32::MAX))).unwrap_or(u32::MAX)
 }
 
-/// Converts a rate to the old, 32-bit attribute, which a 64-bit one beside it replaces.
+/// Converts a rate to the old 32-bit attribute, saturating; the kernel prefers the 64-bit attribute beside it.
 pub(super) fn narrow(bytes_per_sec: u64) -> u32 {
     u32::try_from(bytes_per_sec).unwrap_or(u32::MAX)
 }
@@ -29,7 +30,7 @@ pub(super) fn micros(time: Nanos) -> u32 {
     u32::try_from(time.get() / 1_000).unwrap_or(u32::MAX)
 }
 
-/// Converts a time in nanoseconds, saturating.
+/// Converts a time to signed nanoseconds, saturating.
 pub(super) fn signed(time: Nanos) -> i64 {
     i64::try_from(time.get()).unwrap_or(i64::MAX)
 }

@@ -70,7 +70,7 @@ struct Process {
     stream: UnixStream,
 }
 
-/// Returns the positions in the plan of the switches with an agent: those of legacy datacenters have none.
+/// Returns the indices in `plan.switches` of switches with an agent; switches of legacy datacenters have none.
 pub(super) fn switches(plan: &Plan) -> impl Iterator<Item = usize> {
     let switches = plan.switches.iter().enumerate();
     let with_agent = switches.filter(|(_, switch)| {

@@ -156,7 +156,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Takes the pauses of the hosts' NICs, and returns what their programs counted; none without congestion control.
+    /// Handles the pauses of the hosts' NICs, and returns the counts of the host programs; `None` without congestion
+    /// control.
     fn end_hosts(
         &mut self,
         running: &mut RunningRepetition<'_>,
@@ -459,7 +460,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Handles an input, applies its effects and returns them.
+    /// Handles an input, and applies and returns its effects; records the input first if inputs are recorded.
     pub(super) fn take(
         &mut self,
         input: Input,

@@ -82,7 +82,7 @@ pub(super) fn jobs(plan: &Plan, lab: &Lab, flows: &[&Flow]) -> Result<Vec<FlowJo
     jobs_between(plan, &endpoints, flows)
 }
 
-/// Returns the jobs of `flows`, all of one repetition, between `endpoints`, which are those of each node's addresses.
+/// Returns the jobs of `flows`, all of one repetition; `endpoints` has, for each node, an endpoint for each address.
 pub(super) fn jobs_between(
     plan: &Plan,
     endpoints: &[Vec<Endpoint>],

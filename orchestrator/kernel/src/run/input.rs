@@ -1,6 +1,6 @@
-//! Inputs of a repetition: all that the kernel, its agents and flows add to the plan.
+//! Inputs of a repetition: all that the kernel, agents and flows add to the plan.
 //!
-//! Rows and report of a run are a function of its plan and of these inputs, each handled once by
+//! Rows and report of a run depend only on its plan and on these inputs, each handled once by
 //! [`Repetition::handle`](super::repetition::Repetition::handle). So a run whose inputs were recorded, one JSON line
 //! each, can be replayed without its lab.
 
@@ -33,7 +33,7 @@ pub(super) enum Input {
     Start(MonotonicTime),
     /// Injection of the plan's next fault.
     Fault,
-    /// Sending QPs of the flows under way whose rates are recorded.
+    /// Sample of the rates of sending QPs.
     Rates(RateSample),
     /// Change of a switch's parameters by a user.
     Tuned {
@@ -45,7 +45,7 @@ pub(super) enum Input {
     },
     /// Restart of a killed agent.
     Restarted { at: MonotonicTime, dc: DcId },
-    /// End of an agent that is not started again, as the run was cancelled.
+    /// End of an agent that is not started again, because the run was cancelled.
     Abandoned(DcId),
     /// Request to all agents to end.
     Stop,
@@ -61,7 +61,7 @@ pub(super) enum Input {
     End(Box<Ending>),
 }
 
-/// Sending QPs at one moment.
+/// State of the sending QPs whose rates are recorded, at one moment.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct RateSample {
     pub at: MonotonicTime,
@@ -84,13 +84,13 @@ pub(super) struct Ending {
     pub altered: Vec<String>,
 }
 
-/// Counts that only ever grow, and from which a repetition takes the difference.
+/// Counts that only grow; a repetition reports the difference between two readings.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub(super) struct Readings {
     /// Packets sent on the lab's links.
     pub packets: u64,
     pub losses: Losses,
-    /// Waits of this kernel for a host; after the flows, those until the latest delivery.
+    /// Waits of this kernel for a host; in the reading after the flows, the waits until the latest delivery.
     pub host_waits: u64,
     /// CPU time of this kernel; none outside a guest.
     pub cpu: Option<GuestCpu>,

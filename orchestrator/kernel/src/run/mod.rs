@@ -16,6 +16,7 @@
 //! - `generator`: flows as jobs, and the session of perftest or verbs that runs them
 //! - `watch`: watch over CPUs and clocks on a real clock
 //! - `report`, `error`: progress, report and errors of a run
+//! - tests of several modules: `replay` of recorded runs, `settings` and their effects, `live` switches on this kernel
 
 mod agent_config;
 mod agents;
@@ -72,7 +73,7 @@ pub struct Runner<'a> {
     pub records: &'a mut RunWriter,
     /// Called with the progress of the run.
     pub events: &'a mut dyn FnMut(&RunEvent),
-    /// Record of the run's inputs, from which a test can make its rows again; usually none.
+    /// Recording of the run's inputs, from which a test makes the rows again; usually none.
     pub inputs: Option<&'a mut dyn io::Write>,
     /// Returns the number of times this kernel has waited for a host, each of which may make a guest's
     /// virtual clock jump. Between a start and the last delivery there should be none.

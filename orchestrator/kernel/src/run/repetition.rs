@@ -139,13 +139,13 @@ impl<'a> Repetition<'a> {
         self.plan.faults.get(self.injected)
     }
 
-    /// Returns the time between two samples of rates; none if none are recorded.
+    /// Returns the time between two samples of rates; `None` if no rates are recorded.
     pub(super) fn rate_interval(&self) -> Option<Nanos> {
         let sampled = self.sampled_rates.as_ref()?;
         Some(sampled.interval.max(MIN_RATE_INTERVAL))
     }
 
-    /// Returns the sending QPs of the flows under way whose rates are recorded.
+    /// Returns the sending QPs whose rates are recorded, by flow under way.
     pub(super) const fn sampled(&self) -> &BTreeMap<FlowId, QpKey> {
         self.rows.sampled()
     }
@@ -440,7 +440,7 @@ mod tests {
 
     const START: MonotonicTime = MonotonicTime::from_nanos(5_000_000_000);
 
-    /// Handles an input, without regard to the report.
+    /// Handles an input with a report that is thrown away.
     fn handle(repetition: &mut Repetition<'_>, input: Input) -> Result<Effects, RunError> {
         repetition.handle(input, &mut RunReport::default())
     }

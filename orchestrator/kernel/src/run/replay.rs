@@ -1,7 +1,7 @@
 //! Replay of recorded runs: the same inputs make the same rows, report and evidence.
 //!
-//! A change of rows that is meant needs new digests (`cargo insta review`), a change of [`Input`] or of a plan new
-//! recordings as well.
+//! An intended change of rows needs new digests (`cargo insta review`); a change of [`Input`] or of a plan also needs
+//! new recordings.
 
 use std::{
     env, fs,
@@ -28,7 +28,7 @@ fn flows_of_verbs_through_faults_make_the_rows_of_their_run() {
     insta::assert_snapshot!("faults", digests);
 }
 
-/// Returns the digests of the records that the recorded run of `scenario`, a path in the repository, makes.
+/// Replays the recorded run of `scenario`, a path in the repository, and returns the digests of its records.
 fn replayed(scenario: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let plan = plan(&folder.join("../..").join(scenario));

@@ -55,7 +55,7 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// Returns the end of a run that had no problems, without its phases and certified links.
+    /// Returns the end of the run, without phases, certified links and problems, which the report does not have.
     #[must_use]
     pub fn end(self, ended_at: UtcTime, evidence: Evidence) -> RunEnd {
         RunEnd {
@@ -216,7 +216,7 @@ impl RunReport {
     }
 }
 
-/// Returns the counts at `place` that are not 0 in sentences; each is a number, its noun, and what happened.
+/// Returns a sentence for each count at `place` that is not 0. A count has its noun and what happened.
 fn sentences(place: &str, counts: &[(u64, &str, &str)]) -> impl Iterator<Item = String> {
     let counts = counts.iter().filter(|(count, ..)| *count > 0);
     counts.map(move |(count, noun, what)| format!("{place}: {} {what}", counted(*count, noun)))

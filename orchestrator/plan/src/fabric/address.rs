@@ -64,8 +64,7 @@ pub const fn dc_prefix(dc: DcId) -> Prefix {
     }
 }
 
-/// Returns the address that `addr`, an address of a lab in any slot, has in `slot`; an address that is no lab's is
-/// returned unchanged.
+/// Moves `addr`, an address of a lab in any slot, to `slot`; returns any other address unchanged.
 #[must_use]
 pub const fn in_slot(addr: Ipv4Addr, slot: u8) -> Ipv4Addr {
     let bits = without_slot(addr).to_bits();
@@ -167,9 +166,10 @@ pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
     }
 }
 
-/// The beginning of the names of a slot's interfaces.
+/// Start of the names of a slot's interfaces.
 ///
-/// Slots are hexadecimal digits, so that the longest name, `lfd255s127-l127`, has the kernel's limit of 15 characters.
+/// The slot is one hexadecimal digit, so that the longest name, `lfd255s127-l127`, has the kernel's maximum of 15
+/// characters.
 #[must_use]
 pub fn interface_start(slot: u8) -> String {
     format!("l{slot:x}d")

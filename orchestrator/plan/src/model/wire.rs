@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
 use crate::frame;
 
-/// Parameters of a link, as declared, and the delay line that follows from them; reads like the parameters.
+/// Parameters of a link, as declared, and the length of the delay line that follows from them. Dereferences to the
+/// parameters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
 pub struct WirePlan {
     /// Parameters.
@@ -60,7 +61,7 @@ impl DerefMut for WirePlan {
     }
 }
 
-/// Writes the parameters in the order of their declaration, the packets of the delay line behind the buffer: the
+/// Writes the parameters in the order of their declaration, and the packets of the delay line after the buffer: the
 /// bytes of `plan.json` are compared between versions of the program.
 impl Serialize for WirePlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -84,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// The order that plans have had since their first format.
+    /// The keys have the order that they have had since the first format of plans.
     #[test]
     fn a_link_is_written_in_the_order_of_its_declaration_and_read_again() {
         let marking = LinkConfig {

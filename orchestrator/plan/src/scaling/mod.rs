@@ -1,4 +1,4 @@
-//! Similitude, and the cost of a run that it is picked for.
+//! Similitude, and the estimated cost of a run, by which `scale: auto` picks it.
 
 pub(crate) mod auto_scale;
 pub(crate) mod capacity;

@@ -72,7 +72,8 @@ impl Scale {
         nearest(path, paper.get(), paper, self.time, TIME_HINT).map(Nanos::new)
     }
 
-    /// Returns the emulated value of `paper`, a value of `parameter`: by its kind, if the declaration has it scaled.
+    /// Returns the emulated value of `paper`, a value of `parameter`: scaled by its kind, or unchanged if the
+    /// declaration keeps paper units.
     ///
     /// # Errors
     /// A value that vanishes, overflows, or changes noticeably by rounding.

@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::model::Plan;
 
 impl Plan {
-    /// Returns the first difference of the [inputs](Plan::inputs) of two plans, in the alphabetical order of their keys;
-    /// `None` if they are of the same run, in whatever slots.
+    /// Returns the first difference between the [inputs](Plan::inputs) of two plans, in alphabetical order of keys;
+    /// `None` if the plans are of the same run. Their slots do not count.
     #[must_use]
     pub fn difference(self, other: Self) -> Option<String> {
         let [own, other] = [self, other].map(|plan| plan.inputs().in_slot(0));
@@ -21,7 +21,7 @@ impl Plan {
     }
 }
 
-/// Returns the first difference of two values at `path`.
+/// Returns the first difference between two values at `path`.
 fn between(path: &str, own: Option<&Value>, other: Option<&Value>) -> Option<String> {
     match (own, other) {
         _ if own == other => None,

@@ -1,4 +1,4 @@
-//! Text forms of a plan, the difference of two, and the decisions and state of its switches.
+//! Text forms of a plan, the difference between two plans, and the decisions and state of a plan's switches.
 
 pub mod account;
 mod difference;

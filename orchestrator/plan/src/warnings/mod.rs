@@ -104,7 +104,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings
 }
 
-/// Warnings of transport, and of settings that the simulator has no rule for.
+/// Warnings about transport, and about settings that the simulator has no rule for.
 fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
     let found: Vec<Option<Warning>> = match inspection.engine {
         // `check` plans for the kernel engine, and a reader may mean the simulator.
@@ -159,7 +159,7 @@ fn warning(code: &str, text: String) -> Warning {
     }
 }
 
-/// Returns the line of the value at the YAML path `path`, such as ` (line 12)`; nothing if the scenario leaves it out.
+/// Returns the line of the value at the YAML path `path`, such as ` (line 12)`; an empty text without such a value.
 fn line_of(inspection: &Inspection<'_>, path: &str) -> String {
     let line = lab_scenario::value_line(inspection.source, path);
     line.map_or_else(String::new, |line| format!(" (line {line})"))
@@ -283,7 +283,7 @@ fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("long-run", text))
 }
 
-/// Hint of warnings about sizes that become too small by scaling.
+/// Hint of warnings about sizes that scaling makes too small.
 const LARGER_SIZES: &str = "a larger product of `scale.rate` and `scale.time` scales sizes less";
 
 /// Duration of a run above which `check` warns.

@@ -48,7 +48,8 @@ pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
     overload(worst, "datacenter")
 }
 
-/// Links that ECMP's equal split over candidates overloads, though each datacenter's links together carry its demands.
+/// Links that ECMP's equal split over candidates overloads. Asked for only if each datacenter's links together carry
+/// its demands.
 pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
     let mut policies = inspection.policies.iter();
     policies.find(|run| run.policy == PolicyPlan::ECMP)?;
@@ -100,7 +101,7 @@ fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
         let switches = (0u32..).map(DcId).zip(inspection.switches);
         let rows = switches.filter_map(|(dc, switch)| Some((dc, switch.towards(to)?)));
         let mut rows: Vec<(DcId, &Destination)> = rows.collect();
-        // A next hop is nearer to the destination.
+        // From the farthest switch on, since a next hop is nearer to the destination.
         rows.sort_by_key(|(_, row)| Reverse(row.hops));
         for (dc, row) in rows {
             let candidates = u64::try_from(row.candidates.len()).unwrap_or(u64::MAX);
@@ -182,7 +183,7 @@ impl Load<'_> {
         }
     }
 
-    /// Offered rate over the capacity, to hundredths, rounded up.
+    /// Returns the offered rate over the capacity, in hundredths, rounded up.
     fn times(&self) -> String {
         let hundredths = (u128::from(self.offered) * 100).div_ceil(u128::from(self.carried.max(1)));
         format!("{}.{:02}", hundredths / 100, hundredths % 100)

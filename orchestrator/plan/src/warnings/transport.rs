@@ -34,7 +34,7 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("transport-ignored", text))
 }
 
-/// Names and lines of the settings that differ from a scenario without a section `transport`.
+/// Returns names and lines of the settings in `transport` that the kernel engine does not honour.
 fn departures(inspection: &Inspection<'_>) -> Vec<String> {
     let (transport, spec) = (inspection.transport, &inspection.scenario.transport);
     let is_artifact = transport.semantics == Semantics::Artifact;
@@ -74,7 +74,7 @@ fn departures(inspection: &Inspection<'_>) -> Vec<String> {
     named.collect()
 }
 
-/// Shared buffers, of which only PFC has a rule.
+/// Shared buffers that are set without PFC, which alone has a rule for them.
 pub(super) fn unshared_buffers(inspection: &Inspection<'_>) -> Option<Warning> {
     let spec = &inspection.scenario.transport;
     let buffers = [

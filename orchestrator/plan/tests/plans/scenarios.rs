@@ -22,7 +22,7 @@ fn every_scenarios_plan_as_a_table() {
     }
 }
 
-/// A guest and the owner of one carry out the plan that they read.
+/// A guest, and the process that owns a guest, carry out the plan that they read as JSON.
 #[test]
 fn every_scenarios_plan_survives_its_file() {
     for (name, text) in crate::common::every_scenario() {

@@ -57,7 +57,7 @@ fn first_hop(plan: &Plan, policy: usize, packet: (DcId, DcId, FlowTuple)) -> Str
     chosen.next().unwrap().via
 }
 
-/// DC 1 has the block after that of the links between datacenters: 10.0.16.0/20 in slot 0, 10.48.16.0/20 in slot 3.
+/// DC 1 has the block after the block of inter-DC links: 10.0.16.0/20 in slot 0, 10.48.16.0/20 in slot 3.
 #[test]
 fn a_plan_in_another_slot_has_its_addresses_and_interfaces() {
     let mut plan = common::plan(&common::scenario_text("smoke.yaml"));
@@ -86,7 +86,7 @@ fn an_interface_with_a_name_of_its_own_keeps_it() {
     assert_eq!(plan.in_slot(3).ports[0].interface, "p7n0_0");
 }
 
-/// Every address of the JSON is looked at, so that a field that a plan is given later is moved too.
+/// The test looks at every address in the JSON, so that it also covers fields that plans get later.
 #[test]
 fn every_scenarios_plan_moves_whole_from_slot_to_slot() {
     for (name, text) in common::every_scenario() {

@@ -362,8 +362,8 @@ fn a_load_above_what_the_links_of_a_datacenter_carry() {
     insta::assert_snapshot!(found[0]);
 }
 
-/// dc1's NIC of 100 Gbit/s offers 90 Gbit/s, which paths of 140 Gbit/s carry. Half of it is 45 Gbit/s on links of 40,
-/// and 45/40 is 1.125; at 80 % half of it is exactly 40.
+/// dc1's NIC of 100 Gbit/s offers 90 Gbit/s, which paths of 140 Gbit/s carry. Half of the offer is 45 Gbit/s on links
+/// of 40, and 45/40 is 1.125; at a load of 80 %, half of the offer is exactly 40.
 #[test]
 fn a_link_that_an_equal_split_overloads() {
     let of = |text: &str| of_code("link-overload", warnings(text));
@@ -384,7 +384,7 @@ fn a_link_that_an_equal_split_overloads() {
     assert_eq!((of(&narrow), overloads(&narrow).len()), (vec![], 1));
 }
 
-/// Of 80 Gbit/s dc2 and dc3 get 40 each, dc4 half of dc2's and dc5 the other half and all of dc3's: 20 and 60.
+/// Of 80 Gbit/s, dc2 and dc3 get 40 each. dc5 gets half of dc2's, 20; dc6 gets the other half and all of dc3's, 60.
 #[test]
 fn an_equal_split_is_followed_to_the_destination() {
     let text = "

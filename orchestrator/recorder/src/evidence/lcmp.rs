@@ -280,7 +280,8 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
-    /// Of four live ports the costs 3 · 18 and 3 · 38 are kept. The dropped port of cost 3 · 38 is dead: `half` keeps ties.
+    /// Of four live ports those of cost 3 · 18 and 3 · 38 are kept. `half` keeps ties, so that the dropped port of cost
+    /// 3 · 38 is dead.
     #[test]
     fn a_dropped_port_of_a_kept_cost_is_dead_where_ties_are_kept() {
         let mut routes = [18, 38, 38, 54, 87].map(|path| (path, 0, true));

@@ -318,7 +318,7 @@ impl<'a> Choice<'a> {
         let (src, dst) = (&plan.nodes[flow.src.index()], &plan.nodes[flow.dst.index()]);
         let is_data = match plan.transport.semantics {
             Semantics::Paper => {
-                // The rows have the addresses of the lab's slot, the plan of the records those of slot 0.
+                // Rows have addresses of the lab's slot; the plan in the records has addresses of slot 0.
                 let sender = address::in_slot(row.src, plan.slot);
                 src.addrs().any(|addr| addr == sender)
             }

@@ -191,7 +191,7 @@ fn the_bytes_of_a_path_are_those_of_all_its_ranges() {
             row.emu_sent_bytes.get(),
         )
     });
-    // A size of the lab stands for 200 times as many bytes: 2,000 = the rate's divisor, 10 = the time's factor.
+    // An emulated byte stands for 2,000 / 10 = 200 bytes: rates are divided by 2,000 and times multiplied by 10.
     assert_eq!(
         bytes.collect::<Vec<_>>(),
         [
@@ -250,7 +250,7 @@ fn lcmp_is_compared_with_its_ablation_without_c_cong() {
     assert_eq!(against(4), None, "it is the ablation itself");
 }
 
-/// 2.5 MB of a run's 20 ms are 1 Gbit/s; where the run ends after 5 ms, before all flows have started, 4 Gbit/s.
+/// 2.5 MB in a run of 20 ms are 1 Gbit/s; in a run that ends after 5 ms, before all flows have started, 4 Gbit/s.
 #[test]
 fn offered_load_is_bytes_over_the_time_that_offers_them() {
     let mut plan = diamond("policy");

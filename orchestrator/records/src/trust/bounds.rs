@@ -150,7 +150,7 @@ pub const CLOCK_JUMP: Bound = Bound::new(1e6, 1e9);
 /// without `loss`. One lost packet makes SoftRoCE go back N.
 pub const DROPPED_OUTSIDE: Bound = Bound::new(0.0, 1e-3);
 
-/// Counts of which any makes a run doubtful, and none makes it invalid.
+/// Bound of a count that should be 0: any larger count makes a run doubtful, and no count makes it invalid.
 pub const ANY: Bound = Bound::new(0.0, f64::INFINITY);
 
 /// Share of finished flows with a slowdown under 1: none can have one, so a single one shows that the ideal FCT or the
@@ -166,7 +166,7 @@ impl Bound {
         Self { doubtful, invalid }
     }
 
-    /// Returns the grade that `value` leaves.
+    /// Returns the grade of a run by the figure `value`.
     pub(super) fn grade(self, value: f64) -> Grade {
         if value > self.invalid {
             Grade::Invalid
@@ -189,7 +189,7 @@ impl ReasonCode {
             | Self::UncertifiedLinks
             | Self::AlteredLab
             | Self::SwitchCounts => None,
-            // A policy may lose flows: that is its result, but the others' are no longer comparable.
+            // A policy may lose flows: the loss is its result, but other policies are no longer comparable with it.
             Self::UnfinishedFlows
             | Self::HostWaits
             | Self::UnexplainedRetries
@@ -231,7 +231,7 @@ pub(super) const fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Returns the count that is a figure, rounded down; 0 for a negative figure.
+/// Returns `figure` as a count, rounded down; 0 if it is negative.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

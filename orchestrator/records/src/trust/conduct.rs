@@ -34,7 +34,7 @@ pub struct Conduct {
     pub recovery: Option<Recovery>,
 }
 
-/// Text behind the number of flows that found no room in their flow table.
+/// Text that follows the number of flows that found no room in a flow table.
 pub const NOT_PINNED: &str = "not pinned: the flow table was full";
 
 /// Certificate of a lab's links in short; `certificate.csv` has its rows.

@@ -6,7 +6,7 @@
 //!
 //! - [`bounds`][]: every bound, with its reason
 //! - `conduct`: figures of the lab and its machine
-//! - `verdict`: the judgement; `reason`: codes and figures; `sentence`: their words, made when they are shown
+//! - `verdict`: the judgement; `reason`: codes and figures; `sentence`: the text of a reason, made when it is shown
 
 pub mod bounds;
 mod conduct;

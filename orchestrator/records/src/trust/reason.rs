@@ -1,4 +1,4 @@
-//! Reasons not to trust a run: a code with its figure. `sentence` has the words.
+//! Reasons not to trust a run: codes with figures. `sentence` has their texts.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -10,7 +10,7 @@ use super::{
 /// Reason not to trust a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
-    /// Grade that the reason leaves.
+    /// Best grade of a run with the reason.
     pub grade: Grade,
     /// Kind of the reason.
     pub code: ReasonCode,
@@ -22,10 +22,10 @@ pub struct Reason {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "plain_number")]
     pub value: Option<f64>,
-    /// Count that the figure is a part of; the bound is then of the share.
+    /// Total that the figure is a part of; the bound is then a bound of the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
-    /// Largest figure, or share, of a valid run; none for a fact.
+    /// Largest figure, or share, of a valid run; `None` for a fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "plain_number")]
     pub bound: Option<f64>,
@@ -78,15 +78,15 @@ codes! {
     HostWaits = "host-waits",
     /// Wake-ups of the watchdog that were late.
     LateWakeups = "late-wakeups",
-    /// Sum of the wall clock's jumps.
+    /// Sum of the wall clock's jumps, in nanoseconds.
     ClockJump = "clock-jump",
-    /// Share of all CPUs' time that was in use.
+    /// Share of all CPUs' time that was in use, in the busiest second.
     BusyCpus = "busy-cpus",
-    /// Share of the CPUs' time that went to other machines.
+    /// Share of the CPUs' time that went to other machines, in the worst second.
     StolenCpus = "stolen-cpus",
-    /// Share of one CPU's time that went to softirqs.
+    /// Share of one CPU's time that went to softirqs, in its busiest second.
     Softirqs = "softirqs",
-    /// Tasks per CPU that waited for it.
+    /// Average number of tasks that waited for a CPU, per CPU.
     WaitingTasks = "waiting-tasks",
     /// Packets dropped outside the emulated queues.
     DroppedOutside = "dropped-outside",
@@ -96,7 +96,7 @@ codes! {
     UnexplainedRetries = "unexplained-retries",
     /// Interfaces and queues that were changed while flows ran.
     AlteredLab = "altered-lab",
-    /// Counts by which a switch or host did otherwise than its policy.
+    /// Counts that show that a switch or host did otherwise than its policy.
     SwitchCounts = "switch-counts",
     /// Finished flows without a decision of their source's switch.
     UndecidedFlows = "undecided-flows",
@@ -113,7 +113,7 @@ codes! {
 }
 
 impl Reason {
-    /// Returns the reason of a fact without a figure.
+    /// Returns the reason for a fact without a figure.
     #[must_use]
     pub const fn fact(grade: Grade, code: ReasonCode) -> Self {
         Self {
@@ -126,19 +126,19 @@ impl Reason {
         }
     }
 
-    /// Returns the reason of a figure with the grade of `code`'s bound: valid within the bound.
+    /// Returns the reason for a figure, with the grade by the bound of `code`: valid within the bound.
     #[must_use]
     pub fn figure(code: ReasonCode, value: f64) -> Self {
         Self::judged(code, value, None)
     }
 
-    /// Returns the reason of a count with the grade of `code`'s bound.
+    /// Returns the reason for a count, with the grade by the bound of `code`.
     #[must_use]
     pub fn count(code: ReasonCode, count: u64) -> Self {
         Self::judged(code, float(count), None)
     }
 
-    /// Returns the reason of `part` of `whole`, with the grade of `code`'s bound on the share.
+    /// Returns the reason for `part` of `whole`, with the grade of the share by the bound of `code`.
     #[must_use]
     pub fn part(code: ReasonCode, part: u64, whole: u64) -> Self {
         Self::judged(code, float(part), Some(whole))
@@ -155,7 +155,7 @@ impl Reason {
         }
     }
 
-    /// Returns the reason with its object.
+    /// Returns the reason with the object of its figure.
     #[must_use]
     pub fn of(self, subject: impl Into<String>) -> Self {
         Self {
@@ -171,7 +171,7 @@ impl Reason {
     }
 }
 
-/// Writes a count without a fraction.
+/// Writes a whole number without a fraction.
 fn plain_number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match *value {
         Some(value) if float(whole(value)).total_cmp(&value).is_eq() => {

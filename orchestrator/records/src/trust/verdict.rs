@@ -107,7 +107,7 @@ impl Verdict {
         self.reasons.iter().map(ToString::to_string).collect()
     }
 
-    /// Adds a reason not to trust the run; a figure within its bound is none.
+    /// Adds a reason not to trust the run; does nothing if the figure of `reason` is within its bound.
     pub fn add(&mut self, reason: Reason) {
         if reason.grade != Grade::Valid {
             self.grade = self.grade.max(reason.grade);

@@ -2,7 +2,8 @@
 //! and its plan is of the same time.
 //!
 //! If a column or a key changes, a test here fails. Then increase `FORMAT_VERSION`, keep the folder of the previous
-//! format, and add a folder of the new one. The folder of an older format that is read has no more than its test needs.
+//! format, and add a folder of the new one. The folder of the older format that is read has only the files that its
+//! test needs.
 
 use std::{
     collections::BTreeMap,
@@ -110,7 +111,7 @@ fn a_run_of_this_format_is_read_whole_and_written_with_the_same_keys() {
     assert_eq!(written, kept, "other keys need another FORMAT_VERSION");
 }
 
-/// Both folders are of one run.
+/// Both folders hold the same run.
 #[test]
 fn a_run_whose_reasons_are_sentences_is_read_and_judged_again() {
     let read = |format| RunDir::open(&fixture(format)).expect("a run that is read");

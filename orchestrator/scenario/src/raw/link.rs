@@ -61,7 +61,7 @@ pub trait Place: DeserializeOwned + JsonSchema {
     }
 }
 
-/// Keys of the place in the order of messages.
+/// Returns the keys of a mapping in the order in which messages list them.
 fn keys<P: Place>() -> Vec<&'static str> {
     let [before, after] = P::OWN.map(|keys| keys.iter().copied());
     let names = P::parameters().map(|parameter| parameter.name);

@@ -1,4 +1,4 @@
-//! Parameters of a policy or congestion control, as written.
+//! Parameters of a link, policy or congestion control, as written.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
@@ -246,7 +246,7 @@ fn described<S: ParameterSet>(parameter: &Parameter) -> String {
     format!("{}{default}", parameter.doc.trim())
 }
 
-/// Schema of fractions from 0 to `max`; `bounds` are the keywords of both.
+/// Schema of fractions from 0 to `max`; `bounds` are the schema's keywords for 0 and for `max`.
 fn bounded_ratio(bounds: [&str; 2], max: u64) -> Schema {
     let mut schema = Ratio::schema();
     schema.remove("minimum");

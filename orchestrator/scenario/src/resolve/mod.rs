@@ -170,7 +170,7 @@ fn scale(
     }
 }
 
-/// Reads a factor of the scale, with a hint about one out of its bounds.
+/// Reads a factor of the scale; `hint` is for a factor out of `bounds`.
 fn factor(
     context: &mut Context<'_>,
     text: &Text<Ratio>,

@@ -1,4 +1,4 @@
-//! Parameters of a policy or congestion control.
+//! Parameters of a link, policy or congestion control.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -49,7 +49,8 @@ pub(super) fn over<S: ParameterSet>(mut base: S, values: &Values) -> S {
     base
 }
 
-/// Checks that the values of `set`, which `texts` set, fit together, besides those that were refused.
+/// Checks that the values of `set` fit together. A conflict with a value of `texts` that was refused does not count:
+/// `values` lacks the value.
 pub(super) fn check<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,
@@ -65,7 +66,7 @@ pub(super) fn check<S: ParameterSet>(
     }
 }
 
-/// Adds the problem of values that do not fit together, at the first that the scenario sets.
+/// Adds the problem of two values that do not fit together, at the first of them that the scenario sets.
 fn conflict(context: &mut Context<'_>, range: &Range<usize>, texts: &Texts, error: ParameterError) {
     let [first, second] = error.names();
     let (range, unset) = match (texts.of(first), texts.of(second)) {

@@ -177,7 +177,7 @@ pub(super) fn link(
     if let Some(EcnConfig { k_max, .. }) = link.ecn
         && k_max > buffer
     {
-        // The smaller buffer if written, else the thresholds.
+        // The problem is at the buffer if the mapping sets it, else at the thresholds.
         let range = texts.of("buffer").map(Text::range);
         let range = range.or_else(|| marking.as_ref().map(|raw| raw.range.clone()));
         if let Some(range) = range {

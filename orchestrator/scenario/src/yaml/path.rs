@@ -90,7 +90,7 @@ impl<'a> Locator<'a> {
         starts
     }
 
-    /// Returns the range of the value at `path`; of a list or mapping, that of its key.
+    /// Returns the range of the value at `path`; for a list or mapping, the range of its key.
     pub fn value(self, path: &str) -> Option<Range<usize>> {
         let mut walk = Walk::default();
         let mut found = None;

@@ -101,14 +101,14 @@ impl Records<'_> {
         }
     }
 
-    /// Completes the facts of a run, before its first row.
+    /// Completes the records before their first row: adds the inputs of the run, or copies its facts to the host.
     fn begin(&self, records: &mut RunWriter) -> Result<(), Failure> {
         match self {
             Self::Here { request, dir } => {
                 request.keep_inputs(dir)?;
                 run_dir::make_latest(dir)
             }
-            // A run whose guest is killed is known by these, and by the rows until then.
+            // If the guest is killed, these facts and the rows until then are left of the run.
             Self::OfHost(host) => {
                 host.copy(self.dir())
                     .during("copy the facts of the run to the host")?;
@@ -355,7 +355,7 @@ impl<'a> Run<'a> {
         Ok(report)
     }
 
-    /// Returns the file that the run's inputs are recorded in, if the environment asks for it.
+    /// Creates the file that the run's inputs are recorded in, if the environment asks for a recording.
     fn recording(&self) -> Result<Option<BufWriter<File>>, Failure> {
         if env::var_os(RECORDING_VARIABLE).is_none() {
             return Ok(None);
@@ -383,7 +383,7 @@ impl<'a> Run<'a> {
         phases: Vec<Phase>,
         ending: Ending,
     ) -> Result<RunOutcome, Failure> {
-        // In a guest, the host replaces this time of the virtual clock.
+        // In a guest, this time is of the guest's clock, and the host replaces it.
         let ended_at = UtcTime::new(self.started + self.since.elapsed());
         let evidence = lab_recorder::evidence(plan, records.dir()).during("read the records")?;
         let end = ending.report.end(ended_at, evidence);
@@ -494,7 +494,7 @@ const MAX_LINKS: usize = 5;
 /// Name of a record's copy until the copy is complete.
 const PARTIAL_COPY: &str = ".copy";
 
-/// Environment variable by which the inputs of runs are recorded beside their rows, for the tests of `lab-kernel`.
+/// Environment variable that makes `up` record the inputs of a run beside its rows, for the tests of `lab-kernel`.
 pub(super) const RECORDING_VARIABLE: &str = "LCMP_LAB_RECORDING";
 
 /// File of a run directory with the recorded inputs, one JSON line each.

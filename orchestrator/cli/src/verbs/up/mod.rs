@@ -3,7 +3,7 @@
 //! - `cost`, `duration`: estimates for the flows and for the whole run, next to the actual values
 //! - `decide`: location of the run and reasons for a refusal, a pure function of facts
 //! - `here`, `guest`: the run on this kernel and in a guest
-//! - `task`: the run that is decided on, for the processes that take part in it
+//! - `task`: the planned run, as each process that takes part in it gets it
 //! - `appended`: rows on their way out of a guest
 //! - `owner`: the background process that owns the guest of a kept lab
 
@@ -117,14 +117,14 @@ pub fn run(arguments: &UpArgs, global: &Global) -> Result<PathBuf, Failure> {
     Ok(run_at_place((arguments, global), &request, is_root, kernel_lacks, || ())?.dir)
 }
 
-/// Runs the guest's part of `up`, whose plan and task are in the run directory `dir` of the host.
+/// Runs the guest's part of `up`; plan and task are in `dir`, the host's run directory.
 pub fn in_guest(dir: &Path) -> Outcome {
     terminal::heed_signals().during("listen to signals")?;
     let (guest, plan) = GuestTask::read(dir)?;
     here::run_in_guest(&guest, &plan, dir)
 }
 
-/// Runs as the background process that owns a kept guest, which process `caller` started.
+/// Runs as the background process that owns a kept guest; process `caller` started it.
 pub fn as_owner(caller: i32, global: &Global) -> Outcome {
     terminal::heed_signals().during("listen to signals")?;
     owner::own(caller, global)
@@ -252,7 +252,7 @@ impl Request {
     }
 }
 
-/// Returns the capacity of `place`: the measured one that the command line names, or the default.
+/// Returns the capacity of `place`: the one that the command line names for this place, or the default.
 fn capacity(arguments: &UpArgs, place: Place) -> Capacity {
     let named = arguments.scenario.overrides.scale_for;
     let of_place = named.filter(|capacity| capacity.place == place);

@@ -1,9 +1,9 @@
 //! `up --keep` in a guest: a background process owns the guest, so that `up` can return.
 //!
-//! QEMU dies with the process that started it. `up` therefore starts an owner process, hands it the request, plan
-//! included, on standard input, and the owner starts QEMU; `up` forwards signals to the owner, reads the result of the run from the owner's standard
-//! output, a pipe, and concludes the run. A signal before `up` has returned ends the owner and its guest, even if the
-//! lab in the guest was kept.
+//! QEMU dies with the process that started it. `up` therefore starts an owner process, writes the request with the plan
+//! to the owner's standard input, and the owner starts QEMU. `up` forwards signals to the owner, reads the result of
+//! the run from the owner's standard output, a pipe, and concludes the run. A signal before `up` has returned ends the
+//! owner and its guest, even if the lab in the guest was kept.
 
 use std::{
     fs::OpenOptions,
@@ -61,7 +61,7 @@ pub fn start(request: &Request, global: &Global) -> Result<(PathBuf, Child), Fai
     let mut owner = command.spawn().during("start the owner of the guest")?;
     forward_signals(signals, Pid::from_raw(owner.id().cast_signed()));
     if let Some(stdin) = owner.stdin.take() {
-        // An owner that has ended early sends no result.
+        // The write fails if the owner has ended early; the missing result then shows the end, below.
         let _ = serde_json::to_writer(BufWriter::new(stdin), request);
     }
     let mut result = Vec::new();

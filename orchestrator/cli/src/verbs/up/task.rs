@@ -1,4 +1,4 @@
-//! Run of a lab that is decided on: `up` plans it once, and each process of this program that takes part in it gets the
+//! Planned run of a lab: `up` plans the run once, and each process of this program that takes part in the run gets the
 //! plan and the task.
 
 use std::{
@@ -24,7 +24,7 @@ use crate::{
     programs, run_dir,
 };
 
-/// Run of a lab, apart from the kernel that it is on.
+/// Planned run of a lab, for this kernel or a guest's.
 #[derive(Deserialize, Serialize)]
 pub struct Request {
     /// Task of the run.
@@ -39,16 +39,16 @@ pub struct Request {
     pub place: PlaceArgs,
 }
 
-/// What a lab does with its plan, and the origin of its records.
+/// Options of a run that its plan does not have, and the origin of its records.
 #[derive(Clone, Deserialize, Serialize)]
 pub struct Task {
     /// Name of the lab.
     pub lab: LabName,
     /// True if the lab stays up after its flows.
     pub keep: bool,
-    /// True if a lab runs whose links are out of their bounds.
+    /// True if flows run even if links are out of their bounds.
     pub uncertified: bool,
-    /// Absolute path of the folder that paths of eBPF objects are relative to: the scenario's.
+    /// Absolute path of the scenario's folder, which the paths of eBPF objects are relative to.
     pub objects: PathBuf,
     /// Origin of the run.
     pub provenance: Provenance,
@@ -62,7 +62,7 @@ impl Request {
     }
 }
 
-/// Part of a guest in a run: a file in the run directory, beside the plan.
+/// Task of a guest: a file in the run directory, beside the plan.
 #[derive(Deserialize, Serialize)]
 pub struct GuestTask {
     /// Task of the run.
@@ -74,7 +74,7 @@ pub struct GuestTask {
 }
 
 impl GuestTask {
-    /// Returns the part in the run of `task` that started at `now`, whose plan's file has the hash `plan_hash`.
+    /// Returns the guest's task for a run that started at `now` and whose plan file has the hash `plan_hash`.
     pub fn new(task: &Task, plan_hash: String, now: SystemTime) -> Self {
         Self {
             task: task.clone(),
@@ -116,7 +116,7 @@ impl GuestTask {
     }
 }
 
-/// File of the guest's part.
+/// File of the guest's task.
 const TASK_FILE: &str = ".task.json";
 
 #[cfg(test)]
@@ -136,7 +136,7 @@ mod tests {
         lab_plan::resolve(&scenario, SCENARIO, &Files::new(), &options).unwrap()
     }
 
-    /// Writes a plan and the guest's task of it into `dir`, as the host does.
+    /// Writes a plan and the guest's task for it into `dir`, as the host does.
     fn write(dir: &Path) -> GuestTask {
         let plan = plan();
         run_dir::write_inputs(dir, &plan, SCENARIO, &Files::new()).unwrap();

@@ -87,7 +87,7 @@ fn open(dir: &Path) -> Result<RunDir, Failure> {
     RunDir::open(dir).map_err(|error| Failure::records(&error))
 }
 
-/// Returns the request for the run of `kept` once more; an automatic scale fits the same capacity.
+/// Returns the request that repeats the run of `kept`; an automatic scale fits the same capacity again.
 fn once_more(kept: &RunDir) -> Result<RunRequest, Failure> {
     let capacity = plan(kept)?.auto_scale.map(|auto| named(auto.capacity));
     let scenario = kept.path().join(SCENARIO_FILE);
@@ -96,7 +96,8 @@ fn once_more(kept: &RunDir) -> Result<RunRequest, Failure> {
     })
 }
 
-/// Returns the `--scale-for` of a capacity. A default of another lcmp-lab is named by its times, as if it were measured.
+/// Returns the `--scale-for` argument of a capacity. A default of another version of lcmp-lab is given by its times, as
+/// a measured capacity is.
 fn named(capacity: Capacity) -> String {
     let is_measured = capacity != Capacity::default_of(capacity.place);
     let named = Capacity {
@@ -214,7 +215,7 @@ fn missing(name: &str) -> Failure {
     Failure::usage(format_args!("the bundle's run has no `{name}`"))
 }
 
-/// Returns the first difference of the plans of both runs.
+/// Returns the first difference between the plans of both runs.
 fn compare_plans(kept: &RunDir, again: &RunDir) -> Result<Option<String>, Failure> {
     let (kept, again) = (plan(kept)?, plan(again)?);
     let what = match kept.scenario_hash == again.scenario_hash {

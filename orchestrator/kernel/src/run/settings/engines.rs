@@ -1,4 +1,4 @@
-//! Effects of a scenario: rows of a simulation, and all that the kernel engine makes of a plan.
+//! Effects of a scenario: rows of a simulation, or all that the kernel engine makes from the plan.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ pub(super) enum Way {
 impl Way {
     pub const ALL: [Self; 3] = [Self::Sim, Self::Scaled, Self::Lab];
 
-    /// Heading of its column.
+    /// Returns the heading of the column in the README.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Sim => "`sim`",
@@ -56,13 +56,13 @@ impl Way {
 /// Effects of a scenario.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// Rows of a simulation, or what the kernel engine makes of the plan, and the flows that tables count.
+    /// Rows of a simulation, or what the kernel engine makes from the plan; then the measured flows.
     pub effects: String,
     /// Warnings of the plan.
     pub warnings: Vec<Warning>,
 }
 
-/// Runs the scenario `text`, or, in the lab, lowers it. Fails with the message of its refusal.
+/// Simulates the scenario `text`, or lowers it for the lab. Fails with the message if the scenario is refused.
 pub(super) fn run(text: &str, way: Way) -> Result<Seen, String> {
     let files = scenario::files();
     let read = lab_scenario::parse("scenario.json", text.as_bytes());
@@ -113,7 +113,7 @@ fn rows(plan: &Plan, order: Option<&NextHopOrder>) -> Result<String, String> {
     Ok(tables.collect())
 }
 
-/// Returns a table without the columns that repeat words of the scenario, or compare with a computed value.
+/// Returns a table without the columns of [`REPEATED`].
 fn measured_columns(table: &str) -> String {
     let fields = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
     let mut lines = table.lines();
@@ -126,7 +126,7 @@ fn measured_columns(table: &str) -> String {
     lines.map(|line| kept(fields(line))).collect()
 }
 
-/// Columns that a run does not measure.
+/// Columns that a run does not measure: words of the scenario, the computed ideal FCT, and the slowdown over it.
 const REPEATED: &[&str] = &[
     "policy",
     "cc",
@@ -136,8 +136,8 @@ const REPEATED: &[&str] = &[
     "slowdown",
 ];
 
-/// Returns all that the kernel engine makes of a plan before it runs: steps of the lab and of faults, configurations
-/// of agents and commands to them, parameters of the TE controller, jobs of the generator.
+/// Returns all that the kernel engine makes from a plan before flows run: steps of the lab and of faults,
+/// configurations of agents and commands to them, parameters of the TE controller, jobs of the generator.
 fn lowered(plan: &Plan) -> String {
     let options = LowerOptions::shown("t".parse().expect("a name"));
     let mut made = format!("{:#?}", lower(plan, &options));

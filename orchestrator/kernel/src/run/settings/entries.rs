@@ -1,16 +1,16 @@
-//! For every key of a scenario, a scenario in which another value of the key shows.
+//! For every key of a scenario, a scenario in which another value of the key has an effect.
 
-/// Another value of a key, in a scenario where it shows.
+/// Another value of a key, in a scenario where the value has an effect.
 pub(super) struct Entry {
-    /// Path of the key in the schema; words in braces stand for a key each, `{lcmp,rm-beta}`.
+    /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, each a key of its own.
     pub key: &'static str,
-    /// Path of the key in the scenario, if it is not that of the first item of each list.
+    /// Path of the key in the scenario: `key`, or a path with the index of another item than the first of a list.
     pub at: &'static str,
-    /// Scenario.
+    /// Scenario before any change, in YAML.
     pub base: &'static str,
-    /// Values that make the key matter: paths in the scenario, and values.
+    /// Changes of `base` that give the key an effect: paths and values.
     pub with: &'static [(&'static str, &'static str)],
-    /// The other value.
+    /// Value that the key is changed to.
     pub to: &'static str,
 }
 
@@ -34,7 +34,7 @@ impl Entry {
     }
 }
 
-/// Three paths of two links between dc1 and dc5, of which queues make the first two compete.
+/// Three paths of two links each between dc1 and dc5; queues decide between the first two paths.
 const DIAMOND: &str = "
 name: diamond
 topology:
@@ -72,24 +72,24 @@ const LISTED: &[(&str, &str)] = &[(
         { "from": "dc1/h2", "to": "dc5/h2", "size": "1 MB", "start": "2 ms" }]"#,
 )];
 
-/// A fault of the diamond's first link, without a change.
+/// Faults of two of the diamond's links, which set the rates that the links have.
 const FAULTY: &[(&str, &str)] = &[(
     "faults",
     r#"[{ "at": "1 ms", "link": ["dc1", "dc2"], "rate": "10 Gbit" },
         { "at": "2 ms", "link": ["dc1", "dc3"], "rate": "4 Gbit" }]"#,
 )];
 
-/// The first link is slower from its fault on.
+/// A fault that makes the diamond's first link slower.
 const SLOWER: &[(&str, &str)] = &[FAULTY[0], ("faults[].rate", "1 Gbit")];
 
-/// The first link is cut, and a second fault changes nothing about it.
+/// A fault that cuts the diamond's first link, and one that sets the link's rate while it is cut.
 const CUT: &[(&str, &str)] = &[
     FAULTY[0],
     ("faults[].down", "true"),
     ("faults[1].link", r#"["dc1", "dc2"]"#),
 ];
 
-/// Four hosts into one link of a tenth of their rates, which marks.
+/// Two datacenters of four hosts on one link that marks and has a tenth of a host's rate.
 const BOTTLENECK: &str = "
 name: bottleneck
 topology:
@@ -113,7 +113,7 @@ measure: { queues: 50 us, links: 200 us, switches: 200 us }
 scale: { rate: 1/10, time: 10 }
 ";
 
-/// Two leaves of two hosts and a spine, and a datacenter of hosts without a fabric.
+/// A datacenter with a spine and two leaves of two hosts each, and a datacenter without a fabric.
 const FABRIC: &str = "
 name: fabric
 topology:
@@ -144,7 +144,7 @@ scale: { rate: 1/10, time: 10 }
 
 const MARKS: &str = r#"{ "k_min": "20 kB", "k_max": "60 kB", "p_max": 0.5 }"#;
 
-/// Every key with a value of its own, but those of [`super::DESCRIBING`].
+/// Entries of all keys with a value of their own, except [`super::DESCRIBING`] and keys that no engine reads.
 pub(super) const ENTRIES: &[Entry] = &[
     entry("seed", DIAMOND, "2"),
     entry("repetitions", DIAMOND, "2"),
@@ -429,13 +429,13 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("transport.cc.dctcp.gain", BOTTLENECK, "1").with(&[("transport.cc.dctcp", "{}")]),
 ];
 
-/// Hosts whose links have queues.
+/// Host links that are slow enough to queue.
 const NARROW_HOSTS: &[(&str, &str)] = &[
     ("topology.defaults.host_link.rate", "5 Gbit"),
     ("traffic[].workload.load", "300%"),
 ];
 
-/// Hosts whose links have queues that mark.
+/// Host links that queue and mark.
 const MARKING_HOSTS: &[(&str, &str)] = &[
     NARROW_HOSTS[0],
     NARROW_HOSTS[1],
@@ -444,13 +444,13 @@ const MARKING_HOSTS: &[(&str, &str)] = &[
 
 const MARKING_LINKS: &[(&str, &str)] = &[("topology.defaults.inter_dc.ecn", MARKS)];
 
-/// A tier of a fabric whose links have queues.
+/// A tier of a fabric with links that are slow enough to queue.
 const NARROW_TIER: &[(&str, &str)] = &[(
     "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.rate",
     "5 Gbit",
 )];
 
-/// A tier of a fabric whose links have queues that mark.
+/// A tier of a fabric with links that queue and mark.
 const MARKING_TIER: &[(&str, &str)] = &[
     NARROW_TIER[0],
     (
@@ -466,7 +466,7 @@ const LCMP: &[(&str, &str)] = &[(
     r#"{ "sample_interval": "100 us", "max_delay": "8192 us" }"#,
 )];
 
-/// Collection of idle flows within the flows' duration.
+/// Flow-cache garbage collection that finds idle flows while others run.
 const COLLECTING: &[(&str, &str)] = &[(
     "policies[].{lcmp,rm-alpha,rm-beta}",
     r#"{ "sample_interval": "100 us", "gc_interval": "1 ms", "idle_timeout": "1 ms" }"#,
@@ -479,14 +479,14 @@ const AUTHORS_LCMP: &[(&str, &str)] = &[(
 
 const TE: &[(&str, &str)] = &[("policies[].te", r#"{ "interval": "500 us" }"#)];
 
-/// UCMP with flow ageing from 500 kB on: at 5 MB / α the path of 20 Gbit/s and 6 ms costs no more than that of 10 Gbit/s
-/// and 2 ms.
+/// UCMP with flow ageing from 500 kB on: at 5 MB / α the path of 20 Gbit/s and 6 ms costs no more than the path of
+/// 10 Gbit/s and 2 ms.
 const UCMP: &[(&str, &str)] = &[
     ("policies[].ucmp", r#"{ "alpha": 10 }"#),
     ("traffic[].workload.sizes", "larger.csv"),
 ];
 
-/// Recovery of DCQCN within the flows' duration.
+/// DCQCN that recovers its rate while flows run.
 const FAST: &[(&str, &str)] = &[(
     "transport.cc.dcqcn",
     r#"{ "increase_interval": "20 us", "byte_counter": "50 kB", "fast_recovery": 1 }"#,

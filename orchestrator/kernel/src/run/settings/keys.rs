@@ -6,8 +6,8 @@ use serde_json::Value;
 
 /// Returns the paths of all keys with a value of their own.
 ///
-/// A mapping or list of mappings without another form, such as `topology` and `topology.links`, has none: its keys
-/// have.
+/// A mapping, or list of mappings, that has no other form, such as `topology` or `topology.links`, has no value of its
+/// own: its keys have values.
 pub(super) fn of_the_schema() -> BTreeSet<String> {
     let schema = lab_scenario::schema();
     let mut keys = BTreeSet::new();
@@ -15,7 +15,7 @@ pub(super) fn of_the_schema() -> BTreeSet<String> {
     keys
 }
 
-/// Adds the paths of `node` and below, which is at `path`.
+/// Adds the paths of the keys at and below `node`, which is at `path`.
 fn visit(schema: &Value, node: &Value, path: &str, keys: &mut BTreeSet<String>) {
     if let Some(name) = node["$ref"].as_str() {
         let target = schema.pointer(name.trim_start_matches('#'));

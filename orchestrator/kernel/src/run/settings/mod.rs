@@ -2,9 +2,9 @@
 //! happens, is refused, or has a warning that names the key.
 //!
 //! - `keys`: keys of the JSON Schema
-//! - `entries`: another value of each key, in a scenario where it shows
+//! - `entries`: another value of each key, in a scenario where the value has an effect
 //! - `scenario`: scenarios, changed key by key
-//! - `engines`: what a simulation measures, and what the kernel engine makes of a plan
+//! - `engines`: rows of a simulation, and all that the kernel engine makes from a plan
 //! - `table`: the outcomes in [scenarios/README.md](../../../../../scenarios/README.md)
 
 mod engines;
@@ -30,17 +30,17 @@ use self::{
 /// Effect of another value of a key.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
-    /// Rows, or the lab, change.
+    /// The rows of a simulation change, or what the lab is made of.
     Acts,
     /// The scenario is refused, and the error names the key.
     Refused,
     /// The warning of this code says that the key has no effect.
     Warned(String),
-    /// The key's description says which other way of running it is for.
+    /// The key is for another way of running, as its description says.
     Elsewhere,
-    /// Names and labels, which no rule reads.
+    /// The key is a name or label, which no rule reads.
     Describes,
-    /// Nothing at all, or a message that does not name the key.
+    /// Nothing changes and no warning names the key, or the scenario is refused without its name.
     Ignored(String),
 }
 
@@ -73,8 +73,8 @@ const DESCRIBING: &[&str] = &[
     "policies[].own.label",
 ];
 
-/// Keys that some ways of running a scenario do not read, nor the keys below them, with the words of their descriptions
-/// that say so.
+/// Keys that some ways of running a scenario do not read, nor any key below them; each with the words of its
+/// description that say so.
 const ELSEWHERE: &[(&str, &[Way], &str)] = &[
     (
         "repetitions.lab",
@@ -90,7 +90,7 @@ const ELSEWHERE: &[(&str, &[Way], &str)] = &[
     ("expect", &Way::ALL, "which `lcmp-lab regress` checks"),
 ];
 
-/// Codes of the warnings that a setting has no effect.
+/// Codes of the warnings that say that a setting has no effect.
 const OF_NO_EFFECT: &[&str] = &[
     "buffer-ignored",
     "ecn-inside-dc",
@@ -142,7 +142,7 @@ fn keys_for_other_ways_of_running_say_so() {
     }
 }
 
-/// Returns the keys that need no entry, as no engine reads them.
+/// Returns the keys that need no entry, because no engine reads them, with their outcomes.
 fn without_entry() -> impl Iterator<Item = (&'static str, Outcome)> {
     let describing = DESCRIBING.iter().map(|&key| (key, Outcome::Describes));
     let unread = ELSEWHERE.iter().filter(|(_, ways, _)| *ways == Way::ALL);
@@ -161,7 +161,7 @@ fn alternatives(pattern: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns what `pattern` stands for with the word at `index` in its braces, if it has braces.
+/// Returns `pattern` with the word at `index` in place of its braces; without braces, `pattern` itself.
 fn chosen(pattern: &str, index: usize) -> String {
     let mut found = alternatives(pattern);
     found.swap_remove(if found.len() > 1 { index } else { 0 })
@@ -278,8 +278,8 @@ fn outcome(key: &str, way: Way, before: &Seen, after: &Result<Seen, String>) -> 
     }
 }
 
-/// True if `message` has `key` in backticks, or a key around it that is not a section of the scenario. The label of the
-/// policy that a warning is about does not count, as it is often the policy's key.
+/// True if `message` has, in backticks, `key` or a key around it other than the top-level one. The label of the policy
+/// that a warning is about does not count, because it is often the policy's key.
 fn names(message: &str, key: &str) -> bool {
     let about_policy = message.strip_prefix("policy `");
     let message = match about_policy.and_then(|rest| rest.split_once('`')) {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 /// Returns `base` with the value `to` at each path.
 ///
-/// A path is a key's, `topology.links[].rate`, where `[]` is the first item and `[1]` the second; `to` is JSON, or a
-/// text without quotes. Alternatives, of which a mapping has one, are replaced.
+/// A path leads to a key, such as `topology.links[].rate`, where `[]` is the first item of a list and `[1]` the second;
+/// `to` is JSON, or a text without quotes. A key replaces the keys that cannot stand beside it in its mapping.
 pub(super) fn changed(base: &str, changes: &[(String, &str)]) -> String {
     let mut scenario: Value = serde_saphyr::from_str(base).expect("a base is YAML");
     for (path, to) in changes {
@@ -16,7 +16,7 @@ pub(super) fn changed(base: &str, changes: &[(String, &str)]) -> String {
     format!("{scenario:#}")
 }
 
-/// Returns the place of `path`, which is made if it is missing.
+/// Returns the value at `path`, which is added if it is missing.
 fn place<'a>(scenario: &'a mut Value, path: &str) -> &'a mut Value {
     let mut at = scenario;
     let mut parent = String::new();
@@ -26,7 +26,7 @@ fn place<'a>(scenario: &'a mut Value, path: &str) -> &'a mut Value {
         let map = as_mapping(at, is_choice(&parent));
         let others = map.keys().filter(|other| excludes(&parent, key, other));
         let others: Vec<String> = others.cloned().collect();
-        // To change a parameter of another policy would change two keys at once.
+        // A parameter of another policy would replace the policy as well: two keys change at once.
         assert!(
             others.is_empty() || number == parts.len(),
             "`{path}` changes {others:?}, too"
@@ -43,7 +43,7 @@ fn place<'a>(scenario: &'a mut Value, path: &str) -> &'a mut Value {
     at
 }
 
-/// Returns `value` as a mapping; a word in its place becomes a key, if the mapping is a choice, or is dropped.
+/// Returns `value` as a mapping. If `value` is a word, the word becomes the key of a choice; otherwise it is dropped.
 fn as_mapping(value: &mut Value, is_choice: bool) -> &mut Map<String, Value> {
     if !value.is_object() {
         let word = value.as_str().filter(|_| is_choice);
@@ -58,7 +58,7 @@ fn is_choice(path: &str) -> bool {
     matches!(path, ".policies[]" | ".traffic[]" | ".transport.cc")
 }
 
-/// True if the mapping at `path` cannot have both keys.
+/// True if the mapping at `path` cannot have both `key` and `other`.
 fn excludes(path: &str, key: &str, other: &str) -> bool {
     let one_of = |keys: &[&str]| keys.contains(&key) && keys.contains(&other);
     let is_one_of_several = match path {

@@ -24,7 +24,7 @@ pub(super) fn is_in_the_readme(outcomes: &Outcomes) {
     );
 }
 
-/// Returns a line for each mapping and its keys of the same outcomes.
+/// Returns the table: for each mapping, one line for all keys with the same outcomes.
 fn rendered(outcomes: &Outcomes) -> String {
     let mut lines: BTreeMap<(&str, &[Outcome; 3]), Vec<&str>> = BTreeMap::new();
     for (key, outcomes) in outcomes {
