@@ -18,9 +18,9 @@ use crate::{
     run::{agent_config::agent_config, commands, generator},
 };
 
-/// Way to run a scenario.
+/// Engine and units that a scenario runs in.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Way {
+pub(super) enum Mode {
     /// `lcmp-lab sim`.
     Sim,
     /// `lcmp-lab sim --scaled`.
@@ -29,7 +29,7 @@ pub(super) enum Way {
     Lab,
 }
 
-impl Way {
+impl Mode {
     pub const ALL: [Self; 3] = [Self::Sim, Self::Scaled, Self::Lab];
 
     /// Returns the heading of the column in the README.
@@ -63,11 +63,11 @@ pub(super) struct Seen {
 }
 
 /// Simulates the scenario `text`, or lowers it for the lab. Fails with the message if the scenario is refused.
-pub(super) fn run(text: &str, way: Way) -> Result<Seen, String> {
+pub(super) fn run(text: &str, mode: Mode) -> Result<Seen, String> {
     let files = scenario::files();
     let read = lab_scenario::parse("scenario.json", text.as_bytes());
     let read = read.map_err(|errors| errors.to_string())?;
-    let plan = lab_plan::resolve(&read, text, &files, &way.options());
+    let plan = lab_plan::resolve(&read, text, &files, &mode.options());
     let plan = plan.map_err(|error| error.to_string())?;
     let order = read.transport.routes.as_ref().map(|name| {
         let table = RoutingTable::parse(name, &files[name]);
@@ -76,9 +76,9 @@ pub(super) fn run(text: &str, way: Way) -> Result<Seen, String> {
             neighbours: neighbours.expect("its nodes are the plan's"),
         }
     });
-    let mut effects = match way {
-        Way::Sim | Way::Scaled => rows(&plan, order.as_ref())?,
-        Way::Lab => lowered(&plan),
+    let mut effects = match mode {
+        Mode::Sim | Mode::Scaled => rows(&plan, order.as_ref())?,
+        Mode::Lab => lowered(&plan),
     };
     let setting = RunSetting::simulated(&plan, 1, String::new());
     effects += &format!("{:?}", run_info(&plan, "", &setting).measured);

@@ -1,4 +1,4 @@
-//! No setting is silently ignored: for every key of a scenario and every way to run it, another value changes what
+//! No setting is silently ignored: for every key of a scenario and every mode of running it, another value changes what
 //! happens, is refused, or has a warning that names the key.
 //!
 //! - `keys`: keys of the JSON Schema
@@ -23,7 +23,7 @@ use std::{
 use lab_plan::model::Warning;
 
 use self::{
-    engines::{Seen, Way},
+    engines::{Mode, Seen},
     entries::{ENTRIES, Entry},
 };
 
@@ -36,7 +36,7 @@ enum Outcome {
     Refused,
     /// The warning of this code says that the key has no effect.
     Warned(String),
-    /// The key is for another way of running, as its description says.
+    /// The key is for another mode, as its description says.
     Elsewhere,
     /// The key is a name or label, which no rule reads.
     Describes,
@@ -57,7 +57,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Outcomes of each key, in the order of [`Way::ALL`].
+/// Outcomes of each key, in the order of [`Mode::ALL`].
 type Outcomes = BTreeMap<String, [Outcome; 3]>;
 
 /// Keys that only describe, in titles, records and figures.
@@ -73,21 +73,21 @@ const DESCRIBING: &[&str] = &[
     "policies[].own.label",
 ];
 
-/// Keys that some ways of running a scenario do not read, nor any key below them; each with the words of its
+/// Keys that some modes do not read, nor any key below them; each with the words of its
 /// description that say so.
-const ELSEWHERE: &[(&str, &[Way], &str)] = &[
+const ELSEWHERE: &[(&str, &[Mode], &str)] = &[
     (
         "repetitions.lab",
-        &[Way::Sim],
+        &[Mode::Sim],
         "in the lab and in `sim --scaled`",
     ),
-    ("repetitions.sim", &[Way::Scaled, Way::Lab], "in `sim`"),
+    ("repetitions.sim", &[Mode::Scaled, Mode::Lab], "in `sim`"),
     (
         "scale",
-        &[Way::Sim],
+        &[Mode::Sim],
         "`sim` without `--scaled` takes all quantities as written",
     ),
-    ("expect", &Way::ALL, "which `lcmp-lab regress` checks"),
+    ("expect", &Mode::ALL, "which `lcmp-lab regress` checks"),
 ];
 
 /// Codes of the warnings that say that a setting has no effect.
@@ -108,9 +108,9 @@ fn no_setting_of_a_scenario_is_silently_ignored() {
     let ignored: Vec<String> = outcomes
         .iter()
         .flat_map(|(key, outcomes)| {
-            let ways = Way::ALL.into_iter().zip(outcomes);
-            let ignored = ways.filter(|(_, outcome)| matches!(outcome, Outcome::Ignored(_)));
-            ignored.map(move |(way, outcome)| format!("`{key}` in {}: {outcome}", way.title()))
+            let modes = Mode::ALL.into_iter().zip(outcomes);
+            let ignored = modes.filter(|(_, outcome)| matches!(outcome, Outcome::Ignored(_)));
+            ignored.map(move |(mode, outcome)| format!("`{key}` in {}: {outcome}", mode.title()))
         })
         .collect();
     assert!(ignored.is_empty(), "{}", ignored.join("\n"));
@@ -145,7 +145,7 @@ fn keys_for_other_ways_of_running_say_so() {
 /// Returns the keys that need no entry, because no engine reads them, with their outcomes.
 fn without_entry() -> impl Iterator<Item = (&'static str, Outcome)> {
     let describing = DESCRIBING.iter().map(|&key| (key, Outcome::Describes));
-    let unread = ELSEWHERE.iter().filter(|(_, ways, _)| *ways == Way::ALL);
+    let unread = ELSEWHERE.iter().filter(|(_, modes, _)| *modes == Mode::ALL);
     describing.chain(unread.map(|(key, ..)| (*key, Outcome::Elsewhere)))
 }
 
@@ -196,17 +196,17 @@ fn outcomes() -> Outcomes {
     let mut outcomes: Outcomes = changes
         .iter()
         .map(|change| {
-            let of = |way| {
+            let of = |mode| {
                 let [before, after] = change
                     .texts
                     .each_ref()
-                    .map(|text| &runs[&(text.as_str(), way)]);
+                    .map(|text| &runs[&(text.as_str(), mode)]);
                 match before {
-                    Ok(before) => outcome(&change.key, way, before, after),
+                    Ok(before) => outcome(&change.key, mode, before, after),
                     Err(error) => Outcome::Ignored(format!("its scenario is refused: {error}")),
                 }
             };
-            (change.key.clone(), Way::ALL.map(of))
+            (change.key.clone(), Mode::ALL.map(of))
         })
         .collect();
     let alike =
@@ -215,10 +215,10 @@ fn outcomes() -> Outcomes {
     outcomes
 }
 
-/// Results of runs by scenario and way.
-type Runs<'a> = BTreeMap<(&'a str, Way), Result<Seen, String>>;
+/// Results of runs by scenario and mode.
+type Runs<'a> = BTreeMap<(&'a str, Mode), Result<Seen, String>>;
 
-/// Runs every scenario once in every way, on all processors.
+/// Runs every scenario once in every mode, on all processors.
 fn runs(changes: &[Change]) -> Runs<'_> {
     let texts: BTreeSet<&str> = changes
         .iter()
@@ -227,17 +227,17 @@ fn runs(changes: &[Change]) -> Runs<'_> {
         .collect();
     let todo: Vec<_> = texts
         .into_iter()
-        .flat_map(|text| Way::ALL.map(|way| (text, way)))
+        .flat_map(|text| Mode::ALL.map(|mode| (text, mode)))
         .collect();
     let todo = Mutex::new(todo);
     let done = Mutex::new(Runs::new());
     let next = || todo.lock().expect("no thread panicked").pop();
     let work = || {
-        while let Some((text, way)) = next() {
-            let seen = engines::run(text, way);
+        while let Some((text, mode)) = next() {
+            let seen = engines::run(text, mode);
             done.lock()
                 .expect("no thread panicked")
-                .insert((text, way), seen);
+                .insert((text, mode), seen);
         }
     };
     thread::scope(|scope| {
@@ -249,7 +249,7 @@ fn runs(changes: &[Change]) -> Runs<'_> {
 }
 
 /// Returns the outcome of a change of `key` from a run `before` to one `after`.
-fn outcome(key: &str, way: Way, before: &Seen, after: &Result<Seen, String>) -> Outcome {
+fn outcome(key: &str, mode: Mode, before: &Seen, after: &Result<Seen, String>) -> Outcome {
     let after = match after {
         Err(error) if error.contains("is out of range") => {
             return Outcome::Ignored(format!("another value would be accepted: {error}"));
@@ -272,7 +272,7 @@ fn outcome(key: &str, way: Way, before: &Seen, after: &Result<Seen, String>) -> 
             .is_some_and(|below| below.is_empty() || below.starts_with('.'))
     };
     let mut elsewhere = ELSEWHERE.iter();
-    match elsewhere.any(|(listed, ways, _)| is_at(listed) && ways.contains(&way)) {
+    match elsewhere.any(|(listed, modes, _)| is_at(listed) && modes.contains(&mode)) {
         true => Outcome::Elsewhere,
         false => Outcome::Ignored("nothing changes, and no warning names it".to_owned()),
     }

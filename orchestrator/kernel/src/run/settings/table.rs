@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, env, fmt::Write, fs};
 
-use super::{Outcome, Outcomes, Way};
+use super::{Mode, Outcome, Outcomes};
 
 /// Checks that the README has the table of `outcomes`; with `UPDATE_SETTINGS`, writes it.
 pub(super) fn is_in_the_readme(outcomes: &Outcomes) {
@@ -31,7 +31,7 @@ fn rendered(outcomes: &Outcomes) -> String {
         let (mapping, last) = key.rsplit_once('.').unwrap_or(("", key));
         lines.entry((mapping, outcomes)).or_default().push(last);
     }
-    let titles = Way::ALL.map(Way::title).join(" | ");
+    let titles = Mode::ALL.map(Mode::title).join(" | ");
     let mut text = format!("| in | keys | {titles} |\n|---|---|---|---|---|\n");
     for ((mapping, outcomes), keys) in lines {
         let mapping = match mapping {
