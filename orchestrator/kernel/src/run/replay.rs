@@ -15,6 +15,7 @@ use lab_scenario::Files;
 use sha2::{Digest, Sha256};
 
 use super::{RunReport, input::Input, repetition::Repetition};
+use crate::testing;
 
 #[test]
 fn flows_of_perftest_make_the_rows_of_their_run() {
@@ -107,10 +108,7 @@ fn replay(plan: &Plan, mut inputs: impl Iterator<Item = Input>, directory: &Path
 
 /// Returns a line for each record, as `.ci/record-digests` prints it: name, number of rows, SHA-256 of the rows, columns.
 fn digests(directory: &Path) -> String {
-    let files = fs::read_dir(directory).unwrap();
-    let mut tables: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    tables.retain(|path| path.extension().is_some_and(|it| it == "csv"));
-    tables.sort();
+    let tables = testing::tables(directory);
     let lines = tables.iter().map(|path| {
         let table = path.file_stem().unwrap().display();
         let text = fs::read_to_string(path).unwrap();

@@ -1,11 +1,13 @@
-//! Shared parts of this crate's tests: plans, and an isolated machine.
+//! Shared parts of this crate's tests: plans, tables, and an isolated machine.
 
 mod isolated;
 mod machine;
 mod plans;
+mod tables;
 
 pub(crate) use self::{
     isolated::{isolated, skipped},
     machine::Machine,
     plans::{fabrics, marking, paced, pair, pair_over, routed, testbed, wire},
+    tables::tables,
 };

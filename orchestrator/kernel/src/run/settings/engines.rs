@@ -16,6 +16,7 @@ use super::scenario;
 use crate::{
     lower::{LowerOptions, lower, lower_fault},
     run::{agent_config::agent_config, commands, generator},
+    testing,
 };
 
 /// Engine and units that a scenario runs in.
@@ -103,13 +104,8 @@ fn rows(plan: &Plan, order: Option<&NextHopOrder>) -> Result<String, String> {
                 .map_err(|error| error.to_string())?;
         }
     }
-    let entries = fs::read_dir(folder.path()).expect("the run's folder");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|it| it == "csv"));
-    paths.sort();
-    let tables = paths
-        .iter()
-        .map(|path| measured_columns(&fs::read_to_string(path).expect("a table")));
+    let tables = testing::tables(folder.path()).into_iter();
+    let tables = tables.map(|path| measured_columns(&fs::read_to_string(path).expect("a table")));
     Ok(tables.collect())
 }
 

@@ -135,7 +135,7 @@ fn every_key_of_the_schema_has_an_entry() {
 }
 
 #[test]
-fn keys_for_other_ways_of_running_say_so() {
+fn keys_for_other_modes_say_so() {
     for (key, _, words) in ELSEWHERE {
         let description = keys::description(key);
         assert!(description.contains(words), "`{key}`: {description}");
