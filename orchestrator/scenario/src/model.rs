@@ -20,7 +20,7 @@ use crate::expect::Expectation;
 
 mod transport;
 
-pub use transport::{CcSpec, TimeoutSpec, TransportSpec, WindowSpec};
+pub use transport::{CcSpec, TransportSpec};
 
 /// One experiment: a topology, traffic over it, and the policies to compare.
 #[derive(Clone, Debug, PartialEq, Serialize)]
