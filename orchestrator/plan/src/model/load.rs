@@ -1,14 +1,9 @@
-//! Load: the rate that workloads ask for, and the rate that the plan's flows offer, in paper units.
-//!
-//! A run says something about a load only if its flows offer that load over the whole duration.
+//! Load of a plan.
 
 use std::collections::BTreeMap;
 
-use lab_scenario::{Scenario, Traffic};
-use lab_units::{Bytes, DcId, Nanos, NodeId};
+use lab_units::{Bytes, DcId, Nanos};
 use serde::{Deserialize, Serialize};
-
-use crate::{demand, error::PlanError, model::Flow, network::Network, schedule::Drafted};
 
 /// Load of a plan's workloads. Listed flows are not part of it and are counted in `listed`.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -144,108 +139,12 @@ fn largest(spans: &[(Nanos, Nanos)]) -> u64 {
     u64::try_from(peak).unwrap_or(u64::MAX)
 }
 
-/// Returns the load of `scenario`'s workloads as the flows of `drafted` offer it, without concurrency.
-pub(crate) fn of_drafts(
-    scenario: &Scenario,
-    repetitions: u32,
-    network: &Network,
-    drafted: &Drafted,
-) -> Result<LoadPlan, PlanError> {
-    let mut duration = Nanos::ZERO;
-    let mut asked: BTreeMap<DcId, Asked> = BTreeMap::new();
-    for (index, traffic) in scenario.traffic.iter().enumerate() {
-        let Traffic::Workload(workload) = traffic else {
-            continue;
-        };
-        duration = duration.max(workload.duration);
-        let demands = demand::of_workload(network, workload, &format!("traffic[{index}]"))?;
-        let mut capacities: BTreeMap<DcId, u64> = BTreeMap::new();
-        for demand in demands {
-            let dc = network.node(demand.host).dc;
-            *capacities.entry(dc).or_default() += demand.full_bps / demand.sharers;
-            let bits = u128::from(demand.mean_bps()) * u128::from(workload.duration.get());
-            asked.entry(dc).or_default().bit_nanos += bits;
-        }
-        for (dc, capacity) in capacities {
-            let asked = asked.entry(dc).or_default();
-            asked.capacity_bps = asked.capacity_bps.max(capacity);
-        }
-    }
-    let offered = offered(network, drafted);
-    let repetitions = u128::from(repetitions.max(1));
-    let time = u128::from(duration.get().max(1));
-    let senders = asked.into_iter().map(|(dc, asked)| {
-        let bytes = offered.get(&dc).copied().unwrap_or(Bytes::ZERO);
-        let bit_nanos = u128::from(bytes.get()) * 8_000_000_000 / repetitions;
-        SenderLoad {
-            dc,
-            capacity_bps: asked.capacity_bps,
-            requested_bps: saturating(asked.bit_nanos / time),
-            offered_bps: saturating(bit_nanos / time),
-        }
-    });
-    Ok(LoadPlan {
-        paper_duration_ns: duration,
-        paper_last_start_ns: last_start(drafted),
-        arrivals: drafted.arrivals,
-        kept: drafted.kept,
-        senders: senders.collect(),
-        listed: listed(drafted),
-        ideal_concurrency: Concurrency::default(),
-    })
-}
-
-/// Returns the concurrency of `flows` if each takes its ideal FCT.
-pub(crate) fn ideal_concurrency(flows: &[Flow]) -> Concurrency {
-    Concurrency::of(flows.iter().map(|flow| {
-        let end = flow.start_ns.saturating_add(flow.ideal_fct_ns);
-        (flow.repetition, flow.start_ns, end)
-    }))
-}
-
-/// Load that the workloads of one datacenter ask for.
-#[derive(Default)]
-struct Asked {
-    capacity_bps: u64,
-    bit_nanos: u128,
-}
-
-/// Returns the bytes that each datacenter's workloads send, over all repetitions.
-fn offered(network: &Network, drafted: &Drafted) -> BTreeMap<DcId, Bytes> {
-    let dc = |host: NodeId| network.node(host).dc;
-    let mut bytes: BTreeMap<DcId, Bytes> = BTreeMap::new();
-    for (_, draft) in drafted.flows.iter().filter(|(_, draft)| !draft.is_listed) {
-        let sum = bytes.entry(dc(draft.src)).or_insert(Bytes::ZERO);
-        *sum = sum.saturating_add(draft.size);
-    }
-    bytes
-}
-
-/// Returns the start of a repetition's last workload flow, the earliest over all repetitions.
-fn last_start(drafted: &Drafted) -> Nanos {
-    let mut last: BTreeMap<u32, Nanos> = BTreeMap::new();
-    for (repetition, draft) in drafted.flows.iter().filter(|(_, draft)| !draft.is_listed) {
-        let start = last.entry(*repetition).or_insert(Nanos::ZERO);
-        *start = draft.start.max(*start);
-    }
-    last.into_values().min().unwrap_or(Nanos::ZERO)
-}
-
-fn listed(drafted: &Drafted) -> ListedFlows {
-    let mut listed = ListedFlows::default();
-    for (_, draft) in drafted.flows.iter().filter(|(_, draft)| draft.is_listed) {
-        listed.flows += 1;
-        listed.paper_bytes = listed.paper_bytes.saturating_add(draft.size);
-    }
-    listed
-}
-
 fn percent(part: u64, whole: u64) -> u64 {
     let whole = u128::from(whole.max(1));
     saturating((u128::from(part) * 100 + whole / 2) / whole)
 }
 
-fn saturating(value: u128) -> u64 {
+pub(crate) fn saturating(value: u128) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
 
