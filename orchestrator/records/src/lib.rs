@@ -6,7 +6,8 @@
 //! Must not contain: engines, plotting, clocks (the time is passed in), or files outside the
 //! results directory.
 //!
-//! - [`info`], [`outcome`]: facts of a run before its first and after its last flow
+//! - [`info`], [`run_end`]: facts of a run before its first and after its last flow
+//! - [`outcome`]: the latter with the verdict
 //! - [`trust`][]: the verdict on a run, and the bounds of the figures that it is made from
 //! - [`provenance`][]: program, command and policies of a run, and changes while it ran
 //! - [`request`][]: request for a run, also for the repeat of an earlier run
@@ -67,6 +68,7 @@ pub mod provenance;
 pub mod reader;
 pub mod request;
 pub mod rows;
+pub mod run_end;
 pub mod run_file;
 pub mod sample;
 mod texts;
@@ -92,9 +94,7 @@ pub use info::{
 pub use lab_files::draft;
 pub use lab_units::{Clock, LinkChange, Semantics};
 pub use link_rates::LinkRates;
-pub use outcome::{
-    FlowCounts, GuestCpu, LabWork, Outcome, Phase, Retransmissions, RunEnd, SimWork,
-};
+pub use outcome::Outcome;
 pub use provenance::{Asked, ChangeKind, LiveChange, ParameterValue, PolicySettings, Provenance};
 pub use reader::{RunDir, Table, WholeFlow};
 pub use request::{EngineRequest, RunRequest, SimRequest};
@@ -103,6 +103,7 @@ pub use rows::{
     LinkRow, List, PathRow, PfcEvent, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow,
     StoryEvent, StoryRow, SwitchRow,
 };
+pub use run_end::{FlowCounts, GuestCpu, LabWork, Phase, Retransmissions, RunEnd, SimWork};
 pub use run_file::{RunFile, stamp};
 pub use time::UtcTime;
 pub use trust::{
