@@ -3,7 +3,7 @@
 use lab_units::{Bytes, Nanos, Semantics};
 use serde::Serialize;
 
-use super::Settings;
+use super::settings::Settings;
 
 /// Hosts' transport and switches' buffers in the simulator; `None`: default of the semantics.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
