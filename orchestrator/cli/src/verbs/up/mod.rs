@@ -160,7 +160,7 @@ fn run_at_place(
     }
     announce();
     if terminal::is_interrupted() {
-        return Err(interrupted());
+        return Err(here::interrupted());
     }
     let ran = match location {
         Location::Here => here::run(request, &global.results).map(|dir| Ran {
@@ -213,11 +213,6 @@ impl Kept {
 
 /// Message on a signal after the flows have ended.
 const REPORTING: &str = "interrupted: the report is being written";
-
-/// Failure of a run that a signal ended.
-fn interrupted() -> Failure {
-    Failure::interrupted("the run was interrupted; the lab was taken down")
-}
 
 impl Request {
     /// Plans the run that `arguments` ask for.
