@@ -14,7 +14,8 @@ pub(super) fn raised(alpha_q30: u32, gain_q30: u32) -> u32 {
     whole(kept) + gain_q30
 }
 
-/// Returns `rate · α / 2` rounded up, for rates up to [`MAX_RATE_BPS`](lab_abi::dcqcn::MAX_RATE_BPS): two products of 64 bits.
+/// Returns `rate · α / 2` rounded up, for rates up to [`MAX_RATE_BPS`](lab_abi::dcqcn::MAX_RATE_BPS): two
+/// products of 64 bits.
 fn half_of(rate: u64, alpha_q30: u32) -> u64 {
     let alpha = u64::from(alpha_q30);
     let (high, low) = (rate >> SPLIT, rate & ((1 << SPLIT) - 1));

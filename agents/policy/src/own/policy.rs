@@ -36,7 +36,7 @@ pub trait OwnPolicy: fmt::Debug + Sync {
 
     /// Returns the index of the chosen next hop for a flow of `hash`.
     ///
-    /// `next_hops` are the live ones, 1 to [`MAX_CANDIDATES`](lab_abi::rows::MAX_CANDIDATES), nearest first. For an index past the end
-    /// the flow is hashed over all of them and counted as a fallback.
+    /// `next_hops` are the live ones, 1 to [`MAX_CANDIDATES`](lab_abi::rows::MAX_CANDIDATES), nearest first. For
+    /// an index past the end the flow is hashed over all of them and counted as a fallback.
     fn choose(&self, next_hops: &[NextHop], hash: u32) -> usize;
 }

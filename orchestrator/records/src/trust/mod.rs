@@ -6,7 +6,8 @@
 //!
 //! - [`bounds`][]: every bound, with its reason
 //! - `conduct`: figures of the lab and its machine
-//! - `verdict`, `grade`: the judgement; `reason`, `code`: codes and figures; `sentence`: the text of a reason, made when it is shown
+//! - `verdict`, `grade`: the judgement; `reason`, `code`: codes and figures; `sentence`: the text of a reason, made
+//!   when it is shown
 
 pub mod bounds;
 mod code;
