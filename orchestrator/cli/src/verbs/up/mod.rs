@@ -29,7 +29,7 @@ use lab_kernel::{
     lab::Live,
 };
 use lab_plan::{Capacity, Plan};
-use lab_records::Asked;
+use lab_records::{Asked, SimRequest};
 use lab_units::Place;
 use tokio_util::sync::CancellationToken;
 
@@ -228,8 +228,10 @@ impl Request {
         let objects = path.parent().map(Path::to_owned).unwrap_or_default();
         let asked = Asked {
             load: overrides.load,
-            is_scaled: true,
-            ..Asked::default()
+            options: SimRequest {
+                is_scaled: true,
+                ..SimRequest::default()
+            },
         };
         Ok(Self {
             task: Task {
