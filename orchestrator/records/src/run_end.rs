@@ -39,7 +39,7 @@ pub struct RunEnd {
     /// Evidence that the run exercised what it ranks.
     #[serde(default)]
     pub evidence: Evidence,
-    /// Changes while flows ran, in order; faults are in [`RunInfo::faults`].
+    /// Changes while flows ran, in order; faults are in [`RunInfo::faults`](crate::RunInfo::faults).
     #[serde(default)]
     pub changes: Vec<LiveChange>,
 }

@@ -6,6 +6,7 @@
 //! - `chains`: chains of both kinds of tables, and the chains that drop packets; pure
 //! - `nft`: chains of nf_tables, by `nft`, including chains of `iptables-nft` and firewalld
 //! - `legacy`: chains of the older tables, by `iptables-legacy-save`
+//! - `listing`: output of these programs
 
 mod chains;
 mod legacy;

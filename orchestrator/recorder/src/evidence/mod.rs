@@ -9,6 +9,7 @@
 //! - `sampling`: samples of queues, and decisions by old ones
 //! - `tables`: counters of flow tables, and decisions without a row
 //! - `undecided`: flows without a decision
+//! - `share`: counts and shares as numbers
 
 mod failover;
 mod flows;

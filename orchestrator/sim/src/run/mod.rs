@@ -5,6 +5,7 @@
 //! event on, all partitions may therefore run for the lookahead without messages; then they exchange
 //! packets, and the next window begins. The number of threads does not change the result.
 //!
+//! - `options`, `outcome`: options of a run; its progress and its end
 //! - `shared`: state that threads share; `worker`: one thread
 
 mod options;
