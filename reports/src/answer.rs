@@ -4,8 +4,8 @@
 use lab_records::{Grade, Reason};
 
 use crate::{
-    report::PolicySummary,
     stats::{self, Estimate, Interval, Meaning, Statistic},
+    summary::PolicySummary,
     text,
 };
 

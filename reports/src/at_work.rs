@@ -3,7 +3,7 @@
 use lab_records::{Evidence, Met, PolicyEvidence};
 use lab_units::show::{self, Side};
 
-use crate::{closing::WIDTH, text};
+use crate::text::{self, WIDTH};
 
 /// Heads of the table of [`row`].
 pub const HEADS: [&str; 5] = [

@@ -7,9 +7,9 @@ use lab_units::show::{self, Side, commas};
 
 use crate::{
     at_work, departures,
-    report::{PolicySummary, Summary},
     stats::{Estimate, Interval, Meaning, Slowdowns},
-    text::{self, grouped},
+    summary::{PolicySummary, Summary},
+    text::{self, WIDTH, grouped},
 };
 
 /// Returns the answer in words, in lines of at most [`WIDTH`] characters.
@@ -198,9 +198,6 @@ fn width(table: &str) -> usize {
     let widths = table.lines().map(|line| line.chars().count());
     widths.max().unwrap_or(0)
 }
-
-/// Largest width of the text, in characters.
-pub const WIDTH: usize = 80;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,9 @@
 //! Errors of reports.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use lab_records::RecordsError;
 use polars::error::PolarsError;
@@ -56,4 +59,10 @@ impl<E: std::error::Error + Send + Sync> From<plotters::drawing::DrawingAreaErro
     fn from(error: plotters::drawing::DrawingAreaErrorKind<E>) -> Self {
         Self::new(error)
     }
+}
+
+/// Returns the error of writing `path`.
+pub fn write_failed(path: &Path) -> impl FnOnce(io::Error) -> ReportError {
+    let path = path.to_owned();
+    move |source| ReportError::Write { path, source }
 }

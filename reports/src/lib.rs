@@ -11,7 +11,7 @@
 //! - `answer`: the answer of a run in words
 //! - `closing`, `path_shares`, `at_work`: the tables at the end of a run
 //! - `departures`: parameters that are not the paper's, for tables and legends
-//! - `report`: the report of a run, and its results in a few numbers
+//! - `report`, `summary`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
 //! - `page`: the HTML page
 //! - [`fidelity`]: two runs of one plan, flow by flow
@@ -47,6 +47,7 @@ mod route;
 mod run;
 mod size_bins;
 mod stats;
+mod summary;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -55,9 +56,10 @@ pub use closing::{closing_answer, closing_table};
 pub use error::{DrawError, ReportError};
 pub use page::document;
 pub use published::{Series, draw_published};
-pub use report::{PolicySummary, Report, Summary, render};
+pub use report::{Report, render};
 pub use stats::{
     Change, Effect, Estimate, Interval, Intervals, Meaning, Pair, Paired, PaperReductions,
     Slowdowns, Statistic, change, change_between, nearest_rank, paired, paper_bins, reductions,
     replicates, slowdowns, student, welch,
 };
+pub use summary::{PolicySummary, Summary};

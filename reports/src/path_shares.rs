@@ -2,7 +2,10 @@
 
 use lab_units::show::{self, Side};
 
-use crate::{closing::WIDTH, run::Run, text};
+use crate::{
+    run::Run,
+    text::{self, WIDTH},
+};
 
 /// Share of bytes and of flows on each route under each policy.
 #[derive(Clone, Debug, Default, PartialEq)]

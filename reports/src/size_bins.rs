@@ -68,6 +68,9 @@ impl SizeBins {
 /// Number of bins in the paper's figures.
 const PAPER_BINS: usize = 20;
 
+/// Percentiles of the panels by size.
+pub const PERCENTS: [u32; 2] = [50, 99];
+
 #[cfg(test)]
 mod tests {
     use super::*;

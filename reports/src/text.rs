@@ -243,6 +243,9 @@ pub fn to_float(value: u64) -> f64 {
     float
 }
 
+/// Largest width of the text, in characters.
+pub const WIDTH: usize = 80;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use lab_abi::Rule;
 
 use crate::{
     candidate::{Candidate, Decision, unscored},
-    policies::BucketPolicy,
+    policy::BucketPolicy,
 };
 
 /// ECMP: one bucket for each path.

@@ -5,7 +5,8 @@
 //! not contain: std, floats, clocks, randomness, unsafe code, unbounded loops.
 //!
 //! - [`hash`][]: the hashes of flows and packets
-//! - [`policies`][]: declaration of a built-in policy; [`POLICIES`] lists all of them
+//! - [`policy`][]: declaration of a built-in policy
+//! - [`policies`][]: list of them
 //! - [`candidate`][]: input and result of a decision
 //! - [`lcmp`][]: LCMP: path cost, congestion, decision
 //! - [`failover`][]: fast failover of pinned flows
@@ -49,6 +50,7 @@ pub mod lcmp;
 pub mod legacy;
 pub mod own;
 pub mod policies;
+pub mod policy;
 pub mod te;
 pub mod ucmp;
 pub mod ucmp_artifact;
@@ -59,18 +61,6 @@ pub use hash::{FlowTuple, flow_hash, packet_hash};
 pub use lab_abi::{Rule, Trigger, rows::MAX_CANDIDATES};
 pub use lcmp::{LcmpConfig, ParameterError, Preset};
 pub use own::OwnPolicy;
-pub use policies::{BucketLaw, BucketPolicy, Mechanism, Policy};
+pub use policies::POLICIES;
+pub use policy::{BucketLaw, BucketPolicy, Mechanism, Policy};
 pub use ucmp::UcmpConfig;
-
-/// Built-in policies, in the order in which messages and the JSON Schema list them.
-pub const POLICIES: &[Policy] = &[
-    Policy::buckets(&ecmp::POLICY),
-    Policy::buckets(&wcmp::POLICY),
-    ucmp::POLICY,
-    ucmp::MIN_DELAY,
-    Policy::buckets(&ucmp_artifact::POLICY),
-    te::POLICY,
-    lcmp::POLICY,
-    lcmp::RM_ALPHA,
-    lcmp::RM_BETA,
-];

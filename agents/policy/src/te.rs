@@ -1,6 +1,6 @@
 //! Declaration of centralised traffic engineering; its law is in the crate `lab-te`.
 
-use crate::policies::{Mechanism, Policy};
+use crate::policy::{Mechanism, Policy};
 
 /// Traffic engineering; its default interval is 100 ms. Switches begin with WCMP's buckets.
 pub const POLICY: Policy = Policy {

@@ -30,7 +30,7 @@ use lab_units::{BitsPerSec, Bytes};
 
 use crate::{
     candidate::Path,
-    policies::{Mechanism, Policy},
+    policy::{Mechanism, Policy},
 };
 
 /// UCMP.

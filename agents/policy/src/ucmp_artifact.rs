@@ -10,7 +10,7 @@
 
 use lab_abi::rows::MAX_CANDIDATES;
 
-use crate::{candidate::Path, policies::BucketPolicy};
+use crate::{candidate::Path, policy::BucketPolicy};
 
 /// UCMP in the authors' code.
 pub const POLICY: BucketPolicy = BucketPolicy {

@@ -14,7 +14,7 @@
 
 use lab_abi::rows::MAX_CANDIDATES;
 
-use crate::{candidate::Path, policies::BucketPolicy};
+use crate::{candidate::Path, policy::BucketPolicy};
 
 /// WCMP.
 pub const POLICY: BucketPolicy = BucketPolicy {

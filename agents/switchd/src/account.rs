@@ -11,7 +11,7 @@ use std::{
 use aya::{maps::MapInfo, programs::ProgramInfo};
 use serde::Serialize;
 
-use crate::{SwitchdError, pins::MAPS, program::Program};
+use crate::{SwitchdError, maps::MAPS, program::Program};
 
 /// Size of the switch program and its maps.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -72,7 +72,7 @@ pub fn account(flow_table_entries: u32) -> Result<Account, SwitchdError> {
 /// Returns the declared maps of every switch program, without loading one.
 #[must_use]
 pub fn declared_maps(flow_table_entries: u32) -> Vec<MapAccount> {
-    let account = |shape: &crate::pins::MapShape| {
+    let account = |shape: &crate::maps::MapShape| {
         let sizes = [shape.key_bytes, shape.value_bytes];
         let [key, value] = sizes.map(|size| u32::try_from(size).unwrap_or(u32::MAX));
         let entries = shape.rows(flow_table_entries);
@@ -140,7 +140,7 @@ mod tests {
     use lab_policy::lcmp::PortState;
 
     use super::*;
-    use crate::pins::FLOWS;
+    use crate::maps::FLOWS;
 
     #[test]
     fn a_port_has_the_papers_bytes_and_a_flow_twice_as_many() {

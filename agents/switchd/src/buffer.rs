@@ -4,8 +4,7 @@ use lab_abi::{
     pfc::{CALENDAR_SLOTS, IngressPort, SharedBuffer, quantum_ns},
     wire::{AgentConfig, IngressConfig, PortConfig},
 };
-
-use crate::install::wait;
+use lab_units::{BitsPerSec, Bytes, Nanos};
 
 /// Returns the shared buffer, empty, if the switch has one.
 pub(crate) fn shared_buffer(config: &AgentConfig, links: &[(u32, bool)]) -> Option<SharedBuffer> {
@@ -65,10 +64,15 @@ fn ingress(port: &PortConfig, config: IngressConfig) -> IngressPort {
     }
 }
 
+/// Returns the time that a port of `rate` takes to send a queue, ns.
+pub(crate) fn wait(rate: BitsPerSec, queue: Bytes) -> u64 {
+    let time = rate.serialize(queue);
+    time.map_or(u64::MAX, Nanos::get)
+}
+
 #[cfg(test)]
 mod tests {
     use lab_abi::wire::{PolicyConfig, SharedBufferConfig};
-    use lab_units::Bytes;
 
     use super::*;
     use crate::example;

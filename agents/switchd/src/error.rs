@@ -8,7 +8,7 @@ use lab_loader::{LoaderError, chain, lacks_privilege};
 use lab_units::PortId;
 use nix::unistd::geteuid;
 
-use crate::{ObjectError, program::PROGRAM};
+use crate::{ObjectError, object::PROGRAM};
 
 /// Failure of an agent.
 #[derive(Debug, thiserror::Error)]

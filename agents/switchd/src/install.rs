@@ -6,15 +6,15 @@ use lab_abi::{
     pfc::SharedBuffer,
     rows::{
         CandidateRow, DestinationRow, MAX_PORTS, MAX_SIZE_THRESHOLDS, MECHANISM_BUCKETS,
-        MECHANISM_LCMP, PortQueueRow, PortRow, PrefixKey, SizeThresholdRow, SwitchParams,
-        SwitchTable, WAIT_UNIT_BITS, keep_word,
+        MECHANISM_LCMP, PORT_ALIVE, PortQueueRow, PortRow, PrefixKey, SizeThresholdRow,
+        SwitchParams, SwitchTable, WAIT_UNIT_BITS, keep_word,
     },
     wire::{AgentConfig, PortConfig},
 };
 use lab_policy::lcmp::Levels;
-use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
+use lab_units::{Nanos, PortId};
 
-use crate::{buffer::shared_buffer, shared::port_state};
+use crate::buffer::{shared_buffer, wait};
 
 /// Slot of each port: its index in the configuration.
 #[derive(Clone, Debug)]
@@ -108,12 +108,6 @@ pub(crate) fn queue(config: &AgentConfig, port: &PortConfig) -> PortQueueRow {
     }
 }
 
-/// Returns the time that a port of `rate` takes to send a queue, ns.
-pub(crate) fn wait(rate: BitsPerSec, queue: Bytes) -> u64 {
-    let time = rate.serialize(queue);
-    time.map_or(u64::MAX, Nanos::get)
-}
-
 /// Thresholds that no packet meets.
 pub(crate) const UNMARKED: CongestionPoint = CongestionPoint {
     k_min: u64::MAX,
@@ -195,13 +189,27 @@ pub(crate) fn destination(
     (PrefixKey::new(config.addr, config.prefix_len), row)
 }
 
+/// Returns a port's state word: Q, T, D and C_cong in its low bytes, and the bit of a live port.
+pub(crate) fn port_state(levels: Levels, is_alive: bool) -> u64 {
+    let Levels {
+        queue,
+        trend,
+        duration,
+        congestion,
+    } = levels;
+    let word = u64::from(u32::from_le_bytes([queue, trend, duration, congestion]));
+    if is_alive { word | PORT_ALIVE } else { word }
+}
+
 #[cfg(test)]
 mod tests {
     use lab_abi::{
         LcmpConfig,
-        rows::{KEEP_FLOOR_OR_ALL, PORT_ALIVE},
+        rows::KEEP_FLOOR_OR_ALL,
         wire::{PolicyConfig, SharedBufferConfig},
     };
+
+    use lab_units::Bytes;
 
     use super::*;
     use crate::example;
@@ -320,5 +328,17 @@ mod tests {
         assert_eq!(lcmp.keep, KEEP_FLOOR_OR_ALL);
         assert_eq!((lcmp.congested_threshold, lcmp.drop_threshold), (204, 204));
         assert_eq!(lcmp.stale_after_ns, 500_000_000);
+    }
+
+    #[test]
+    fn a_ports_word_has_q_lowest_and_liveness_on_top() {
+        let levels = Levels {
+            queue: 0x11,
+            trend: 0x22,
+            duration: 0x33,
+            congestion: 0x44,
+        };
+        assert_eq!(port_state(levels, false), 0x4433_2211);
+        assert_eq!(port_state(levels, true), 0x8000_0000_4433_2211);
     }
 }

@@ -42,6 +42,7 @@ mod failover;
 mod flow_gc;
 pub mod frame;
 pub mod install;
+mod maps;
 mod object;
 mod pins;
 pub mod program;

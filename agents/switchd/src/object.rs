@@ -12,10 +12,7 @@ use std::{
 use aya_obj::{Object, ProgramSection, generated::bpf_map_type};
 use lab_files::Links;
 
-use crate::{
-    pins::{FLOWS, MAPS, MapShape},
-    program::PROGRAM,
-};
+use crate::maps::{FLOWS, MAPS, MapShape};
 
 /// Largest object; the agent's own has 35 kB.
 pub const MAX_OBJECT_BYTES: u64 = 1 << 20;
@@ -141,6 +138,9 @@ fn kind(name: &str) -> u32 {
     };
     kind as u32
 }
+
+/// Name of every switch program.
+pub(crate) const PROGRAM: &str = "switch_ingress";
 
 #[cfg(test)]
 mod tests {

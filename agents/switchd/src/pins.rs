@@ -9,86 +9,11 @@ use std::{
 };
 
 use aya::{maps::MapData, programs::links::FdLink};
-use lab_abi::{
-    lcmp::{FLOW_TABLE_HEADROOM, MAX_FLOW_TABLE_ENTRIES},
-    pfc::{CALENDAR_SLOTS, CalendarSlot, SharedBuffer},
-    rows::{
-        Counters, DestinationRow, FlowEntry, FlowKey, MAX_DESTINATIONS, PrefixKey, RING_BYTES,
-        SwitchTable,
-    },
+
+use crate::{
+    SwitchdError,
+    maps::{MAPS, MapShape, PFC_MAPS},
 };
-
-use crate::SwitchdError;
-
-/// Map that agent and program share.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct MapShape {
-    pub(crate) name: &'static str,
-    pub(crate) key_bytes: usize,
-    pub(crate) value_bytes: usize,
-    /// Number of rows; of the flow table the largest number.
-    pub(crate) entries: u32,
-}
-
-/// Maps of every switch program, in the order of their names. A program may have more.
-pub(crate) const MAPS: [MapShape; 6] = [
-    shape("counters", 4, size_of::<Counters>(), 1),
-    shape("decisions", 0, 0, RING_BYTES),
-    shape("demands", 4, 8, MAX_DESTINATIONS),
-    shape(
-        "destinations",
-        size_of::<PrefixKey>(),
-        size_of::<DestinationRow>(),
-        MAX_DESTINATIONS,
-    ),
-    shape(
-        FLOWS,
-        size_of::<FlowKey>(),
-        size_of::<FlowEntry>(),
-        flow_map_rows(MAX_FLOW_TABLE_ENTRIES),
-    ),
-    shape("table", 4, size_of::<SwitchTable>(), 1),
-];
-
-/// Maps of PFC: the buffered bytes, and the times at which they leave. A user's own program may lack them.
-pub(crate) const PFC_MAPS: [MapShape; 2] = [
-    shape(BUFFERS, 4, size_of::<SharedBuffer>(), 1),
-    shape(CALENDAR, 4, size_of::<CalendarSlot>(), CALENDAR_SLOTS),
-];
-
-/// Map of the shared buffer.
-pub(crate) const BUFFERS: &str = "buffers";
-
-/// Map of the bytes that leave the shared buffer in each time slot.
-const CALENDAR: &str = "calendar";
-
-/// Name of the flow table, whose number of rows the configuration sets.
-pub(crate) const FLOWS: &str = "flows";
-
-impl MapShape {
-    /// Returns the number of rows for a given flow table.
-    pub(crate) fn rows(&self, flow_table_entries: u32) -> u32 {
-        match self.name {
-            FLOWS => flow_map_rows(flow_table_entries),
-            _ => self.entries,
-        }
-    }
-}
-
-/// Returns the number of rows in the map of a flow table: its capacity, and room for the flows that arrive until the
-/// agent's next eviction.
-pub(crate) const fn flow_map_rows(flow_table_entries: u32) -> u32 {
-    flow_table_entries + FLOW_TABLE_HEADROOM
-}
-
-const fn shape(name: &'static str, key_bytes: usize, value_bytes: usize, entries: u32) -> MapShape {
-    MapShape {
-        name,
-        key_bytes,
-        value_bytes,
-        entries,
-    }
-}
 
 /// Files of one switch, removed when this value is dropped, but not when its process is killed.
 pub struct Pins {

@@ -21,15 +21,14 @@ use crate::{
     SwitchdError,
     buffer::continued,
     install::Tables,
-    pins::{BUFFERS, FLOWS, MAPS, PFC_MAPS, Pins, flow_map_rows},
+    maps::{BUFFERS, FLOWS, MAPS, PFC_MAPS, flow_map_rows},
+    object::PROGRAM,
+    pins::Pins,
     shared::SharedTable,
 };
 
 /// Object of the agent's own program, built by `agents/ebpf/build.sh`.
 pub const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/switch.bpf.o");
-
-/// Name of every switch program.
-pub(crate) const PROGRAM: &str = "switch_ingress";
 
 /// Name of the program that marks ports dead in `agents/ebpf/carrier.bpf.h`.
 const CARRIER: &str = "carrier_off";

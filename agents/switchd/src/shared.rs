@@ -19,7 +19,10 @@ use lab_policy::lcmp::Levels;
 use lab_units::Nanos;
 use memmap2::{MmapOptions, MmapRaw};
 
-use crate::{SwitchdError, install::UNMARKED};
+use crate::{
+    SwitchdError,
+    install::{UNMARKED, port_state},
+};
 
 /// Mapped table, for the words that change while the program runs.
 pub(crate) struct SharedTable {
@@ -165,33 +168,4 @@ fn retimed(busy_until: u64, now: Nanos, before: u64, after: u64) -> Option<u64> 
     let rest = (rest * u128::from(after)).checked_div(u128::from(before))?;
     let rest = u64::try_from(rest).unwrap_or(u64::MAX);
     Some(now.get().saturating_add(rest))
-}
-
-/// Returns a port's state word: Q, T, D and C_cong in its low bytes, and the bit of a live port.
-pub(crate) fn port_state(levels: Levels, is_alive: bool) -> u64 {
-    let Levels {
-        queue,
-        trend,
-        duration,
-        congestion,
-    } = levels;
-    let word = u64::from(u32::from_le_bytes([queue, trend, duration, congestion]));
-    if is_alive { word | PORT_ALIVE } else { word }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ports_word_has_q_lowest_and_liveness_on_top() {
-        let levels = Levels {
-            queue: 0x11,
-            trend: 0x22,
-            duration: 0x33,
-            congestion: 0x44,
-        };
-        assert_eq!(port_state(levels, false), 0x4433_2211);
-        assert_eq!(port_state(levels, true), 0x8000_0000_4433_2211);
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use crate::manifest::{BUNDLE_FORMAT, MANIFEST_FILE, MAX_NAME};
+use crate::format::{BUNDLE_FORMAT, MANIFEST_FILE, MAX_NAME};
 
 /// Error of packing or unpacking a bundle.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@
 //!
 //! Must not contain: engines, clocks, terminals.
 //!
-//! - [`manifest`]: the list of files, format version, names that a file may have
+//! - [`manifest`]: the list of files, names that a file may have
 //! - [`pack`], [`unpack`]: run directory to bundle, and back into a new directory
 //! - [`derive`]: the numbers of the report from the rows, against those that were kept
 //! - [`tables`]: check of a run's rows before it is packed, and comparison of two runs' rows by their keys
@@ -15,6 +15,8 @@
 
 pub mod derive;
 pub mod error;
+mod format;
+mod limits;
 pub mod manifest;
 pub mod pack;
 pub mod tables;
@@ -22,7 +24,9 @@ pub mod unpack;
 
 pub use derive::{Difference, derive};
 pub use error::BundleError;
-pub use manifest::{BUNDLE_FORMAT, Manifest, Origin, PackedFile};
+pub use format::BUNDLE_FORMAT;
+pub use limits::Limits;
+pub use manifest::{Manifest, Origin, PackedFile};
 pub use pack::pack;
 pub use tables::{TableDifference, check_tables, compare_tables};
-pub use unpack::{Limits, unpack};
+pub use unpack::unpack;

@@ -5,16 +5,11 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{error::BundleError, unpack::Limits};
-
-/// Version of the bundle's format: the only one that this lcmp-lab reads.
-pub const BUNDLE_FORMAT: u64 = 1;
-
-/// Name of the manifest, the first file of a bundle.
-pub const MANIFEST_FILE: &str = "manifest.json";
-
-/// Maximum length of each part of a file's name.
-pub const MAX_NAME: usize = 96;
+use crate::{
+    error::BundleError,
+    format::{BUNDLE_FORMAT, MANIFEST_FILE, MAX_NAME},
+    limits::Limits,
+};
 
 /// Contents of `manifest.json`.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]

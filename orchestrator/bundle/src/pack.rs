@@ -12,7 +12,8 @@ use tar::{Builder, EntryType, Header};
 
 use crate::{
     error::BundleError,
-    manifest::{BUNDLE_FORMAT, Digesting, MANIFEST_FILE, Manifest, Origin, PackedFile, check_name},
+    format::{BUNDLE_FORMAT, MANIFEST_FILE},
+    manifest::{Digesting, Manifest, Origin, PackedFile, check_name},
 };
 
 /// Packs the run directory at `run`, its figures included, into `out` and returns the manifest. Hidden

@@ -18,7 +18,10 @@ use rustix::{
     thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
 };
 
-use crate::terminal::note;
+use crate::{
+    failure::{During, Exit, Outcome},
+    terminal::{note, print},
+};
 
 /// User and group of whoever called sudo.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -119,6 +122,19 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         report(path, fchown(&file, Some(caller.uid), Some(caller.gid)));
     }
     Ok(())
+}
+
+/// Writes a result into the file of `--output`, or to standard output without one.
+pub fn write_to(output: Option<&Path>, text: &str) -> Outcome {
+    match output {
+        Some(path) => {
+            let written = write(path, text.as_bytes());
+            written.during(format_args!("write `{}`", path.display()))?;
+            note(&format!("wrote {}", path.display()));
+        }
+        None => print(text),
+    }
+    Ok(Exit::Pass)
 }
 
 fn trusted() -> Vec<u32> {

@@ -4,7 +4,6 @@ use std::{
     borrow::Cow,
     env,
     io::{self, IsTerminal, Write},
-    path::Path,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -20,10 +19,7 @@ use signal_hook::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    caller,
-    failure::{During, Exit, Outcome},
-};
+use crate::failure::{Exit, Outcome};
 
 /// Writes a result, with a final newline. A closed pipe, as in `lcmp-lab schema | head`, is no error;
 /// any other failure ends the process.
@@ -66,19 +62,6 @@ pub fn show<T: Serialize>(json: bool, value: &T, text: impl FnOnce(&T) -> String
     match json {
         true => print_json(value),
         false => print(&text(value)),
-    }
-    Ok(Exit::Pass)
-}
-
-/// Writes a result into the file of `--output`, or to standard output without one.
-pub fn write_to(output: Option<&Path>, text: &str) -> Outcome {
-    match output {
-        Some(path) => {
-            let written = caller::write(path, text.as_bytes());
-            written.during(format_args!("write `{}`", path.display()))?;
-            note(&format!("wrote {}", path.display()));
-        }
-        None => print(text),
     }
     Ok(Exit::Pass)
 }

@@ -54,6 +54,7 @@ mod retry;
 pub mod rights;
 mod run;
 mod session;
+mod sinks;
 mod wire;
 
 pub use lab_units::Clock;
@@ -64,7 +65,8 @@ pub use inside::CpuUse;
 pub use kvm::KvmVerdict;
 pub use probe::{Finding, Need};
 pub use request::{Accelerator, ExecConfig, GuestRequest, Terminal, memory_for};
-pub use run::{GuestEvent, Sinks, StayingGuest, run, run_and_stay};
+pub use run::{StayingGuest, run, run_and_stay};
+pub use sinks::{GuestEvent, Sinks};
 
 /// Hidden verb of the binary that runs the guest's init.
 pub const INIT_VERB: &str = "guest-init";

@@ -1,7 +1,6 @@
 //! Run of a guest from start to end, on the host's side.
 
 use std::{
-    ffi::OsString,
     io,
     os::{
         fd::{AsRawFd, OwnedFd},
@@ -9,7 +8,7 @@ use std::{
     },
     path::PathBuf,
     sync::mpsc::Sender,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use lab_files::draft;
@@ -27,50 +26,9 @@ use crate::{
     process::{BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE, Qemu, find_busybox, in_memory, output_pipe},
     rights::Lent,
     session::Session,
+    sinks::{GuestEvent, Sinks},
     wire::{Export, InnerRequest, Token},
 };
-
-/// Event of a guest run, for progress displays.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum GuestEvent {
-    /// Start of a trial boot of KVM, which takes up to 6 s once per boot of this machine.
-    TryingKvm,
-    /// Start of the machine.
-    Booting {
-        /// Accelerator of the guest.
-        accelerator: Accelerator,
-        /// Clock of the guest.
-        clock: Clock,
-        /// Release of the guest's kernel.
-        kernel: String,
-    },
-    /// Start of the command in the guest.
-    Ready {
-        /// Host time since the machine's start.
-        boot_wall: Duration,
-        /// Clock source of the guest's kernel; measured rates are reliable only with `tsc`.
-        clocksource: String,
-    },
-    /// Start of an exec session, which takes CPU time from the command.
-    ExecStarted {
-        /// Words of the session's command, without the prefix in [`crate::ExecConfig`].
-        words: Vec<OsString>,
-    },
-}
-
-/// Receivers of the command's output and of events.
-///
-/// Bytes of the outbox that were sent before output are received before it.
-pub struct Sinks<'a> {
-    /// Receiver of standard output.
-    pub stdout: &'a mut dyn io::Write,
-    /// Receiver of standard error.
-    pub stderr: &'a mut dyn io::Write,
-    /// Receiver of the bytes of the guest's [`crate::outbox::Outbox`]; its error ends the run.
-    pub outbox: &'a mut dyn io::Write,
-    /// Receiver of events.
-    pub events: &'a mut dyn FnMut(GuestEvent),
-}
 
 /// Runs a command inside a guest and returns its exit code, or 128 plus the signal that ended it.
 ///

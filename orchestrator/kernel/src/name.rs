@@ -93,6 +93,25 @@ impl fmt::Display for NetnsName {
 /// Maximum length; a scenario's name, by default that of the lab, has the same.
 const MAX_LAB_NAME: usize = 32;
 
+/// Network namespace that a step acts in.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Namespace {
+    /// The namespace of the machine's own interfaces.
+    Root,
+    /// A namespace of the lab.
+    Named(NetnsName),
+}
+
+impl fmt::Display for Namespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => f.write_str("the root namespace"),
+            Self::Named(name) => name.fmt(f),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

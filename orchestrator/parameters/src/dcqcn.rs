@@ -4,8 +4,9 @@
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use crate::{
-    limits::{MAX_STAGES, megabits, micros, numbers, ratio},
+    limits::{MAX_STAGES, megabits, micros, ratio},
     set::{Preset, parameters},
+    value::numbers,
 };
 
 parameters! {

@@ -3,8 +3,9 @@
 use lab_units::{BitsPerSec, Ratio};
 
 use crate::{
-    limits::{MAX_STAGES, megabits, numbers, ratio},
+    limits::{MAX_STAGES, megabits, ratio},
     set::parameters,
+    value::numbers,
 };
 
 parameters! {

@@ -3,9 +3,9 @@
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::{
-    limits::{INTERVALS, megabits, micros, millis, numbers},
+    limits::{megabits, micros, millis},
     set::{ParameterError, ParameterSet, Preset, parameters, published},
-    value::{Domain, Field, Value},
+    value::{Domain, Field, INTERVALS, Value, numbers},
 };
 
 /// Number of classes of every level table.

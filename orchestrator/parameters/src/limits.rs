@@ -1,8 +1,6 @@
-//! Bounds shared by several parameters, and the domains they make.
+//! Bounds shared by several parameters.
 
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
-
-use crate::value::Domain;
 
 /// Minimum rate of a link or a congestion control.
 pub const MIN_RATE: BitsPerSec = BitsPerSec::new(1_000).expect("not zero");
@@ -24,22 +22,6 @@ pub const MIN_TIMER: Nanos = Nanos::new(100);
 pub const MAX_TIMER: Nanos = Nanos::from_millis(3_600_000);
 /// Maximum number of stages of a congestion control before its larger raises.
 pub const MAX_STAGES: u64 = 1_000;
-
-/// Intervals of a switch agent.
-pub(crate) const INTERVALS: Domain = Domain::Time {
-    min: MIN_INTERVAL,
-    max: MAX_INTERVAL,
-};
-/// Intervals of transport.
-pub(crate) const TIMERS: Domain = Domain::Time {
-    min: MIN_TIMER,
-    max: MAX_TIMER,
-};
-
-/// Whole numbers from `min` to `max`.
-pub(crate) const fn numbers(min: u64, max: u64) -> Domain {
-    Domain::Number { min, max }
-}
 
 pub(crate) const fn micros(time: u64) -> Nanos {
     Nanos::new(time * 1_000)

@@ -3,9 +3,9 @@
 use lab_units::Nanos;
 
 use crate::{
-    limits::{INTERVALS, millis, numbers},
+    limits::millis,
     set::{parameters, published},
-    value::Value,
+    value::{INTERVALS, Value, numbers},
 };
 
 parameters! {

@@ -3,9 +3,9 @@
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use crate::{
-    limits::{MAX_STAGES, megabits, micros, numbers, ratio},
+    limits::{MAX_STAGES, megabits, micros, ratio},
     set::{ParameterError, Preset, parameters},
-    value::Value,
+    value::{Value, numbers},
 };
 
 parameters! {

@@ -3,9 +3,9 @@
 use lab_units::{Bytes, Nanos};
 
 use crate::{
-    limits::{MAX_BUFFER, MIN_BUFFER, TIMERS, numbers},
+    limits::{MAX_BUFFER, MIN_BUFFER},
     set::parameters,
-    value::{Domain, Field, Value},
+    value::{Domain, Field, TIMERS, Value, numbers},
 };
 
 parameters! {

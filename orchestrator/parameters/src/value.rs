@@ -121,6 +121,23 @@ fn list(f: &mut fmt::Formatter<'_>, words: &[&str]) -> fmt::Result {
         .try_for_each(|(before, word)| write!(f, "{before}`{word}`"))
 }
 
+/// Intervals of a switch agent.
+pub(crate) const INTERVALS: Domain = Domain::Time {
+    min: limits::MIN_INTERVAL,
+    max: limits::MAX_INTERVAL,
+};
+
+/// Intervals of transport.
+pub(crate) const TIMERS: Domain = Domain::Time {
+    min: limits::MIN_TIMER,
+    max: limits::MAX_TIMER,
+};
+
+/// Whole numbers from `min` to `max`.
+pub(crate) const fn numbers(min: u64, max: u64) -> Domain {
+    Domain::Number { min, max }
+}
+
 /// Fraction in whole hundredths.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -181,7 +198,7 @@ macro_rules! fields {
 
 fields! {
     bool: Flag in Domain::Flag;
-    Nanos: Time in limits::TIMERS;
+    Nanos: Time in TIMERS;
     BitsPerSec: Rate in Domain::Rate { min: limits::MIN_RATE, max: limits::MAX_RATE };
     Bytes: Size in Domain::Size { min: Bytes::new(1), max: limits::MAX_BUFFER };
     Ratio: Ratio in Domain::Share;

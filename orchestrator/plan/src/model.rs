@@ -14,13 +14,15 @@ use lab_units::{
 pub use lab_units::{PLAN_FORMAT, Tool};
 use serde::{Deserialize, Serialize};
 
-pub use crate::auto_scale::AutoScale;
-pub use crate::load::{Concurrency, ListedFlows, LoadPlan, SenderLoad};
-use crate::{frame, transport::TransportPlan, wires::Wires};
+use crate::{frame, transport::TransportPlan};
 
+mod auto_scale;
+pub(crate) mod load;
 mod policy;
 mod wire;
 
+pub use auto_scale::AutoScale;
+pub use load::{Concurrency, ListedFlows, LoadPlan, SenderLoad};
 pub use policy::{EbpfPlan, PolicyPlan};
 pub use wire::WirePlan;
 
@@ -80,15 +82,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the links' parameters over a run.
-    #[must_use]
-    pub fn wires(&self) -> Wires<'_> {
-        Wires {
-            links: &self.links,
-            faults: &self.faults,
-        }
-    }
-
     /// Returns the plan without what it says of itself, its cost, warnings and reasons of its scale: plans of
     /// two versions of the program with the same inputs are of the same run.
     #[must_use]

@@ -6,10 +6,11 @@
 //! Must not contain: engines, plotting, clocks (the time is passed in), or files outside the
 //! results directory.
 //!
-//! - [`info`], [`outcome`]: facts of a run before its first and after its last flow
+//! - [`info`], [`run_end`]: facts of a run before its first and after its last flow
+//! - [`outcome`]: the latter with the verdict
 //! - [`trust`][]: the verdict on a run, and the bounds of the figures that it is made from
 //! - [`provenance`][]: program, command and policies of a run, and changes while it ran
-//! - [`request`][]: request for a run, also for the repeat of an earlier run
+//! - [`request`][]: request for a run, also for the repeat of an earlier run; `sim_request`: options of a simulation
 //! - `departure`: parameters of a policy that are not its publication's
 //! - [`evidence`][]: counts by which a run shows that it exercised what it ranks
 //! - [`run_file`]: `run.json`, which holds both with the format version
@@ -67,8 +68,10 @@ pub mod provenance;
 pub mod reader;
 pub mod request;
 pub mod rows;
+pub mod run_end;
 pub mod run_file;
 pub mod sample;
+mod sim_request;
 mod texts;
 pub mod time;
 pub mod trust;
@@ -92,18 +95,18 @@ pub use info::{
 pub use lab_files::draft;
 pub use lab_units::{Clock, LinkChange, Semantics};
 pub use link_rates::LinkRates;
-pub use outcome::{
-    FlowCounts, GuestCpu, LabWork, Outcome, Phase, Retransmissions, RunEnd, SimWork,
-};
+pub use outcome::Outcome;
 pub use provenance::{Asked, ChangeKind, LiveChange, ParameterValue, PolicySettings, Provenance};
 pub use reader::{RunDir, Table, WholeFlow};
-pub use request::{EngineRequest, RunRequest, SimRequest};
+pub use request::{EngineRequest, RunRequest};
 pub use rows::{
     CertifiedRow, Column, DcPath, DecisionRow, FlowFields, FlowRow, FlowStatus, HistoryRow, Kind,
     LinkRow, List, PathRow, PfcEvent, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow,
     StoryEvent, StoryRow, SwitchRow,
 };
+pub use run_end::{FlowCounts, GuestCpu, LabWork, Phase, Retransmissions, RunEnd, SimWork};
 pub use run_file::{RunFile, stamp};
+pub use sim_request::SimRequest;
 pub use time::UtcTime;
 pub use trust::{
     Certification, Conduct, CpuWatch, Grade, LinkBounds, NOT_PINNED, Place, Reason, ReasonCode,

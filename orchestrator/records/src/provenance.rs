@@ -6,7 +6,7 @@ use std::fmt;
 use lab_units::{Nanos, Ratio};
 use serde::{Deserialize, Serialize};
 
-use crate::{Departure, UtcTime};
+use crate::{Departure, SimRequest, UtcTime};
 
 /// Origin of a run, known before its first flow. Empty in records of an earlier lcmp-lab.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,16 +31,12 @@ pub struct Provenance {
 /// What the command line asked for beyond the scenario, the seed, the policies and the scale, which
 /// [`RunInfo`](crate::RunInfo) has: what a second run needs to be the same.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Asked {
     /// Load of the workloads with a list of loads; none if it is the scenario's.
     pub load: Option<Ratio>,
-    /// True if the simulator applied the scenario's scale; always true of the kernel engine.
-    pub is_scaled: bool,
-    /// Time to stop at, in paper time; none if the run ended with its last flow.
-    pub until_ns: Option<Nanos>,
-    /// Flows whose events were recorded: numbers, or `all`.
-    pub story: Vec<String>,
+    /// Options of the simulation; a run of the kernel engine is scaled, and has no others.
+    #[serde(flatten)]
+    pub options: SimRequest,
 }
 
 /// A policy with all its parameters.

@@ -5,10 +5,10 @@
 
 use std::path::PathBuf;
 
-use lab_units::{Clock, Engine, Nanos, Ratio};
+use lab_units::{Clock, Engine, Ratio};
 use serde::{Deserialize, Serialize};
 
-use crate::{EngineInfo, Location, RunInfo};
+use crate::{EngineInfo, Location, RunInfo, SimRequest};
 
 /// Request for a run of a scenario.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -57,18 +57,6 @@ pub enum EngineRequest {
     Sim(SimRequest),
 }
 
-/// Options of a simulation.
-#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SimRequest {
-    /// True if the scenario's scale is applied.
-    pub is_scaled: bool,
-    /// Time to stop at, in paper time; `None` if the run ends with its last flow.
-    pub until_ns: Option<Nanos>,
-    /// Flows whose events are recorded: numbers, or `all`.
-    pub story: Vec<String>,
-}
-
 impl From<Engine> for EngineRequest {
     fn from(engine: Engine) -> Self {
         match engine {
@@ -97,17 +85,10 @@ impl RunRequest {
     pub fn again(info: &RunInfo, scenario: PathBuf, scale_for: Option<String>) -> Option<Self> {
         let asked = info.provenance.asked.clone()?;
         let is_in_guest = info.location == Location::Guest;
-        let is_pinned = asked.is_scaled && scale_for.is_none();
+        let is_pinned = asked.options.is_scaled && scale_for.is_none();
         let (engine, location) = match info.engine {
             EngineInfo::Kernel => (EngineRequest::Kernel, Some(info.location)),
-            EngineInfo::Sim(_) => {
-                let options = SimRequest {
-                    is_scaled: asked.is_scaled,
-                    until_ns: asked.until_ns,
-                    story: asked.story,
-                };
-                (EngineRequest::Sim(options), None)
-            }
+            EngineInfo::Sim(_) => (EngineRequest::Sim(asked.options), None),
         };
         Some(Self {
             scenario,

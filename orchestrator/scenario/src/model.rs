@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
+use lab_parameters::Value;
 pub use lab_parameters::{EcnConfig, LinkConfig};
-use lab_parameters::{Preset, Value};
 use lab_policy::BucketPolicy;
 use lab_units::{Bytes, Nanos, Ratio};
 pub use lab_units::{Semantics, Tool};
@@ -18,8 +18,10 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::expect::Expectation;
 
+mod settings;
 mod transport;
 
+pub use settings::Settings;
 pub use transport::{CcSpec, TransportSpec};
 
 /// One experiment: a topology, traffic over it, and the policies to compare.
@@ -248,29 +250,6 @@ impl PolicySpec {
             Self::Own(spec) => spec.label.as_deref().unwrap_or(&spec.name),
             Self::Ebpf(spec) => spec.name(),
         }
-    }
-}
-
-/// Parameters as a scenario sets them; what is not set keeps its default.
-#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
-pub struct Settings {
-    /// Source of the defaults; if `None`, `paper` for policies, that of `transport.semantics` for
-    /// congestion controls.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preset: Option<Preset>,
-    /// Name of the policy in records and plots.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
-    /// Values by parameter name, in paper units.
-    pub values: BTreeMap<&'static str, Value>,
-}
-
-impl Settings {
-    /// Sets the parameter `name`.
-    #[must_use]
-    pub fn with(mut self, name: &'static str, value: Value) -> Self {
-        self.values.insert(name, value);
-        self
     }
 }
 

@@ -1,7 +1,5 @@
 //! Suites: lists of scenarios with assertions, for `lcmp-lab regress`.
 
-use std::ops::Range;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +8,8 @@ use crate::{
     expect::Expectation,
     limits,
     parse::utf8,
-    resolve::context::Context,
-    yaml::{self, At, Locator, Maybe, Scalar, Text},
+    resolve::{context::Context, expectations::read_all},
+    yaml::{self, At, Locator, Maybe, Text},
 };
 
 /// Scenarios with assertions.
@@ -110,31 +108,6 @@ fn case(context: &mut Context<'_>, raw: &At<RawCase>) -> Case {
         }),
         line: context.line(&raw.value.name.range()),
     }
-}
-
-/// Reads assertions; `problem` gets the place and reason of each that is none.
-pub(crate) fn read_all(
-    texts: &[Text<Expectation>],
-    mut problem: impl FnMut(Range<usize>, ProblemKind),
-) -> Vec<Expectation> {
-    let mut read = Vec::new();
-    for text in texts {
-        match Expectation::read(text.as_str()) {
-            Ok(expectation) => read.push(expectation),
-            Err(ProblemKind::Expectation(error)) => {
-                let range = text.range();
-                // Quotes and escapes move the text in its range.
-                let is_bare = range.len() == text.as_str().len();
-                let start = match is_bare {
-                    true => (range.start + error.offset).min(range.end),
-                    false => range.start,
-                };
-                problem(start..range.end, ProblemKind::Expectation(error));
-            }
-            Err(kind) => problem(text.range(), kind),
-        }
-    }
-    read
 }
 
 #[cfg(test)]

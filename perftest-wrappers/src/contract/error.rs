@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     fct::Bandwidth,
-    job::{MAX_MESSAGE, MIN_MESSAGES},
+    limits::{MAX_MESSAGE, MIN_MESSAGES},
     qp::MAX_QP_TIMEOUT,
 };
 
@@ -92,7 +92,7 @@ pub enum HandshakeError {
         waiting_for: String,
     },
     /// Bytes that no known perftest sends.
-    #[error("unexpected handshake from the {side}: {len} bytes beginning with `{start}` (hint: the gate knows perftest {known})", known = crate::perftest::probe::KNOWN_VERSION)]
+    #[error("unexpected handshake from the {side}: {len} bytes beginning with `{start}` (hint: the gate knows perftest {known})", known = crate::perftest::KNOWN_VERSION)]
     Unexpected {
         /// Sender.
         side: Side,

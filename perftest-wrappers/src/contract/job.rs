@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use lab_units::{Bytes, FlowId, Nanos, Side, Tool};
 use serde::{Deserialize, Serialize};
 
-use super::{error::JobError, qp::MAX_QP_TIMEOUT};
+use super::{
+    error::JobError,
+    limits::{MAX_MESSAGE, MIN_MESSAGES},
+    qp::MAX_QP_TIMEOUT,
+};
 
 /// End of a flow.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -104,12 +108,6 @@ impl FlowJob {
         Ok(())
     }
 }
-
-/// Minimum of perftest's `-n` in every version.
-pub const MIN_MESSAGES: u32 = 5;
-
-/// Maximum message of an rxe port (`max_msg_sz`, 0x800000).
-pub const MAX_MESSAGE: Bytes = Bytes::new(8 << 20);
 
 /// Path MTUs of InfiniBand, in bytes.
 pub const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];

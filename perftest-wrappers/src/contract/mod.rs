@@ -3,12 +3,13 @@
 //! - [`job`]: one flow, its two ends, its schedule
 //! - [`outcome`]: outcome of a flow, and the events before it; [`fct`]: flow completion time; [`error`]: causes of a
 //!   failure
-//! - [`qp`]: limits of a queue pair; [`clock`]: instants
+//! - [`limits`], [`qp`]: limits of a job, and of its queue pairs; [`clock`]: instants
 
 pub mod clock;
 pub mod error;
 pub mod fct;
 pub mod job;
+pub mod limits;
 pub mod outcome;
 pub mod qp;
 

@@ -26,7 +26,7 @@ use std::net::Ipv6Addr;
 
 use lab_units::{Side, Tool};
 
-use super::probe::KNOWN_VERSION;
+use super::version::KNOWN_VERSION;
 use crate::contract::{HandshakeError, QpAddress, QpNumber};
 
 /// Messages of both sides, up to the message that starts the data.

@@ -20,8 +20,8 @@ use super::{
     command::{CommandLine, client_command, server_command},
     error::SessionError,
     handshake::{Action, Handshake, ReadyPair},
+    options::Options,
     process::{Launcher, Netns, Process},
-    session::Options,
 };
 use crate::contract::{Endpoint, Exit, FlowJob, HandshakeError, Status};
 

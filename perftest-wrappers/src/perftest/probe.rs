@@ -5,7 +5,7 @@ use std::{io, path::Path, process::Stdio};
 use lab_units::Tool;
 use tokio::process::Command;
 
-use super::error::ProbeError;
+use super::{error::ProbeError, version::KNOWN_VERSION};
 
 /// Installed tool.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -66,9 +66,6 @@ fn version(output: &str) -> Option<&str> {
         .find_map(|line| line.strip_prefix("Version: "))?;
     Some(version.trim()).filter(|version| !version.is_empty())
 }
-
-/// Version whose handshake was recorded, so that the last message before the data is known.
-pub const KNOWN_VERSION: &str = "6.06";
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,6 @@
 //! Session: all flows of one run.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -12,23 +8,10 @@ use tokio::{
 };
 
 use super::{
-    cpu::StopListener, error::SessionError, flow::ReadyFlow, pair::PairStarter,
+    cpu::StopListener, error::SessionError, flow::ReadyFlow, options::Options, pair::PairStarter,
     trigger::StartTrigger,
 };
 use crate::contract::{Event, FlowJob, FlowOutcome, JobError, MonotonicTime, emit};
-
-/// Options of a session.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Directory of perftest; none is `PATH`.
-    pub tools: Option<PathBuf>,
-    /// Time in which the two processes of a flow must become ready; without a limit the wait still ends
-    /// if a process ends or sends something unexpected.
-    ///
-    /// A guest whose clock skips idle time needs no limit: the clock may jump by minutes while a file is
-    /// read from the host.
-    pub ready_within: Option<Duration>,
-}
 
 /// Flows whose processes are connected and wait for their start triggers. Dropping the session kills
 /// every process.
@@ -172,15 +155,6 @@ impl Aborter {
     }
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            tools: None,
-            ready_within: Some(DEFAULT_READY_WITHIN),
-        }
-    }
-}
-
 fn check(jobs: &[FlowJob]) -> Result<(), JobError> {
     let mut seen = BTreeSet::new();
     for job in jobs {
@@ -191,6 +165,3 @@ fn check(jobs: &[FlowJob]) -> Result<(), JobError> {
     }
     Ok(())
 }
-
-/// Default of [`Options::ready_within`]: two processes start in 50 ms, on a busy machine in seconds.
-const DEFAULT_READY_WITHIN: Duration = Duration::from_secs(60);

@@ -14,8 +14,7 @@ use nix::sched::{CloneFlags, setns};
 use super::{
     device::{Buffer, Device},
     error::VerbsError,
-    pair::ConnectedPair,
-    runner::identity,
+    pair::{ConnectedPair, identity},
     sys::Verbs,
 };
 use crate::contract::{Endpoint, FlowJob};

@@ -8,7 +8,7 @@ use super::{
     object::Object,
     sys::{self, AhAttr, GlobalRoute, QpAttr, QpCap, RecvWr, SendWr, Sge},
 };
-use crate::contract::{FlowJob, QpAddress, QpNumber, job::MAX_MESSAGE};
+use crate::contract::{FlowJob, QpAddress, QpNumber, limits::MAX_MESSAGE};
 
 /// Queue pairs of a flow's source and destination, connected to each other, with a receive posted for
 /// the flow's last message.
@@ -293,6 +293,11 @@ const MIN_RNR_TIMER: u8 = 12;
 
 /// perftest's hop limit.
 const HOP_LIMIT: u8 = 64;
+
+/// Identity of the work requests of the flow at `index`.
+pub(crate) fn identity(index: usize) -> u64 {
+    u64::try_from(index).unwrap_or(u64::MAX)
+}
 
 #[cfg(test)]
 mod tests {

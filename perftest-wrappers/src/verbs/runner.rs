@@ -27,7 +27,7 @@ use super::{
     device::{Completion, Device},
     error::{VerbsError, status_hint},
     factory::{Made, Order},
-    pair::ConnectedPair,
+    pair::{ConnectedPair, identity},
     sys,
 };
 use crate::contract::{
@@ -332,11 +332,6 @@ impl Runner {
         // The receiver may be gone, as outcomes are returned as well.
         let _ = self.events.send(event);
     }
-}
-
-/// Identity of the work requests of the flow at `index`.
-pub(crate) fn identity(index: usize) -> u64 {
-    u64::try_from(index).unwrap_or(u64::MAX)
 }
 
 /// Arms the timer for an instant, or disarms it.

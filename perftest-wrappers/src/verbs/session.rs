@@ -14,7 +14,7 @@ use super::{
     factory::{Factory, Made, Order},
     runner::{MadePairs, Runner, Waker},
 };
-use crate::contract::{Event, FlowJob, FlowOutcome, MonotonicTime, job};
+use crate::contract::{Event, FlowJob, FlowOutcome, MonotonicTime, job, limits};
 
 /// Flows whose devices are open, the first of them with connected queue pairs. Dropping the session
 /// destroys every queue pair.
@@ -183,8 +183,8 @@ fn check(jobs: &[FlowJob]) -> Result<(), VerbsError> {
             problem,
         };
         let size = job.message_bytes;
-        if size == Bytes::ZERO || size > job::MAX_MESSAGE {
-            let max = job::MAX_MESSAGE;
+        if size == Bytes::ZERO || size > limits::MAX_MESSAGE {
+            let max = limits::MAX_MESSAGE;
             return Err(problem(format!(
                 "a message of {size}, it must have 1 B to {max}"
             )));

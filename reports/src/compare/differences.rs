@@ -239,7 +239,7 @@ fn policies(info: &RunInfo, of: PolicyText) -> String {
 /// Returns the time of `--until`; records of an earlier lcmp-lab do not have it.
 fn until(info: &RunInfo) -> String {
     let asked = info.provenance.asked.as_ref();
-    let until = asked.and_then(|asked| asked.until_ns);
+    let until = asked.and_then(|asked| asked.options.until_ns);
     until.map_or_else(|| "the last flow's end".to_owned(), text::time_exact)
 }
 

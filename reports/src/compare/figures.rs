@@ -11,7 +11,8 @@ use crate::{
         Axis, Dot, DotPanel, DotStyle, Figure, Guide, Marker, Points, render,
         theme::{INK, policy_colors},
     },
-    figures::{Captioned, PERCENTS, Section},
+    figures::{Captioned, Section},
+    size_bins::PERCENTS,
     text::{self, to_float},
 };
 

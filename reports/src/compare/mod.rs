@@ -3,23 +3,25 @@
 //! - `differences`: the aspects in which the runs' plans differ
 //! - `schedule`: proof that two runs schedule the same flows
 //! - `policy`: the comparison of one policy in two runs
-//! - `figures`, `page`: the comparison drawn and written
+//! - `figures`, `page`, `write`: the comparison drawn and written
 mod differences;
 mod error;
 mod figures;
 mod page;
 mod policy;
 mod schedule;
+mod write;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use lab_records::{EngineInfo, RunDir, draft};
+use lab_records::{EngineInfo, RunDir};
 use serde::Serialize;
 
 pub use self::{
     differences::{Aspect, Difference, ParseAspectError},
     error::CompareError,
     policy::{BinChange, PolicyComparison},
+    write::Written,
 };
 pub use crate::text::{
     change as change_text, change_in_numbers, change_in_words, slowdown as slowdown_text,
@@ -28,7 +30,6 @@ use crate::{
     error::ReportError,
     fidelity::{RunFacts, facts, flows::Flows},
     frames::Unfinished,
-    report::{write_failed, write_files},
     stats::Intervals,
     text,
 };
@@ -64,15 +65,6 @@ pub struct Against {
     pub policies: Vec<PolicyComparison>,
     /// Policies that one run alone has.
     pub in_one_run: Vec<String>,
-}
-
-/// Files of a written comparison.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Written {
-    /// The page.
-    pub html: PathBuf,
-    /// The figures, each as SVG and PNG.
-    pub figures: Vec<PathBuf>,
 }
 
 /// Compares the run directories at `runs` with the first of them; they may differ in the aspects `meant`.
@@ -190,25 +182,6 @@ impl Against {
             notes.push(text::too_few());
         }
         notes
-    }
-}
-
-impl Comparison {
-    /// Writes the page and figures into `dir`, which is created.
-    ///
-    /// # Errors
-    /// If a file cannot be drawn or written.
-    pub fn write(&self, dir: &Path) -> Result<Written, ReportError> {
-        draft::make_dir(dir).map_err(write_failed(dir))?;
-        let figures = figures::draw(self, dir)?;
-        let files = write_files(&figures, dir)?;
-        let html = dir.join(PAGE_FILE);
-        let text = page::page(self, &figures);
-        draft::replace(&html, text.as_bytes()).map_err(write_failed(&html))?;
-        Ok(Written {
-            html,
-            figures: files,
-        })
     }
 }
 

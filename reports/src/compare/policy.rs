@@ -5,9 +5,8 @@ use serde::Serialize;
 
 use crate::{
     fidelity::flows::{Flows, Recorded},
-    figures::PERCENTS,
     frames::Unfinished,
-    size_bins::SizeBins,
+    size_bins::{PERCENTS, SizeBins},
     stats::{self, Change, Pair, Paired, PaperReductions, Slowdowns, Statistic},
 };
 

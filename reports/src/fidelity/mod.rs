@@ -2,10 +2,10 @@
 //!
 //! - `flows`, `same_plan`: the flows of both runs side by side, and the proof that they are the same
 //! - `agreement`, `correlation`: agreement of paths, FCTs and slowdowns
-//! - `worst`, `tables`, `sentence`: the flows that differ most, with facts that may explain them
+//! - `worst`, `side`, `tables`, `sentence`: the flows that differ most, with facts that may explain them
 //! - `links`: queues, marks and CNPs of both runs
 //! - `bounds`: bounds that a comparison must hold
-//! - `figures`, `over_time`, `page`: the comparison drawn and written
+//! - `figures`, `over_time`, `page`, `write`: the comparison drawn and written
 mod agreement;
 mod bounds;
 mod correlation;
@@ -17,28 +17,29 @@ mod over_time;
 mod page;
 pub(crate) mod same_plan;
 mod sentence;
+mod side;
 mod tables;
 mod worst;
+mod write;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use lab_records::{EngineInfo, RunDir, ScaleInfo, draft};
+use lab_records::{EngineInfo, RunDir, ScaleInfo};
 use serde::Serialize;
 
 use self::{
     flows::Flows,
     links::{Links, OverTime},
 };
+use crate::error::ReportError;
 pub use crate::text::{coefficient, share_of, size, small_percent as percent};
-use crate::{
-    error::ReportError,
-    report::{write_failed, write_files},
-};
 pub use agreement::{Agreement, BinPoint, Differences};
 pub use bounds::{Bound, Bounds, Broken, ParseBoundError};
 pub use error::FidelityError;
 pub use links::{CnpPair, LinkPair, LinkSide, PausePair};
-pub use worst::{Bottleneck, FlowSide, Queue, WorstFlow};
+pub use side::{Bottleneck, FlowSide, Queue};
+pub use worst::WorstFlow;
+pub use write::Written;
 
 /// A comparison of two runs of one plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -98,15 +99,6 @@ pub struct Comparison {
     over_time: OverTime,
 }
 
-/// Files of a written comparison.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Written {
-    /// The page.
-    pub html: PathBuf,
-    /// The figures, each as SVG and PNG.
-    pub figures: Vec<PathBuf>,
-}
-
 /// Compares the run directories at `first` and `second`.
 ///
 /// # Errors
@@ -160,26 +152,6 @@ impl Fidelity {
     pub fn labels(&self) -> Vec<String> {
         let labels = self.policies.iter().map(|it| it.policy.clone());
         labels.flatten().collect()
-    }
-}
-
-impl Comparison {
-    /// Writes the page and figures into `dir`, which is created; `broken` are the bounds that do not
-    /// hold, none if there are no bounds.
-    ///
-    /// # Errors
-    /// If a file cannot be drawn or written.
-    pub fn write(&self, dir: &Path, broken: Option<&[Broken]>) -> Result<Written, ReportError> {
-        draft::make_dir(dir).map_err(write_failed(dir))?;
-        let figures = figures::draw(self, dir)?;
-        let files = write_files(&figures, dir)?;
-        let html = dir.join(PAGE_FILE);
-        let text = page::page(&self.fidelity, &figures, broken);
-        draft::replace(&html, text.as_bytes()).map_err(write_failed(&html))?;
-        Ok(Written {
-            html,
-            figures: files,
-        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lab_units::{Bytes, Nanos};
 
-use super::worst::{Bottleneck, FlowSide};
+use super::side::{Bottleneck, FlowSide};
 use crate::text;
 
 /// Returns the facts of a flow in a sentence; where two values stand side by side, the first is of

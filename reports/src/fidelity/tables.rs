@@ -6,7 +6,7 @@ use lab_records::{Batch, LinkRow, QueueRow, RecordsError, RunDir, StoryRow};
 
 use super::{
     flows::Names,
-    worst::{Placed, Queue},
+    side::{Placed, Queue},
 };
 
 /// Numbers of a policy, a repetition, a datacenter and the next one.

@@ -10,7 +10,10 @@ use plotters::{
     },
 };
 
-use super::{font, theme::PAPER};
+use super::{
+    font,
+    theme::{Dash, Marker, PAPER},
+};
 use crate::error::DrawError;
 
 /// Result of drawing.
@@ -50,35 +53,7 @@ pub struct Lettering {
     pub v: VPos,
 }
 
-/// Shape of a marker; shapes can be told apart without colour.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Marker {
-    /// Disc.
-    Circle,
-    /// Square.
-    Square,
-    /// Triangle on its base.
-    Triangle,
-    /// Square on its corner.
-    Diamond,
-    /// Triangle on its tip.
-    Wedge,
-    /// Two crossed diagonals.
-    Cross,
-    /// Upright cross.
-    Plus,
-    /// Bar.
-    Bar,
-}
-
-/// Lengths of a line's dashes and gaps in turn, in logical pixels; none for a solid line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Dash(pub &'static [f64]);
-
 impl Dash {
-    /// Solid line.
-    pub const SOLID: Self = Self(&[]);
-
     /// Returns the parts of a line through `points` that are drawn.
     fn strokes(self, points: &[Point]) -> Vec<Vec<Point>> {
         if self.0.is_empty() {

@@ -9,9 +9,9 @@ use plotters::{
 };
 
 use super::{
-    canvas::{Canvas, Dash, Drawn, Lettering, Marker, Point},
+    canvas::{Canvas, Drawn, Lettering, Point},
     font,
-    theme::{INK, Style, TEXT},
+    theme::{Dash, INK, Marker, Style, TEXT},
 };
 use crate::error::DrawError;
 

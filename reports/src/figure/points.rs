@@ -12,13 +12,13 @@ use plotters::{
 
 use super::{
     axis::Axis,
-    canvas::{Canvas, Drawn, Lettering, Marker},
+    canvas::{Canvas, Drawn, Lettering},
     chart::{Chart, Plot},
     font,
     legend::{Entry, Key, Legend},
     numbers::Numbers,
     render::Figure,
-    theme::{MUTED, SMALL, TEXT, WIDTH},
+    theme::{MUTED, Marker, SMALL, TEXT, WIDTH},
 };
 use crate::error::DrawError;
 

@@ -17,10 +17,7 @@ use super::{
     font,
     theme::{FONT, MUTED, PAPER, TEXT, WIDTH},
 };
-use crate::{
-    error::{DrawError, ReportError},
-    report::write_failed,
-};
+use crate::error::{DrawError, ReportError, write_failed};
 
 /// A figure.
 pub trait Figure {

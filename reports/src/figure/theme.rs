@@ -1,12 +1,10 @@
-//! Colours and sizes of figures.
+//! Colours, shapes and sizes of figures.
 //!
 //! The palette is Okabe and Ito's ("Color Universal Design", 2008), which people with any kind of
 //! colour vision can tell apart. Its yellow and black are left out: one is lost on white paper, the
 //! other on a dark page. The page's style sheet replaces the other colours in dark mode.
 
 use plotters::style::RGBColor;
-
-use super::canvas::{Dash, Marker};
 
 /// Colour of text and axes.
 pub const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
@@ -133,6 +131,36 @@ pub fn extra_widths<L: AsRef<[f64]>>(lines: &[L]) -> Vec<f64> {
 fn coincide(one: &[f64], other: &[f64]) -> bool {
     let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 0.02 * a.abs();
     one.len() == other.len() && one.iter().zip(other).all(near)
+}
+
+/// Shape of a marker; shapes can be told apart without colour.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Marker {
+    /// Disc.
+    Circle,
+    /// Square.
+    Square,
+    /// Triangle on its base.
+    Triangle,
+    /// Square on its corner.
+    Diamond,
+    /// Triangle on its tip.
+    Wedge,
+    /// Two crossed diagonals.
+    Cross,
+    /// Upright cross.
+    Plus,
+    /// Bar.
+    Bar,
+}
+
+/// Lengths of a line's dashes and gaps in turn, in logical pixels; none for a solid line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dash(pub &'static [f64]);
+
+impl Dash {
+    /// Solid line.
+    pub const SOLID: Self = Self(&[]);
 }
 
 #[cfg(test)]

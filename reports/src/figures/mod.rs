@@ -22,7 +22,7 @@ use crate::{
     population::Population,
     route::Route,
     run::Run,
-    size_bins::SizeBins,
+    size_bins::{PERCENTS, SizeBins},
     stats::{Intervals, Statistic},
     text,
 };
@@ -414,6 +414,3 @@ fn least_flows() -> String {
         text::number(p99)
     )
 }
-
-/// Percentiles of the panels by size.
-pub const PERCENTS: [u32; 2] = [50, 99];

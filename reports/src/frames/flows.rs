@@ -14,13 +14,16 @@ use super::{
     chosen::{Chosen, badness},
     extent::Extent,
     interned::{Pairs, RouteNumbers},
-    of_policy::{Flow, PolicyFlows, index},
+    of_policy::{Flow, PolicyFlows, RouteShare, index},
     stories::FlowKey,
     unfinished::Unfinished,
 };
 use crate::{
-    error::ReportError, figures::PERCENTS, population::Population, route::Routes,
-    size_bins::SizeBins, stats::Statistic,
+    error::ReportError,
+    population::Population,
+    route::Routes,
+    size_bins::{PERCENTS, SizeBins},
+    stats::Statistic,
 };
 
 /// The flows of a run.
@@ -51,17 +54,6 @@ pub struct Flows {
     pairs: Vec<(String, String)>,
     /// Flows of each policy.
     of_policies: Vec<PolicyFlows>,
-}
-
-/// Flows over one route under one policy. A flow that was re-routed counts on each of its routes.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct RouteShare {
-    /// The route.
-    pub route: String,
-    /// Number of flows.
-    pub flows: u64,
-    /// Bytes of the flows' data that took the route.
-    pub bytes: u64,
 }
 
 /// Time and route of a flow that started.

@@ -25,10 +25,11 @@ use polars::prelude::*;
 
 use crate::error::ReportError;
 pub use chosen::badness;
-pub use flows::{Flows, RouteShare, Span};
+pub use flows::{Flows, Span};
 pub use grid::{TimeGrid, largest, mean, merged};
 pub use in_flight::{FlowsOverTime, flows_over_time};
 pub use links::{LinkUse, links};
+pub use of_policy::RouteShare;
 pub use over_time::DirectionSeries;
 pub use pauses::{Pauses, pauses};
 pub use ports::{PortTotal, ports};

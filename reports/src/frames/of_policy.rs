@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use lab_units::{Bytes, Nanos};
 
-use super::RouteShare;
 use crate::population::Population;
 
 /// Flows of one policy.
@@ -124,4 +123,15 @@ impl PolicyFlows {
 /// Returns a number as an index.
 pub fn index(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// Flows over one route under one policy. A flow that was re-routed counts on each of its routes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RouteShare {
+    /// The route.
+    pub route: String,
+    /// Number of flows.
+    pub flows: u64,
+    /// Bytes of the flows' data that took the route.
+    pub bytes: u64,
 }

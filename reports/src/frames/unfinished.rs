@@ -23,7 +23,9 @@ impl Unfinished {
         let has_ended = run.outcome().is_some_and(|it| !it.end.is_interrupted);
         let asked = info.provenance.asked.as_ref();
         Self {
-            until: asked.and_then(|it| it.until_ns).filter(|_| has_ended),
+            until: asked
+                .and_then(|it| it.options.until_ns)
+                .filter(|_| has_ended),
             scheduled: info.measured_flows(),
             time: info.scale.time.inverse().unwrap_or(Ratio::ONE),
         }

@@ -3,7 +3,7 @@
 use lab_records::CertifiedRow;
 use maud::{Markup, html};
 
-use super::NONE;
+use super::cells::NONE;
 use crate::text;
 
 /// Returns the table of every direction that was measured; one whose figures are out of their bounds has its

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::{at_work, report::Summary};
+use crate::{at_work, summary::Summary};
 
 /// Returns the warnings, the flows that met, and the policies' mechanisms; nothing without evidence.
 pub fn tables(summary: &Summary) -> Markup {

@@ -4,12 +4,11 @@ use lab_records::{
     Clock, EngineInfo, GuestCpu, LiveChange, Location, Phase, PolicySettings, RunEnd, RunInfo,
     Semantics, SimInfo, SimWork,
 };
-use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio, show::counted};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::counted;
-use crate::{at_work, figures::fault_marks, report::Summary, run::Run, text};
+use crate::{at_work, figures::fault_marks, run::Run, summary::Summary, text};
 
 /// Returns the run in one line.
 pub fn headline(run: &Run) -> String {

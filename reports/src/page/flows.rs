@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use lab_records::FlowRow;
-use lab_units::{Bytes, Nanos};
+use lab_units::{Bytes, Nanos, show::counted};
 use maud::{Markup, html};
 
-use super::{NONE, Page, counted, or_none, policy_name};
+use super::{
+    cells::{NONE, or_none, policy_name},
+    contents::Page,
+};
 use crate::{
     error::ReportError,
     frames::{RouteShare, badness},

@@ -6,7 +6,11 @@ use lab_records::EngineInfo;
 use lab_units::{Bytes, Nanos};
 use maud::{Markup, html};
 
-use super::{NONE, Page, certificate, or_none, policy_name};
+use super::{
+    cells::{NONE, or_none, policy_name},
+    certificate,
+    contents::Page,
+};
 use crate::{
     figure::attributes,
     frames::{LinkUse, PortTotal},

@@ -1,6 +1,8 @@
 //! The HTML page: one file that loads nothing and runs only its own scripts.
 
+mod cells;
 mod certificate;
+mod contents;
 mod evidence;
 mod facts;
 mod flows;
@@ -10,27 +12,16 @@ mod results;
 
 use lab_records::Grade;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use plotters::style::RGBColor;
 
 use crate::{
     error::ReportError,
-    figure::{font_face, theme::policy_colors},
+    figure::font_face,
     figures::{Captioned, Section},
-    report::Summary,
-    run::Run,
-    text,
+    summary::Summary,
 };
+pub use cells::{NONE, swatched};
+pub use contents::Page;
 pub use results::{change_cell, level_cell, number_cell};
-
-/// Contents of the page.
-pub struct Page<'a> {
-    /// The records.
-    pub run: &'a Run,
-    /// The results.
-    pub summary: &'a Summary,
-    /// The figures.
-    pub figures: &'a [Captioned],
-}
 
 /// Returns the page's HTML.
 pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
@@ -206,34 +197,6 @@ pub fn captioned(figure: &Captioned, folder: &str) -> Markup {
     }
 }
 
-fn policy_name(run: &Run, policy: &str) -> Markup {
-    swatched(&run.flows.policies, policy)
-}
-
-/// Returns the label of one of `policies` after its colour.
-pub fn swatched(policies: &[String], policy: &str) -> Markup {
-    let colors = policy_colors(policies);
-    let index = policies.iter().position(|label| label == policy);
-    let color = index.and_then(|index| colors.get(index));
-    html! {
-        @if let Some(color) = color {
-            svg.swatch viewBox="0 0 1 1" aria-hidden="true" { rect width="1" height="1" fill=(hex(*color)); }
-        }
-        (policy)
-    }
-}
-
-fn hex(RGBColor(red, green, blue): RGBColor) -> String {
-    format!("#{red:02X}{green:02X}{blue:02X}")
-}
-
-/// Text of a table's cell without a value.
-pub const NONE: &str = "–";
-
-fn or_none(value: Option<String>) -> String {
-    value.unwrap_or_else(|| NONE.into())
-}
-
 const STYLE: &str = include_str!("style.css");
 
 /// Returns the content security policy: nothing is loaded, only the page's own scripts run; styles and
@@ -244,9 +207,4 @@ fn security_policy() -> String {
         "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; font-src data:; \
          base-uri 'none'; form-action 'none'"
     )
-}
-
-/// Returns `count` with its noun.
-fn counted(count: u64, noun: &str) -> String {
-    text::count(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }

@@ -3,7 +3,10 @@
 use lab_records::{Grade, Retransmissions, RunEnd};
 use maud::{Markup, html};
 
-use super::{Page, policy_name};
+use super::{
+    cells::{NONE, policy_name},
+    contents::Page,
+};
 use crate::{
     departures,
     stats::{Estimate, Interval, Slowdowns},
@@ -70,7 +73,7 @@ fn slowdowns(page: &Page<'_>) -> Markup {
                                 }
                                 td.n { @if it.at_least { "≥ " } (text::slowdown(it.max)) }
                             }
-                            None => @for _ in 0..5 { td.n { (super::NONE) } }
+                            None => @for _ in 0..5 { td.n { (NONE) } }
                         }
                         td.n { (text::number(policy.flows)) }
                         td.n.bad[policy.unfinished > 0] { (text::number(policy.finished)) }
@@ -166,7 +169,7 @@ pub fn level_cell(estimate: Option<Estimate>, at_least: bool) -> Markup {
                         span.ci { "[" (text::slowdown(low)) ", " (text::slowdown(high)) "]" }
                     }
                 }
-                None => (super::NONE),
+                None => (NONE),
             }
         }
     }
@@ -184,7 +187,7 @@ pub fn number_cell(estimate: Option<Estimate>) -> Markup {
                         None => span.ci { "in this draw" },
                     }
                 }
-                None => (super::NONE),
+                None => (NONE),
             }
         }
     }
@@ -205,7 +208,7 @@ pub fn change_cell(estimate: Option<Estimate>) -> Markup {
                         _ => span.ci { "in this draw" },
                     }
                 }
-                None => (super::NONE),
+                None => (NONE),
             }
         }
     }

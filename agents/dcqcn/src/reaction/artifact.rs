@@ -26,7 +26,7 @@ use core::cmp::Ordering;
 
 use lab_abi::dcqcn::{DcqcnParams, MAX_RAISES, REACTION_ALPHA, REACTION_CUT, ReactionPoint};
 
-use super::{NEVER, cut, decayed, raised};
+use super::arithmetic::{NEVER, cut, decayed, raised};
 
 /// Returns the time of the next cut or raise, or [`NEVER`].
 pub(super) fn next_timer(point: &ReactionPoint) -> u64 {

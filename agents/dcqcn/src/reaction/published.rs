@@ -25,7 +25,7 @@
 
 use lab_abi::dcqcn::{DcqcnParams, MAX_HYPER_STAGES, MAX_RAISES, ReactionPoint};
 
-use super::{NEVER, cut, decayed, raised};
+use super::arithmetic::{NEVER, cut, decayed, raised};
 
 /// Returns the time of the timer's next raise, or [`NEVER`] if it would change nothing.
 pub(super) const fn next_timer(point: &ReactionPoint) -> u64 {

@@ -23,7 +23,7 @@ pub use thresholds::{PortProvision, PortThresholds};
 
 use lab_parameters::Value;
 
-use crate::policies::{Mechanism, Policy};
+use crate::policy::{Mechanism, Policy};
 
 /// LCMP.
 pub const POLICY: Policy = Policy {

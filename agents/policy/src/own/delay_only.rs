@@ -1,6 +1,6 @@
 //! Nearest next hop, whatever its queue: LCMP's delay term alone, without herd mitigation.
 
-use super::{NextHop, OwnPolicy};
+use super::policy::{NextHop, OwnPolicy};
 
 /// Policy that chooses the next hop of least delay; equal ones by the hash.
 #[derive(Clone, Copy, Debug)]

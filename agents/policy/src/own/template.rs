@@ -1,6 +1,6 @@
 //! Template of an own policy: copy this file, rename its type, and write `choose`. It is ECMP so far.
 
-use super::{NextHop, OwnPolicy};
+use super::policy::{NextHop, OwnPolicy};
 
 /// Policy description, with its source.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@
 //! both named by the flow's hash instead of a random number; m = 0, as a policy has no memory. Queues
 //! are compared by the time they take to drain, because links differ in rate; delay does not count.
 
-use super::{NextHop, OwnPolicy};
+use super::policy::{NextHop, OwnPolicy};
 
 /// Policy that chooses the shorter queue of two next hops that the hash names.
 #[derive(Clone, Copy, Debug)]

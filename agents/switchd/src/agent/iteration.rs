@@ -8,7 +8,7 @@ use lab_abi::{
 };
 use lab_units::{Nanos, PortId};
 
-use super::{Agent, Signals, Timers};
+use super::{Agent, Timers};
 use crate::{
     SwitchdError,
     clock::{Due, now},
@@ -16,8 +16,8 @@ use crate::{
     failover::interfaces,
     flow_gc::{self, FlowCounts},
     install,
-    pins::flow_map_rows,
-    wait::Source,
+    maps::flow_map_rows,
+    wait::{Signals, Source},
 };
 
 impl Agent {

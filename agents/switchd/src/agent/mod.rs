@@ -1,53 +1,32 @@
 //! Agent of one DCI switch: one thread that sleeps until a timer is due or a descriptor is readable.
 //!
+//! - [`mod@run`][]: from the configuration to the last message
 //! - [`setup`][]: tables, first sample, attachment
 //! - [`iteration`][]: sources of wake-ups, and the work of each
 //! - [`report`][]: messages to the controller
+//! - [`demands`][]: bytes to each destination, from report to report
 
+mod demands;
 mod iteration;
 mod report;
+mod run;
 mod setup;
 
-use lab_abi::wire::{AgentConfig, AgentMessage, ValidAgentConfig};
+use lab_abi::wire::ValidAgentConfig;
 
 use crate::{
-    SwitchdError,
     attach::Attached,
     clock::{Alarm, Periodic},
-    controller::Controller,
     failover::{LinkWatch, PortLiveness},
     flow_gc::{Evictor, FlowCounts},
     install::Slots,
     program::Program,
     qdisc::Qdiscs,
     sampler::Sampler,
-    wait::{Signals, Sleeper},
+    wait::Sleeper,
 };
-use report::DemandMeter;
-use setup::Setup;
-
-/// Runs the agent of one DCI switch until its controller is gone or stops it.
-///
-/// The calling thread is in the switch's network namespace. `SIGTERM` ends the agent. `SIGINT` does
-/// not: on Ctrl-C the controller decides when the switches end.
-/// Fails with the failure that kept the agent from starting or continuing, which it also reported.
-pub fn run(config: AgentConfig) -> Result<(), SwitchdError> {
-    let signals = Signals::open()?;
-    let mut controller = Controller::connect(&config.controller_socket)?;
-    let served = ValidAgentConfig::try_from(config)
-        .map_err(SwitchdError::from)
-        .and_then(Setup::read)
-        .and_then(Setup::start)
-        .and_then(|agent| agent.serve(&signals, &mut controller));
-    let last = match &served {
-        Ok(()) => AgentMessage::Bye,
-        Err(error) => AgentMessage::Error {
-            message: error.chain(),
-        },
-    };
-    controller.close(&last);
-    served
-}
+use demands::DemandMeter;
+pub use run::run;
 
 /// Running agent.
 struct Agent {

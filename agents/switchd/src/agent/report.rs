@@ -8,10 +8,9 @@ use lab_abi::{
 };
 use lab_units::Nanos;
 
-use super::Agent;
+use super::{Agent, demands::sums};
 use crate::{
-    SwitchdError, clock::now, controller::Controller, flow_gc, pins::flow_map_rows,
-    program::Program, reports,
+    SwitchdError, clock::now, controller::Controller, flow_gc, maps::flow_map_rows, reports,
 };
 
 impl Agent {
@@ -117,7 +116,7 @@ impl Agent {
         now: Nanos,
         controller: &mut Controller,
     ) -> Result<(), SwitchdError> {
-        let sums = demand_sums(self.config.destinations.len(), &self.program)?;
+        let sums = sums(self.config.destinations.len(), &self.program)?;
         let (since, bytes) = self.demands.take(now, sums);
         let report = |(row, bytes): (&DestinationConfig, u64)| DemandReport {
             addr: row.addr,
@@ -155,60 +154,5 @@ impl Agent {
         stats.messages_lost = controller.messages_lost;
         controller.send_past_limit(&AgentMessage::Stats(stats));
         detached
-    }
-}
-
-/// Demands of the datacenter's hosts, from report to report.
-#[derive(Clone, Debug, Default)]
-pub(super) struct DemandMeter {
-    since: Nanos,
-    /// Bytes to each destination at the previous report.
-    sums: Vec<u64>,
-}
-
-impl DemandMeter {
-    /// Starts at `now`; earlier bytes do not count.
-    pub(super) fn start(
-        now: Nanos,
-        destinations: usize,
-        program: &Program,
-    ) -> Result<Self, SwitchdError> {
-        Ok(Self {
-            since: now,
-            sums: demand_sums(destinations, program)?,
-        })
-    }
-
-    /// Returns the previous report's time and the bytes since then.
-    fn take(&mut self, now: Nanos, sums: Vec<u64>) -> (Nanos, Vec<u64>) {
-        let before = std::mem::replace(&mut self.sums, sums);
-        // A destination added since then starts at 0.
-        let before = before.into_iter().chain(std::iter::repeat(0));
-        let bytes = self.sums.iter().zip(before);
-        let bytes = bytes.map(|(sum, before)| sum.saturating_sub(before));
-        (std::mem::replace(&mut self.since, now), bytes.collect())
-    }
-}
-
-fn demand_sums(destinations: usize, program: &Program) -> Result<Vec<u64>, SwitchdError> {
-    (0..u32::try_from(destinations).unwrap_or(u32::MAX))
-        .map(|row| program.demand(row))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_has_the_bytes_since_the_previous_one() {
-        let mut meter = DemandMeter {
-            since: Nanos::new(5),
-            sums: vec![100, 7],
-        };
-        let taken = meter.take(Nanos::new(9), vec![150, 7, 30]);
-        assert_eq!(taken, (Nanos::new(5), vec![50, 0, 30]));
-        let taken = meter.take(Nanos::new(12), vec![150, 8, 30]);
-        assert_eq!(taken, (Nanos::new(9), vec![0, 1, 0]));
     }
 }

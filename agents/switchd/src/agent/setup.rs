@@ -9,7 +9,7 @@ use lab_abi::{
 use lab_units::Nanos;
 use nix::net::if_::if_nametoindex;
 
-use super::{Agent, DemandMeter, Timers};
+use super::{Agent, Timers, demands::DemandMeter};
 use crate::{
     SwitchdError,
     attach::attach,
@@ -17,8 +17,9 @@ use crate::{
     failover::{LinkWatch, PortLiveness, interfaces},
     flow_gc::{self, Evictor, FlowCounts},
     install::{Slots, Tables},
+    maps::flow_map_rows,
     object::read_object,
-    pins::{Pins, flow_map_rows},
+    pins::Pins,
     program::{OBJECT, Program},
     qdisc::Qdiscs,
     sampler::Sampler,

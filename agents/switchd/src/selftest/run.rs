@@ -368,7 +368,7 @@ impl Selftest {
     fn set_port(&mut self, slot: usize, levels: Levels, is_alive: bool) {
         self.program.table.set_levels(slot, levels);
         self.program.table.set_alive(slot, is_alive);
-        self.switch.table.ports[slot].state = crate::shared::port_state(levels, is_alive);
+        self.switch.table.ports[slot].state = crate::install::port_state(levels, is_alive);
     }
 
     fn compare<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, found: &T, expected: &T) {

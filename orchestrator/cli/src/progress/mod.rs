@@ -6,7 +6,9 @@
 //! - `screen`: bars on a terminal, lines elsewhere
 //! - `remaining`: time that the rest of a run takes
 //! - `relay`: progress messages from a guest to the host
+//! - `guest_stderr`: their receiver
 
+mod guest_stderr;
 mod relay;
 mod remaining;
 mod screen;
@@ -19,7 +21,7 @@ use lab_records::{Clock, Phase};
 use lab_units::Nanos;
 
 pub use self::{
-    relay::GuestStderr,
+    guest_stderr::GuestStderr,
     screen::{REDRAWS_PER_SECOND, bar},
 };
 use self::{

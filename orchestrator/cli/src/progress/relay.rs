@@ -3,15 +3,10 @@
 //! Each message begins with the record separator of JSON text sequences (RFC 7464); no other line of
 //! the lab does.
 
-use std::{
-    cell::RefCell,
-    io::{self, Write},
-};
-
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::{Progress, screen};
+use super::screen;
 
 /// Progress message.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -57,62 +52,14 @@ impl Relay {
     }
 }
 
-/// Receiver of a guest's standard error, on the host: separates progress messages from other lines.
-pub struct GuestStderr<'a> {
-    progress: &'a RefCell<Progress>,
-    line: Vec<u8>,
-}
-
-impl<'a> GuestStderr<'a> {
-    /// Returns a receiver that applies messages to `progress`.
-    #[must_use]
-    pub const fn new(progress: &'a RefCell<Progress>) -> Self {
-        Self {
-            progress,
-            line: Vec::new(),
-        }
-    }
-
-    fn handle(&self, line: &[u8]) {
-        match decode(line) {
-            Some(message) => self.progress.borrow_mut().apply(message),
-            None => self.progress.borrow().write(line),
-        }
-    }
-}
-
-impl Write for GuestStderr<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.line.extend_from_slice(bytes);
-        while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.line.drain(..=end).collect();
-            self.handle(&line);
-        }
-        Ok(bytes.len())
-    }
-
-    /// Keeps an incomplete line, which may become a message.
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Drop for GuestStderr<'_> {
-    fn drop(&mut self) {
-        if !self.line.is_empty() {
-            self.handle(&self.line);
-        }
-    }
-}
-
-fn encode(message: &Message) -> Vec<u8> {
+pub(super) fn encode(message: &Message) -> Vec<u8> {
     let mut line = vec![RECORD_SEPARATOR];
     line.extend(serde_json::to_vec(message).expect("a message is plain data"));
     line.push(b'\n');
     line
 }
 
-fn decode(line: &[u8]) -> Option<Message> {
+pub(super) fn decode(line: &[u8]) -> Option<Message> {
     serde_json::from_slice(line.strip_prefix(&[RECORD_SEPARATOR])?).ok()
 }
 
@@ -159,29 +106,5 @@ mod tests {
         ] {
             assert_eq!(decode(line.as_bytes()), None, "{line}");
         }
-    }
-
-    #[test]
-    fn messages_are_applied_however_their_bytes_are_split() {
-        let progress = RefCell::new(Progress::new());
-        let mut stderr = GuestStderr::new(&progress);
-        let messages = [
-            encode(&Message::Begin {
-                name: "flows".to_owned(),
-                total: 4,
-            }),
-            encode(&step("flow 3")),
-            encode(&Message::End {
-                virtual_ns: Some(Nanos::from_millis(9)),
-            }),
-        ];
-        for piece in messages.concat().chunks(7) {
-            stderr.write_all(piece).unwrap();
-        }
-        drop(stderr);
-        let phases = progress.borrow_mut().finish();
-        assert_eq!(phases.len(), 1);
-        assert_eq!(phases[0].name, "flows");
-        assert_eq!(phases[0].virtual_ns, Some(Nanos::from_millis(9)));
     }
 }

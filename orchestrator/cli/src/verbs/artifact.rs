@@ -10,9 +10,9 @@ use lab_units::Nanos;
 
 use crate::{
     args::ImportArgs,
+    caller,
     failure::{Failure, Outcome},
     load::{self, Loaded},
-    terminal,
 };
 
 /// Runs `lcmp-lab import`.
@@ -36,7 +36,7 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
         ..PlanOptions::default()
     };
     load::resolve(&loaded, &arguments.flows, &options)?;
-    terminal::write_to(arguments.output.as_deref(), &loaded.text)
+    caller::write_to(arguments.output.as_deref(), &loaded.text)
 }
 
 /// Returns the scenario of `topology`, `flows` and `routes`; the latter two are paths with the names

@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use crate::{
     args::{GraphArgs, PlanArgs, ScenarioArgs},
+    caller,
     failure::{Exit, Failure, Outcome},
     load,
-    terminal::{self, note, print_json, show},
+    terminal::{note, print_json, show},
 };
 
 #[derive(Serialize)]
@@ -82,7 +83,7 @@ pub fn plan(arguments: &PlanArgs, json: bool) -> Outcome {
 pub fn graph(arguments: &GraphArgs) -> Outcome {
     let plan = load::plan(&arguments.scenario)?;
     let svg = lab_plan::render_svg(&plan);
-    terminal::write_to(arguments.output.as_deref(), &svg)
+    caller::write_to(arguments.output.as_deref(), &svg)
 }
 
 /// Runs `lcmp-lab schema`.

@@ -2,8 +2,19 @@
 
 use std::{collections::BTreeMap, io::Write, os::unix::net::UnixStream};
 
-use super::{ClientEvent, ExecReply, ExecRequest, MAX_SESSIONS};
+use super::{ExecReply, ExecRequest, MAX_SESSIONS};
 use crate::wire::ToGuest;
+
+/// Event of a client of the exec socket.
+#[derive(Debug)]
+pub(crate) enum ClientEvent {
+    /// Connection, with the number of the client's session.
+    Connected(u32, UnixStream),
+    /// Request of a client.
+    Requested(u32, ExecRequest),
+    /// End of a connection, or its first line that is not a request.
+    Disconnected(u32),
+}
 
 /// Connected clients by the numbers of their exec sessions.
 #[derive(Debug, Default)]

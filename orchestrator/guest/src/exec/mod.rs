@@ -22,8 +22,8 @@ mod clients;
 mod socket;
 
 pub use client::{ExecError, run};
-pub(crate) use clients::Clients;
-pub(crate) use socket::{ClientEvent, ExecSocket};
+pub(crate) use clients::{ClientEvent, Clients};
+pub(crate) use socket::ExecSocket;
 
 /// Message from a client to the guest.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -20,19 +20,8 @@ use nix::{
     unistd::unlink,
 };
 
-use super::{ExecRequest, MAX_REQUEST};
+use super::{ClientEvent, MAX_REQUEST};
 use crate::channel::Event;
-
-/// Event of a client of the exec socket.
-#[derive(Debug)]
-pub(crate) enum ClientEvent {
-    /// Connection, with the number of the client's session.
-    Connected(u32, UnixStream),
-    /// Request of a client.
-    Requested(u32, ExecRequest),
-    /// End of a connection, or its first line that is not a request.
-    Disconnected(u32),
-}
 
 /// Listening Unix socket; dropping it removes its file.
 pub(crate) struct ExecSocket {
@@ -132,6 +121,7 @@ mod tests {
     use std::{io::Write, os::unix::fs::PermissionsExt, sync::mpsc};
 
     use super::*;
+    use crate::exec::ExecRequest;
 
     #[test]
     fn a_socket_is_private_and_removed_on_drop() {

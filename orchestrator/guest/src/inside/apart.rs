@@ -9,7 +9,7 @@ use std::{fs, path::Path};
 
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 
-use super::InsideError;
+use super::error::InsideError;
 use crate::wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT};
 
 /// Takes the files of the ports and some rights away from all programs that start from now on.

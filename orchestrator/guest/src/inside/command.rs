@@ -22,7 +22,9 @@ use nix::{
 };
 
 use super::{
-    ACCEL_VARIABLE, CLOCK_VARIABLE, GUEST_VARIABLE, InsideError, PROGRESS_VARIABLE, ports::Ports,
+    error::InsideError,
+    ports::Ports,
+    variables::{ACCEL_VARIABLE, CLOCK_VARIABLE, GUEST_VARIABLE, PROGRESS_VARIABLE},
 };
 use crate::{
     retry::uninterrupted,

@@ -7,6 +7,7 @@
 //! - `sessions`: exec sessions
 //! - `preload`: copies files into the guest's memory
 //! - `clock`: CPU time, waits for the host
+//! - `variables`: environment of the command
 //!
 //! A command that measures in virtual time first creates everything, then calls [`preload`] with all
 //! files it will run or read, then `sync`, then sleeps to a fixed phase of the kernel's periodic work.
@@ -16,59 +17,30 @@
 mod apart;
 mod clock;
 mod command;
+mod error;
 mod ports;
 mod preload;
 mod sessions;
 mod setup;
 mod supervise;
+mod variables;
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use nix::{
     sys::reboot::{RebootMode, reboot},
     unistd::getpid,
 };
-use thiserror::Error;
 
 pub use clock::{CpuUse, cpu_usage, host_waits};
 pub use preload::preload;
 pub use sessions::exec_session_count;
-
-use self::{ports::Ports, supervise::Supervisor};
-use crate::{
-    Clock,
-    wire::{GUEST_DIR, InnerRequest, REQUEST_FILE, ToHost},
+pub use variables::{
+    ACCEL_VARIABLE, CLOCK_VARIABLE, GUEST_VARIABLE, PROGRESS_VARIABLE, clock, is_inside,
 };
 
-/// Environment variable of commands in a guest; its value is `1`.
-pub const GUEST_VARIABLE: &str = "LCMP_LAB_GUEST";
-
-/// Environment variable of commands in a guest; its value is `virtual` or `real`.
-pub const CLOCK_VARIABLE: &str = "LCMP_LAB_CLOCK";
-
-/// Environment variable of commands in a guest; its value is `tcg` or `kvm`.
-pub const ACCEL_VARIABLE: &str = "LCMP_LAB_ACCEL";
-
-/// Environment variable of commands in a guest; its value is `bar` if the host's standard error is a
-/// terminal, else `plain`.
-pub const PROGRESS_VARIABLE: &str = "LCMP_LAB_PROGRESS";
-
-/// Returns true if this process runs inside a guest.
-#[must_use]
-pub fn is_inside() -> bool {
-    std::env::var_os(GUEST_VARIABLE).is_some_and(|value| value == "1")
-}
-
-/// Returns the clock of this process: inside a guest the guest's, else the real one.
-#[must_use]
-pub fn clock() -> Clock {
-    let variable = std::env::var(CLOCK_VARIABLE).ok().filter(|_| is_inside());
-    let clock = variable.and_then(|name| name.parse().ok());
-    clock.unwrap_or(Clock::Real)
-}
+use self::{error::InsideError, ports::Ports, supervise::Supervisor};
+use crate::wire::{GUEST_DIR, InnerRequest, REQUEST_FILE, ToHost};
 
 /// Runs the guest's init: sets the guest up, runs the command, reports its end to the host and powers
 /// off.
@@ -124,53 +96,4 @@ fn take_request() -> Result<InnerRequest, InsideError> {
         .and_then(|bytes| std::fs::remove_file(&path).map(|()| bytes))
         .and_then(|bytes| Ok(serde_json::from_slice(&bytes)?))
         .map_err(|source| InsideError::File { path, source })
-}
-
-/// Error of the guest's init.
-#[derive(Debug, Error)]
-pub(crate) enum InsideError {
-    #[error("file `{}`: {source}", path.display())]
-    File { path: PathBuf, source: io::Error },
-    #[error("mount of `{what}` at `{}`: {source}", at.display())]
-    Mount {
-        what: String,
-        at: PathBuf,
-        source: io::Error,
-    },
-    #[error("module `{}`: {source}", path.display())]
-    Module { path: PathBuf, source: io::Error },
-    #[error("serial port `{port}`: {source}")]
-    Port {
-        port: &'static str,
-        source: io::Error,
-    },
-    #[error("{what}: {source}")]
-    Kernel {
-        what: &'static str,
-        source: io::Error,
-    },
-    #[error("command `{}` in `{}`: {source}", command.display(), cwd.display())]
-    Command {
-        command: PathBuf,
-        cwd: PathBuf,
-        source: io::Error,
-    },
-}
-
-impl InsideError {
-    /// Returns a conversion of errors of a kernel interface that names no object.
-    pub(crate) fn kernel<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> Self {
-        move |source| Self::Kernel {
-            what,
-            source: source.into(),
-        }
-    }
-
-    /// Returns a conversion of errors of a serial port.
-    pub(crate) fn port<E: Into<io::Error>>(port: &'static str) -> impl Fn(E) -> Self {
-        move |source| Self::Port {
-            port,
-            source: source.into(),
-        }
-    }
 }

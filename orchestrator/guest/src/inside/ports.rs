@@ -9,7 +9,7 @@ use std::{
 use nix::sys::termios::{SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use super::InsideError;
+use super::error::InsideError;
 use crate::{
     retry::uninterrupted,
     wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT, ToGuest, ToHost, Token},

@@ -25,8 +25,8 @@ use nix::{
 use rustix::termios::tcsetwinsize;
 
 use super::{
-    InsideError,
     command::{environment, signal_group},
+    error::InsideError,
     ports::{Ports, window_size},
 };
 use crate::{

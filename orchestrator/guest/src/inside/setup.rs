@@ -16,7 +16,7 @@ use nix::{
     unistd::{sethostname, sync},
 };
 
-use super::InsideError;
+use super::error::InsideError;
 use crate::wire::{Export, InnerRequest};
 
 /// Sets the guest up for the request's command.

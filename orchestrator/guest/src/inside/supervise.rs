@@ -15,8 +15,8 @@ use nix::{
 };
 
 use super::{
-    InsideError,
     command::{Running, reap},
+    error::InsideError,
     ports::Ports,
     sessions::ExecSessions,
 };

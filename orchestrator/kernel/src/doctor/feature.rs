@@ -1,28 +1,6 @@
-//! Kernel features of a lab, each tried with the steps of a two-host lab.
+//! Kernel features of a lab.
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    net::{Ipv4Addr, UdpSocket},
-    os::{fd::AsFd, unix::process::CommandExt},
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    slice,
-};
-
-use nix::{errno::Errno, sys::utsname::uname};
-
-use super::{
-    bpf,
-    finding::Finding,
-    sandbox::{self, TwoHosts},
-};
-use crate::{
-    exec::{StepCause, netns},
-    lab::{Lab, LabErrorKind},
-    lower::lower,
-    step::{DeviceChange, Parent, Qdisc, QdiscAt, Step},
-};
+use crate::step::{DeviceChange, Qdisc, Step};
 
 /// Kernel feature of a lab. Each follows those it requires.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -44,9 +22,9 @@ pub(super) enum Feature {
 pub(super) struct Description {
     pub subject: &'static str,
     /// Object of "this kernel has no …".
-    thing: &'static str,
-    why: &'static str,
-    modules: &'static [&'static str],
+    pub thing: &'static str,
+    pub why: &'static str,
+    pub modules: &'static [&'static str],
 }
 
 impl Feature {
@@ -97,7 +75,7 @@ impl Feature {
     }
 
     /// Returns the feature without which this one cannot be tried.
-    const fn requires(self) -> Option<Self> {
+    pub(super) const fn requires(self) -> Option<Self> {
         match self {
             Self::Namespaces => None,
             Self::Veth => Some(Self::Namespaces),
@@ -193,238 +171,4 @@ pub fn kernel_modules() -> impl Iterator<Item = &'static str> {
         .into_iter()
         .flat_map(|feature| feature.description().modules)
         .copied()
-}
-
-/// Tries every feature. A feature that requires a missing one is left out.
-pub(super) fn findings() -> Vec<Finding> {
-    match sandbox::run(try_all) {
-        Ok(Ok(results)) => results
-            .into_iter()
-            .map(|(feature, result)| match result {
-                Ok(()) => present(feature),
-                Err(cause) => missing(feature, &cause),
-            })
-            .collect(),
-        Ok(Err(cause)) => vec![missing(Feature::Namespaces, &cause)],
-        Err(error) => vec![missing(Feature::Namespaces, &error.into())],
-    }
-}
-
-type Results = BTreeMap<Feature, Result<(), StepCause>>;
-
-/// Applies the steps of a two-host lab that need a feature.
-fn try_all() -> Result<Results, StepCause> {
-    let TwoHosts {
-        reservation,
-        plan,
-        options,
-    } = TwoHosts::reserve().map_err(io::Error::other)?;
-    let plan = sandbox::with_every_feature(plan);
-    let steps = lower(&plan, &options);
-    let mut lab = Lab::open(reservation, &plan, &options).map_err(io::Error::other)?;
-    let mut results = Results::new();
-    for mut step in steps {
-        let Some(feature) = Feature::of(&step) else {
-            continue;
-        };
-        // A kernel without tbf, the parent of red, may have red.
-        if let Step::Qdisc(at) = &mut step
-            && matches!(at.parent, Parent::Of(_))
-            && !matches!(results.get(&Feature::Tbf), Some(Ok(())))
-        {
-            at.parent = Parent::Root;
-        }
-        attempt(&mut results, feature, || apply(&mut lab, &step));
-        match &step {
-            Step::Qdisc(at) if at.qdisc == Qdisc::Clsact => {
-                attempt(&mut results, Feature::Bpf, || attach(&mut lab, at));
-            }
-            Step::Device {
-                change: DeviceChange::Rxe(name),
-                ..
-            } => {
-                attempt(&mut results, Feature::IbUverbs, || Ok(verbs_device(name)?));
-            }
-            _ => {}
-        }
-    }
-    for error in lab.down() {
-        tracing::warn!(%error, "an object of the doctor's lab remains until its thread ends");
-    }
-    Ok(results)
-}
-
-/// Tries a feature, and again after loading its modules, unless it or a required one is missing. The
-/// error kept is the first one, in which the kernel reports missing modules.
-fn attempt(
-    results: &mut Results,
-    feature: Feature,
-    mut work: impl FnMut() -> Result<(), StepCause>,
-) {
-    let has = |feature| matches!(results.get(&feature), Some(Ok(())));
-    if matches!(results.get(&feature), Some(Err(_))) || !feature.requires().is_none_or(has) {
-        return;
-    }
-    let result = match work() {
-        Err(_) if load(feature.description().modules) => work(),
-        first => first,
-    };
-    results.insert(feature, result);
-}
-
-fn apply(lab: &mut Lab, step: &Step) -> Result<(), StepCause> {
-    match lab.apply(slice::from_ref(step)) {
-        Err(LabErrorKind::Step(error)) => Err(error.cause),
-        Err(error) => Err(io::Error::other(error).into()),
-        Ok(()) => Ok(()),
-    }
-}
-
-/// Attaches a program to an interface with a clsact qdisc.
-fn attach(lab: &mut Lab, at: &QdiscAt) -> Result<(), StepCause> {
-    let missing = || StepCause::NoInterface {
-        dev: at.dev.clone(),
-    };
-    let handle = lab.executor()?.handle(&at.netns).ok_or_else(missing)?;
-    let index = handle.interface(&at.dev)?.ok_or_else(missing)?;
-    let inside = handle.as_fd().try_clone_to_owned()?;
-    netns::inside(inside, || bpf::attach(&mut handle.socket, index))?
-}
-
-/// Finds the character device by which programs open an RDMA device.
-fn verbs_device(device: &str) -> io::Result<()> {
-    for entry in fs::read_dir("/sys/class/infiniband_verbs")? {
-        let entry = entry?;
-        let of = fs::read_to_string(entry.path().join("ibdev")).unwrap_or_default();
-        if of.trim() == device {
-            let node = Path::new("/dev/infiniband").join(entry.file_name());
-            return fs::metadata(node).map(drop);
-        }
-    }
-    Err(Errno::ENODEV.into())
-}
-
-fn present(feature: Feature) -> Finding {
-    let about = feature.description();
-    Finding::ok(about.subject, "this kernel has it", about.why)
-}
-
-fn missing(feature: Feature, cause: &StepCause) -> Finding {
-    let about = feature.description();
-    // The kernel then reports only that there is no such device.
-    if feature == Feature::RdmaRxe && !Path::new("/sys/module/rdma_rxe").exists() && is_taken(ROCE)
-    {
-        let what = format!("SoftRoCE cannot receive: UDP port {ROCE} is a program's");
-        return Finding::fail(about.subject, what, about.why).with_fix(format!(
-            "end the program that `ss -lunp sport = :{ROCE}` names"
-        ));
-    }
-    let what = if is_unknown(feature, cause) {
-        format!("this kernel has no {}", about.thing)
-    } else {
-        format!("one cannot be made: {cause}")
-    };
-    let finding = Finding::fail(about.subject, what, about.why);
-    if nix::unistd::geteuid().is_root() {
-        finding.with_fix(modules_fix())
-    } else {
-        finding.with_fix("sudo lcmp-lab doctor")
-    }
-}
-
-/// Returns true if the kernel does not know the feature.
-fn is_unknown(feature: Feature, cause: &StepCause) -> bool {
-    match cause.errno() {
-        Some(
-            Errno::ENOENT
-            | Errno::ENODEV
-            | Errno::ENOSYS
-            | Errno::EOPNOTSUPP
-            | Errno::EPROTONOSUPPORT,
-        ) => true,
-        // Answer of RDMA to an unknown device type, and of bpf(2) to an unknown program type.
-        Some(Errno::EINVAL) => matches!(feature, Feature::RdmaRxe | Feature::Bpf),
-        _ => false,
-    }
-}
-
-/// Returns true if a program listens on a UDP port.
-fn is_taken(port: u16) -> bool {
-    let bound = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port));
-    bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
-}
-
-/// Loads modules if this kernel has any on disk; returns true if all were loaded. A feature may be
-/// present without its modules, since it may be built in.
-fn load(modules: &[&str]) -> bool {
-    if !modules_directory().is_dir() {
-        return false;
-    }
-    let loaded = Command::new("modprobe")
-        .args(["--all", "--quiet"])
-        .args(modules)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .status();
-    match loaded {
-        Ok(status) => status.success(),
-        Err(error) => {
-            tracing::debug!(?modules, %error, "cannot run modprobe");
-            false
-        }
-    }
-}
-
-/// Returns the command that provides a missing module.
-fn modules_fix() -> String {
-    let system = fs::read_to_string("/etc/os-release").unwrap_or_default();
-    if modules_directory().is_dir() && is_ubuntu(&system) {
-        // A fresh Ubuntu has a third of its modules.
-        format!("apt-get install linux-modules-extra-{}", release())
-    } else if release().contains("-cloud-") {
-        // Debian's kernel for clouds has neither SoftRoCE nor netem.
-        "apt-get install linux-image-amd64, and boot it; or lcmp-lab up --guest SCENARIO".to_owned()
-    } else {
-        "lcmp-lab up --guest SCENARIO".to_owned()
-    }
-}
-
-fn is_ubuntu(os_release: &str) -> bool {
-    os_release.lines().any(|line| line == "ID=ubuntu")
-}
-
-/// Returns the directory of this kernel's modules, which may not exist.
-pub(crate) fn modules_directory() -> PathBuf {
-    PathBuf::from("/lib/modules").join(release())
-}
-
-/// Returns the release of this kernel, as `uname -r` prints it; empty if it is not known.
-pub(super) fn release() -> String {
-    let name = uname().map(|name| name.release().to_string_lossy().into_owned());
-    name.unwrap_or_default()
-}
-
-/// UDP port of `RoCEv2` (IANA), which SoftRoCE binds for the whole machine.
-const ROCE: u16 = lab_abi::rows::ROCE_PORT;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ubuntu_differs_from_its_derivatives() {
-        assert!(is_ubuntu("NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\n"));
-        assert!(!is_ubuntu("ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n"));
-    }
-
-    #[test]
-    fn a_port_is_taken_while_a_program_listens_on_any_of_its_addresses() {
-        let program = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = program.local_addr().unwrap().port();
-        assert!(is_taken(port));
-        drop(program);
-        assert!(!is_taken(port));
-    }
 }

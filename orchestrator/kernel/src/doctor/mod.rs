@@ -4,7 +4,8 @@
 //! with its own namespaces, and two hosts of a lab in the machine's namespace exchange datagrams.
 //!
 //! - `finding`: result of one check
-//! - `feature`: kernel features of a lab, tried one by one with `bpf` and `sandbox`
+//! - `feature`: kernel features of a lab
+//! - `trial`: trial of each feature, with `bpf` and `sandbox`
 //! - `placement`: namespace of hosts' NICs, tried with a flow
 //! - `rights`, `programs`, `files`, `labs`: requirements of every lab
 //! - `modules`: modules that were loaded
@@ -28,6 +29,7 @@ mod sandbox;
 mod softroce;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use std::path::Path;
 
@@ -36,7 +38,7 @@ use crate::lower::HostPlacement;
 
 #[cfg(test)]
 pub(crate) use self::datagrams::findings as datagrams;
-pub(crate) use self::feature::modules_directory;
+pub(crate) use self::trial::modules_directory;
 pub use self::{
     feature::kernel_modules,
     files::results_directory,
@@ -64,11 +66,11 @@ pub fn everywhere(results: &Path) -> Vec<Finding> {
 #[must_use]
 pub fn here() -> Vec<Finding> {
     let before = LoadedModules::now();
-    let mut findings = feature::findings();
+    let mut findings = trial::findings();
     if findings.iter().all(|finding| finding.level == Level::Ok) {
         let (finding, hosts) = placement::finding();
         findings.push(finding);
-        findings.extend(softroce(&feature::release()));
+        findings.extend(softroce(&trial::release()));
         if hosts == Some(HostPlacement::RootNamespace) {
             findings.extend(datagrams::findings());
         }
@@ -84,7 +86,7 @@ pub fn here() -> Vec<Finding> {
 /// Takes some tens of milliseconds. Everything created is removed; loaded modules stay, and a warning names them.
 #[must_use]
 pub fn missing_here() -> Vec<Finding> {
-    let mut findings = modules::telling(feature::findings);
+    let mut findings = modules::telling(trial::findings);
     findings.retain(|finding| finding.level == Level::Fail);
     findings
 }

@@ -137,7 +137,7 @@ async fn flow(lab: &Lab, hosts: &[NodeId]) -> Result<Status, String> {
         src: endpoint(hosts[0])?,
         dst: endpoint(hosts[1])?,
         message_bytes: Bytes::new(4_096),
-        messages: lab_generators::contract::job::MIN_MESSAGES,
+        messages: lab_generators::contract::limits::MIN_MESSAGES,
         start: Nanos::ZERO,
         qp_timeout: lab_generators::contract::qp::MIN_QP_TIMEOUT,
         path_mtu: 1_024,

@@ -43,10 +43,7 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
     let about = Requirement(tool.name(), FLOWS);
     match probed {
         Ok(installed) => {
-            let (version, known) = (
-                &installed.version,
-                lab_generators::perftest::probe::KNOWN_VERSION,
-            );
+            let (version, known) = (&installed.version, lab_generators::perftest::KNOWN_VERSION);
             match installed.is_known() {
                 true => about.ok(format!("version {version}")),
                 false => about.warn(format!(

@@ -10,7 +10,7 @@ use std::{
 
 use lab_generators::{
     contract::Tool,
-    perftest::{Installed, ProbeError, probe::KNOWN_VERSION},
+    perftest::{Installed, KNOWN_VERSION, ProbeError},
 };
 use lab_plan::Plan;
 use lab_units::Bytes;

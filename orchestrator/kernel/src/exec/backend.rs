@@ -12,7 +12,7 @@ use rtnetlink::{
 
 use super::{
     StepCause, StepError,
-    executor::{each, failed},
+    error::{each, failed},
     netns::NetnsHandle,
 };
 use crate::{

@@ -1,4 +1,4 @@
-//! Errors of steps.
+//! Errors of steps and of their undo.
 
 use std::{fmt, io};
 
@@ -6,6 +6,8 @@ use lab_host::HostError;
 use nix::errno::Errno;
 
 use crate::{
+    journal::FORMAT,
+    name::{LabName, NetnsName},
     netlink::{KernelError, NetlinkError},
     step::{DeviceChange, Qdisc, QdiscAt, Step},
 };
@@ -107,5 +109,54 @@ impl fmt::Display for Hint<'_> {
             ) => missing("rdma_rxe"),
             _ => Ok(()),
         }
+    }
+}
+
+/// Runs `work` on each step until one fails.
+pub(super) fn each(
+    steps: &[Step],
+    mut work: impl FnMut(&Step) -> Result<(), StepCause>,
+) -> Result<(), StepError> {
+    let work = |step| work(step).map_err(|cause| failed(step, cause));
+    steps.iter().try_for_each(work)
+}
+
+pub(super) fn failed(step: &Step, cause: impl Into<StepCause>) -> StepError {
+    StepError {
+        step: Box::new(step.clone()),
+        cause: cause.into(),
+    }
+}
+
+/// Object that could not be removed.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
+pub enum UndoError {
+    #[error("`{undo}` failed: {error}")]
+    Step { undo: String, error: NetlinkError },
+    #[error(
+        "the journal of lab `{lab}` has format {found}, this program knows {FORMAT} (hint: take it \
+         down with the program that made it)"
+    )]
+    Format { lab: LabName, found: u32 },
+    #[error("cannot remove namespace `{name}`: {error}")]
+    Netns { name: NetnsName, error: io::Error },
+    #[error("`{what}` is not what the lab made, it is left as it is")]
+    NotOurs { what: String },
+    #[error("process {pid} of the lab did not end")]
+    Process { pid: i32 },
+    #[error(
+        "process {pid} is in another control group than the lab's process was (`{}`), it is left as it is",
+        cgroup.trim_end()
+    )]
+    OtherCgroup { pid: i32, cgroup: String },
+    #[error("`{path}`: {error}")]
+    File { path: String, error: io::Error },
+}
+
+impl UndoError {
+    /// Returns true if the object is somebody else's, so that there is nothing to try again.
+    pub(super) const fn is_left(&self) -> bool {
+        matches!(self, Self::NotOurs { .. } | Self::OtherCgroup { .. })
     }
 }

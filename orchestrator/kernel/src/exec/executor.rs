@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, io, os::fd::AsFd};
 use super::{
     StepCause, StepError,
     backend::{self, Backend},
+    error::{each, failed},
     netns::{self, NetnsHandle},
     shared,
 };
@@ -184,22 +185,6 @@ impl Executor {
     fn known(&mut self, netns: &Namespace, step: &Step) -> Result<&mut NetnsHandle, StepError> {
         let unknown = || io::Error::new(io::ErrorKind::NotFound, "the namespace is not there");
         self.handle(netns).ok_or_else(|| failed(step, unknown()))
-    }
-}
-
-/// Runs `work` on each step until one fails.
-pub(super) fn each(
-    steps: &[Step],
-    mut work: impl FnMut(&Step) -> Result<(), StepCause>,
-) -> Result<(), StepError> {
-    let work = |step| work(step).map_err(|cause| failed(step, cause));
-    steps.iter().try_for_each(work)
-}
-
-pub(super) fn failed(step: &Step, cause: impl Into<StepCause>) -> StepError {
-    StepError {
-        step: Box::new(step.clone()),
-        cause: cause.into(),
     }
 }
 

@@ -13,8 +13,7 @@ mod undo;
 
 pub use self::{
     check::Difference,
-    error::{StepCause, StepError},
-    undo::UndoError,
+    error::{StepCause, StepError, UndoError},
 };
 pub(crate) use self::{
     check::check,

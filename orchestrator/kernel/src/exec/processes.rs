@@ -11,7 +11,7 @@ use std::{
 
 use nix::sys::signal::Signal;
 
-use super::{inventory::Inventory, netns, undo::UndoError};
+use super::{error::UndoError, inventory::Inventory, netns};
 use crate::process::{self, NetnsId, ProcessId};
 
 /// Processes of a lab after they were asked to end.

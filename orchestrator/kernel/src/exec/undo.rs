@@ -16,47 +16,14 @@ use nix::{
 };
 use rtnetlink::packet_route::RouteNetlinkMessage;
 
-use super::{inventory::Inventory, netns, processes, shared};
+use super::{error::UndoError, inventory::Inventory, netns, processes, shared};
 use crate::{
-    journal::{Contents, Entry, FORMAT, Journal, Process, Undone, if_found},
+    journal::{Contents, Entry, Journal, Process, Undone, if_found},
     name::{LabName, NetnsName},
     netlink::{Batch, KernelError, NetlinkError, Socket, dump, rdma, route},
     process::{self, NetnsId, ProcessId},
     step::{Rule, Undo},
 };
-
-/// Object that could not be removed.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
-pub enum UndoError {
-    #[error("`{undo}` failed: {error}")]
-    Step { undo: String, error: NetlinkError },
-    #[error(
-        "the journal of lab `{lab}` has format {found}, this program knows {FORMAT} (hint: take it \
-         down with the program that made it)"
-    )]
-    Format { lab: LabName, found: u32 },
-    #[error("cannot remove namespace `{name}`: {error}")]
-    Netns { name: NetnsName, error: io::Error },
-    #[error("`{what}` is not what the lab made, it is left as it is")]
-    NotOurs { what: String },
-    #[error("process {pid} of the lab did not end")]
-    Process { pid: i32 },
-    #[error(
-        "process {pid} is in another control group than the lab's process was (`{}`), it is left as it is",
-        cgroup.trim_end()
-    )]
-    OtherCgroup { pid: i32, cgroup: String },
-    #[error("`{path}`: {error}")]
-    File { path: String, error: io::Error },
-}
-
-impl UndoError {
-    /// Returns true if the object is somebody else's, so that there is nothing to try again.
-    const fn is_left(&self) -> bool {
-        matches!(self, Self::NotOurs { .. } | Self::OtherCgroup { .. })
-    }
-}
 
 /// Removes every object that the journal names, and records each object that it has finished with. The caller holds
 /// the machine's lock.

@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, fs};
 
 use lab_abi::rows::ROCE_PORT;
 
-use super::chains::{Chain, Chains, Rule, Verdict};
+use super::{
+    chains::{Chain, Chains, Rule, Verdict},
+    listing::output,
+};
 
 /// Lists the chains of the calling thread's namespace.
 pub(super) fn chains() -> Result<Chains, String> {
@@ -13,7 +16,7 @@ pub(super) fn chains() -> Result<Chains, String> {
     if tables.trim().is_empty() {
         return Ok(Chains::default());
     }
-    let listing = super::output("iptables-legacy-save", &[])?;
+    let listing = output("iptables-legacy-save", &[])?;
     Ok(parse(&String::from_utf8_lossy(&listing)))
 }
 

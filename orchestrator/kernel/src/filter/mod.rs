@@ -6,15 +6,12 @@
 //! - `chains`: chains of both kinds of tables, and the chains that drop packets; pure
 //! - `nft`: chains of nf_tables, by `nft`, including chains of `iptables-nft` and firewalld
 //! - `legacy`: chains of the older tables, by `iptables-legacy-save`
+//! - `listing`: output of these programs
 
 mod chains;
 mod legacy;
+mod listing;
 mod nft;
-
-use std::{
-    os::unix::process::CommandExt,
-    process::{Command, Stdio},
-};
 
 pub(crate) use self::chains::{Direction, Dropper};
 
@@ -30,20 +27,4 @@ pub(crate) fn droppers(direction: Direction) -> (Vec<Dropper>, Vec<String>) {
     }
     found.sort_by_key(|dropper| !dropper.is_certain);
     (found, unknown)
-}
-
-/// Returns the output of a program, or the reason why there is none.
-fn output(program: &str, arguments: &[&str]) -> Result<Vec<u8>, String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .process_group(0)
-        .output()
-        .map_err(|error| format!("`{program}` cannot list its rules: {error}"))?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let why = String::from_utf8_lossy(&output.stderr);
-    let why = why.lines().next().unwrap_or_default();
-    Err(format!("`{program}` cannot list its rules: {why}"))
 }

@@ -6,7 +6,10 @@ use lab_abi::rows::ROCE_PORT;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::chains::{Chain, Chains, Rule, Verdict};
+use super::{
+    chains::{Chain, Chains, Rule, Verdict},
+    listing::output,
+};
 use crate::doctor::modules_directory;
 
 /// Lists the chains of the calling thread's namespace; empty without nf_tables.
@@ -14,7 +17,7 @@ pub(super) fn chains() -> Result<Chains, String> {
     if is_unloaded_module() {
         return Ok(Chains::default());
     }
-    parse(&super::output("nft", &["--json", "list", "ruleset"])?)
+    parse(&output("nft", &["--json", "list", "ruleset"])?)
 }
 
 /// Returns true if nf_tables is a module that is not loaded: it has no rules then, and listing them would load it. A

@@ -4,7 +4,7 @@ use std::{fmt, io};
 
 use lab_host::HostError;
 
-use super::rules::TakingRule;
+use super::taking_rule::TakingRule;
 use crate::{
     exec::{Difference, StepError, UndoError},
     netlink::NetlinkError,

@@ -1,16 +1,21 @@
 //! RDMA devices of hosts and their GIDs.
 
-use std::{collections::BTreeMap, fs, net::Ipv4Addr, path::PathBuf, thread::sleep, time::Duration};
+use std::{collections::BTreeMap, net::Ipv4Addr, path::PathBuf};
 
 use lab_host::{HostError, HostMaps};
-use lab_plan::model::{Plan, Role};
+use lab_plan::model::Role;
 use lab_units::{NodeId, PortId};
 use nix::net::if_::if_nametoindex;
 
-use super::{Lab, LabErrorKind};
+use super::{
+    Lab, LabErrorKind,
+    gids::{gid_index, wait_for_gids},
+    rules,
+    taking_rule::TakingRule,
+};
 use crate::{
     exec::netns,
-    lower::{Layout, LowerOptions, lower_repair, rdma_device, rxe_devices},
+    lower::{Layout, lower_repair, rdma_device, rxe_devices},
     netlink::{Socket, rdma},
     step::{DeviceChange, Step},
 };
@@ -109,53 +114,14 @@ impl Lab {
         }
         wait_for_gids(&self.plan, &self.options)
     }
-}
 
-/// Waits until every RDMA device has a GID for each of its interface's addresses; the kernel adds them later.
-pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
-    let layout = Layout::new(plan, options);
-    if !options.delay_lines {
-        return Ok(());
+    /// Returns an error if a rule that was made since the lab came up takes the packets of its hosts.
+    pub(crate) fn check_rules(&self) -> Result<(), LabErrorKind> {
+        rules::check(&self.plan, &self.options)
     }
-    for (id, node) in (0..).map(NodeId).zip(&plan.nodes) {
-        if node.role != Role::Host {
-            continue;
-        }
-        let Some(device) = rdma_device(&layout, id) else {
-            continue;
-        };
-        let mut checks = 0..MAX_GID_CHECKS;
-        for addr in node.addrs() {
-            while gid_index(&device, addr).is_none() {
-                if checks.next().is_none() {
-                    return Err(LabErrorKind::NoGid { device, addr });
-                }
-                sleep(PAUSE);
-            }
-        }
+
+    /// Returns the rule that takes packets of the lab's hosts, if there is one.
+    pub(crate) fn taking_rule(&self) -> Result<Option<TakingRule>, LabErrorKind> {
+        rules::taking(&self.plan, &self.options)
     }
-    Ok(())
 }
-
-/// Returns the index of a device's RoCE v2 GID for an IPv4 address.
-fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
-    let port = PathBuf::from(format!("/sys/class/infiniband/{device}/ports/1"));
-    let [a, b, c, d] = addr.octets();
-    let wanted = format!("0000:0000:0000:0000:0000:ffff:{a:02x}{b:02x}:{c:02x}{d:02x}");
-    let entries = fs::read_dir(port.join("gids")).ok()?.flatten();
-    let indexes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let mut indexes: Vec<u8> = indexes.collect();
-    indexes.sort_unstable();
-    indexes.into_iter().find(|index| {
-        // Unset entries cannot be read.
-        let read = |file: PathBuf| fs::read_to_string(file).unwrap_or_default();
-        let gid = read(port.join(format!("gids/{index}")));
-        let kind = || read(port.join(format!("gid_attrs/types/{index}")));
-        gid.trim() == wanted && kind().trim() == "RoCE v2"
-    })
-}
-
-/// Maximum number of checks for a GID, which the kernel adds within milliseconds. A count bounds the
-/// wait, since the clock of a guest may jump.
-const MAX_GID_CHECKS: u32 = 10_000;
-const PAUSE: Duration = Duration::from_millis(1);

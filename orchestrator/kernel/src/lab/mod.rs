@@ -5,6 +5,7 @@
 mod bench;
 mod down;
 mod error;
+mod gids;
 mod hosts;
 mod node_command;
 mod packets;
@@ -16,6 +17,7 @@ mod reservation;
 mod rules;
 mod slot;
 mod state;
+mod taking_rule;
 #[cfg(test)]
 mod tests;
 mod up;
@@ -30,8 +32,8 @@ pub use self::{
     node_command::{EnterError, NodeCommand, node_command},
     progress::{Phase, Progress},
     reservation::{Reservation, ReservationError},
-    rules::TakingRule,
     state::LabState,
+    taking_rule::TakingRule,
     up::Lab,
 };
 pub(crate) use self::{packets::Losses, reservation::free_slots};

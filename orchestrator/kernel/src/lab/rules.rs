@@ -7,16 +7,16 @@
 //! <https://github.com/torvalds/linux/blob/v6.1/net/core/fib_rules.c>, `fib_rules_lookup`;
 //! <https://github.com/torvalds/linux/blob/v6.1/net/ipv4/fib_rules.c>, `fib4_rule_match`, `fib4_rule_suppress`
 
-use std::{fmt, net::Ipv4Addr};
+use std::net::Ipv4Addr;
 
 use lab_plan::{
     MIN_SOURCE_PORT,
-    address::{self, HostRule, SLOTS},
+    address::{self, HostRule},
     model::{Plan, Prefix, Role},
 };
 use lab_units::NodeId;
 
-use super::{Lab, LabErrorKind, slot};
+use super::{LabErrorKind, slot, taking_rule::TakingRule};
 use crate::{
     lower::{HostPlacement, LowerOptions},
     netlink::{
@@ -25,30 +25,6 @@ use crate::{
         rule::{Action, Match, Rule},
     },
 };
-
-/// Rule of the machine that takes packets of a lab's hosts. It prints in the format of `ip rule`.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct TakingRule {
-    pub(crate) priority: u32,
-    pub(crate) shown: String,
-}
-
-impl TakingRule {
-    /// Returns the command by which the rule's owner can fix the conflict.
-    pub(crate) fn remedy(&self) -> String {
-        let (priority, last) = (
-            self.priority,
-            address::rule_priority(SLOTS - 1, HostRule::From),
-        );
-        format!("`ip rule del pref {priority}`, and make it again with a priority above {last}")
-    }
-}
-
-impl fmt::Display for TakingRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
-    }
-}
 
 /// Returns an error that names the rule if a rule takes the packets of the lab's hosts.
 pub(super) fn check(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
@@ -62,7 +38,10 @@ pub(super) fn check(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorK
 }
 
 /// Returns the first rule that takes packets of the lab's hosts.
-fn taking(plan: &Plan, options: &LowerOptions) -> Result<Option<TakingRule>, LabErrorKind> {
+pub(super) fn taking(
+    plan: &Plan,
+    options: &LowerOptions,
+) -> Result<Option<TakingRule>, LabErrorKind> {
     if options.hosts == HostPlacement::OwnNamespace {
         return Ok(None);
     }
@@ -74,18 +53,6 @@ fn taking(plan: &Plan, options: &LowerOptions) -> Result<Option<TakingRule>, Lab
         priority: rule.priority,
         shown: rule.to_string(),
     }))
-}
-
-impl Lab {
-    /// Returns an error if a rule that was made since the lab came up takes the packets of its hosts.
-    pub(crate) fn check_rules(&self) -> Result<(), LabErrorKind> {
-        check(&self.plan, &self.options)
-    }
-
-    /// Returns the rule that takes packets of the lab's hosts, if there is one.
-    pub(crate) fn taking_rule(&self) -> Result<Option<TakingRule>, LabErrorKind> {
-        taking(&self.plan, &self.options)
-    }
 }
 
 /// Packets of a lab's hosts in the root namespace, and the routes that rules look up for them.

@@ -9,7 +9,7 @@ use nix::mount::{MsFlags, mount};
 use rtnetlink::packet_route::link::Stats64;
 use tokio_util::sync::CancellationToken;
 
-use super::{LabError, LabErrorKind, Phase, Progress, Reservation, down, hosts, preflight};
+use super::{LabError, LabErrorKind, Phase, Progress, Reservation, down, gids, preflight};
 use crate::{
     certify,
     doctor::modules,
@@ -251,7 +251,7 @@ impl Lab {
         if !differences.is_empty() {
             return Err(LabErrorKind::Differs { differences });
         }
-        hosts::wait_for_gids(&self.plan, &self.options)?;
+        gids::wait_for_gids(&self.plan, &self.options)?;
         if cancel.is_cancelled() {
             return Err(LabErrorKind::Cancelled);
         }

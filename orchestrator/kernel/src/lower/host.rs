@@ -13,7 +13,10 @@ use lab_plan::{
 };
 use lab_units::{NodeId, PortId};
 
-use super::{Layout, node};
+use super::{
+    Layout,
+    route::{neighbour, route_target},
+};
 use crate::step::{DeviceChange, Namespace, Route, RouteTarget, Rule, Selector, Step};
 
 /// Appends the steps that configure a host's NIC in the root namespace.
@@ -66,14 +69,14 @@ fn nic(layout: &Layout<'_>, host: &Node, id: PortId, steps: &mut Vec<Step>) {
         .flat_map(|addr| [DeviceChange::Address(addr), DeviceChange::NotLocal(addr)]);
     let changes = [DeviceChange::Up].into_iter().chain(addresses);
     steps.extend(changes.map(|change| Step::device(&root, dev, change)));
-    steps.push(node::neighbour(layout, &root, id));
+    steps.push(neighbour(layout, &root, id));
     // Routes with a source address need it to be local in their own table.
     for addr in host.addrs() {
         let local = RouteTarget::Local { dev: dev.clone() };
         steps.push(route(address::single(addr), local, None));
     }
     for planned in &host.routes {
-        let target = node::route_target(layout, planned.to, &planned.via);
+        let target = route_target(layout, planned.to, &planned.via);
         steps.push(route(planned.to, target, Some(port.addr)));
     }
 }

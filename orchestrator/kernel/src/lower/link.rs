@@ -3,7 +3,11 @@
 use lab_plan::model::{EcnConfig, Link, LinkKind, Node, Role, WirePlan};
 use lab_units::{Bytes, Nanos, PortId, Ratio};
 
-use super::{Clock, Layout, pacer};
+use super::{
+    Clock, Layout,
+    interface::{CLSACT, QUEUE_LEN, ROOT, offloads, root_group},
+    pacer,
+};
 use crate::step::{
     DeviceChange, Handle, Namespace, Netem, Parent, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd,
 };
@@ -75,11 +79,6 @@ pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
     }
 }
 
-/// Returns the group of the lab's interfaces in the root namespace.
-pub(super) fn root_group(layout: &Layout<'_>) -> u32 {
-    ROOT_GROUP + u32::from(layout.plan.slot)
-}
-
 /// Appends the fibers: each end sends what it receives out at the other, after the fiber's delay.
 pub(super) fn fiber(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let netns = layout.fiber();
@@ -109,10 +108,6 @@ pub(super) fn receiving_cpus(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     }
     let fibers = layout.fiber_ports();
     steps.extend(fibers.map(|port| rps(&layout.fiber(), &layout.fiber_dev(port))));
-}
-
-pub(super) fn offloads(netns: &Namespace, dev: &str) -> Step {
-    Step::device(netns, dev, DeviceChange::NoOffloads)
 }
 
 /// Returns the queueing disciplines at the egress of one end of a link.
@@ -215,11 +210,7 @@ pub(super) fn fiber_line(layout: &Layout<'_>, port: PortId, wire: &WirePlan) -> 
     layout.options.delay_lines.then_some(at)
 }
 
-/// Handle of an interface's root discipline.
-pub(super) const ROOT: Handle = Handle(1);
 const CHILD: Handle = Handle(0x10);
-/// Number that the kernel gives to clsact.
-pub(super) const CLSACT: Handle = Handle(0xffff);
 
 /// First interface index in namespaces of the lab; the port ID is added.
 ///
@@ -230,13 +221,6 @@ pub(super) const CLSACT: Handle = Handle(0xffff);
 /// Linux 6.1 looks up routes there by the index of a host's interface; it must not find one and send
 /// the flow to the user's network.
 const FIRST_INDEX: u32 = 0x4c43_0000;
-
-/// First interface group; the slot is added. The members of a group in the root namespace are deleted
-/// in one request, since each single deletion costs tens of milliseconds. Nobody types this number.
-const ROOT_GROUP: u32 = 0x6c63_6d00;
-
-/// Transmit queue length in packets; the queueing disciplines have limits of their own.
-pub(super) const QUEUE_LEN: u32 = 1_000;
 
 /// Greatest timer delay in virtual time: a timer waits for the instructions of earlier packets,
 /// 15 µs each.

@@ -14,65 +14,30 @@
 
 mod fault;
 mod host;
+mod interface;
 mod layout;
 mod link;
 mod node;
+mod options;
 mod pacer;
+mod route;
 #[cfg(test)]
 mod tests;
 
 use lab_plan::model::Plan;
 pub use lab_units::Clock;
 
-pub use self::fault::{FaultError, lower_fault, lower_repair};
 pub(crate) use self::{
     fault::lower_after,
     host::{rdma_device, rxe_devices},
     layout::Layout,
     link::{buffer, egress},
 };
-use crate::{name::LabName, step::Step};
-
-/// Inputs of lowering besides the plan.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct LowerOptions {
-    /// Name of the lab, part of the names of its namespaces.
-    pub lab: LabName,
-    /// Namespace of the hosts' NICs.
-    pub hosts: HostPlacement,
-    /// Clock that the lab runs on.
-    pub clock: Clock,
-    /// True for a whole lab. False for kernels without netem, red and rxe: links then have rate and
-    /// queue but no delay, loss or marks, and hosts no RDMA devices. Used only to measure and test
-    /// how a lab is brought up.
-    pub delay_lines: bool,
-    /// Number of CPUs of the machine.
-    pub cpus: u32,
-}
-
-impl LowerOptions {
-    /// Returns the options with which `plan --steps` shows a lab.
-    #[must_use]
-    pub const fn shown(lab: LabName) -> Self {
-        Self {
-            lab,
-            hosts: HostPlacement::RootNamespace,
-            clock: Clock::Virtual,
-            delay_lines: true,
-            cpus: 1,
-        }
-    }
-}
-
-/// Namespace of the hosts' NICs.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HostPlacement {
-    /// In the root namespace behind policy routing, where every rxe can send.
-    RootNamespace,
-    /// Each in a namespace of its own, for kernels whose rxe can send from there.
-    OwnNamespace,
-}
+pub use self::{
+    fault::{FaultError, lower_fault, lower_repair},
+    options::{HostPlacement, LowerOptions},
+};
+use crate::step::Step;
 
 /// Returns the steps, in order, that bring up the plan's lab on a machine that has no part of it.
 #[must_use]

@@ -1,12 +1,14 @@
 //! Namespaces of nodes, and the addresses, neighbours and routes of their interfaces.
 
-use lab_plan::model::{Node, Prefix, Role};
-use lab_units::PortId;
+use lab_plan::model::{Node, Role};
 
-use super::{Layout, host};
+use super::{
+    Layout, host,
+    route::{neighbour, route_target},
+};
 use crate::{
     name::NetnsName,
-    step::{DeviceChange, MAIN_TABLE, Namespace, NextHop, Route, RouteTarget, Step},
+    step::{DeviceChange, MAIN_TABLE, Namespace, Route, Step},
 };
 
 /// Returns the step that raises the receive backlog of a CPU: a window of every QP may arrive at
@@ -82,31 +84,6 @@ pub(super) fn interfaces(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>
             src: None,
         }));
     }
-}
-
-/// Returns the neighbour entry for the other end of a port's link.
-pub(super) fn neighbour(layout: &Layout<'_>, netns: &Namespace, port: PortId) -> Step {
-    let peer = layout.port(port.peer());
-    let (addr, mac) = (peer.addr, peer.mac);
-    let neighbour = DeviceChange::Neighbour { addr, mac };
-    Step::device(netns, &layout.port(port).interface, neighbour)
-}
-
-/// Converts the next hops of a plan's route; a host at the other end of a link needs no gateway.
-pub(super) fn route_target(layout: &Layout<'_>, to: Prefix, via: &[PortId]) -> RouteTarget {
-    if let [port] = *via
-        && to.len == 32
-        && to.addr == layout.port(port.peer()).addr
-    {
-        return RouteTarget::OnLink {
-            dev: layout.port(port).interface.clone(),
-        };
-    }
-    let hop = |&port: &PortId| NextHop {
-        gateway: layout.port(port.peer()).addr,
-        dev: layout.port(port).interface.clone(),
-    };
-    RouteTarget::Gateways(via.iter().map(hop).collect())
 }
 
 /// Sysctls of a switch: it forwards, hashes the 5-tuple over equal routes (the UDP source port of

@@ -19,7 +19,7 @@ use lab_units::{Nanos, PortId};
 
 use super::{
     Layout,
-    link::{self, CLSACT, ROOT},
+    interface::{self, CLSACT, ROOT},
 };
 use crate::step::{
     DeviceChange, Fq, HostPrograms, Namespace, NicRate, Parent, Qdisc, QdiscAt, Step, Veth, VethEnd,
@@ -36,14 +36,14 @@ pub(super) fn pair(layout: &Layout<'_>, steps: &mut Vec<Step>) {
         netns: Namespace::Root,
         dev,
         mac: address::mac(layout.plan.slot, PortId(ports.saturating_add(number))),
-        group: link::root_group(layout),
+        group: interface::root_group(layout),
         index: 0,
     };
     steps.push(Step::Veth(Veth {
         a: end(layout.pacer_dev(), 0),
         b: end(layout.gate_dev(), 1),
         mtu: layout.plan.rdma.interface_mtu,
-        queue_len: link::QUEUE_LEN,
+        queue_len: interface::QUEUE_LEN,
     }));
 }
 
@@ -56,7 +56,7 @@ pub(super) fn programs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let (pacer, gate) = (layout.pacer_dev(), layout.gate_dev());
     let root = Namespace::Root;
     for dev in [&pacer, &gate] {
-        steps.push(link::offloads(&root, dev));
+        steps.push(interface::offloads(&root, dev));
     }
     for dev in [&pacer, &gate] {
         steps.push(Step::Sysctl {

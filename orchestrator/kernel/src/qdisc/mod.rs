@@ -9,12 +9,11 @@ mod units;
 
 use std::fmt;
 
-use lab_units::Ratio;
 use netlink_bindings::tc::{OptionsMsg, PushAttrs};
 use serde::{Deserialize, Serialize};
 
 pub use self::{fq::Fq, netem::Netem, red::Red, tbf::Tbf};
-use crate::step::Namespace;
+use crate::name::Namespace;
 
 /// Queueing discipline and its attachment.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -159,20 +158,9 @@ impl fmt::Display for Qdisc {
     }
 }
 
-/// Fraction with six decimal places, rounded to nearest; in percent if the factor is 100.
-struct Decimal(Ratio, u64);
-
-impl fmt::Display for Decimal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let millionths = self.0.scale_nearest(1_000_000 * self.1);
-        let (whole, part) = (millionths / 1_000_000, millionths % 1_000_000);
-        write!(f, "{whole}.{part:06}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use lab_units::{Bytes, Nanos};
+    use lab_units::{Bytes, Nanos, Ratio};
     use netlink_bindings::tc::{OpNewqdiscDo, Tcmsg};
 
     use super::*;

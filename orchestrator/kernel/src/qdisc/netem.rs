@@ -7,10 +7,7 @@ use lab_units::{BitsPerSec, Nanos, Ratio};
 use netlink_bindings::tc::{IterableNetemAttrs, PushAttrs, TcNetemQopt, TcNetemRate};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Decimal,
-    units::{bytes_per_sec, narrow, of_all_ones, signed},
-};
+use super::units::{Decimal, bytes_per_sec, narrow, of_all_ones, signed};
 
 /// Delay line: a packet leaves `delay` after its last bit was serialised at `rate`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]

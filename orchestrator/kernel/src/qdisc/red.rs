@@ -9,10 +9,7 @@ use netlink_bindings::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Decimal,
-    units::{clamp, of_all_ones},
-};
+use super::units::{Decimal, clamp, of_all_ones};
 
 /// RED on the instantaneous queue length, in marking mode: a packet that cannot be marked is
 /// queued, and only a full queue drops.

@@ -3,6 +3,8 @@
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/include/net/pkt_sched.h>
 
+use std::fmt;
+
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 /// Converts a rate, rounded down; never to zero, which would mean unlimited.
@@ -51,6 +53,17 @@ pub(super) fn ticks(bytes_per_sec: u64, burst: Bytes) -> u32 {
     let multiplier = u128::from(multiplier & u64::from(u32::MAX));
     let nanos = (u128::from(burst.get()) * multiplier) >> shift;
     u32::try_from(nanos >> 6).unwrap_or(u32::MAX)
+}
+
+/// Fraction with six decimal places, rounded to nearest; in percent if the factor is 100.
+pub(super) struct Decimal(pub Ratio, pub u64);
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let millionths = self.0.scale_nearest(1_000_000 * self.1);
+        let (whole, part) = (millionths / 1_000_000, millionths % 1_000_000);
+        write!(f, "{whole}.{part:06}")
+    }
 }
 
 #[cfg(test)]

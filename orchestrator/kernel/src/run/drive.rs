@@ -1,6 +1,6 @@
 //! Effects of a repetition: agents, flows, faults, rows.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use lab_abi::wire::{AgentCommand, AgentMessage};
 use lab_generators::contract::{Event, MonotonicTime};
@@ -16,7 +16,7 @@ use super::{
     generator::{self, Session},
     input::{Ending, HostCounts, Input, Readings},
     rates::RateSampler,
-    repetition::{Effects, Repetition},
+    repetition::{Effects, Repetition, RepetitionSetup},
     start::Start,
     tables,
     tune::{Change, PendingRequest, Tuned},
@@ -26,17 +26,6 @@ use crate::{
     lab::LabErrorKind,
     lower::{Clock, lower_fault},
 };
-
-/// Identity of a repetition, and the directory its switches' maps are pinned in.
-#[derive(Clone, Copy)]
-pub(super) struct RepetitionSetup<'a> {
-    /// Position of the policy in the plan.
-    pub policy: usize,
-    /// Number of the repetition, from 0.
-    pub number: u32,
-    /// Directory of a BPF file system.
-    pub pin_dir: &'a Path,
-}
 
 /// Repetition under way, with its agents and channels.
 pub(super) struct RunningRepetition<'a> {

@@ -34,9 +34,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     AgentLauncher, RunError, RunReport, Runner,
     agents::AgentEvent,
-    drive::{RepetitionSetup, RunningRepetition},
+    drive::RunningRepetition,
     input::Input,
-    repetition::Effects,
+    repetition::{Effects, RepetitionSetup},
     tune::Change,
 };
 use crate::{

@@ -58,7 +58,10 @@ use lab_units::Nanos;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::{drive::RepetitionSetup, generator::Session, repetition::Repetition};
+use self::{
+    generator::Session,
+    repetition::{Repetition, RepetitionSetup},
+};
 use crate::{Lab, lower::Clock};
 
 /// Run of every policy of a plan.

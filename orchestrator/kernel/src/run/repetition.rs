@@ -1,6 +1,9 @@
 //! State of one policy's repetition: inputs go in, effects come out. No I/O.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use lab_abi::{
     dcqcn::QpKey,
@@ -24,6 +27,17 @@ use super::{
     te::TeController,
     watch,
 };
+
+/// Identity of a repetition, and the directory its switches' maps are pinned in.
+#[derive(Clone, Copy)]
+pub(super) struct RepetitionSetup<'a> {
+    /// Position of the policy in the plan.
+    pub policy: usize,
+    /// Number of the repetition, from 0.
+    pub number: u32,
+    /// Directory of a BPF file system.
+    pub pin_dir: &'a Path,
+}
 
 /// State of a repetition.
 #[derive(Debug)]

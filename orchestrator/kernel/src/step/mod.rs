@@ -3,6 +3,7 @@
 //! `Display` prints a step as the `ip`, `tc`, `rdma`, `ethtool` or `sysctl` command with the same
 //! effect. Quantities are those passed to the kernel.
 
+mod enter;
 mod host;
 mod route;
 mod show;
@@ -18,18 +19,9 @@ pub use self::{
     host::{HostPrograms, NicRate},
     route::{NextHop, Route, RouteTarget, Rule, Selector},
 };
+pub use crate::name::Namespace;
 use crate::name::NetnsName;
 pub use crate::qdisc::{Fq, Handle, Netem, Parent, Qdisc, QdiscAt, Red, Tbf};
-
-/// Network namespace that a step acts in.
-#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Namespace {
-    /// The namespace of the machine's own interfaces.
-    Root,
-    /// A namespace of the lab.
-    Named(NetnsName),
-}
 
 /// One change of the kernel's state.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,8 @@ use std::{fmt, net::Ipv4Addr};
 use lab_plan::model::Prefix;
 use serde::{Deserialize, Serialize};
 
-use super::{Namespace, show::Flag};
+use super::enter::Flag;
+use crate::name::Namespace;
 
 /// Kernel route.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]

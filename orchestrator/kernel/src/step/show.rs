@@ -2,41 +2,12 @@
 
 use std::fmt;
 
-use super::{DeviceChange, Namespace, Parent, QdiscAt, Step, Undo, Veth, VethEnd, hook};
+use super::{
+    DeviceChange, Namespace, Parent, QdiscAt, Step, Undo, Veth, VethEnd,
+    enter::{Enter, Flag},
+    hook,
+};
 use crate::netlink::tc::Hook;
-
-impl fmt::Display for Namespace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Root => f.write_str("the root namespace"),
-            Self::Named(name) => name.fmt(f),
-        }
-    }
-}
-
-/// Option by which `ip` and `tc` enter a namespace.
-pub(super) struct Flag<'a>(pub &'a Namespace);
-
-impl fmt::Display for Flag<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Namespace::Root => Ok(()),
-            Namespace::Named(name) => write!(f, " -n {name}"),
-        }
-    }
-}
-
-/// Prefix that runs any other program in a namespace.
-struct Enter<'a>(&'a Namespace);
-
-impl fmt::Display for Enter<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Namespace::Root => Ok(()),
-            Namespace::Named(name) => write!(f, "ip netns exec {name} "),
-        }
-    }
-}
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

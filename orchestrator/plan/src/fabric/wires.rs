@@ -2,7 +2,7 @@
 
 use lab_units::LinkId;
 
-use crate::model::{FaultChange, FaultPlan, Link, WirePlan};
+use crate::model::{FaultChange, FaultPlan, Link, Plan, WirePlan};
 
 /// Links, and the faults that change them.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,17 @@ pub struct Wires<'a> {
     pub links: &'a [Link],
     /// The faults, in order of time.
     pub faults: &'a [FaultPlan],
+}
+
+impl Plan {
+    /// Returns the links' parameters over a run.
+    #[must_use]
+    pub fn wires(&self) -> Wires<'_> {
+        Wires {
+            links: &self.links,
+            faults: &self.faults,
+        }
+    }
 }
 
 impl<'a> Wires<'a> {

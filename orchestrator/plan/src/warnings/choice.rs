@@ -2,7 +2,10 @@
 
 use lab_units::{DcId, show::commas};
 
-use super::{Inspection, cuts::candidates, warning};
+use super::{
+    cuts::candidates,
+    inspection::{Inspection, warning},
+};
 use crate::model::Warning;
 
 /// Returns the warning that most flows, but not all, have a single path. Where all have, a policy makes no decision,

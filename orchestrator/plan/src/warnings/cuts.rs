@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lab_units::{DcId, LinkId, Nanos};
 
-use super::{Inspection, warning};
+use super::inspection::{Inspection, warning};
 use crate::model::{Candidate, FaultChange, Warning};
 
 /// Candidate from one datacenter to another: both ends, and the next datacenter.

@@ -8,7 +8,10 @@ use lab_units::{
     show::{about_time, window},
 };
 
-use super::{Inspection, cuts, warning};
+use super::{
+    cuts,
+    inspection::{Inspection, warning},
+};
 use crate::{model::Warning, paper_units::PaperUnits, round_trip};
 
 /// Returns a warning about faults after the end of the last flow, where each flow is assumed to run alone. Repairs are

@@ -2,7 +2,7 @@
 
 use lab_units::{DcId, Nanos, show::about_time};
 
-use super::{Inspection, warning};
+use super::inspection::{Inspection, warning};
 use crate::{
     model::{Role, Warning},
     network::Network,

@@ -2,7 +2,7 @@
 
 use lab_units::show::{about_time, commas};
 
-use super::{Inspection, warning};
+use super::inspection::{Inspection, warning};
 use crate::model::Warning;
 
 /// Datacenters whose flows offer less than four fifths of the load that their workloads ask for.

@@ -4,6 +4,7 @@ mod choice;
 mod cuts;
 mod faults;
 mod ideal;
+mod inspection;
 mod load;
 mod overload;
 mod policies;
@@ -11,65 +12,15 @@ mod queues;
 mod simulator;
 mod transport;
 
-use std::collections::BTreeMap;
+use lab_units::{Clock, Engine, Nanos, Tool, show::about_time};
 
-use lab_scenario::Scenario;
-use lab_units::{Clock, DcId, Engine, Nanos, Tool, show::about_time};
-
+pub(crate) use self::inspection::{Inspection, pairs};
+use self::inspection::{LARGER_SIZES, warning};
 use crate::{
-    capacity::Capacity,
-    demand::Demand,
-    estimate::PlaceEstimate,
     frame,
-    model::{
-        AutoScale, Estimate, FaultPlan, Flow, LoadPlan, MeasuredWindow, PolicyRun, Rdma, Scale,
-        Switch, Warning,
-    },
-    network::Network,
+    model::{Flow, Warning},
     offer,
-    paths::Paths,
-    round_trip::RoundTrips,
-    transport::TransportPlan,
 };
-
-/// Inputs of the warnings.
-pub(crate) struct Inspection<'a> {
-    pub network: &'a Network,
-    pub paths: &'a Paths,
-    pub switches: &'a [Switch],
-    pub policies: &'a [PolicyRun],
-    pub window: Option<MeasuredWindow>,
-    pub demands: &'a [Demand],
-    pub load: &'a LoadPlan,
-    pub flows: &'a [Flow],
-    /// Numbers of flows, by datacenter of the source and of the destination.
-    pub pairs: BTreeMap<(DcId, DcId), usize>,
-    pub faults: &'a [FaultPlan],
-    pub rdma: &'a Rdma,
-    pub trips: RoundTrips,
-    pub transport: &'a TransportPlan,
-    pub scale: &'a Scale,
-    pub auto_scale: Option<&'a AutoScale>,
-    pub estimate: &'a Estimate,
-    /// Capacity of the place of the run.
-    pub capacity: &'a Capacity,
-    /// Cost of the run at that place; `None` for the simulator.
-    pub place: Option<&'a PlaceEstimate>,
-    pub scenario: &'a Scenario,
-    /// Text that the scenario was read from.
-    pub source: &'a str,
-    pub engine: Engine,
-}
-
-/// Returns the numbers of flows, by datacenter of the source and of the destination.
-pub(crate) fn pairs(network: &Network, flows: &[Flow]) -> BTreeMap<(DcId, DcId), usize> {
-    let dc = |node| network.node(node).dc;
-    let mut pairs = BTreeMap::new();
-    for flow in flows {
-        *pairs.entry((dc(flow.src), dc(flow.dst))).or_default() += 1;
-    }
-    pairs
-}
 
 /// Returns all warnings, in a fixed order.
 pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
@@ -150,19 +101,6 @@ fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 16] {
         generator_load(inspection),
         long_run(inspection),
     ]
-}
-
-fn warning(code: &str, text: String) -> Warning {
-    Warning {
-        code: code.to_owned(),
-        text,
-    }
-}
-
-/// Returns the line of the value at the YAML path `path`, such as ` (line 12)`; an empty text without such a value.
-fn line_of(inspection: &Inspection<'_>, path: &str) -> String {
-    let line = lab_scenario::value_line(inspection.source, path);
-    line.map_or_else(String::new, |line| format!(" (line {line})"))
 }
 
 fn no_flows(inspection: &Inspection<'_>) -> Option<Warning> {
@@ -282,9 +220,6 @@ fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     );
     Some(warning("long-run", text))
 }
-
-/// Hint of warnings about sizes that scaling makes too small.
-const LARGER_SIZES: &str = "a larger product of `scale.rate` and `scale.time` scales sizes less";
 
 /// Duration of a run above which `check` warns.
 const DAY: Nanos = Nanos::from_millis(86_400_000);

@@ -8,7 +8,7 @@ use std::{
 use lab_units::show::about_rate;
 use lab_units::{DcId, LinkId, NodeId, PortId};
 
-use super::{Inspection, warning};
+use super::inspection::{Inspection, warning};
 use crate::{
     demand::Demand,
     model::{Destination, PolicyPlan, Warning},

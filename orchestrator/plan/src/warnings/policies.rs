@@ -5,7 +5,7 @@ use lab_policy::POLICIES;
 use lab_policy::lcmp::{LcmpConfig, Preset, delay_of_shift, delay_score, separating_shift};
 use lab_units::{DcId, Nanos, show::about_time};
 
-use super::{Inspection, line_of, warning};
+use super::inspection::{Inspection, line_of, warning};
 use crate::{
     PaperUnits,
     model::{PolicyPlan, Warning},

@@ -6,7 +6,7 @@ use lab_units::{
     show::{about_bytes, about_time},
 };
 
-use super::{Inspection, LARGER_SIZES, warning};
+use super::inspection::{Inspection, LARGER_SIZES, warning};
 use crate::{
     frame,
     model::{EcnConfig, Link, LinkKind, Warning},

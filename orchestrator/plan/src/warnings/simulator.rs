@@ -2,7 +2,7 @@
 
 use lab_scenario::defaults;
 
-use super::{Inspection, line_of, warning};
+use super::inspection::{Inspection, line_of, warning};
 use crate::model::Warning;
 
 /// Settings that the simulator does not honour.

@@ -6,7 +6,7 @@ use lab_units::{
     show::{about_bytes, about_rate, about_time},
 };
 
-use super::{Inspection, LARGER_SIZES, line_of, warning};
+use super::inspection::{Inspection, LARGER_SIZES, line_of, warning};
 use crate::{
     frame,
     model::{Flow, Link, LinkKind, Role, Scale, Warning},

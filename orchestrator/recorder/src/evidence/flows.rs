@@ -6,6 +6,8 @@ use lab_plan::{Concurrency, model::Plan};
 use lab_records::{FlowRow, RepetitionEnds};
 use lab_units::Nanos;
 
+use super::share::count;
+
 /// Flows of one policy, over all repetitions.
 #[derive(Default)]
 pub(super) struct Flows {
@@ -96,7 +98,7 @@ impl Flows {
             mark_overlaps(spans, &mut overlaps);
         }
         let overlapping = overlaps.into_iter().filter(|&overlaps| overlaps);
-        (known, super::count(overlapping.count()))
+        (known, count(overlapping.count()))
     }
 
     /// Returns the number of flows whose paths here and in `other` are known, and of those whose differ.

@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 use lab_records::{DecisionRow, HashCounts};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
+use super::share::{count, ratio};
+
 /// Decisions by switch and destination, which are positions in the plan.
 #[derive(Default)]
 pub(super) struct Shares {
@@ -82,7 +84,7 @@ impl Shares {
             for cell in choice.cells(|share| share.chosen) {
                 counts.next_hops += 1;
                 counts.used += u64::from(cell.observed > 0.0);
-                let off = (cell.observed - cell.expected) / super::ratio(decisions, 1);
+                let off = (cell.observed - cell.expected) / ratio(decisions, 1);
                 counts.largest_difference = counts.largest_difference.max(off.abs());
                 // A next hop without buckets that was chosen is no chance.
                 is_impossible |= cell.expected == 0.0;
@@ -99,7 +101,7 @@ impl Shares {
         if test(&together) {
             counts.untested = 0;
         }
-        counts.p_value = match ChiSquared::new(super::ratio(super::count(freedom), 1)) {
+        counts.p_value = match ChiSquared::new(ratio(count(freedom), 1)) {
             _ if is_impossible => Some(0.0),
             Ok(distribution) => Some(distribution.sf(chi_square)),
             Err(_) => None,
@@ -129,12 +131,12 @@ impl Choice {
     /// Returns a cell of the decisions that `count` gives, for each next hop that has buckets or was chosen.
     fn cells(&self, count: impl Fn(&Share) -> u64) -> Vec<Cell> {
         let buckets = self.sum(|share| share.buckets);
-        let decisions = super::ratio(self.sum(&count), 1);
+        let decisions = ratio(self.sum(&count), 1);
         let shares = self.0.iter();
         let shares = shares.filter(|share| share.buckets + share.chosen > 0);
         let cell = |share: &Share| Cell {
-            expected: super::ratio(share.buckets, buckets) * decisions,
-            observed: super::ratio(count(share), 1),
+            expected: ratio(share.buckets, buckets) * decisions,
+            observed: ratio(count(share), 1),
         };
         shares.map(cell).collect()
     }
@@ -345,7 +347,7 @@ mod tests {
             .collect();
         for (level, expected) in [(0.05, 0.8..1.1), (0.01, 0.8..1.2), (0.001, 0.35..1.8)] {
             let alarms = tests.iter().filter(|&&p_value| p_value < level).count();
-            let share = super::super::ratio(super::super::count(alarms), 20_000) / level;
+            let share = ratio(count(alarms), 20_000) / level;
             assert!(expected.contains(&share), "{level}: {share:.2}");
         }
     }

@@ -6,6 +6,8 @@ use lab_plan::model::Plan;
 use lab_records::{FlowRow, ListedFlows, OfferedLoad, RepetitionEnds};
 use lab_units::{Bytes, DcId, Nanos};
 
+use super::share::ratio;
+
 /// Flows that started under one policy, by repetition.
 #[derive(Default)]
 pub(super) struct Load {
@@ -82,7 +84,7 @@ pub(super) fn offered<'a>(
     };
     let senders = plan.load.senders.iter().map(|sender| {
         let offered = sent(sender.dc) * 8_000_000_000 / time.max(1);
-        let share = |bps: u64| super::ratio(bps, sender.capacity_bps);
+        let share = |bps: u64| ratio(bps, sender.capacity_bps);
         OfferedLoad {
             dc: plan.dcs[sender.dc.index()].name.clone(),
             requested: share(sender.requested_bps),
@@ -96,7 +98,7 @@ pub(super) fn offered<'a>(
         senders,
         covered: last_start
             .filter(|_| has_load)
-            .map(|last| super::ratio(last.get(), duration.get())),
+            .map(|last| ratio(last.get(), duration.get())),
         listed: ListedFlows {
             flows: plan.load.listed.flows,
             bytes: plan.load.listed.paper_bytes,

@@ -9,6 +9,7 @@
 //! - `sampling`: samples of queues, and decisions by old ones
 //! - `tables`: counters of flow tables, and decisions without a row
 //! - `undecided`: flows without a decision
+//! - `share`: counts and shares as numbers
 
 mod failover;
 mod flows;
@@ -16,6 +17,7 @@ mod hash;
 mod lcmp;
 mod load;
 mod sampling;
+mod share;
 mod splits;
 mod tables;
 #[cfg(test)]
@@ -36,8 +38,16 @@ use lab_records::{
 use lab_units::DcId;
 
 use self::{
-    failover::Failovers, flows::Flows, hash::Shares, lcmp::Replay, load::Load, sampling::Samples,
-    splits::Splits, tables::Tables, undecided::Undecided,
+    failover::Failovers,
+    flows::Flows,
+    hash::Shares,
+    lcmp::Replay,
+    load::Load,
+    sampling::Samples,
+    share::{count, ratio},
+    splits::Splits,
+    tables::Tables,
+    undecided::Undecided,
 };
 
 /// Returns the evidence of the run of `plan` whose rows are in the directory `run`.
@@ -362,17 +372,4 @@ fn provisioned(plan: &Plan, run: &PolicyRun, row: &SplitRow) -> Option<Vec<u16>>
             .map(|candidate| run.buckets_of(switch, destination, candidate))
             .collect(),
     )
-}
-
-fn count(items: usize) -> u64 {
-    u64::try_from(items).unwrap_or(u64::MAX)
-}
-
-fn ratio(part: u64, whole: u64) -> f64 {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a share is shown with fewer digits than a float has"
-    )]
-    let ratio = part as f64 / whole.max(1) as f64;
-    ratio
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use lab_records::{DecisionRow, SplitCounts, SplitRow};
 use lab_units::Nanos;
 
+use super::share::count;
+
 /// Splits of one policy.
 #[derive(Default)]
 pub(super) struct Splits {
@@ -45,8 +47,8 @@ impl Splits {
     /// Returns the counts, of all `decisions`.
     pub fn counts(&self, decisions: u64) -> SplitCounts {
         SplitCounts {
-            installed: super::count(self.installed.len()),
-            changed: super::count(self.changed.len()),
+            installed: count(self.installed.len()),
+            changed: count(self.changed.len()),
             decisions,
             after_first: self.after_first,
         }

@@ -6,6 +6,8 @@ use lab_plan::{Semantics, model::Plan};
 use lab_records::FlowRow;
 use lab_units::{DcId, FlowId};
 
+use super::share::count;
+
 /// Flows of one policy for which no decision of their source's switch was seen.
 #[derive(Default)]
 pub(super) struct Undecided {
@@ -31,7 +33,7 @@ impl Undecided {
 
     /// Returns the number of flows without a decision.
     pub fn count(&self) -> u64 {
-        super::count(self.flows.len())
+        count(self.flows.len())
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::{List, row};
+use super::{List, fields, row};
 
 row! {
     /// One decision of a DCI switch. The lists have one item for each candidate, in the same order.
@@ -182,3 +182,5 @@ impl StoryEvent {
         }
     }
 }
+
+fields!(Text: PfcEvent, StoryEvent);

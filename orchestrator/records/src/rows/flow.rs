@@ -8,7 +8,7 @@ use serde::{
     de::{Error, Unexpected},
 };
 
-use super::row;
+use super::{fields, row};
 use crate::Semantics;
 
 row! {
@@ -306,6 +306,8 @@ impl fmt::Display for DcPath {
         self.0.fmt(f)
     }
 }
+
+fields!(Text: DcPath, FlowStatus);
 
 #[cfg(test)]
 mod tests {

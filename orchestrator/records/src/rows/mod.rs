@@ -77,14 +77,15 @@ impl<T> Field for List<T> {
 
 macro_rules! fields {
     ($kind:ident: $($type:ty),*) => {
-        $(impl Field for $type {
-            const KIND: Kind = Kind::$kind;
+        $(impl $crate::rows::Field for $type {
+            const KIND: $crate::rows::Kind = $crate::rows::Kind::$kind;
         })*
     };
 }
+use fields;
 fields!(Integer: u8, u16, u32, u64, BitsPerSec, Bytes, FlowId, Nanos);
 fields!(Float: f64);
-fields!(Text: String, Ipv4Addr, DcPath, FlowStatus, PfcEvent, Semantics, StoryEvent);
+fields!(Text: String, Ipv4Addr, Semantics);
 
 /// Values in one field, joined by `|`; an empty list is an empty text.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -3,7 +3,7 @@
 use lab_units::{BitsPerSec, Clock, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::{reason::ReasonCode, verdict::Grade};
+use super::{code::ReasonCode, grade::Grade};
 use crate::Location;
 
 /// Place of a lab, as far as the exactness of its clock goes.

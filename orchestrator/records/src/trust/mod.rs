@@ -6,15 +6,20 @@
 //!
 //! - [`bounds`][]: every bound, with its reason
 //! - `conduct`: figures of the lab and its machine
-//! - `verdict`: the judgement; `reason`: codes and figures; `sentence`: the text of a reason, made when it is shown
+//! - `verdict`, `grade`: the judgement; `reason`, `code`: codes and figures; `sentence`: the text of a reason, made
+//!   when it is shown
 
 pub mod bounds;
+mod code;
 mod conduct;
+mod grade;
 mod reason;
 mod sentence;
 mod verdict;
 
 pub use bounds::{LinkBounds, Place};
+pub use code::ReasonCode;
 pub use conduct::{Certification, Conduct, CpuWatch, NOT_PINNED, Recovery, Watch};
-pub use reason::{Reason, ReasonCode};
-pub use verdict::{Grade, Verdict};
+pub use grade::Grade;
+pub use reason::Reason;
+pub use verdict::Verdict;

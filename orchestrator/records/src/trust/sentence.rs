@@ -7,10 +7,7 @@ use lab_units::{
     show::{about_time, commas, counted},
 };
 
-use super::{
-    bounds::whole,
-    reason::{Reason, ReasonCode},
-};
+use super::{bounds::whole, code::ReasonCode, reason::Reason};
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

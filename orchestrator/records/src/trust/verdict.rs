@@ -1,13 +1,12 @@
 //! Verdict on a run: valid, doubtful or invalid, with the figures that make it so.
 
-use std::fmt;
-
 use lab_units::{Clock, show::about_time};
 use serde::{Deserialize, Serialize};
 
 use super::{
     Certification, Reason, ReasonCode, Recovery, Watch,
     bounds::{float, share},
+    grade::Grade,
 };
 use crate::{ChangeKind, FlowCounts, RunEnd, RunInfo};
 
@@ -24,39 +23,6 @@ pub struct Verdict {
     /// [`Evidence::warnings`]: crate::Evidence::warnings
     #[serde(default)]
     pub unexercised: Vec<String>,
-}
-
-/// Grade of a run, the better first.
-#[derive(
-    Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Grade {
-    /// Every figure is within its bound.
-    #[default]
-    Valid,
-    /// A figure is out of its bound: read the reasons before using the results.
-    Doubtful,
-    /// The results are not those of the scenario.
-    Invalid,
-}
-
-impl Grade {
-    /// Returns the word for the grade.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Valid => "valid",
-            Self::Doubtful => "doubtful",
-            Self::Invalid => "invalid",
-        }
-    }
-}
-
-impl fmt::Display for Grade {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 impl Verdict {

@@ -26,8 +26,10 @@ fn of_lab() -> RunInfo {
     let mut info = sample::info();
     info.provenance.asked = Some(Asked {
         load: Some(ratio("3/10")),
-        is_scaled: true,
-        ..Asked::default()
+        options: SimRequest {
+            is_scaled: true,
+            ..SimRequest::default()
+        },
     });
     info
 }
@@ -141,20 +143,27 @@ fn a_simulation_runs_again_with_its_own_options() {
         cc: vec!["none".into(); 2],
         threads: 1,
     });
-    info.provenance.asked = Some(Asked {
-        load: None,
-        is_scaled: false,
-        until_ns: Some(Nanos::from_millis(5)),
-        story: vec!["0".into()],
-    });
-    let request = again(&info, None).expect("a request");
     let options = SimRequest {
         is_scaled: false,
         until_ns: Some(Nanos::from_millis(5)),
         story: vec!["0".into()],
     };
+    info.provenance.asked = Some(Asked {
+        load: None,
+        options: options.clone(),
+    });
+    let request = again(&info, None).expect("a request");
     assert_eq!(request.engine, EngineRequest::Sim(options));
     assert_eq!((request.location, request.overrides.scale), (None, None));
+}
+
+#[test]
+fn a_run_keeps_its_load_and_its_options_side_by_side() {
+    let text = r#"{"load":"3/10","is_scaled":true,"until_ns":200000000,"story":["0","7"]}"#;
+    let asked: Asked = serde_json::from_str(text).expect("what a run was asked for");
+    assert_eq!(asked.load, Some(ratio("3/10")));
+    assert_eq!(asked.options.story, ["0", "7"]);
+    assert_eq!(serde_json::to_string(&asked).expect("plain data"), text);
 }
 
 #[test]

@@ -5,11 +5,8 @@ use std::{borrow::Cow, fmt};
 use lab_parameters::{ParameterError, Preset};
 use lab_units::{Bytes, Nanos, ParseQuantityError, Ratio, ratio::ParseRatioError};
 
-use crate::{
-    expect::ParseExpectationError,
-    files::{CdfError, FlowFileError},
-    limits,
-};
+use super::file::{CdfError, FlowFileError};
+use crate::{expect::ParseExpectationError, limits};
 
 /// Reason of a problem.
 ///

@@ -1,8 +1,10 @@
 //! Problems of a scenario and of the files it names, each with its location in the text.
 //!
 //! - [`kind`]: reasons of problems
+//! - [`file`]: those of the files that a scenario names
 //! - [`location`]: positions in a text
 
+pub mod file;
 pub mod kind;
 pub mod location;
 
@@ -11,6 +13,7 @@ use std::{fmt, ops::Range};
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
+pub use file::{CdfError, FlowFileError};
 pub use kind::{NameOf, ProblemKind, Unit};
 pub use location::{Location, SourceText};
 

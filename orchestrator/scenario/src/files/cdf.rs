@@ -4,7 +4,7 @@ use lab_units::{Bytes, Ratio};
 
 use super::rows::{Part, finding_at_end, rows};
 use crate::{
-    error::{Finding, ScenarioErrors, SourceText},
+    error::{CdfError, Finding, ScenarioErrors, SourceText},
     limits,
 };
 
@@ -23,43 +23,6 @@ pub struct CdfPoint {
     pub size: Bytes,
     /// Share of all flows, in [`SizeCdf::UNIT`]ths.
     pub share: u64,
-}
-
-/// Problem of a flow size distribution.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
-pub enum CdfError {
-    #[error("`{found}` is not the header (hint: the first row is `bytes,percent`)")]
-    Header { found: String },
-    #[error("the row has {found} fields, it must have 2 (hint: write `bytes,percent`)")]
-    Fields { found: usize },
-    #[error(
-        "`{found}` is not a whole number of bytes up to {}",
-        limits::MAX_FLOW_SIZE
-    )]
-    Size { found: String },
-    #[error("`{found}` is not a percentage from 0 to 100 with at most 5 decimals")]
-    Percent { found: String },
-    #[error(
-        "{what} `{found}` is below `{before}` of the row before (hint: both columns only rise)"
-    )]
-    Falling {
-        what: &'static str,
-        found: String,
-        before: String,
-    },
-    #[error(
-        "the first percentage is `{found}`, it must be 0 (hint: add the row `0,0`, or the least size with 0)"
-    )]
-    Start { found: String },
-    #[error("the last percentage is `{found}`, it must be 100")]
-    End { found: String },
-    #[error("the file has {found} points, it must have at least 2")]
-    Points { found: usize },
-    #[error("the file has more than {} points", limits::MAX_CDF_POINTS)]
-    TooManyPoints,
-    #[error("the largest size is 0 B, it must be at least 1 B")]
-    Empty,
 }
 
 impl SizeCdf {

@@ -7,7 +7,7 @@ use lab_units::{Bytes, Nanos, Ratio};
 
 use super::rows::{Part, finding_at_end, rows};
 use crate::{
-    error::{Finding, ScenarioErrors, SourceText},
+    error::{Finding, FlowFileError, ScenarioErrors, SourceText},
     limits,
 };
 
@@ -28,34 +28,6 @@ pub struct FileFlow {
     pub size: Bytes,
     /// Start time from the artifact's time zero; its first flows start at two seconds.
     pub start: Nanos,
-}
-
-/// Problem of a flow file.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
-pub enum FlowFileError {
-    #[error("the file has no flows (hint: the first row is the number of flows)")]
-    Empty,
-    #[error("`{found}` is not a number of flows from 1 to {}", limits::MAX_FLOWS)]
-    Count { found: String },
-    #[error("the file has {found} flows, its first row says {announced}")]
-    CountDiffers { found: usize, announced: usize },
-    #[error(
-        "the row has {found} fields, it must have 6 (hint: source, destination, priority group, \
-         destination port, bytes, start in seconds)"
-    )]
-    Fields { found: usize },
-    #[error("{what} `{found}` is not a whole number from {min} to {max}")]
-    Number {
-        what: &'static str,
-        found: String,
-        min: u64,
-        max: u64,
-    },
-    #[error("start `{found}` is not a number of seconds with at most 9 decimals")]
-    Start { found: String },
-    #[error("host {host} sends to itself")]
-    SelfFlow { host: u32 },
 }
 
 /// Reads the text of a flow file.

@@ -7,5 +7,5 @@ pub mod cdf;
 pub mod flow_file;
 mod rows;
 
-pub use cdf::{CdfError, CdfPoint, SizeCdf};
-pub use flow_file::{FileFlow, FlowFileError, parse_flow_file};
+pub use cdf::{CdfPoint, SizeCdf};
+pub use flow_file::{FileFlow, parse_flow_file};

@@ -4,7 +4,7 @@ use lab_parameters::Value;
 use lab_units::Semantics;
 use serde::Serialize;
 
-use super::Settings;
+use super::settings::Settings;
 
 /// Hosts' transport and switches' buffers; what is not set has the default of the semantics.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]

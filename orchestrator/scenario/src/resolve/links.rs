@@ -12,9 +12,10 @@ use super::{
     topology::{Network, link},
 };
 use crate::{
+    defaults,
     error::ProblemKind,
     limits,
-    model::{Fault, FaultSpec, InterDcLink, LinkConfig},
+    model::{Fault, FaultSpec, InterDcLink},
     raw::{self, Place},
     yaml::{At, Text},
 };
@@ -26,9 +27,14 @@ type Ends = (usize, usize);
 pub(super) fn links(
     context: &mut Context<'_>,
     network: &Network,
-    raw: &At<Vec<At<raw::With<raw::Link>>>>,
-    base: LinkConfig,
+    raw: &raw::Topology,
 ) -> Vec<InterDcLink> {
+    let base = raw.defaults.as_ref().cloned().unwrap_or_default();
+    let base = match base.inter_dc.as_ref() {
+        Some(raw) => link(context, &raw.texts, &raw.own.ecn, defaults::INTER_DC),
+        None => defaults::INTER_DC,
+    };
+    let raw = &raw.links;
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_LINKS);
     let mut ranges: BTreeMap<Ends, &Range<usize>> = BTreeMap::new();
     let mut links = Vec::new();

@@ -2,6 +2,7 @@
 //! problem does not end the reading, so that all problems are reported together.
 
 pub(crate) mod context;
+pub(crate) mod expectations;
 mod links;
 mod names;
 mod parameters;
@@ -18,11 +19,9 @@ use self::context::Context;
 use crate::{
     defaults,
     error::{ProblemKind, ScenarioErrors, SourceText},
-    expect::Expectation,
     limits,
-    model::{Generator, Measure, PolicySpec, Repetitions, ScaleSpec, Scenario, Topology},
+    model::{Generator, Measure, Repetitions, ScaleSpec, Scenario},
     raw,
-    suite::read_all,
     yaml::{At, Text, WordOr},
 };
 
@@ -32,10 +31,11 @@ pub(crate) fn resolve(
     raw: &raw::Scenario,
 ) -> Result<Scenario, ScenarioErrors> {
     let mut context = Context::new(source);
-    let topology = topology::topology(&mut context, &raw.topology);
+    let mut topology = topology::topology(&mut context, &raw.topology);
+    topology.model.links = links::links(&mut context, &topology, &raw.topology);
     let policies = policies::policies(&mut context, &raw.policies);
     let scenario = Scenario {
-        expect: expect(&mut context, raw, &topology.model, &policies),
+        expect: expectations::expect(&mut context, raw, &topology.model, &policies),
         name: names::scenario(&mut context, &raw.name),
         description: description(&mut context, raw),
         traffic: traffic::traffic(&mut context, &topology, &raw.traffic),
@@ -55,53 +55,6 @@ pub(crate) fn resolve(
         topology: topology.model,
     };
     context.finish(scenario)
-}
-
-/// Reads the assertions and checks the names in them.
-fn expect(
-    context: &mut Context<'_>,
-    raw: &raw::Scenario,
-    topology: &Topology,
-    policies: &[PolicySpec],
-) -> Vec<Expectation> {
-    let Some(list) = raw.expect.as_ref() else {
-        return Vec::new();
-    };
-    let found = list.value.len();
-    if found > limits::MAX_EXPECTATIONS {
-        context.count(&list.range, found, 1..=limits::MAX_EXPECTATIONS);
-        return Vec::new();
-    }
-    let labels: Vec<String> = policies.iter().map(|it| it.label().to_owned()).collect();
-    let dcs: Vec<String> = topology.dcs.iter().map(|dc| dc.name.clone()).collect();
-    let mut read = Vec::new();
-    for text in &list.value {
-        let one = std::slice::from_ref(text);
-        for expectation in read_all(one, |range, kind| context.problem(&range, kind)) {
-            let names = (expectation
-                .policies()
-                .into_iter()
-                .map(|name| (name, "policy", &labels)))
-            .chain(
-                expectation
-                    .dcs()
-                    .into_iter()
-                    .map(|name| (name, "datacenter", &dcs)),
-            );
-            for (name, what, known) in names {
-                if !known.iter().any(|it| it == name) {
-                    let kind = ProblemKind::UnknownInExpectation {
-                        name: name.to_owned(),
-                        what,
-                        known: known.clone(),
-                    };
-                    context.problem(&text.range(), kind);
-                }
-            }
-            read.push(expectation);
-        }
-    }
-    read
 }
 
 fn description(context: &mut Context<'_>, raw: &raw::Scenario) -> String {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{context::Context, links, names, parameters};
+use super::{context::Context, names, parameters};
 use crate::{
     defaults,
     error::ProblemKind,
@@ -58,20 +58,14 @@ impl Network {
     }
 }
 
-/// Resolves a topology.
+/// Resolves a topology without its links.
 pub(super) fn topology(context: &mut Context<'_>, raw: &raw::Topology) -> Network {
     let base = raw.defaults.as_ref().cloned().unwrap_or_default();
     let host_link = match base.host_link.as_ref() {
         Some(raw) => link(context, &raw.texts, &raw.own.ecn, defaults::HOST_LINK),
         None => defaults::HOST_LINK,
     };
-    let mut network = dcs(context, &raw.dcs, host_link);
-    let inter_dc = match base.inter_dc.as_ref() {
-        Some(raw) => link(context, &raw.texts, &raw.own.ecn, defaults::INTER_DC),
-        None => defaults::INTER_DC,
-    };
-    network.model.links = links::links(context, &network, &raw.links, inter_dc);
-    network
+    dcs(context, &raw.dcs, host_link)
 }
 
 fn dcs(context: &mut Context<'_>, raw: &At<Vec<At<raw::Dc>>>, host_link: LinkConfig) -> Network {

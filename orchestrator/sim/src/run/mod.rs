@@ -5,80 +5,22 @@
 //! event on, all partitions may therefore run for the lookahead without messages; then they exchange
 //! packets, and the next window begins. The number of threads does not change the result.
 //!
+//! - `options`, `outcome`: options of a run; its progress and its end
 //! - `shared`: state that threads share; `worker`: one thread
 
+mod options;
+mod outcome;
 mod shared;
 mod worker;
 
 use std::thread;
 
-use self::{shared::Shared, worker::Worker};
-use crate::{
-    cc::CongestionControl,
-    partition::Work,
-    semantics::SemanticsRules,
-    time::SimTime,
-    trace::{TraceEvent, TraceFilter},
-    world::World,
+pub use self::{
+    options::RunOptions,
+    outcome::{EndReason, Observer, Outcome, Progress},
 };
-
-/// Options of a run.
-#[derive(Clone, Debug, Default)]
-pub struct RunOptions {
-    /// Number of threads; at least one.
-    pub threads: usize,
-    /// Time limit of the run.
-    pub until: Option<SimTime>,
-    /// Flows whose single events are traced.
-    pub trace_filter: TraceFilter,
-}
-
-/// Receiver of trace events, in order of time.
-pub trait Observer {
-    /// Processes an event.
-    fn on_event(&mut self, event: TraceEvent);
-
-    /// Processes the progress after a window; false stops the run.
-    fn on_progress(&mut self, progress: Progress) -> bool;
-}
-
-/// Progress of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// End of the last window: all events before are processed.
-    pub now: SimTime,
-    /// Counters of the work done so far.
-    pub work: Work,
-    /// Number of flows of the run.
-    pub flows: u64,
-}
-
-/// Result of a run.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// End of the run: of the last flow if all finished, the time limit if that came first, else the
-    /// time of the last event.
-    pub end: SimTime,
-    /// Counters of the work done.
-    pub work: Work,
-    /// Cause of the end.
-    pub reason: EndReason,
-    /// Flows that started and did not finish.
-    pub unfinished: Vec<u32>,
-}
-
-/// Cause of a run's end.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum EndReason {
-    /// Every flow has all its ACKs.
-    Finished,
-    /// No event is left: the QPs of flows gave up, or wait for lost packets without a time-out.
-    Stuck,
-    /// The time limit was reached.
-    Until,
-    /// The observer stopped the run.
-    Stopped,
-}
+use self::{shared::Shared, worker::Worker};
+use crate::{cc::CongestionControl, partition::Work, semantics::SemanticsRules, world::World};
 
 /// Runs a world to its end.
 ///

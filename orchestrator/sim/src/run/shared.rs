@@ -9,7 +9,10 @@ use std::{
     },
 };
 
-use super::{EndReason, Outcome, RunOptions};
+use super::{
+    options::RunOptions,
+    outcome::{EndReason, Outcome},
+};
 use crate::{
     cc::CongestionControl,
     network::count,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    EndReason, Observer, Progress,
+    outcome::{EndReason, Observer, Progress},
     shared::{PartitionSlot, PartitionStatus, Shared, lock},
 };
 use crate::{cc::CongestionControl, semantics::SemanticsRules, time::SimTime, trace::TraceEvent};

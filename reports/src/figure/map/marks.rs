@@ -2,19 +2,17 @@
 
 use lab_map::Area;
 use lab_records::{DcInfo, LinkInfo};
+use lab_units::show::counted;
 use plotters::{
     prelude::DrawingBackend,
     style::text_anchor::{HPos, VPos},
 };
 
-use super::{
-    super::{
-        canvas::{Canvas, Drawn, Lettering, Point},
-        font,
-        theme::{INK, MUTED, PAPER, SMALL, TEXT},
-        utilisation::attributes,
-    },
-    counted,
+use super::super::{
+    canvas::{Canvas, Drawn, Lettering, Point},
+    font,
+    theme::{INK, MUTED, PAPER, SMALL, TEXT},
+    utilisation::attributes,
 };
 use crate::{error::DrawError, text};
 
@@ -70,7 +68,7 @@ impl Label {
             (0, false) => vec!["not taken".into(), attributes(link)],
             (0, true) => vec![text::rate(link.rate_bps), text::time(link.delay_ns)],
             (_, false) => {
-                let used = format!("{} · {}", text::percent(share), counted(flows));
+                let used = format!("{} · {}", text::percent(share), counted(flows, "flow"));
                 vec![used, attributes(link)]
             }
             (_, true) => vec![

@@ -5,6 +5,7 @@ mod marks;
 
 use lab_map::{Area, Curve, place_labels};
 use lab_records::{DcInfo, LinkInfo};
+use lab_units::show::counted;
 use plotters::{
     prelude::DrawingBackend,
     style::{
@@ -169,7 +170,7 @@ fn draw_title<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, panel: &Panel, top: f
     let middle = top + TITLE / 2.0;
     canvas.fill((0.0, middle - 6.0), (22.0, middle + 6.0), panel.color)?;
     let title = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);
-    let mut text = format!("{} ({}", panel.policy, counted(panel.known));
+    let mut text = format!("{} ({}", panel.policy, counted(panel.known, "flow"));
     if panel.unknown > 0 {
         text += &format!(", the path of {} more is not known", panel.unknown);
     }
@@ -188,10 +189,6 @@ struct Edge {
 fn label_places(edges: &[Edge], boxes: &[Area]) -> Vec<Area> {
     let wanted = edges.iter().map(|edge| (edge.curve, edge.label.half));
     place_labels(&wanted.collect::<Vec<_>>(), boxes)
-}
-
-fn counted(flows: u64) -> String {
-    text::count(usize::try_from(flows).unwrap_or(usize::MAX), "flow")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use lab_plan::account::{Counted, FLOW_BYTES, PATH_BYTES, PORT_BYTES, PRIMITIVES_
 use lab_switchd::account::{MapAccount, ProgramAccount};
 use lab_units::show::{Side, commas, sides, table};
 
-use super::{Account, RowBytes};
+use super::counts::{Account, RowBytes};
 
 /// Returns the paper's count beside this program's, then each switch, then the program.
 pub fn text(account: &Account) -> String {

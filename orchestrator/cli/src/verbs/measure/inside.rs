@@ -22,7 +22,7 @@ use lab_scenario::{Files, Scenario, Traffic};
 use lab_units::{Bytes, Nanos};
 use tokio_util::sync::CancellationToken;
 
-use super::Loads;
+use super::measurement::Loads;
 use crate::{
     args::{self, Global},
     failure::{During, Failure, with_causes},

@@ -5,9 +5,10 @@
 //! busy throughout.
 //!
 //! - `inside`: the measurement on the kernel that this process runs on
-//! - `show`: its table
+//! - `measurement`, `show`: its result, and the table of it
 
 mod inside;
+mod measurement;
 mod show;
 
 use std::{env, ffi::OsString};
@@ -17,7 +18,6 @@ use lab_kernel::doctor;
 use lab_plan::{Capacity, MeasuredLoad};
 use lab_records::Phase;
 use lab_units::Place;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     args::{Global, MeasureArgs, PlaceArgs},
@@ -27,32 +27,8 @@ use crate::{
     verbs::up,
 };
 
+pub use measurement::{Loads, Measurement};
 pub use show::text;
-
-/// Measurement of a place.
-#[derive(Clone, Debug, Serialize)]
-pub struct Measurement {
-    /// Release of the kernel that carried the packets.
-    pub kernel_release: String,
-    /// Links between the two hosts.
-    pub links: u32,
-    /// Measured capacity of the place.
-    pub capacity: Capacity,
-    /// Value of `--scale-for` that names the capacity.
-    pub scale_for: String,
-    /// The two loads.
-    #[serde(flatten)]
-    pub loads: Loads,
-}
-
-/// Loads of a measurement.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-pub struct Loads {
-    /// Flows of one packet.
-    pub small: MeasuredLoad,
-    /// Few flows of many packets.
-    pub bulk: MeasuredLoad,
-}
 
 /// Measures the place that `arguments` ask for, with `flows` flows of one packet.
 ///

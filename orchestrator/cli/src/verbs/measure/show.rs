@@ -6,7 +6,7 @@ use lab_units::{
     show::{about_time, commas, paragraph, sides, table},
 };
 
-use super::Measurement;
+use super::measurement::Measurement;
 
 /// Returns a measurement as text: both loads, what one of each costs, and the capacity.
 pub fn text(measurement: &Measurement) -> String {
@@ -95,7 +95,7 @@ mod tests {
     use lab_units::{Bytes, Place};
 
     use super::*;
-    use crate::verbs::measure::Loads;
+    use crate::verbs::measure::measurement::Loads;
 
     #[test]
     fn a_measurement_is_two_loads_their_costs_and_the_capacity() {

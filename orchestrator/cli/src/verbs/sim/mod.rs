@@ -14,7 +14,9 @@ use std::{
 
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_recorder::RunSetting;
-use lab_records::{Asked, Conduct, Phase, Retransmissions, RunEnd, RunWriter, SimWork, UtcTime};
+use lab_records::{
+    Asked, Conduct, Phase, Retransmissions, RunEnd, RunWriter, SimRequest, SimWork, UtcTime,
+};
 use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
     semantics::NextHopOrder,
@@ -88,9 +90,11 @@ pub fn simulate(
     budget.check()?;
     let asked = Asked {
         load: overrides.load,
-        is_scaled: arguments.scaled,
-        until_ns: arguments.until,
-        story: arguments.story.iter().map(ToString::to_string).collect(),
+        options: SimRequest {
+            is_scaled: arguments.scaled,
+            until_ns: arguments.until,
+            story: arguments.story.iter().map(ToString::to_string).collect(),
+        },
     };
     Simulation {
         order: artifact::order(&loaded, &plan)?,

@@ -16,8 +16,7 @@ use lab_units::Bytes;
 
 use super::{
     appended::Tables,
-    here::RECORDING_VARIABLE,
-    interrupted,
+    here::{RECORDING_VARIABLE, interrupted},
     task::{GuestTask, Request},
 };
 use crate::{

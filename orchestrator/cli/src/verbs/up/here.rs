@@ -27,7 +27,7 @@ use lab_records::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    appended, interrupted,
+    appended,
     task::{GuestTask, Request, Task},
 };
 use crate::{
@@ -502,6 +502,11 @@ const RECORDING_FILE: &str = "recording.jsonl";
 
 /// Directory of the records in the guest's memory.
 const STAGED_RECORDS: &str = "/run/lcmp-lab-records";
+
+/// Failure of a run that a signal ended.
+pub(super) fn interrupted() -> Failure {
+    Failure::interrupted("the run was interrupted; the lab was taken down")
+}
 
 #[cfg(test)]
 mod tests {

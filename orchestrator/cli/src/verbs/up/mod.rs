@@ -29,7 +29,7 @@ use lab_kernel::{
     lab::Live,
 };
 use lab_plan::{Capacity, Plan};
-use lab_records::Asked;
+use lab_records::{Asked, SimRequest};
 use lab_units::Place;
 use tokio_util::sync::CancellationToken;
 
@@ -160,7 +160,7 @@ fn run_at_place(
     }
     announce();
     if terminal::is_interrupted() {
-        return Err(interrupted());
+        return Err(here::interrupted());
     }
     let ran = match location {
         Location::Here => here::run(request, &global.results).map(|dir| Ran {
@@ -214,11 +214,6 @@ impl Kept {
 /// Message on a signal after the flows have ended.
 const REPORTING: &str = "interrupted: the report is being written";
 
-/// Failure of a run that a signal ended.
-fn interrupted() -> Failure {
-    Failure::interrupted("the run was interrupted; the lab was taken down")
-}
-
 impl Request {
     /// Plans the run that `arguments` ask for.
     fn new(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Result<Self, Failure> {
@@ -233,8 +228,10 @@ impl Request {
         let objects = path.parent().map(Path::to_owned).unwrap_or_default();
         let asked = Asked {
             load: overrides.load,
-            is_scaled: true,
-            ..Asked::default()
+            options: SimRequest {
+                is_scaled: true,
+                ..SimRequest::default()
+            },
         };
         Ok(Self {
             task: Task {

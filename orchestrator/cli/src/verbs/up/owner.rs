@@ -28,7 +28,7 @@ use signal_hook::{
     iterator::Signals,
 };
 
-use super::{guest, interrupted, task::Request};
+use super::{guest, here::interrupted, task::Request};
 use crate::{
     args::Global,
     failure::{During, Exit, Failure, Outcome},

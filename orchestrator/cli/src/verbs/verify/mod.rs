@@ -1,10 +1,10 @@
 //! `lcmp-lab verify`: checks a bundle, derives its numbers again, runs its scenario again.
 //!
 //! - `rerun`: the second run, and its comparison with the first
+//! - `work`: the directory of both
 
 mod rerun;
-
-use std::{fs, path::PathBuf};
+mod work;
 
 use lab_bundle::{
     Difference, Limits, Manifest,
@@ -15,12 +15,14 @@ use lab_files::Links;
 use lab_units::show::commas;
 use serde::Serialize;
 
-use self::rerun::Rerun;
+use self::{
+    rerun::Rerun,
+    work::{KEPT, Work},
+};
 use crate::{
     args::{Global, VerifyArgs},
     caller,
-    failure::{During, Exit, Failure, Outcome, with_causes},
-    temporary::Temporary,
+    failure::{Exit, Failure, Outcome, with_causes},
     terminal::{note, print, print_json},
     verbs::bundle,
 };
@@ -97,38 +99,6 @@ fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest)
     Ok((verified, manifest))
 }
 
-/// Directory of a verification.
-struct Work {
-    path: PathBuf,
-    /// Temporary folder of the unpacked bundle; `None` if the command line names a directory.
-    temporary: Option<Temporary>,
-}
-
-impl Work {
-    fn new(arguments: &VerifyArgs) -> Result<Self, Failure> {
-        if let Some(path) = &arguments.output {
-            let made = caller::check_links(path).and_then(|()| fs::create_dir(path));
-            made.map_err(|error| {
-                Failure::usage(format_args!("cannot create `{}`: {error}", path.display()))
-            })?;
-            let path = path.canonicalize().during("find the directory")?;
-            return Ok(Self {
-                path,
-                temporary: None,
-            });
-        }
-        let temporary = Temporary::new("lcmp-lab-verify-")?;
-        Ok(Self {
-            path: temporary.path().to_owned(),
-            temporary: Some(temporary),
-        })
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.path.join(name)
-    }
-}
-
 fn derive_failure(error: DeriveError) -> Failure {
     match error {
         DeriveError::Files(error) => bundle::failure(error),
@@ -174,6 +144,3 @@ fn text(verified: &Verified, manifest: &Manifest) -> String {
     };
     text
 }
-
-/// Folder of the unpacked run.
-const KEPT: &str = "run";

@@ -16,7 +16,7 @@ use lab_reports::fidelity::{self, Bounds};
 use lab_units::show::commas;
 use serde::Serialize;
 
-use super::{KEPT, Work};
+use super::work::{KEPT, Work};
 use crate::{
     args::{Global, SimArgs},
     failure::{During, Failure, with_causes},

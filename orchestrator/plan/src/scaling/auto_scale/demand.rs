@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_units::{Bytes, Nanos, NodeId, Ratio, Tool};
 
-use super::Inputs;
+use super::inputs::Inputs;
 use crate::{
     error::PlanError, frame, ideal, model::LinkKind, offer::Offer, paths, round_trip::RoundTrips,
     schedule,

@@ -19,44 +19,20 @@
 //! - `demand`: facts of a scenario that bounds depend on
 
 mod demand;
+mod inputs;
 
-use lab_scenario::{Generator, Scenario};
+use lab_scenario::Generator;
 use lab_units::{Clock, Nanos, Place, Ratio, show::about_time};
-use serde::{Deserialize, Serialize};
 
 use self::demand::Demand;
+pub(crate) use self::inputs::Inputs;
 use crate::{
-    capacity::Capacity,
-    drafts::Draft,
     error::PlanError,
     estimate, frame,
-    model::Scale,
-    network::Network,
+    model::{AutoScale, Scale},
     offer::{self, Costs, Offer},
-    paths::Paths,
     topology,
 };
-
-/// Reasons of an automatic scale.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct AutoScale {
-    /// Capacity that the scale fits.
-    pub capacity: Capacity,
-    /// Bounds that the scale does not keep, as sentences with their cost.
-    pub costs: Vec<String>,
-}
-
-/// Inputs of the choice.
-pub(crate) struct Inputs<'a> {
-    pub scenario: &'a Scenario,
-    /// Number of runs of each policy.
-    pub repetitions: u32,
-    /// The unscaled network.
-    pub paper: &'a Network,
-    pub paths: &'a Paths,
-    pub drafts: &'a [(u32, Draft)],
-    pub capacity: Capacity,
-}
 
 /// Returns the scale of a scenario at a place.
 pub(crate) fn pick(inputs: &Inputs<'_>) -> Result<(Scale, AutoScale), PlanError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lab_units::show::{about_bytes, about_rate, about_time, commas, paragraph, sides, table};
 use lab_units::{Bytes, DcId, Nanos, NodeId};
 
-use super::dc_name;
+use super::name::dc_name;
 use crate::{
     model::{Concurrency, Flow, Plan},
     rdma,

@@ -3,7 +3,7 @@
 use lab_units::DcId;
 use lab_units::show::{about_bytes, commas, sides, table};
 
-use super::dc_name;
+use super::name::dc_name;
 use crate::model::{Link, LinkKind, Plan, Role};
 
 /// Inter-DC links one by one, those inside datacenters by kind.

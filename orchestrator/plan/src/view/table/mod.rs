@@ -2,11 +2,11 @@
 
 mod flows;
 mod links;
+mod name;
 mod paths;
 pub(crate) mod policies;
 mod transport;
 
-use lab_units::DcId;
 use lab_units::show::{Side, about_bytes, about_time, commas, paragraph, table};
 
 use crate::model::{FaultChange, Plan};
@@ -127,8 +127,4 @@ fn warnings(plan: &Plan) -> String {
     let warnings = plan.warnings.iter();
     let texts = warnings.map(|warning| paragraph(&format!("  {}: ", warning.code), &warning.text));
     format!("Warnings\n{}", texts.collect::<String>())
-}
-
-fn dc_name(plan: &Plan, dc: DcId) -> &str {
-    &plan.dcs[dc.index()].name
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Display};
 use lab_units::DcId;
 use lab_units::show::{paragraph, sides, table};
 
-use super::dc_name;
+use super::name::dc_name;
 use crate::model::{Candidate, Destination, Plan, PolicyRun, Switch};
 
 /// Destinations with several candidates and their attributes, then those without a choice.

@@ -1,0 +1,213 @@
+//! Circles of files: files of a crate that name one another's items, so that none can be read before the others.
+//!
+//! A file points to another if its code, without tests, imports or names an item that the other declares. A
+//! re-exported name counts for the file that declares it; `mod` and `pub use` alone are no arrows.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+/// Folders whose circle stays. The simulator's partition is one noun in several files: each has a part of its
+/// state beside the partition's handling of that part's events.
+const ONE_NOUN: [&str; 1] = ["orchestrator/sim/src/partition"];
+
+#[test]
+fn files_of_a_crate_form_no_circles() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let (_, members) = manifest.split_once("members = [").unwrap();
+    let members = members.split(']').next().unwrap().split('"');
+    let (mut circles, mut count) = (Vec::new(), 0);
+    for member in members.skip(1).step_by(2) {
+        let mut modules = Modules::default();
+        modules.read(&root.join(member).join("src"), "");
+        let arrows = modules.arrows();
+        count += arrows.len();
+        for [from, to, path] in &arrows {
+            let arrow = format!("{member}/src/{from} -> {to}: {path}").replace("::", "/");
+            let is_known = ONE_NOUN.iter().any(|folder| arrow.starts_with(folder));
+            if !is_known && reached(&arrows, to).contains(&**from) {
+                circles.push(arrow);
+            }
+        }
+    }
+    assert!(count > 2_000, "{count} arrows");
+    let circles = circles.join("\n");
+    assert!(circles.is_empty(), "arrows in circles:\n{circles}");
+}
+
+/// Module of each arrow, the module that it points to, and the path that it is for.
+type Arrows = BTreeSet<[String; 3]>;
+
+/// Returns the modules that arrows lead to from the module `from`.
+fn reached<'a>(arrows: &'a Arrows, from: &'a str) -> BTreeSet<&'a str> {
+    let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
+    while let Some(module) = next.pop() {
+        let arrows = arrows.range([module, "", ""].map(str::to_owned)..);
+        let arrows = arrows.take_while(|arrow| arrow[0] == module);
+        let targets = arrows.map(|arrow| arrow[1].as_str());
+        next.extend(targets.filter(|target| reached.insert(*target)));
+    }
+    reached
+}
+
+/// Modules of a crate.
+#[derive(Default)]
+struct Modules {
+    /// Modules by their paths, `a::b`; the root's is empty.
+    files: BTreeMap<String, Module>,
+    /// Paths of the modules of tests.
+    tests: Vec<String>,
+}
+
+/// Names in one file.
+#[derive(Default)]
+struct Module {
+    declared: BTreeSet<String>,
+    /// Paths of imports by the names that they get here.
+    imports: BTreeMap<String, String>,
+    /// Paths in the code, and names that the file imports for itself.
+    named: BTreeSet<String>,
+}
+
+impl Modules {
+    /// Reads the files of the folder of the module `parent`.
+    fn read(&mut self, folder: &Path, parent: &str) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let module = match name {
+                "lib" | "main" | "mod" => parent.to_owned(),
+                _ => child(parent, name),
+            };
+            if path.is_dir() {
+                self.read(&path, &module);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let tests = text.split("#[cfg(test)]\nmod ").skip(1);
+                let tests = tests.filter_map(|rest| Some(rest.split_once(';')?.0));
+                self.tests.extend(tests.map(|name| child(&module, name)));
+                self.files.insert(module, Module::of(&text));
+            }
+        }
+    }
+
+    fn arrows(&self) -> Arrows {
+        let mut arrows = Arrows::new();
+        let is_test = |module: &str| self.tests.iter().any(|test| module.starts_with(test));
+        for (from, module) in self.files.iter().filter(|(path, _)| !is_test(path)) {
+            for path in &module.named {
+                if let Some(to) = self.declaring(from, path, 0).filter(|to| to != from) {
+                    arrows.insert([from.clone(), to, path.clone()]);
+                }
+            }
+        }
+        arrows
+    }
+
+    /// Returns the module that declares what `path` names in the module `at`, after so many re-exports.
+    fn declaring(&self, at: &str, path: &str, re_exports: u32) -> Option<String> {
+        let (mut at, mut rest) = (at.to_owned(), path);
+        while !rest.is_empty() && re_exports < 9 {
+            let (name, after) = rest.split_once("::").unwrap_or((rest, ""));
+            let (module, inner) = (self.files.get(&at)?, child(&at, name));
+            // A function may have the name of a module.
+            let declares = module.declared.contains(name);
+            let is_module = self.files.contains_key(&inner) && !(declares && after.is_empty());
+            match (name, module.imports.get(name)) {
+                ("crate", _) => at.clear(),
+                ("self", _) => {}
+                ("super", _) => at.truncate(at.rfind("::").unwrap_or(0)),
+                _ if is_module => at = inner,
+                (_, Some(import)) if !declares => {
+                    let path = child(import, after);
+                    return self.declaring(&at, path.trim_end_matches(':'), re_exports + 1);
+                }
+                // A name that nothing declares is made by a macro of the module.
+                _ => return (declares || rest != path).then_some(at),
+            }
+            rest = after;
+        }
+        None
+    }
+}
+
+/// Returns the path of `name` in a module.
+fn child(module: &str, name: &str) -> String {
+    format!("{module}::{name}")
+        .trim_start_matches(':')
+        .to_owned()
+}
+
+impl Module {
+    fn of(text: &str) -> Self {
+        let text = text.split("mod tests {").next().unwrap();
+        let lines = text.lines().map(|line| line.split("//").next().unwrap());
+        let mut lines = lines.map(str::trim);
+        let (mut module, mut code) = (Self::default(), String::new());
+        while let Some(line) = lines.next() {
+            match line.split_once("use ") {
+                Some((before, tree)) if before.is_empty() || before.starts_with("pub") => {
+                    let mut tree = tree.to_owned();
+                    while !tree.ends_with(';') {
+                        tree += lines.next().unwrap_or(";");
+                    }
+                    module.import("", tree.trim_end_matches(';'), before.is_empty());
+                }
+                _ => code = code + line + "\n",
+            }
+        }
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let words = code.split(|c| !is_name(c));
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let items = words.windows(2).filter(|pair| KINDS.contains(&pair[0]));
+        module.declared = items.map(|pair| pair[1].to_owned()).collect();
+        let paths = code.split(|c| !is_name(c) && c != ':');
+        let paths = paths.map(|path| path.trim_matches(':'));
+        let paths = paths.filter(|path| path.contains("::"));
+        // Names of `pub use` are named if the code itself uses them.
+        let used = words
+            .iter()
+            .filter(|word| module.imports.contains_key(**word));
+        let named = paths.chain(used.copied()).map(str::to_owned);
+        module.named.extend(named);
+        module
+    }
+
+    /// Adds the imports of a tree of `use`.
+    fn import(&mut self, prefix: &str, tree: &str, is_private: bool) {
+        let path = format!("{prefix}{tree}");
+        let Some((head, branches)) = tree.split_once('{') else {
+            let (path, alias) = path.split_once(" as ").unwrap_or((&path, ""));
+            let path = path.trim_end_matches("::self");
+            let name = path.rsplit("::").next().filter(|_| alias.is_empty());
+            let name = name.unwrap_or(alias).to_owned();
+            self.named.extend(is_private.then(|| name.clone()));
+            self.imports.insert(name, path.to_owned());
+            return;
+        };
+        let (mut depth, mut start, prefix) = (0, 0, format!("{prefix}{head}"));
+        for (at, c) in branches.char_indices() {
+            if depth == 0 && (c == ',' || c == '}') {
+                self.import(&prefix, branches[start..at].trim(), is_private);
+                start = at + 1;
+            }
+            depth += i32::from(c == '{') - i32::from(c == '}');
+        }
+    }
+}
+
+/// Words before the name of an item.
+const KINDS: [&str; 9] = [
+    "struct",
+    "enum",
+    "union",
+    "trait",
+    "type",
+    "fn",
+    "const",
+    "static",
+    "macro_rules",
+];

@@ -1,0 +1,54 @@
+//! Error of the guest's init.
+
+use std::{io, path::PathBuf};
+
+use thiserror::Error;
+
+/// Error of the guest's init.
+#[derive(Debug, Error)]
+pub(crate) enum InsideError {
+    #[error("file `{}`: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("mount of `{what}` at `{}`: {source}", at.display())]
+    Mount {
+        what: String,
+        at: PathBuf,
+        source: io::Error,
+    },
+    #[error("module `{}`: {source}", path.display())]
+    Module { path: PathBuf, source: io::Error },
+    #[error("serial port `{port}`: {source}")]
+    Port {
+        port: &'static str,
+        source: io::Error,
+    },
+    #[error("{what}: {source}")]
+    Kernel {
+        what: &'static str,
+        source: io::Error,
+    },
+    #[error("command `{}` in `{}`: {source}", command.display(), cwd.display())]
+    Command {
+        command: PathBuf,
+        cwd: PathBuf,
+        source: io::Error,
+    },
+}
+
+impl InsideError {
+    /// Returns a conversion of errors of a kernel interface that names no object.
+    pub(crate) fn kernel<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> Self {
+        move |source| Self::Kernel {
+            what,
+            source: source.into(),
+        }
+    }
+
+    /// Returns a conversion of errors of a serial port.
+    pub(crate) fn port<E: Into<io::Error>>(port: &'static str) -> impl Fn(E) -> Self {
+        move |source| Self::Port {
+            port,
+            source: source.into(),
+        }
+    }
+}

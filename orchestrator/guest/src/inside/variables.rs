@@ -1,0 +1,30 @@
+//! Environment variables of commands in a guest.
+
+use crate::Clock;
+
+/// Environment variable of commands in a guest; its value is `1`.
+pub const GUEST_VARIABLE: &str = "LCMP_LAB_GUEST";
+
+/// Environment variable of commands in a guest; its value is `virtual` or `real`.
+pub const CLOCK_VARIABLE: &str = "LCMP_LAB_CLOCK";
+
+/// Environment variable of commands in a guest; its value is `tcg` or `kvm`.
+pub const ACCEL_VARIABLE: &str = "LCMP_LAB_ACCEL";
+
+/// Environment variable of commands in a guest; its value is `bar` if the host's standard error is a
+/// terminal, else `plain`.
+pub const PROGRESS_VARIABLE: &str = "LCMP_LAB_PROGRESS";
+
+/// Returns true if this process runs inside a guest.
+#[must_use]
+pub fn is_inside() -> bool {
+    std::env::var_os(GUEST_VARIABLE).is_some_and(|value| value == "1")
+}
+
+/// Returns the clock of this process: inside a guest the guest's, else the real one.
+#[must_use]
+pub fn clock() -> Clock {
+    let variable = std::env::var(CLOCK_VARIABLE).ok().filter(|_| is_inside());
+    let clock = variable.and_then(|name| name.parse().ok());
+    clock.unwrap_or(Clock::Real)
+}

@@ -1,0 +1,29 @@
+//! Rule of the machine that takes packets of a lab.
+
+use std::fmt;
+
+use lab_plan::address::{self, HostRule, SLOTS};
+
+/// Rule of the machine that takes packets of a lab's hosts. It prints in the format of `ip rule`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TakingRule {
+    pub(crate) priority: u32,
+    pub(crate) shown: String,
+}
+
+impl TakingRule {
+    /// Returns the command by which the rule's owner can fix the conflict.
+    pub(crate) fn remedy(&self) -> String {
+        let (priority, last) = (
+            self.priority,
+            address::rule_priority(SLOTS - 1, HostRule::From),
+        );
+        format!("`ip rule del pref {priority}`, and make it again with a priority above {last}")
+    }
+}
+
+impl fmt::Display for TakingRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}

@@ -1,0 +1,29 @@
+//! Entry into a namespace, in the text of a step.
+
+use std::fmt;
+
+use crate::name::Namespace;
+
+/// Option by which `ip` and `tc` enter a namespace.
+pub(super) struct Flag<'a>(pub &'a Namespace);
+
+impl fmt::Display for Flag<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Namespace::Root => Ok(()),
+            Namespace::Named(name) => write!(f, " -n {name}"),
+        }
+    }
+}
+
+/// Prefix that runs any other program in a namespace.
+pub(super) struct Enter<'a>(pub &'a Namespace);
+
+impl fmt::Display for Enter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Namespace::Root => Ok(()),
+            Namespace::Named(name) => write!(f, "ip netns exec {name} "),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Load of a plan.
+
+use std::collections::BTreeMap;
+
+use lab_units::{Bytes, DcId, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Load of a plan's workloads. Listed flows are not part of it and are counted in `listed`.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct LoadPlan {
+    /// Longest duration of a workload, paper time; zero without workloads.
+    pub paper_duration_ns: Nanos,
+    /// Start of a repetition's last workload flow, paper time; the earliest over all repetitions.
+    pub paper_last_start_ns: Nanos,
+    /// Arrivals of the workloads within their durations, over all repetitions.
+    pub arrivals: u64,
+    /// Arrivals that are flows of the plan; the others are dropped by `max_flows`.
+    pub kept: u64,
+    /// Datacenters that send workloads, by id.
+    pub senders: Vec<SenderLoad>,
+    /// Flows of lists and of flow files.
+    #[serde(default)]
+    pub listed: ListedFlows,
+    /// Flows under way at once if each takes its ideal FCT, which none does under load.
+    pub ideal_concurrency: Concurrency,
+}
+
+/// Load of one sending datacenter.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct SenderLoad {
+    /// The datacenter.
+    pub dc: DcId,
+    /// Rate of a load of one: the workload's `load_base`, in bits per second.
+    pub capacity_bps: u64,
+    /// Mean rate that its workloads ask for over the duration, in bits per second.
+    pub requested_bps: u64,
+    /// Bytes of its workloads' flows ÷ the duration, mean over the repetitions, in bits per second.
+    pub offered_bps: u64,
+}
+
+/// Flows of lists and of flow files, over all repetitions.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct ListedFlows {
+    /// Number of flows.
+    pub flows: u64,
+    /// Sum of their sizes in paper units.
+    pub paper_bytes: Bytes,
+}
+
+impl SenderLoad {
+    /// Returns the requested load, in percent of the capacity, rounded to the nearest.
+    #[must_use]
+    pub fn requested_percent(&self) -> u64 {
+        percent(self.requested_bps, self.capacity_bps)
+    }
+
+    /// Returns the offered load, in percent of the capacity, rounded to the nearest.
+    #[must_use]
+    pub fn offered_percent(&self) -> u64 {
+        percent(self.offered_bps, self.capacity_bps)
+    }
+
+    /// True if the flows offer less than 80 % of the rate that the workloads ask for.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        u128::from(self.offered_bps) * 100
+            < u128::from(self.requested_bps) * u128::from(MIN_OFFERED_PERCENT)
+    }
+}
+
+impl LoadPlan {
+    /// Returns the share of the duration until the last start, in percent, rounded down.
+    #[must_use]
+    pub fn covered_percent(&self) -> u64 {
+        let last = u128::from(self.paper_last_start_ns.get()) * 100;
+        let covered = last / u128::from(self.paper_duration_ns.get().max(1));
+        u64::try_from(covered).unwrap_or(u64::MAX)
+    }
+
+    /// True if the last flow of a workload starts before 90 % of the duration.
+    #[must_use]
+    pub fn ends_early(&self) -> bool {
+        !self.senders.is_empty() && self.kept > 0 && self.covered_percent() < MIN_COVERED_PERCENT
+    }
+}
+
+/// Number of flows under way at once.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Concurrency {
+    /// Mean from the first start to the last end, in hundredths of a flow.
+    pub mean_hundredths: u64,
+    /// Largest number.
+    pub peak: u64,
+}
+
+impl Concurrency {
+    /// Returns the concurrency of flows that are under way from their first to their second time;
+    /// flows of different repetitions, the key, are never under way at once.
+    #[must_use]
+    pub fn of(spans: impl IntoIterator<Item = (u32, Nanos, Nanos)>) -> Self {
+        let mut by_repetition: BTreeMap<u32, Vec<(Nanos, Nanos)>> = BTreeMap::new();
+        for (repetition, start, end) in spans {
+            by_repetition
+                .entry(repetition)
+                .or_default()
+                .push((start, end));
+        }
+        let (mut busy, mut time, mut peak) = (0u128, 0u128, 0);
+        for spans in by_repetition.values() {
+            let first = spans.iter().map(|span| span.0.get()).min().unwrap_or(0);
+            let last = spans.iter().map(|span| span.1.get()).max().unwrap_or(0);
+            time += u128::from(last.saturating_sub(first));
+            let lengths = spans.iter().map(|(start, end)| end.saturating_sub(*start));
+            busy += lengths.map(|length| u128::from(length.get())).sum::<u128>();
+            peak = peak.max(largest(spans));
+        }
+        let mean = busy * 100 / time.max(1);
+        Self {
+            mean_hundredths: u64::try_from(mean).unwrap_or(u64::MAX),
+            peak,
+        }
+    }
+}
+
+/// Returns the largest number of spans with a common instant; a span ends before another starts at the
+/// same time.
+fn largest(spans: &[(Nanos, Nanos)]) -> u64 {
+    let mut starts: Vec<Nanos> = spans.iter().map(|span| span.0).collect();
+    let mut ends: Vec<Nanos> = spans.iter().map(|span| span.1).collect();
+    starts.sort_unstable();
+    ends.sort_unstable();
+    let (mut ended, mut peak) = (0, 0);
+    for (begun, start) in (1..).zip(&starts) {
+        while ends.get(ended).is_some_and(|end| end <= start) {
+            ended += 1;
+        }
+        peak = peak.max(begun - ended);
+    }
+    u64::try_from(peak).unwrap_or(u64::MAX)
+}
+
+fn percent(part: u64, whole: u64) -> u64 {
+    let whole = u128::from(whole.max(1));
+    saturating((u128::from(part) * 100 + whole / 2) / whole)
+}
+
+pub(crate) fn saturating(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+/// Share of the requested load under which a run says little about it, in percent.
+const MIN_OFFERED_PERCENT: u64 = 80;
+
+/// Share of the duration that starts have to cover, in percent.
+const MIN_COVERED_PERCENT: u64 = 90;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(repetition: u32, start: u64, end: u64) -> (u32, Nanos, Nanos) {
+        (repetition, Nanos::new(start), Nanos::new(end))
+    }
+
+    #[test]
+    fn concurrency_counts_flows_of_one_repetition() {
+        let one_by_one = Concurrency::of([span(0, 0, 10), span(0, 10, 20)]);
+        assert_eq!((one_by_one.mean_hundredths, one_by_one.peak), (100, 1));
+        let together = [span(0, 0, 10), span(0, 0, 10), span(0, 5, 10)];
+        let together = Concurrency::of(together);
+        assert_eq!((together.mean_hundredths, together.peak), (250, 3));
+        let apart = Concurrency::of([span(0, 0, 10), span(1, 0, 10)]);
+        assert_eq!((apart.mean_hundredths, apart.peak), (100, 1));
+        assert_eq!(Concurrency::of([]), Concurrency::default());
+    }
+
+    #[test]
+    fn under_four_fifths_of_the_requested_load_is_short() {
+        let load = |offered_bps| SenderLoad {
+            dc: DcId(0),
+            capacity_bps: 1_000,
+            requested_bps: 300,
+            offered_bps,
+        };
+        assert!(load(239).is_short() && !load(240).is_short());
+        assert_eq!(load(239).offered_percent(), 24);
+        assert_eq!(load(0).requested_percent(), 30);
+    }
+
+    #[test]
+    fn starts_cover_the_duration_from_nine_tenths_on() {
+        let load = |last: u64| LoadPlan {
+            paper_duration_ns: Nanos::new(1_000),
+            paper_last_start_ns: Nanos::new(last),
+            kept: 5,
+            senders: vec![SenderLoad {
+                dc: DcId(0),
+                capacity_bps: 1,
+                requested_bps: 1,
+                offered_bps: 1,
+            }],
+            ..LoadPlan::default()
+        };
+        assert!(load(899).ends_early() && !load(900).ends_early());
+        assert!(!LoadPlan::default().ends_early());
+    }
+}

@@ -1,0 +1,17 @@
+//! Inputs of the choice of a scale.
+
+use lab_scenario::Scenario;
+
+use crate::{capacity::Capacity, drafts::Draft, network::Network, paths::Paths};
+
+/// Inputs of the choice.
+pub(crate) struct Inputs<'a> {
+    pub scenario: &'a Scenario,
+    /// Number of runs of each policy.
+    pub repetitions: u32,
+    /// The unscaled network.
+    pub paper: &'a Network,
+    pub paths: &'a Paths,
+    pub drafts: &'a [(u32, Draft)],
+    pub capacity: Capacity,
+}

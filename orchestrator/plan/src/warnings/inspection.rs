@@ -1,0 +1,76 @@
+//! Inputs of the warnings.
+
+use std::collections::BTreeMap;
+
+use lab_scenario::Scenario;
+use lab_units::{DcId, Engine};
+
+use crate::{
+    capacity::Capacity,
+    demand::Demand,
+    estimate::PlaceEstimate,
+    model::{
+        AutoScale, Estimate, FaultPlan, Flow, LoadPlan, MeasuredWindow, PolicyRun, Rdma, Scale,
+        Switch, Warning,
+    },
+    network::Network,
+    paths::Paths,
+    round_trip::RoundTrips,
+    transport::TransportPlan,
+};
+
+/// Inputs of the warnings.
+pub(crate) struct Inspection<'a> {
+    pub network: &'a Network,
+    pub paths: &'a Paths,
+    pub switches: &'a [Switch],
+    pub policies: &'a [PolicyRun],
+    pub window: Option<MeasuredWindow>,
+    pub demands: &'a [Demand],
+    pub load: &'a LoadPlan,
+    pub flows: &'a [Flow],
+    /// Numbers of flows, by datacenter of the source and of the destination.
+    pub pairs: BTreeMap<(DcId, DcId), usize>,
+    pub faults: &'a [FaultPlan],
+    pub rdma: &'a Rdma,
+    pub trips: RoundTrips,
+    pub transport: &'a TransportPlan,
+    pub scale: &'a Scale,
+    pub auto_scale: Option<&'a AutoScale>,
+    pub estimate: &'a Estimate,
+    /// Capacity of the place of the run.
+    pub capacity: &'a Capacity,
+    /// Cost of the run at that place; `None` for the simulator.
+    pub place: Option<&'a PlaceEstimate>,
+    pub scenario: &'a Scenario,
+    /// Text that the scenario was read from.
+    pub source: &'a str,
+    pub engine: Engine,
+}
+
+/// Returns the numbers of flows, by datacenter of the source and of the destination.
+pub(crate) fn pairs(network: &Network, flows: &[Flow]) -> BTreeMap<(DcId, DcId), usize> {
+    let dc = |node| network.node(node).dc;
+    let mut pairs = BTreeMap::new();
+    for flow in flows {
+        *pairs.entry((dc(flow.src), dc(flow.dst))).or_default() += 1;
+    }
+    pairs
+}
+
+pub(super) fn warning(code: &str, text: String) -> Warning {
+    Warning {
+        code: code.to_owned(),
+        text,
+    }
+}
+
+/// Returns the line of the value at the YAML path `path`, such as ` (line 12)`; an empty text without such a value.
+pub(super) fn line_of(inspection: &Inspection<'_>, path: &str) -> String {
+    let line = lab_scenario::value_line(inspection.source, path);
+    line.map_or_else(String::new, |line| format!(" (line {line})"))
+}
+
+/// Hint of warnings about sizes that scaling makes too small.
+pub(super) const LARGER_SIZES: &str =
+    "a larger product of `scale.rate` and `scale.time` scales sizes less";

@@ -1,0 +1,84 @@
+//! Codes of the reasons not to trust a run.
+
+use serde::{Deserialize, Serialize};
+
+/// Declares the codes of reasons with their names.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $code:ident = $name:literal,)*) => {
+        /// Kind of a reason.
+        #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+        pub enum ReasonCode {
+            $($(#[$doc])* #[serde(rename = $name)] $code,)*
+        }
+
+        impl ReasonCode {
+            /// All codes.
+            pub const ALL: &[Self] = &[$(Self::$code),*];
+
+            /// Returns the name of the code.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$code => $name,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The run did not end.
+    DidNotEnd = "did-not-end",
+    /// Flows that did not finish.
+    UnfinishedFlows = "unfinished-flows",
+    /// Flows that have a row, of those that were scheduled.
+    UnrecordedFlows = "unrecorded-flows",
+    /// Flows that were faster than their ideal FCT.
+    ImpossibleSlowdowns = "impossible-slowdowns",
+    /// Problem that the engine reports.
+    EngineProblem = "engine-problem",
+    /// Directions of links that are out of the bounds of their certificate.
+    UncertifiedLinks = "uncertified-links",
+    /// Flows that started late.
+    LateFlows = "late-flows",
+    /// Samples of queues that began late.
+    LateSamples = "late-samples",
+    /// Share of the flows' time in which the guest's CPU was busy.
+    BusyGuest = "busy-guest",
+    /// Times that the guest waited for its host.
+    HostWaits = "host-waits",
+    /// Wake-ups of the watchdog that were late.
+    LateWakeups = "late-wakeups",
+    /// Sum of the wall clock's jumps, in nanoseconds.
+    ClockJump = "clock-jump",
+    /// Share of all CPUs' time that was in use, in the busiest second.
+    BusyCpus = "busy-cpus",
+    /// Share of the CPUs' time that went to other machines, in the worst second.
+    StolenCpus = "stolen-cpus",
+    /// Share of one CPU's time that went to softirqs, in its busiest second.
+    Softirqs = "softirqs",
+    /// Average number of tasks that waited for a CPU, per CPU.
+    WaitingTasks = "waiting-tasks",
+    /// Packets dropped outside the emulated queues.
+    DroppedOutside = "dropped-outside",
+    /// Packets dropped on links without emulated loss.
+    DroppedUnasked = "dropped-unasked",
+    /// Retransmissions that no emulated loss explains.
+    UnexplainedRetries = "unexplained-retries",
+    /// Interfaces and queues that were changed while flows ran.
+    AlteredLab = "altered-lab",
+    /// Counts that show that a switch or host did otherwise than its policy.
+    SwitchCounts = "switch-counts",
+    /// Finished flows without a decision of their source's switch.
+    UndecidedFlows = "undecided-flows",
+    /// Decisions without a row.
+    UnrecordedDecisions = "unrecorded-decisions",
+    /// Commands of `exec` while flows ran.
+    ExecCommands = "exec-commands",
+    /// Changes of parameters by `tune` while flows ran.
+    TunedParameters = "tuned-parameters",
+    /// Restarts of killed agents while flows ran.
+    AgentRestarts = "agent-restarts",
+    /// Tables whose last row is cut off.
+    TruncatedTables = "truncated-tables",
+}

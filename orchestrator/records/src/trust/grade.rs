@@ -1,0 +1,38 @@
+//! Grade of a run.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Grade of a run, the better first.
+#[derive(
+    Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    /// Every figure is within its bound.
+    #[default]
+    Valid,
+    /// A figure is out of its bound: read the reasons before using the results.
+    Doubtful,
+    /// The results are not those of the scenario.
+    Invalid,
+}
+
+impl Grade {
+    /// Returns the word for the grade.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Doubtful => "doubtful",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+impl fmt::Display for Grade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

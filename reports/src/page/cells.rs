@@ -1,0 +1,34 @@
+//! Texts of tables' cells.
+
+use maud::{Markup, html};
+use plotters::style::RGBColor;
+
+use crate::{figure::theme::policy_colors, run::Run};
+
+pub fn policy_name(run: &Run, policy: &str) -> Markup {
+    swatched(&run.flows.policies, policy)
+}
+
+/// Returns the label of one of `policies` after its colour.
+pub fn swatched(policies: &[String], policy: &str) -> Markup {
+    let colors = policy_colors(policies);
+    let index = policies.iter().position(|label| label == policy);
+    let color = index.and_then(|index| colors.get(index));
+    html! {
+        @if let Some(color) = color {
+            svg.swatch viewBox="0 0 1 1" aria-hidden="true" { rect width="1" height="1" fill=(hex(*color)); }
+        }
+        (policy)
+    }
+}
+
+pub fn hex(RGBColor(red, green, blue): RGBColor) -> String {
+    format!("#{red:02X}{green:02X}{blue:02X}")
+}
+
+/// Text of a table's cell without a value.
+pub const NONE: &str = "–";
+
+pub fn or_none(value: Option<String>) -> String {
+    value.unwrap_or_else(|| NONE.into())
+}
