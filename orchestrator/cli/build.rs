@@ -54,9 +54,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         let extension = path.extension().and_then(|it| it.to_str());
         matches!(extension, Some("yaml" | "csv" | "json" | "md"))
     };
-    let found = paths.into_iter().flat_map(|path| match path.is_dir() {
-        true => files(&path),
-        false => vec![path],
+    let found = paths.into_iter().flat_map(|path| {
+        if path.is_dir() {
+            files(&path)
+        } else {
+            vec![path]
+        }
     });
     found.filter(|path| is_embedded(path)).collect()
 }

@@ -258,9 +258,10 @@ fn in_words(name: &str, change: Estimate, whose: &str) -> String {
     let size = size.trim_start_matches(['−', '+', '±']);
     let direction = if change.value < 0.0 { "below" } else { "above" };
     let Some(interval) = change.interval else {
-        return match change.value.abs() < stats::SAME {
-            true => format!("{name} within 1 % of{}", or_its(&whose)),
-            false => format!("{name} {size} {direction}{whose}"),
+        return if change.value.abs() < stats::SAME {
+            format!("{name} within 1 % of{}", or_its(&whose))
+        } else {
+            format!("{name} {size} {direction}{whose}")
         };
     };
     match change.meaning() {

@@ -36,10 +36,7 @@ pub fn closing_table(summary: &Summary, colored: bool) -> String {
         + &notes
         + &summary.paths.section()
         + &at_work::section(&summary.evidence, &summary.unexercised);
-    match colored {
-        true => painted(&text),
-        false => text,
-    }
+    if colored { painted(&text) } else { text }
 }
 
 fn slowdowns(summary: &Summary) -> String {
@@ -48,9 +45,10 @@ fn slowdowns(summary: &Summary) -> String {
         percentiles.flatten().any(|it| it.interval.is_some())
     });
     // Where cells have intervals, they align on the left: the values' ends would not stand one below the other.
-    let (side, interval) = match has_intervals {
-        true => (Side::Left, " [95 %]"),
-        false => (Side::Right, ""),
+    let (side, interval) = if has_intervals {
+        (Side::Left, " [95 %]")
+    } else {
+        (Side::Right, "")
     };
     let heads = [
         "FCT slowdown".to_owned(),
@@ -78,9 +76,10 @@ fn slowdowns(summary: &Summary) -> String {
 
 fn slowdown_row(policy: &PolicySummary) -> [String; 5] {
     let name = policy.policy.clone();
-    let flows = match policy.finished == policy.flows {
-        true => commas(policy.flows),
-        false => format!("{}/{}", commas(policy.finished), commas(policy.flows)),
+    let flows = if policy.finished == policy.flows {
+        commas(policy.flows)
+    } else {
+        format!("{}/{}", commas(policy.finished), commas(policy.flows))
     };
     let Some(slowdown) = &policy.slowdown else {
         let [a, b, c] = ["-"; 3].map(str::to_owned);
@@ -239,10 +238,7 @@ mod tests {
         let summary = Summary {
             measured: None,
             scenario: "test".to_owned(),
-            verdict: match clean {
-                true => Grade::Valid,
-                false => Grade::Doubtful,
-            },
+            verdict: if clean { Grade::Valid } else { Grade::Doubtful },
             reasons: Vec::new(),
             unexercised: Vec::new(),
             intervals: Intervals::of(repetitions),

@@ -25,9 +25,10 @@ pub fn legend(info: &RunInfo, policy: &str) -> String {
     }
     let words: Vec<String> = departures.iter().map(Departure::short).collect();
     let words = words.join(", ");
-    match words.chars().count() > MAX_CHARS {
-        true => format!("{} parameters not the paper's", departures.len()),
-        false => words,
+    if words.chars().count() > MAX_CHARS {
+        format!("{} parameters not the paper's", departures.len())
+    } else {
+        words
     }
 }
 

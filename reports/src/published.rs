@@ -53,9 +53,10 @@ fn points(series: &[Series]) -> Points {
     let (min, max) = ends.fold((f64::INFINITY, 0.0_f64), |(min, max), value| {
         (min.min(value), max.max(value))
     });
-    let axis = match min <= max && min > 0.0 {
-        true => Axis::logarithmic(min, max),
-        false => Axis::logarithmic(1.0, 10.0),
+    let axis = if min <= max && min > 0.0 {
+        Axis::logarithmic(min, max)
+    } else {
+        Axis::logarithmic(1.0, 10.0)
     };
     let panel = |title: &String| {
         let own = series.iter().filter(|one| one.panel == *title);

@@ -137,20 +137,20 @@ impl Run {
 
     /// Returns the note for figures and tables that count each flow with one route; empty if no flow was re-routed.
     pub fn about_rerouted(&self) -> &'static str {
-        match self.stories.again.is_empty() && !self.flows.has_rerouted() {
-            true => "",
-            false => " A flow that was re-routed counts with its first route.",
+        if self.stories.again.is_empty() && !self.flows.has_rerouted() {
+            ""
+        } else {
+            " A flow that was re-routed counts with its first route."
         }
     }
 
     /// Returns the note for figures and tables of flows and bytes per route; empty if no flow was re-routed.
     pub fn about_routes(&self) -> &'static str {
-        match self.flows.has_rerouted() {
-            true => {
-                " A flow that was re-routed counts on each route that it took, with the bytes that took it: \
+        if self.flows.has_rerouted() {
+            " A flow that was re-routed counts on each route that it took, with the bytes that took it: \
                  flows add up to more than there are, bytes do not."
-            }
-            false => self.about_rerouted(),
+        } else {
+            self.about_rerouted()
         }
     }
 }

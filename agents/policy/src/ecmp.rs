@@ -42,9 +42,12 @@ fn by_buckets(
     buckets: impl Fn(&Candidate) -> u32,
 ) -> Option<Decision> {
     let (mut scored, count) = unscored(candidates);
-    let live = |candidate: &Candidate| match candidate.is_alive {
-        true => buckets(candidate),
-        false => 0,
+    let live = |candidate: &Candidate| {
+        if candidate.is_alive {
+            buckets(candidate)
+        } else {
+            0
+        }
     };
     let total: u32 = scored.iter().map(|row| live(&row.candidate)).sum();
     let mut bucket = hash.checked_rem(total)?;

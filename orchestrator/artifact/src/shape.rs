@@ -304,9 +304,10 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        match expected == self.file.nodes {
-            true => Ok(()),
-            false => Err(of_no_datacenter(self.file, self.name(expected))),
+        if expected == self.file.nodes {
+            Ok(())
+        } else {
+            Err(of_no_datacenter(self.file, self.name(expected)))
         }
     }
 

@@ -110,11 +110,12 @@ fn append<W: Write>(
     let head = header(origin, &packed.path, packed.bytes)?;
     let appended = tar.append(&head, &mut file);
     appended.map_err(BundleError::io("pack", &full))?;
-    match file.digester.hex() == packed.sha256 {
-        true => Ok(()),
-        false => Err(BundleError::Changed {
+    if file.digester.hex() == packed.sha256 {
+        Ok(())
+    } else {
+        Err(BundleError::Changed {
             path: packed.path.clone(),
-        }),
+        })
     }
 }
 

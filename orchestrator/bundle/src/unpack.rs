@@ -121,9 +121,10 @@ fn walk<W: Write>(
     }
     check_end(archive.into_inner())?;
     let rest = compressed.fill_buf();
-    match rest.map_err(BundleError::damaged("its end"))?.is_empty() {
-        true => Ok(manifest),
-        false => Err(unlisted("more bytes".to_owned(), "its end")),
+    if rest.map_err(BundleError::damaged("its end"))?.is_empty() {
+        Ok(manifest)
+    } else {
+        Err(unlisted("more bytes".to_owned(), "its end"))
     }
 }
 
@@ -183,13 +184,14 @@ fn unpack_file<R: Read, W: Write>(
         return Err(missing(&file.path));
     }
     let found = digester.hex();
-    match found == file.sha256 {
-        true => Ok(()),
-        false => Err(BundleError::Tampered {
+    if found == file.sha256 {
+        Ok(())
+    } else {
+        Err(BundleError::Tampered {
             path: file.path.clone(),
             found,
             expected: file.sha256.clone(),
-        }),
+        })
     }
 }
 
@@ -214,9 +216,10 @@ fn check_end(rest: impl Read) -> Result<(), BundleError> {
     let mut zeros = Vec::new();
     let read = rest.take(MAX_PADDING + 1).read_to_end(&mut zeros);
     read.map_err(BundleError::damaged("its end"))?;
-    match zeros.len() as u64 <= MAX_PADDING && zeros.iter().all(|&byte| byte == 0) {
-        true => Ok(()),
-        false => Err(unlisted("more bytes".to_owned(), "its end")),
+    if zeros.len() as u64 <= MAX_PADDING && zeros.iter().all(|&byte| byte == 0) {
+        Ok(())
+    } else {
+        Err(unlisted("more bytes".to_owned(), "its end"))
     }
 }
 

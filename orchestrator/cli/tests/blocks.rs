@@ -141,13 +141,13 @@ fn all_blocks() -> Vec<Block> {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            match path.is_dir() {
+            if path.is_dir() {
                 // Build output and results contain no documents.
-                true if !name.starts_with('.') && !matches!(&*name, "target" | "results") => {
+                if !name.starts_with('.') && !matches!(&*name, "target" | "results") {
                     folders.push(path);
                 }
-                false if name.ends_with(".md") => documents.push(path),
-                _ => {}
+            } else if name.ends_with(".md") {
+                documents.push(path);
             }
         }
     }

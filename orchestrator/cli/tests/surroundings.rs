@@ -257,9 +257,10 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
             let rights = (found.uid(), found.mode() & 0o777);
             assert_eq!(rights, (0, 0o600), "{name}: {words:?}");
         }
-        match path.is_dir() && !path.is_symlink() {
-            true => fs::remove_dir_all(&path).unwrap(),
-            false => drop(fs::remove_file(&path)),
+        if path.is_dir() && !path.is_symlink() {
+            fs::remove_dir_all(&path).unwrap();
+        } else {
+            drop(fs::remove_file(&path));
         }
         if is_moved {
             fs::rename(&aside, &path).unwrap();

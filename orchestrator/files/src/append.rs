@@ -23,9 +23,10 @@ pub fn append(path: &Path) -> io::Result<File> {
         .create(true)
         .custom_flags(flags.bits().cast_signed())
         .open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(Refusal::Special.into()),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(Refusal::Special.into())
     }
 }
 

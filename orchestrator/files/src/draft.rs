@@ -43,12 +43,13 @@ pub fn create(draft: &Path) -> io::Result<File> {
 /// If it cannot be made, or is a link: what is written into it would be written elsewhere.
 pub fn make_dir(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)?;
-    match fs::symlink_metadata(path)?.is_dir() {
-        true => Ok(()),
-        false => Err(io::Error::new(
+    if fs::symlink_metadata(path)?.is_dir() {
+        Ok(())
+    } else {
+        Err(io::Error::new(
             io::ErrorKind::NotADirectory,
             "it is a symbolic link, which is not followed",
-        )),
+        ))
     }
 }
 

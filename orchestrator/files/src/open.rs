@@ -93,9 +93,10 @@ pub fn read(path: &Path, links: Links, max: u64) -> io::Result<Vec<u8>> {
     // The file may grow while it is read.
     let mut bytes = Vec::new();
     file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > max {
-        true => Err(Refusal::TooLarge { max }.into()),
-        false => Ok(bytes),
+    if bytes.len() as u64 > max {
+        Err(Refusal::TooLarge { max }.into())
+    } else {
+        Ok(bytes)
     }
 }
 

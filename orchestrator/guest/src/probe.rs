@@ -218,9 +218,10 @@ fn run_qemu(arguments: &[&str]) -> Result<String, String> {
 }
 
 fn guest_user() -> Result<String, Finding> {
-    match rights::has_guest_user() {
-        true => Ok("the emulator can run as it".to_owned()),
-        false => Err(Finding::NoUser { user: GUEST_USER }),
+    if rights::has_guest_user() {
+        Ok("the emulator can run as it".to_owned())
+    } else {
+        Err(Finding::NoUser { user: GUEST_USER })
     }
 }
 

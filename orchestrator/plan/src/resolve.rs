@@ -65,9 +65,10 @@ pub fn resolve(
     let seed = options.seed.unwrap_or(scenario.seed);
     let paper = topology::build(&scenario.topology, &Scale::PAPER)?;
     let paths = Paths::find(&paper);
-    let repetitions = match options.follows_rxe() {
-        true => scenario.repetitions.lab,
-        false => scenario.repetitions.sim,
+    let repetitions = if options.follows_rxe() {
+        scenario.repetitions.lab
+    } else {
+        scenario.repetitions.sim
     };
     let drafted = schedule::draft(scenario, files, seed, repetitions, &paper)?;
     let load = load::of_drafts(scenario, repetitions, &paper, &drafted)?;
@@ -120,9 +121,10 @@ pub fn resolve(
     };
     let sent = round_trip::max_wire_bytes(&flows);
     let trips = RoundTrips::longest(&network, &paths, scenario.generator.mtu, sent)?;
-    let slowest_qp = match options.follows_rxe() {
-        true => transport::resolve::slowest_qp(&scenario.transport, &scale)?,
-        false => None,
+    let slowest_qp = if options.follows_rxe() {
+        transport::resolve::slowest_qp(&scenario.transport, &scale)?
+    } else {
+        None
     };
     let rdma = rdma::settings(
         &scenario.generator,

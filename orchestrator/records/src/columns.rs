@@ -255,11 +255,12 @@ impl<'de> Deserializer<'de> for Value<'de> {
 
 /// Checks that a text of `column` is not too long.
 pub(crate) fn check_length(column: &str, bytes: usize) -> Result<(), String> {
-    match bytes <= MAX_FIELD {
-        true => Ok(()),
-        false => Err(format!(
+    if bytes <= MAX_FIELD {
+        Ok(())
+    } else {
+        Err(format!(
             "column `{column}` has a text of {bytes} bytes, at most {MAX_FIELD} are read"
-        )),
+        ))
     }
 }
 

@@ -191,12 +191,13 @@ fn decode(
 /// Returns the number of rows of a row group, which becomes one batch.
 fn rows(group: &RowGroupMetaData) -> Result<usize, ParquetError> {
     let rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
-    match rows <= BATCH_ROWS {
-        true => Ok(rows),
-        false => Err(ParquetError::General(format!(
+    if rows <= BATCH_ROWS {
+        Ok(rows)
+    } else {
+        Err(ParquetError::General(format!(
             "a row group of {} rows, a table has at most {BATCH_ROWS} in one",
             group.num_rows()
-        ))),
+        )))
     }
 }
 
@@ -218,9 +219,10 @@ fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
             Kind::Float => None,
             Kind::Text => Some(LogicalType::String),
         };
-        let repetition = match column.optional {
-            true => Repetition::OPTIONAL,
-            false => Repetition::REQUIRED,
+        let repetition = if column.optional {
+            Repetition::OPTIONAL
+        } else {
+            Repetition::REQUIRED
         };
         let field = Type::primitive_type_builder(column.name, physical(column.kind))
             .with_repetition(repetition)
@@ -355,9 +357,10 @@ fn check_type(chunk: &ColumnChunkMetaData, column: &Column) -> Result<(), Parque
     }
     let descriptor = chunk.column_descr();
     if descriptor.max_rep_level() > 0 || descriptor.max_def_level() > i16::from(column.optional) {
-        let expected = match column.optional {
-            true => "at most one value",
-            false => "one value",
+        let expected = if column.optional {
+            "at most one value"
+        } else {
+            "one value"
         };
         return Err(general(
             column,
@@ -365,14 +368,15 @@ fn check_type(chunk: &ColumnChunkMetaData, column: &Column) -> Result<(), Parque
         ));
     }
     let dictionary = chunk.dictionary_page_offset().unwrap_or(0);
-    match chunk
+    if chunk
         .data_page_offset()
         .min(dictionary)
         .min(chunk.compressed_size())
         < 0
     {
-        true => Err(general(column, "is at a negative place")),
-        false => Ok(()),
+        Err(general(column, "is at a negative place"))
+    } else {
+        Ok(())
     }
 }
 

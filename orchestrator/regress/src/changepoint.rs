@@ -126,9 +126,10 @@ fn variance(values: &[f64]) -> f64 {
     let differences: Vec<f64> = differences.collect();
     let count = differences.len();
     let equal = differences.iter().filter(|&&square| square < MIN_VARIANCE);
-    match 2 * equal.count() > count {
-        true => MIN_VARIANCE,
-        false => differences.iter().sum::<f64>() / (2.0 * float(count)),
+    if 2 * equal.count() > count {
+        MIN_VARIANCE
+    } else {
+        differences.iter().sum::<f64>() / (2.0 * float(count))
     }
 }
 

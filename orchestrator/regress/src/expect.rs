@@ -70,9 +70,10 @@ fn compare(
     let sides = format!("left {}, right {}", short(a), short(b));
     let draws = usize::try_from(samples.info.repetitions).unwrap_or(usize::MAX);
     if draws < 2 {
-        let verdict = match relation_holds(relation, a - b) {
-            true => Verdict::Pass,
-            false => Verdict::Fail,
+        let verdict = if relation_holds(relation, a - b) {
+            Verdict::Pass
+        } else {
+            Verdict::Fail
         };
         return (verdict, format!("{sides}, in this draw of arrivals"));
     }
@@ -91,14 +92,15 @@ fn compare(
         [false, false] if !is_between(relation, low, high) => Verdict::Fail,
         _ => Verdict::Inconclusive,
     };
-    let interval = match low < high {
-        true => format!(
+    let interval = if low < high {
+        format!(
             ", left less right {} [{}, {}]",
             short(a - b),
             short(low),
             short(high)
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     (verdict, sides + &interval)
 }

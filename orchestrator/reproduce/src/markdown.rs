@@ -127,9 +127,10 @@ fn runs(text: &mut String, report: &Report) {
     text.push_str("## Runs\n\n");
     let mut rows: Vec<[String; 4]> = Vec::new();
     for run in report.cases.iter().flat_map(|case| case.runs.values()) {
-        let doubts = match run.doubts.is_empty() {
-            true => NONE.to_owned(),
-            false => run.doubts.join("; "),
+        let doubts = if run.doubts.is_empty() {
+            NONE.to_owned()
+        } else {
+            run.doubts.join("; ")
         };
         let repetitions = run.repetitions.to_string();
         let row = [run.run.clone(), run.commit.clone(), repetitions, doubts];

@@ -311,9 +311,12 @@ fn case_report(runs: CaseRuns, published: &Published) -> CaseReport {
             let found: BTreeMap<Source, f64> = found.collect();
             let difference = difference(&found);
             let is_far = difference.is_some_and(|it| it.abs() > MIN_CHANGE);
-            let cause = |played: Played| match played.is_short {
-                true => Some("a tenth of the duration"),
-                false => published.cause(case.figure.name(), case.name, policy, played.is_drawn),
+            let cause = |played: Played| {
+                if played.is_short {
+                    Some("a tenth of the duration")
+                } else {
+                    published.cause(case.figure.name(), case.name, policy, played.is_drawn)
+                }
             };
             let known = simulated.and_then(cause);
             cells.push(Cell {
@@ -359,9 +362,10 @@ fn difference(values: &BTreeMap<Source, f64>) -> Option<f64> {
         values.get(&Source::Published)?,
         values.get(&Source::Simulated)?,
     );
-    match published.max(*simulated) < 1e-3 {
-        true => Some(0.0),
-        false => Some(simulated / published - 1.0),
+    if published.max(*simulated) < 1e-3 {
+        Some(0.0)
+    } else {
+        Some(simulated / published - 1.0)
     }
 }
 

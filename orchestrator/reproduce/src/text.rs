@@ -209,11 +209,10 @@ pub(crate) fn origin(report: &Report) -> String {
         "Written by `{}` at commit {}",
         settings.command, settings.commit
     );
-    text += match is_clean(&settings.commit) {
-        true => ".",
-        false => {
-            ", dirty: files differed from the commit, which does not tell what wrote the report."
-        }
+    text += if is_clean(&settings.commit) {
+        "."
+    } else {
+        ", dirty: files differed from the commit, which does not tell what wrote the report."
     };
     let runs = || report.cases.iter().flat_map(|case| case.runs.values());
     let all: BTreeSet<_> = runs().map(|run| &run.run).collect();

@@ -242,13 +242,15 @@ fn every_parameter_of_links_is_read_where_it_may_be_set() {
         let set = format!("{name}: {value}");
         let mut rest = vec!["rate: 1 Gbit", "delay: 1 ms"];
         rest.retain(|entry| !entry.starts_with(name));
-        let (default, link) = match parameter.is_required {
-            true => ("", format!("{}, {set}", rest.join(", "))),
-            false => (set.as_str(), rest.join(", ")),
+        let (default, link) = if parameter.is_required {
+            ("", format!("{}, {set}", rest.join(", ")))
+        } else {
+            (set.as_str(), rest.join(", "))
         };
-        let fault = match parameter.is_changeable {
-            true => &set,
-            false => "down: true",
+        let fault = if parameter.is_changeable {
+            &set
+        } else {
+            "down: true"
         };
         let text = format!(
             "name: links\n\
@@ -266,12 +268,13 @@ fn every_parameter_of_links_is_read_where_it_may_be_set() {
         };
         let links = [host_link, &scenario.topology.links[0].wire];
         assert_eq!(links.map(|link| link.get(name)), [Some(value); 2], "{text}");
-        let change = match parameter.is_changeable {
-            true => FaultSpec::Set {
+        let change = if parameter.is_changeable {
+            FaultSpec::Set {
                 parameter: name,
                 value,
-            },
-            false => FaultSpec::Down,
+            }
+        } else {
+            FaultSpec::Down
         };
         assert_eq!(scenario.faults[0].change, change);
     }

@@ -104,9 +104,10 @@ fn a_flows_path_follows_its_decision() {
             Some(flow.flow_id) == decision.flow_id && flow.policy == decision.policy
         };
         let flow = flows.iter().find(is_its).expect("a decision is a flow's");
-        let path = match decision.switch == flow.src_dc {
-            true => &flow.path,
-            false => &flow.ack_path,
+        let path = if decision.switch == flow.src_dc {
+            &flow.path
+        } else {
+            &flow.ack_path
         };
         let chosen = decision.chosen.expect("it chose");
         let path = path.as_ref().expect("known").as_str();
@@ -707,12 +708,13 @@ fn flows_that_a_cut_moves_have_both_paths() {
         let more = "transport: { retransmit_timeout: 20 ms }\n\
                     faults: [{ at: 6 ms, link: [dc1, dc3], down: true }]\n";
         let text = one_way("[ecmp]", more);
-        let text = match legacy {
-            false => text,
-            true => text.replace(
+        let text = if legacy {
+            text.replace(
                 "{ name: dc1, hosts: 2 }",
                 "{ name: dc1, hosts: 2, agent: legacy }",
-            ),
+            )
+        } else {
+            text
         };
         run(folder.path(), &plan(&text, false), &RunOptions::default());
         let bytes = path_bytes(folder.path(), "ecmp");

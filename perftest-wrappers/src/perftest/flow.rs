@@ -259,9 +259,10 @@ impl ReadyFlow {
 
     fn finished(&self, stdout: &str) -> Result<(Fct, Bandwidth), ReportError> {
         let printed = report::parse(stdout)?;
-        let exchanged = match self.ready.exact {
-            true => report::exchanged(&self.closing, &self.job),
-            false => None,
+        let exchanged = if self.ready.exact {
+            report::exchanged(&self.closing, &self.job)
+        } else {
+            None
         };
         let fct = fct::fct(self.job.total_bytes(), printed, exchanged, self.marker)?;
         Ok((fct, exchanged.unwrap_or(printed)))

@@ -24,9 +24,10 @@ impl Peer {
     /// Returns the analysis by Python, or by awk where there is none.
     pub fn new() -> Self {
         let python = Command::new("python3").arg("--version").output();
-        let (second, by) = match python.is_ok_and(|it| it.status.success()) {
-            true => (BY_PYTHON, "Python"),
-            false => (BY_AWK, "awk"),
+        let (second, by) = if python.is_ok_and(|it| it.status.success()) {
+            (BY_PYTHON, "Python")
+        } else {
+            (BY_AWK, "awk")
         };
         let script = [BY_SIZE, second].concat();
         Self { script, by }

@@ -51,9 +51,10 @@ fn points(comparison: &Comparison) -> Points {
     };
     let has_several = comparison.against.len() > 1;
     let styles = series().enumerate().map(|(index, (run, policy))| DotStyle {
-        label: match has_several {
-            true => format!("{} in {run}", policy.policy),
-            false => policy.policy.clone(),
+        label: if has_several {
+            format!("{} in {run}", policy.policy)
+        } else {
+            policy.policy.clone()
         },
         color: color(&policy.policy),
         marker: Marker::of(index),
@@ -96,9 +97,10 @@ fn points(comparison: &Comparison) -> Points {
 fn sizes(values: impl Iterator<Item = f64> + Clone) -> Axis {
     let min = values.clone().fold(f64::INFINITY, f64::min);
     let max = values.fold(0.0, f64::max);
-    let axis = match min <= max {
-        true => Axis::logarithmic(min, max),
-        false => Axis::logarithmic(1.0, 10.0),
+    let axis = if min <= max {
+        Axis::logarithmic(min, max)
+    } else {
+        Axis::logarithmic(1.0, 10.0)
     };
     let whole = |tick: f64| format!("{tick:.0}").parse().unwrap_or(u64::MAX);
     let label = |&(at, _): &(f64, String)| (at, text::size(Bytes::new(whole(at))));

@@ -171,9 +171,10 @@ impl Against {
         if self.is_of_two_engines {
             notes.push(TWO_ENGINES.to_owned());
         }
-        let flows = match self.is_paired {
-            true => "Both runs measure the same flows.",
-            false => "The runs measure different flows, so no flow is compared with itself.",
+        let flows = if self.is_paired {
+            "Both runs measure the same flows."
+        } else {
+            "The runs measure different flows, so no flow is compared with itself."
         };
         notes.push(format!("{flows} {}", self.intervals.note()));
         let policies = self.policies.iter();

@@ -118,10 +118,12 @@ pub fn compare(
         bins: Vec::new(),
     };
     if are_valid {
-        comparison.change = Some(match is_paired {
-            true => stats::change(&base.repetitions, &other.repetitions),
-            false => stats::change_between(&base.repetitions, &other.repetitions),
-        });
+        let change = if is_paired {
+            stats::change(&base.repetitions, &other.repetitions)
+        } else {
+            stats::change_between(&base.repetitions, &other.repetitions)
+        };
+        comparison.change = Some(change);
         comparison.paired = is_paired
             .then(|| stats::paired(&pairs(flows, policy)))
             .flatten();

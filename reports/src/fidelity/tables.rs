@@ -121,9 +121,12 @@ impl Around {
         if time <= start && self.before.is_none_or(|(other, _)| other < time) {
             self.before = Some((time, drops));
         }
-        let is_better = |(other, _): Sample| match other >= end {
-            true => end <= time && time < other,
-            false => other < time,
+        let is_better = |(other, _): Sample| {
+            if other >= end {
+                end <= time && time < other
+            } else {
+                other < time
+            }
         };
         if self.after.is_none_or(is_better) {
             self.after = Some((time, drops));

@@ -72,13 +72,14 @@ impl Curve<'_> {
     /// Returns the policy and the number of its flows: `ecmp (902 of 6,635 finished)`.
     fn label(&self) -> String {
         let all = self.flows.len();
-        let flows = match self.flows.is_finished() {
-            true => text::count(all, "flow"),
-            false => format!(
+        let flows = if self.flows.is_finished() {
+            text::count(all, "flow")
+        } else {
+            format!(
                 "{} of {} finished",
                 text::number(self.flows.finished().len() as u64),
                 text::number(all as u64)
-            ),
+            )
         };
         noted(&self.policy, [&self.parameters, &flows])
     }

@@ -69,9 +69,10 @@ impl PairCell {
     /// Returns the number of flows: `3 of 20` if some did not finish.
     fn count(&self) -> String {
         let flows = text::number(self.flows as u64);
-        match self.finished == self.flows {
-            true => flows,
-            false => format!("{} of {flows}", text::number(self.finished as u64)),
+        if self.finished == self.flows {
+            flows
+        } else {
+            format!("{} of {flows}", text::number(self.finished as u64))
         }
     }
 }

@@ -118,10 +118,7 @@ impl Figure for Strips {
                     WIDTH - left - 10.0,
                     STRIP + if is_last { AXIS } else { BELOW },
                 ),
-                x: match is_last {
-                    true => x,
-                    false => x.with_ticks(Vec::new()),
-                },
+                x: if is_last { x } else { x.with_ticks(Vec::new()) },
                 y: strip.axis(),
                 min_left,
                 x_title: if is_last { &unit.axis_title() } else { "" },

@@ -132,9 +132,10 @@ impl Figure for Timeline {
         let mut numbers = Numbers::new(["policy", "start_s", "end_s", "route"]);
         for lane in &self.panels {
             for flow in &lane.flows {
-                let end = match flow.is_finished {
-                    true => flow.end.to_string(),
-                    false => String::new(),
+                let end = if flow.is_finished {
+                    flow.end.to_string()
+                } else {
+                    String::new()
                 };
                 let route = flow.route.and_then(|route| self.routes.get(route));
                 let route = route.map_or("", |(label, _)| label);

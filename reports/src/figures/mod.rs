@@ -91,10 +91,11 @@ pub fn draw_figures<'a>(
     if run.faults().next().is_some() {
         figures.push(Draw::around_faults);
     }
-    figures.push(match run.flows.max_flows() > MAX_BARS {
-        true => Draw::flows_in_flight,
-        false => Draw::timeline,
-    });
+    if run.flows.max_flows() > MAX_BARS {
+        figures.push(Draw::flows_in_flight);
+    } else {
+        figures.push(Draw::timeline);
+    }
     if !run.rates.is_empty() {
         figures.push(Draw::rates_over_time);
     }
@@ -377,12 +378,11 @@ impl Draw<'_> {
 
 /// Returns the sentence under percentiles of bins in which flows did not finish; empty if all finished.
 fn about_unfinished(figure: &SizePanels) -> &'static str {
-    match figure.has_unfinished() {
-        true => {
-            " Percentiles are of all scheduled flows of a bin; one beyond the flows that finished has no \
+    if figure.has_unfinished() {
+        " Percentiles are of all scheduled flows of a bin; one beyond the flows that finished has no \
              marker."
-        }
-        false => "",
+    } else {
+        ""
     }
 }
 

@@ -437,9 +437,10 @@ impl Draw<'_> {
     }
 
     fn about_routes(&self) -> &'static str {
-        match self.run.groups.is_by_length() {
-            true => " There are more routes than colours, so those of as many links share one.",
-            false => "",
+        if self.run.groups.is_by_length() {
+            " There are more routes than colours, so those of as many links share one."
+        } else {
+            ""
         }
     }
 

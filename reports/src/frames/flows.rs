@@ -338,9 +338,10 @@ impl Reader<'_> {
             of.unfinished
                 .push(self.unfinished.least_slowdown(flow.start_ns, ideal));
         }
-        let flows_of_policy = match is_measured {
-            true => &mut of.flows,
-            false => &mut of.unmeasured,
+        let flows_of_policy = if is_measured {
+            &mut of.flows
+        } else {
+            &mut of.unmeasured
         };
         flows_of_policy.push(Flow {
             repetition: flow.repetition,

@@ -193,9 +193,10 @@ impl Switch {
     }
 
     fn shuffle_params(&mut self, random: &mut Random, now: Nanos) {
-        let default = match random.once_in(3) {
-            true => LcmpConfig::artifact(),
-            false => LcmpConfig::paper(self.lcmp.max_capacity_bps),
+        let default = if random.once_in(3) {
+            LcmpConfig::artifact()
+        } else {
+            LcmpConfig::paper(self.lcmp.max_capacity_bps)
         };
         // The preset's weights and thresholds half of the time, else any.
         self.lcmp = if random.once_in(2) {
@@ -219,9 +220,10 @@ impl Switch {
         };
         let (sampled_at_ns, stale_after_ns) = age();
         let (tables_at_ns, max_table_age_ns) = age();
-        let mechanism = match random.once_in(2) {
-            true => MECHANISM_BUCKETS,
-            false => MECHANISM_LCMP,
+        let mechanism = if random.once_in(2) {
+            MECHANISM_BUCKETS
+        } else {
+            MECHANISM_LCMP
         };
         let is_old = |at, max| at == 0 && max != 0;
         self.is_stale = is_old(tables_at_ns, max_table_age_ns)

@@ -90,9 +90,12 @@ pub fn order(loaded: &Loaded, plan: &Plan) -> Result<Option<NextHopOrder>, Failu
 /// Returns a scenario name of letters, digits and `-` for a file.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let kept = stem.chars().map(|c| match c.is_ascii_alphanumeric() {
-        true => c.to_ascii_lowercase(),
-        false => '-',
+    let kept = stem.chars().map(|c| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
     });
     let name: String = kept.collect();
     match name.trim_matches('-') {

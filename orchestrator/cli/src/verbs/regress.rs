@@ -294,9 +294,10 @@ fn clean(samples: &Samples) -> Vec<Check> {
 }
 
 fn end_if_interrupted() -> Result<(), Failure> {
-    match is_interrupted() {
-        true => Err(Failure::interrupted("the suite was interrupted")),
-        false => Ok(()),
+    if is_interrupted() {
+        Err(Failure::interrupted("the suite was interrupted"))
+    } else {
+        Ok(())
     }
 }
 

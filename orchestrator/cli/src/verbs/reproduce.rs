@@ -61,9 +61,10 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
         ));
         runs.push(work.case(case)?);
     }
-    let fidelity = match figures.contains(&Figure::Fig6) {
-        true => work.fidelity()?,
-        false => None,
+    let fidelity = if figures.contains(&Figure::Fig6) {
+        work.fidelity()?
+    } else {
+        None
     };
     let settings = Settings {
         command: command(arguments),
@@ -75,21 +76,21 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
     let output = arguments.output.clone();
     let output = output.unwrap_or_else(|| global.results.join("reproduction"));
     let page = write(&report, &output)?;
-    let exit = match report.is_incomplete() {
-        true => Exit::Inconclusive,
-        false => Exit::Pass,
+    let exit = if report.is_incomplete() {
+        Exit::Inconclusive
+    } else {
+        Exit::Pass
     };
-    match global.json {
-        true => print_json(&Output {
+    if global.json {
+        print_json(&Output {
             report: &report,
             verdict: exit,
             exit: exit.code(),
             page: &page,
-        }),
-        false => {
-            print(&text(&report));
-            print(&format!("page: {}", page.display()));
-        }
+        });
+    } else {
+        print(&text(&report));
+        print(&format!("page: {}", page.display()));
     }
     Ok(exit)
 }

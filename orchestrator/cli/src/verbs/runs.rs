@@ -239,9 +239,10 @@ fn policy(records: &FlowRecords) -> String {
 }
 
 fn decision(choice: &Choice) -> String {
-    let packets = match choice.is_ack {
-        true => "acknowledgements",
-        false => "data",
+    let packets = if choice.is_ack {
+        "acknowledgements"
+    } else {
+        "data"
     };
     let text = format!(
         "  {:>10}  {} decides for {packets} ({})\n",

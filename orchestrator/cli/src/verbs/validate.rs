@@ -58,15 +58,16 @@ pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
         [] => Exit::Pass,
         _ => Exit::Failed,
     };
-    match json {
-        true => print_json(&json!({
+    if json {
+        print_json(&json!({
             "artifact": arguments.artifact,
             "verdict": exit,
             "exit": exit.code(),
             "reasons": broken,
             "policies": to_json(&compared),
-        })),
-        false => print(&text(&compared)),
+        }));
+    } else {
+        print(&text(&compared));
     }
     for reason in &broken {
         note(&format!("out of bounds: {reason}"));

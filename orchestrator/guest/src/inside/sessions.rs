@@ -142,9 +142,10 @@ impl ExecSession {
         let mut words = request.exec_prefix.iter().chain(&start.words);
         let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
-        let cwd = match start.cwd.is_dir() {
-            true => &start.cwd,
-            false => Path::new("/"),
+        let cwd = if start.cwd.is_dir() {
+            &start.cwd
+        } else {
+            Path::new("/")
         };
         command
             .args(words)

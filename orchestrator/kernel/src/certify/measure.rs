@@ -85,9 +85,12 @@ pub(crate) fn measure(
     let mut rows: Vec<CertifiedRow> = figures.map(row).collect();
     cause::explain(&mut rows, &machine);
     for loss in &losses {
-        let is_at = |direction: &Direction<'_>| match loss.is_sent {
-            true => direction.from == loss.port,
-            false => direction.to == loss.port,
+        let is_at = |direction: &Direction<'_>| {
+            if loss.is_sent {
+                direction.from == loss.port
+            } else {
+                direction.to == loss.port
+            }
         };
         let at = directions.iter().position(is_at);
         if let Some(row) = at.and_then(|at| rows.get_mut(at)) {

@@ -39,9 +39,10 @@ pub(super) fn loopback(up: bool) -> Finding {
         "loopback",
         "the two processes of a flow shake hands over it",
     );
-    match up {
-        true => about.ok("it is up"),
-        false => about.fail("it is down").with_fix("ip link set lo up"),
+    if up {
+        about.ok("it is up")
+    } else {
+        about.fail("it is down").with_fix("ip link set lo up")
     }
 }
 

@@ -47,11 +47,12 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
                 &installed.version,
                 lab_generators::perftest::probe::KNOWN_VERSION,
             );
-            match installed.is_known() {
-                true => about.ok(format!("version {version}")),
-                false => about.warn(format!(
+            if installed.is_known() {
+                about.ok(format!("version {version}"))
+            } else {
+                about.warn(format!(
                     "version {version}, whose start is not known as exactly as that of {known}"
-                )),
+                ))
             }
         }
         Err(lab_generators::perftest::ProbeError::Missing { .. }) => {

@@ -105,9 +105,10 @@ impl Lab {
                 };
                 let own = drops.iter().filter(|(index, _)| *index == link.index);
                 let dropped = own.map(|(_, drops)| drops).sum::<u64>();
-                match dev.is_lossless_line {
-                    true => losses.unasked += dropped,
-                    false => losses.emulated += dropped,
+                if dev.is_lossless_line {
+                    losses.unasked += dropped;
+                } else {
+                    losses.emulated += dropped;
                 }
                 if !dev.is_faulty {
                     let stats = link.stats;

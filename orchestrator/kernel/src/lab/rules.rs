@@ -149,9 +149,10 @@ impl<'a> HostPackets<'a> {
 
     fn is_matched(&self, rule: &Rule, lookup: Lookup) -> bool {
         let mut shares = rule.matches.iter().map(|it| self.share(it, lookup));
-        match rule.is_inverted {
-            false => shares.all(|share| share != Share::None),
-            true => shares.any(|share| share != Share::All),
+        if rule.is_inverted {
+            shares.any(|share| share != Share::All)
+        } else {
+            shares.all(|share| share != Share::None)
         }
     }
 

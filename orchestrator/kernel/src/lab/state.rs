@@ -162,9 +162,10 @@ fn changed(first: &BTreeMap<String, String>, settings: &BTreeMap<String, String>
             let _ = writeln!(text, "{name} = {value}");
         }
     }
-    match text.is_empty() {
-        true => "as in the first\n".to_owned(),
-        false => text,
+    if text.is_empty() {
+        "as in the first\n".to_owned()
+    } else {
+        text
     }
 }
 

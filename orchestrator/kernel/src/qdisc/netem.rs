@@ -114,10 +114,10 @@ impl fmt::Display for Attributes {
             f,
             "netem delay {delay} ns, rate {bytes_per_sec} B/s, limit {limit} packets, loss {loss}/2^32"
         )?;
-        f.write_str(match disturbs {
-            true => ", and jitter, duplicates, reordering or corruption",
-            false => "",
-        })
+        if *disturbs {
+            f.write_str(", and jitter, duplicates, reordering or corruption")?;
+        }
+        Ok(())
     }
 }
 

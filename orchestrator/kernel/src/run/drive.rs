@@ -346,9 +346,10 @@ impl Runner<'_> {
         let mut ended = Ok(());
         while !running.repetition.is_over() || !running.inputs.is_empty() {
             let is_cancelled = self.cancel.is_cancelled();
-            let patience = match is_cancelled {
-                true => patience.min(CANCELLED_PATIENCE),
-                false => patience,
+            let patience = if is_cancelled {
+                patience.min(CANCELLED_PATIENCE)
+            } else {
+                patience
             };
             let input = tokio::select! {
                 input = running.inputs.recv() => input,

@@ -162,9 +162,10 @@ impl Pinned {
         let first = *self.first_psn.get_or_insert(psn);
         let after = psn.wrapping_sub(first) & PSN_MASK;
         // Sequence numbers wrap: the half of them below the first count as earlier.
-        match after > PSN_MASK / 2 {
-            true => 0,
-            false => u64::from(after),
+        if after > PSN_MASK / 2 {
+            0
+        } else {
+            u64::from(after)
         }
     }
 }

@@ -304,9 +304,10 @@ impl<'a> Repetition<'a> {
         if !self.is_ready() {
             return Err(AgentError::Gone { dc: self.name(dc) }.into());
         }
-        match self.is_ending {
-            true => drop(self.closed_agents.insert(dc)),
-            false => effects.lost = Some(dc),
+        if self.is_ending {
+            self.closed_agents.insert(dc);
+        } else {
+            effects.lost = Some(dc);
         }
         Ok(())
     }

@@ -192,16 +192,14 @@ impl RunReport {
                     "dropped in spite of PFC: the shared buffer had no room",
                 ),
             ];
+            let no_destination = if unreachable.contains(&dc) {
+                0
+            } else {
+                stats.no_destination
+            };
             let warnings = [
                 (stats.evicted, "flow", "evicted from the flow table"),
-                (
-                    match unreachable.contains(&dc) {
-                        true => 0,
-                        false => stats.no_destination,
-                    },
-                    "packet",
-                    "dropped: no live candidate",
-                ),
+                (no_destination, "packet", "dropped: no live candidate"),
                 // A loop shows in unfinished flows as well, which are the reason to doubt the run.
                 (
                     stats.ttl_expired,

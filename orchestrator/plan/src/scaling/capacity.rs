@@ -258,9 +258,10 @@ impl fmt::Display for Capacity {
             commas(self.packet_hops_per_second()),
             commas(self.flows_per_second()),
         )?;
-        match self.is_measured {
-            true => write!(f, "measured (--scale-for {})", self.argument()),
-            false => f.write_str("a default (hint: lcmp-lab doctor --measure)"),
+        if self.is_measured {
+            write!(f, "measured (--scale-for {})", self.argument())
+        } else {
+            f.write_str("a default (hint: lcmp-lab doctor --measure)")
         }
     }
 }

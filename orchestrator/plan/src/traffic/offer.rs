@@ -174,9 +174,10 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     changes.sort_by_key(|&(time, is_end, _)| (time, is_end));
     let mut work = Work::default();
     let steps = changes.into_iter().map(|(time, is_end, rate)| {
-        let rate = match is_end {
-            false => work.rate + rate,
-            true => work.rate - rate,
+        let rate = if is_end {
+            work.rate - rate
+        } else {
+            work.rate + rate
         };
         work = Work {
             time,

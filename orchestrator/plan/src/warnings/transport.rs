@@ -263,9 +263,10 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
             ports.collect::<Vec<_>>().join(", "),
         )
     });
-    let engine = match inspection.transport.has_pfc_in_lab() {
-        true => "",
-        false => "in the simulator, ",
+    let engine = if inspection.transport.has_pfc_in_lab() {
+        ""
+    } else {
+        "in the simulator, "
     };
     let text = format!(
         "{engine}{ports} ports of {} switches have no room for PFC's headroom in their \

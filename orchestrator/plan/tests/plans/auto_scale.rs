@@ -17,9 +17,12 @@ fn plan(text: &str, capacity: Capacity) -> Plan {
 
 /// Replaces the scale of `text`.
 fn automatic(text: &str) -> String {
-    let lines = text.lines().map(|line| match line.starts_with("scale:") {
-        true => "scale: auto",
-        false => line,
+    let lines = text.lines().map(|line| {
+        if line.starts_with("scale:") {
+            "scale: auto"
+        } else {
+            line
+        }
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -161,9 +164,10 @@ fn capacities() -> impl Strategy<Value = Capacity> {
 /// The testbed's topology with 45 flows of the given generator.
 fn small(verbs: bool) -> String {
     let text = common::testbed_text();
-    match verbs {
-        true => text + "\ngenerator: verbs\n",
-        false => text,
+    if verbs {
+        text + "\ngenerator: verbs\n"
+    } else {
+        text
     }
 }
 

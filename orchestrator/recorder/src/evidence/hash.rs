@@ -314,16 +314,17 @@ mod tests {
                 let buckets = BUCKETS[usize::try_from(below(4)).unwrap()];
                 let mut shares: Vec<(u64, u64)> = buckets.iter().map(|&it| (it, 0)).collect();
                 for _ in 0..=below(60) {
-                    let mut bucket = match below(100) < biased {
-                        true => 0,
-                        false => below(buckets.iter().sum()),
+                    let mut bucket = if below(100) < biased {
+                        0
+                    } else {
+                        below(buckets.iter().sum())
                     };
-                    let is_in = |&(buckets, _): &(u64, u64)| match bucket < buckets {
-                        true => true,
-                        false => {
+                    let is_in = |&(buckets, _): &(u64, u64)| {
+                        let is_this = bucket < buckets;
+                        if !is_this {
                             bucket -= buckets;
-                            false
                         }
+                        is_this
                     };
                     let at = shares.iter().position(is_in).unwrap();
                     shares[at].1 += 1;

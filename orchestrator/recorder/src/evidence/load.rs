@@ -54,9 +54,10 @@ impl Load {
 impl Started {
     /// Returns the time over which the repetition, which ends at `end`, offers its load.
     fn time(&self, duration: Nanos, end: Nanos) -> Nanos {
-        match self.is_cut {
-            true => duration.min(end),
-            false => duration,
+        if self.is_cut {
+            duration.min(end)
+        } else {
+            duration
         }
     }
 }

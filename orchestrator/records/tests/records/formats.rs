@@ -58,11 +58,10 @@ fn reformat(path: &Path, format: u32) {
 #[track_caller]
 fn assert_refused(result: Result<RunDir, RecordsError>, file: &str, found: u32, own: u32) {
     let text = result.expect_err("another format").to_string();
-    let hint = match found > own {
-        true => "update lcmp-lab",
-        false => {
-            "run its `scenario.yaml` again, or read the run with the lcmp-lab of the `tool_commit` in `run.json`"
-        }
+    let hint = if found > own {
+        "update lcmp-lab"
+    } else {
+        "run its `scenario.yaml` again, or read the run with the lcmp-lab of the `tool_commit` in `run.json`"
     };
     let expected =
         format!("{file}` has format {found}, this lcmp-lab reads format {own} (hint: {hint})");

@@ -61,9 +61,10 @@ fn write_with_odd(path: &Path, odd: &str, physical: Physical, repetition: Repeti
     let fields = columns.clone().map(|column| {
         let field =
             Type::primitive_type_builder(column.name, physical_of(column.name, column.kind));
-        let repetition = match column.name == odd {
-            true => repetition,
-            false => Repetition::REQUIRED,
+        let repetition = if column.name == odd {
+            repetition
+        } else {
+            Repetition::REQUIRED
         };
         Arc::new(field.with_repetition(repetition).build().expect("a type"))
     });

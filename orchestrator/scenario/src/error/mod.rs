@@ -163,9 +163,12 @@ pub(crate) fn excerpt(text: &str) -> String {
 
 /// Escapes control characters: messages quote the scenario, which must not drive the terminal.
 fn without_controls(text: &str) -> String {
-    let escape = |character: char| match character.is_control() {
-        true => character.escape_default().to_string(),
-        false => character.to_string(),
+    let escape = |character: char| {
+        if character.is_control() {
+            character.escape_default().to_string()
+        } else {
+            character.to_string()
+        }
     };
     text.chars().map(escape).collect()
 }

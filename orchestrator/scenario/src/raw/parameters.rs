@@ -155,9 +155,10 @@ impl<S: ParameterSet> JsonSchema for Parameters<S> {
             properties.insert(parameter.name.to_owned(), schema);
         }
         let has_defaults = S::PARAMETERS.iter().any(|it| !it.is_required);
-        let defaults = match has_defaults {
-            true => "; those left out keep their default",
-            false => "",
+        let defaults = if has_defaults {
+            "; those left out keep their default"
+        } else {
+            ""
         };
         let mut schema = json_schema!({
             "description": format!(

@@ -81,10 +81,7 @@ fn workload(context: &mut Context<'_>, network: &Network, raw: &raw::Workload) -
         sizes: file(context, &raw.sizes),
         pairs: pairs(context, network, &raw.pairs),
         load: loads.first().copied().unwrap_or(Ratio::ONE),
-        sweep: match raw.load.is_list {
-            true => loads,
-            false => Vec::new(),
-        },
+        sweep: if raw.load.is_list { loads } else { Vec::new() },
         load_base: context.read_or(&raw.load_base, LoadBase::default()),
         arrivals: context.read_or(&raw.arrivals, Arrivals::default()),
         duration: duration.unwrap_or(Nanos::ZERO),

@@ -190,14 +190,15 @@ fn timelys_round_trip_may_take_seconds() {
 /// One flow of 100 MB from a host of 100 Gbit/s over a path of 50 Gbit/s and 1 ms; if `has_other`, there is a second
 /// path of 250 ms. The policy takes the path of the least delay.
 fn beside_a_long_path(has_other: bool) -> Run {
-    let (dc3, links) = match has_other {
-        false => ("", ""),
-        true => (
+    let (dc3, links) = if has_other {
+        (
             "{ name: dc3 }, ",
             "
     - { between: [dc1, dc3], rate: 50 Gbit, delay: 125 ms }
     - { between: [dc3, dc4], rate: 50 Gbit, delay: 125 ms }",
-        ),
+        )
+    } else {
+        ("", "")
     };
     simulate_text(&format!(
         "

@@ -137,10 +137,10 @@ fn traced_flows(words: &[StoryArg], plan: &Plan) -> Result<TraceFilter, Failure>
             }
         }
     }
-    Ok(match flows.is_empty() {
-        true => TraceFilter::None,
-        false => TraceFilter::Flows(flows),
-    })
+    if flows.is_empty() {
+        return Ok(TraceFilter::None);
+    }
+    Ok(TraceFilter::Flows(flows))
 }
 
 /// Inputs of a simulation.
@@ -176,12 +176,13 @@ impl Simulation {
         let (dir, plan_hash) = run_dir::create(&global.results, &self.plan, now)?;
         let _handover = Handover::of(&dir);
         self.run_in(&dir, &plan_hash, now).map_err(|failure| {
-            let kept = match failure.no_room {
-                true => format!(
+            let kept = if failure.no_room {
+                format!(
                     "\n(what is written is kept: `lcmp-lab report {}`)",
                     dir.display()
-                ),
-                false => String::new(),
+                )
+            } else {
+                String::new()
             };
             Failure {
                 message: format!("{}{kept}", failure.message),

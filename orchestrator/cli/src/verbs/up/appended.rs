@@ -126,9 +126,10 @@ fn split(bytes: &[u8]) -> io::Result<Option<Split<'_>>> {
     };
     let (table, appended) = message.split_at(table);
     let table = str::from_utf8(table).map_err(|_| malformed())?;
-    match is_table(table) {
-        true => Ok(Some((table, appended, after))),
-        false => Err(malformed()),
+    if is_table(table) {
+        Ok(Some((table, appended, after)))
+    } else {
+        Err(malformed())
     }
 }
 

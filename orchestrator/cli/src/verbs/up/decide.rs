@@ -77,10 +77,11 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
             format_args!("this machine cannot run a guest:\n  {lacks}"),
         ));
     }
-    Ok(match arguments.keep {
-        true => Location::KeptGuest,
-        false => Location::Guest,
-    })
+    if arguments.keep {
+        Ok(Location::KeptGuest)
+    } else {
+        Ok(Location::Guest)
+    }
 }
 
 /// Returns the failure of a machine that cannot run the lab, which names the verb that can do without one.

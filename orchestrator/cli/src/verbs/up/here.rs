@@ -336,9 +336,12 @@ impl<'a> Run<'a> {
             records,
             events: &mut |event| progress.show(event),
             inputs: recording.as_mut().map(|file| file as &mut dyn Write),
-            host_waits: &|| match is_inside {
-                true => inside::host_waits().unwrap_or(0),
-                false => 0,
+            host_waits: &|| {
+                if is_inside {
+                    inside::host_waits().unwrap_or(0)
+                } else {
+                    0
+                }
             },
             guest_cpu: &|| is_inside.then(guest_cpu).flatten(),
             cancel: self.cancel.clone(),

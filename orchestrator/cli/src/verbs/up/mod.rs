@@ -134,9 +134,10 @@ pub fn as_owner(caller: i32, global: &Global) -> Outcome {
 /// probed.
 fn kernel_lacks() -> (bool, Vec<KernelFinding>) {
     let is_root = nix::unistd::geteuid().is_root();
-    let lacks = match is_root {
-        true => doctor::missing_here(),
-        false => Vec::new(),
+    let lacks = if is_root {
+        doctor::missing_here()
+    } else {
+        Vec::new()
     };
     (is_root, lacks)
 }
@@ -268,9 +269,10 @@ impl Machine {
         kernel_lacks: Vec<KernelFinding>,
     ) -> Result<Self, Failure> {
         let place = &request.place;
-        let guest_lacks = match is_root && place::needs_guest(place, &kernel_lacks) {
-            true => guest_lacks(&request.plan, &place::guest_cache(place)?),
-            false => Vec::new(),
+        let guest_lacks = if is_root && place::needs_guest(place, &kernel_lacks) {
+            guest_lacks(&request.plan, &place::guest_cache(place)?)
+        } else {
+            Vec::new()
         };
         Ok(Self {
             is_root,

@@ -54,9 +54,10 @@ pub fn verify(arguments: &VerifyArgs, global: &Global) -> Outcome {
         verified.verdict = Exit::Failed;
     }
     verified.exit = verified.verdict.code();
-    match global.json {
-        true => print_json(&verified),
-        false => print(&text(&verified, &manifest)),
+    if global.json {
+        print_json(&verified);
+    } else {
+        print(&text(&verified, &manifest));
     }
     if let Some(kept) = &arguments.output {
         caller::hand_over(kept);

@@ -218,9 +218,10 @@ fn missing(name: &str) -> Failure {
 /// Returns the first difference between the plans of both runs.
 fn compare_plans(kept: &RunDir, again: &RunDir) -> Result<Option<String>, Failure> {
     let (kept, again) = (plan(kept)?, plan(again)?);
-    let what = match kept.scenario_hash == again.scenario_hash {
-        true => "another plan of the same scenario",
-        false => "the plan is of another scenario, or of other files that it names",
+    let what = if kept.scenario_hash == again.scenario_hash {
+        "another plan of the same scenario"
+    } else {
+        "the plan is of another scenario, or of other files that it names"
     };
     let difference = kept.difference(again);
     Ok(difference.map(|difference| format!("{what}: {difference}")))

@@ -198,9 +198,10 @@ impl Checker<'_> {
                     let local = |found: &dump::Route| {
                         found.table == LOCAL_TABLE && found.to.len == 32 && found.to.addr == *addr
                     };
-                    let found = match listed.iter().any(local) {
-                        true => "there",
-                        false => "not there",
+                    let found = if listed.iter().any(local) {
+                        "there"
+                    } else {
+                        "not there"
                     };
                     let object = format!("route to {addr} in table `local`");
                     self.same(object, "not there".into(), Some(found.into()));

@@ -28,9 +28,10 @@ fn visit(schema: &Value, node: &Value, path: &str, keys: &mut BTreeSet<String>) 
     }
     if let Some(items) = node.get("items") {
         // A list of texts or numbers is one value.
-        let at = match is_single(items) {
-            true => path.to_owned(),
-            false => format!("{path}[]"),
+        let at = if is_single(items) {
+            path.to_owned()
+        } else {
+            format!("{path}[]")
         };
         return visit(schema, items, &at, keys);
     }

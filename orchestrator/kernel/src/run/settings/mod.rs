@@ -272,9 +272,10 @@ fn outcome(key: &str, mode: Mode, before: &Seen, after: &Result<Seen, String>) -
             .is_some_and(|below| below.is_empty() || below.starts_with('.'))
     };
     let mut elsewhere = ELSEWHERE.iter();
-    match elsewhere.any(|(listed, modes, _)| is_at(listed) && modes.contains(&mode)) {
-        true => Outcome::Elsewhere,
-        false => Outcome::Ignored("nothing changes, and no warning names it".to_owned()),
+    if elsewhere.any(|(listed, modes, _)| is_at(listed) && modes.contains(&mode)) {
+        Outcome::Elsewhere
+    } else {
+        Outcome::Ignored("nothing changes, and no warning names it".to_owned())
     }
 }
 
