@@ -143,7 +143,8 @@ impl Question<'_> {
             return format!("{best} of {count} on both");
         }
         let place = |it: &&Ranking| {
-            let (name, lowest) = (it.name, it.order[0]);
+            let name = it.name;
+            let lowest = it.order[0];
             let level = [lowest].into_iter().chain(it.level.iter().copied());
             let others: Vec<usize> = level.clone().filter(|&other| other != policy).collect();
             match (level.clone().any(|one| one == policy), others.as_slice()) {

@@ -367,7 +367,8 @@ mod tests {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let mut uniform = || float(below(random.next_u64(), 1 << 40)) / float(1 << 40);
         let value = |_| {
-            let (a, b) = (1.0 - uniform(), uniform());
+            let a = 1.0 - uniform();
+            let b = uniform();
             (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
         };
         (0..count).map(value).collect()
@@ -428,7 +429,8 @@ mod tests {
             assert!(row.less_10.better < 0.3, "{row:?}");
         }
         let held = |at: usize| (rows[at].held, rows[at].change.unwrap().held);
-        let (median, tail) = (held(0), held(1));
+        let median = held(0);
+        let tail = held(1);
         assert!(median.0 > 0.9 && median.1 > 0.9, "{rows:?}");
         assert!(tail.0 < 0.85 && tail.1 < 0.85, "{rows:?}");
     }

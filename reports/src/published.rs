@@ -39,7 +39,8 @@ pub fn draw_published(series: &[Series], dir: &Path) -> Result<Vec<PathBuf>, Rep
 }
 
 fn points(series: &[Series]) -> Points {
-    let (mut panels, mut policies) = (Vec::new(), Vec::new());
+    let mut panels = Vec::new();
+    let mut policies = Vec::new();
     for one in series {
         if !panels.contains(&one.panel) {
             panels.push(one.panel.clone());

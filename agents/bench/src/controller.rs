@@ -222,7 +222,8 @@ impl Controller {
 
     /// Returns the reports of an agent that ends.
     pub fn last_reports(&mut self) -> Result<LastReports, BenchError> {
-        let (mut flows, mut stats) = (Vec::new(), Stats::default());
+        let mut flows = Vec::new();
+        let mut stats = Stats::default();
         let end = self.wait_for("its end", |message| {
             match message {
                 AgentMessage::Flows(more) => flows.extend(more),

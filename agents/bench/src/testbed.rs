@@ -80,8 +80,10 @@ impl Testbed {
             (Side::Switch, "p1", mac(1, 1), Side::Target, "r1", mac(2, 1)),
             (Side::Switch, "p2", mac(1, 2), Side::Target, "r2", mac(2, 2)),
         ] {
-            let (left, right) = (testbed.name(left), testbed.name(right));
-            let (mac, peer) = (mac.to_string(), peer.to_string());
+            let left = testbed.name(left);
+            let right = testbed.name(right);
+            let mac = mac.to_string();
+            let peer = peer.to_string();
             let words = [
                 "link", "add", left_end, "address", &mac, "netns", &left, "type", "veth", "peer",
                 "name", right_end, "address", &peer, "netns", &right,

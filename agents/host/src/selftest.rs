@@ -112,7 +112,8 @@ fn run(ebpf: &mut Ebpf, step: &LawStep) -> Result<LawStep, HostError> {
 
 /// Does a step by the reference.
 fn apply(step: &mut LawStep) {
-    let (now, params) = (step.now, step.params);
+    let now = step.now;
+    let params = step.params;
     match step.event {
         LAW_START => step.point = reaction::start(step.point.line_bps, &params),
         LAW_TIMER => reaction::on_timer(&mut step.point, now, &params),

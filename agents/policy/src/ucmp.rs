@@ -147,7 +147,8 @@ struct CostDifference {
 
 impl CostDifference {
     fn of(path: &Path, other: &Path, config: &UcmpConfig) -> Self {
-        let (own, others) = (kilobits(path.capacity), kilobits(other.capacity));
+        let own = kilobits(path.capacity);
+        let others = kilobits(other.capacity);
         let behind = i128::from(path.delay.get())
             - i128::from(other.delay.get())
             - i128::from(config.quantum_ns.get());
@@ -167,7 +168,8 @@ impl CostDifference {
 
     /// Returns the number of bytes at which [`Self::is_within_quantum`] changes; `None` if it never does.
     fn changes_at(&self) -> Option<Bytes> {
-        let (base, slope) = (self.base, self.slope);
+        let base = self.base;
+        let slope = self.slope;
         let at = if slope > 0 && base <= 0 {
             // True up to -base / slope.
             (-base).div_euclid(slope) + 1

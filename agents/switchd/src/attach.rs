@@ -272,7 +272,8 @@ mod tests {
 
     #[test]
     fn a_filter_is_replaced_only_where_its_tables_are_inherited() {
-        let (tcx, netlink) = (Attachment::Tcx, Attachment::Netlink);
+        let tcx = Attachment::Tcx;
+        let netlink = Attachment::Netlink;
         for (attachment, has_clsact, is_inherited, expected) in [
             (netlink, true, true, OldClsact::Replace),
             (netlink, true, false, OldClsact::Remove),

@@ -44,7 +44,8 @@ pub(crate) enum Due {
 impl Periodic {
     /// Returns a timer that is due after `now`, whole multiples of `interval` before or after `start`.
     pub(crate) fn new(interval: Nanos, start: Nanos, now: Nanos) -> Self {
-        let (length, phase) = (interval.get(), start.get() % interval.get());
+        let length = interval.get();
+        let phase = start.get() % interval.get();
         let since_due = (now.get() % length + length - phase) % length;
         Self {
             interval,

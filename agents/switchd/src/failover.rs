@@ -103,7 +103,8 @@ impl LinkWatch {
     /// Subscribes in the network namespace of the calling thread.
     pub(crate) fn open() -> Result<Self, SwitchdError> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        let (family, protocol) = (AddressFamily::Netlink, SockProtocol::NetlinkRoute);
+        let family = AddressFamily::Netlink;
+        let protocol = SockProtocol::NetlinkRoute;
         let socket = socket(family, SockType::Raw, flags, protocol);
         let socket = socket.map_err(SwitchdError::io("open a netlink socket"))?;
         let bound = bind(socket.as_raw_fd(), &NetlinkAddr::new(0, RTMGRP_LINK));

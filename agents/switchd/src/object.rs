@@ -192,7 +192,8 @@ mod tests {
 
     #[test]
     fn damaged_objects_are_refused_without_a_panic() {
-        let (mut random, mut panics) = (1u64, 0);
+        let mut random = 1u64;
+        let mut panics = 0;
         let mut below = |bound: usize| {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)

@@ -352,7 +352,9 @@ mod tests {
             program.set_destination(prefix, row).expect("written");
         }
 
-        let (mut output, mut marked, mut either) = ([0; 256], 0, 0);
+        let mut output = [0; 256];
+        let mut marked = 0;
+        let mut either = 0;
         let hash = flow_hash(
             FlowTuple {
                 src: Ipv4Addr::new(10, 1, 0, 1),

@@ -160,7 +160,9 @@ impl LinkAgreement {
 
 impl fmt::Display for LinkAgreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ([a, b], ours, theirs) = (self.between, self.simulated, self.published);
+        let [a, b] = self.between;
+        let ours = self.simulated;
+        let theirs = self.published;
         write!(f, "  {a}-{b}  {ours:6.2} %, published {theirs:6.2} %")
     }
 }
@@ -221,9 +223,12 @@ impl fmt::Display for Agreement {
         });
         writeln!(f, "  |ΔFCT| / FCT: {}", row.join(", "))?;
         for flow in &self.worst {
-            let (src, dst, sport) = (flow.flow.src, flow.flow.dst, flow.flow.sport);
-            let (size, ours, theirs) =
-                (flow.size.get(), flow.simulated.get(), flow.published.get());
+            let src = flow.flow.src;
+            let dst = flow.flow.dst;
+            let sport = flow.flow.sport;
+            let size = flow.size.get();
+            let ours = flow.simulated.get();
+            let theirs = flow.published.get();
             writeln!(
                 f,
                 "    {src} → {dst} :{sport}  {size} B  {ours} ns, published {theirs} ns"

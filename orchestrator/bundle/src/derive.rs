@@ -99,7 +99,8 @@ fn copy_records(kept: &Path, again: &Path) -> Result<(), BundleError> {
         if [SUMMARY_FILE, REPORT_FILE].contains(&name.as_str()) {
             continue;
         }
-        let (from, to) = (kept.join(&name), again.join(&name));
+        let from = kept.join(&name);
+        let to = again.join(&name);
         fs::hard_link(&from, &to).map_err(BundleError::io("link", to))?;
     }
     Ok(())

@@ -525,7 +525,8 @@ fn factor(of: &str, text: &str, bounds: &RangeInclusive<Ratio>) -> Result<Ratio,
     let hint = inverse.map_or_else(String::new, |inverse| {
         format!(" (hint: a lab's {of} are the paper's times the factor: `{inverse}`)")
     });
-    let (min, max) = (bounds.start(), bounds.end());
+    let min = bounds.start();
+    let max = bounds.end();
     Err(format!(
         "the factor of {of} is {factor}, it must be {min} to {max}{hint}"
     ))

@@ -266,7 +266,8 @@ mod tests {
     #[test]
     fn an_interrupted_guest_is_no_error_of_this_machine() {
         let exits = [2, 3, 4, 129, 130, 137, 143].map(Exit::of_guest);
-        let (environment, interrupted) = (Exit::Environment, Exit::Inconclusive);
+        let environment = Exit::Environment;
+        let interrupted = Exit::Inconclusive;
         assert_eq!(
             exits,
             [

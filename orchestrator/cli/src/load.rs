@@ -146,7 +146,8 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Scenario, Failure> {
 pub fn locate(path: &Path) -> PathBuf {
     let resolved = builtin::resolve(path);
     if resolved != path {
-        let (path, resolved) = (path.display(), resolved.display());
+        let path = path.display();
+        let resolved = resolved.display();
         note(&format!("there is no file `{path}`: taking {resolved}"));
     }
     resolved

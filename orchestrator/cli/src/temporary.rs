@@ -37,7 +37,8 @@ impl Temporary {
         let folder = tempfile::Builder::new().prefix(prefix).tempdir();
         let folder = folder.during("make a temporary directory")?;
         let ends_on_signal = Arc::new(AtomicBool::new(true));
-        let (path, ends) = (folder.path().to_owned(), ends_on_signal.clone());
+        let path = folder.path().to_owned();
+        let ends = ends_on_signal.clone();
         thread::spawn(move || {
             for signal in signals.forever() {
                 if ends.load(Ordering::SeqCst) {

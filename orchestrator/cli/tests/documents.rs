@@ -102,7 +102,8 @@ const MAX_VAGUE_PER_MILLE: usize = 50;
 
 #[test]
 fn doc_comments_open_with_a_noun_or_a_verb() {
-    let (mut all, mut vague) = (0, Vec::new());
+    let mut all = 0;
+    let mut vague = Vec::new();
     for path in files("rs") {
         let text = fs::read_to_string(&path).unwrap();
         let mut before = false;

@@ -472,7 +472,8 @@ fn both(value: &serde_json::Value) -> [u64; 2] {
 /// Returns the difference of a flow's FCTs, parts per million of the simulator's.
 fn difference((kernel, simulator): &(&FlowRow, &FlowRow)) -> u64 {
     let fct = |row: &FlowRow| row.emu_fct_ns.expect("it finished").get();
-    let (kernel, simulator) = (fct(kernel), fct(simulator));
+    let kernel = fct(kernel);
+    let simulator = fct(simulator);
     kernel.abs_diff(simulator) * 1_000_000 / simulator
 }
 

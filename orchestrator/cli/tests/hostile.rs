@@ -84,7 +84,8 @@ impl Bench {
 
     /// Copies the run under another name, applies `change` to the copy, and returns its path.
     fn changed(&self, name: &str, change: impl FnOnce(&Path)) -> String {
-        let (from, to) = (self.at("results/latest/."), self.at(name));
+        let from = self.at("results/latest/.");
+        let to = self.at(name);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         let mut copy = Command::new("cp");
         copy.arg("-r").arg(from).arg(&to);

@@ -168,7 +168,8 @@ fn it_builds_when_a_source_is_newer_and_is_silent_otherwise() {
 
 #[test]
 fn a_program_of_another_clone_in_the_same_directory_is_built_again() {
-    let (clone, other) = (Clone::new(), Clone::new());
+    let clone = Clone::new();
+    let other = Clone::new();
     for (clone, calls) in [(&clone, 1), (&other, 1), (&other, 1), (&clone, 2)] {
         let mut command = clone.launcher(&["plan", "x"]);
         command.env("CARGO_TARGET_DIR", other.path.join("target"));

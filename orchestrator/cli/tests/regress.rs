@@ -125,7 +125,8 @@ fn speed_up(run: &Path, policy: &str) {
     let mut lines = text.lines();
     let head = lines.next().unwrap();
     let place = |name| head.split(',').position(|column| column == name).unwrap();
-    let (label, slowdown) = (place("policy"), place("slowdown"));
+    let label = place("policy");
+    let slowdown = place("slowdown");
     let changed = lines.map(|line| {
         let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
         if fields[label] == policy {
@@ -188,7 +189,8 @@ fn false_alarms_and_power_of_the_gate() {
     let pool = differences();
     let gauges: Vec<&Gauge> = pool[0].keys().collect();
     let mut random = Random(1);
-    let (mut alarms, mut found) = (0, 0);
+    let mut alarms = 0;
+    let mut found = 0;
     for _ in 0..PAIRS {
         let drawn: Vec<(usize, f64)> = (0..REPETITIONS)
             .map(|_| {

@@ -348,7 +348,8 @@ const ROUTES: &str = "src_id,dst_id,next_hop_id\n0,1,2\n2,1,3\n3,1,1\n1,0,3\n3,0
 fn flow_file() -> String {
     let mut text = format!("{}\n", FLOWS.len());
     for (src, dst, size, start) in FLOWS {
-        let (seconds, nanos) = (2 + start / 1_000_000_000, start % 1_000_000_000);
+        let seconds = 2 + start / 1_000_000_000;
+        let nanos = start % 1_000_000_000;
         let _ = writeln!(text, "{src} {dst} 3 100 {size} {seconds}.{nanos:09}");
     }
     text
@@ -426,7 +427,8 @@ fn a_published_routing_table_survives_its_import() {
         return;
     };
     let path = |name: &str| artifact.join(name).display().to_string();
-    let (topology, flows) = (path(published::TOPOLOGY), path(published::FLOWS));
+    let topology = path(published::TOPOLOGY);
+    let flows = path(published::FLOWS);
     let routes = path(published::ROUTES);
     let options = ["--routes", &routes, "--max-delay", "512 ms"];
     let until = ["--until", "8 ms"];
@@ -476,7 +478,8 @@ fn published_by(bench: &Bench) {
             let [src, dst] = [src, dst].map(|host| ids::address(host).to_bits());
             // The second flow between the same hosts has the next port.
             let port = 10_000 + u32::from(place % 2 == 1);
-            let (start, fct) = (2_000_000_000 + start, flow.fct_ns.unwrap().get());
+            let start = 2_000_000_000 + start;
+            let fct = flow.fct_ns.unwrap().get();
             let _ = writeln!(
                 text,
                 "{src:08x} {dst:08x} {port} 100 {size} {start} {fct} {}",

@@ -193,7 +193,8 @@ fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     let of_root = |path: &PathBuf| path.symlink_metadata().unwrap().uid() == 0;
     assert!(!tree(&run).iter().any(of_root));
 
-    let (secret, links) = (place.folder.path().join("secret"), run.join("links.csv"));
+    let secret = place.folder.path().join("secret");
+    let links = run.join("links.csv");
     fs::copy(&links, &secret).unwrap();
     fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
     fs::remove_file(&links).unwrap();
@@ -231,7 +232,8 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
     names.extend(more.map(str::to_owned));
     let drafts: Vec<String> = names.iter().map(|name| format!(".{name}.draft")).collect();
     for name in names.into_iter().chain(drafts) {
-        let (path, aside) = (run.join(&name), place.folder.path().join("aside"));
+        let path = run.join(&name);
+        let aside = place.folder.path().join("aside");
         let is_moved = fs::rename(&path, &aside).is_ok();
         std::os::unix::fs::symlink(&secret, &path).unwrap();
         std::os::unix::fs::lchown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -286,10 +288,8 @@ fn no_path_that_root_names_leads_through_anothers_link() {
         smoke.display()
     );
     fs::write(place.path.join("suite.yaml"), suite).unwrap();
-    let (secret, private) = (
-        place.folder.path().join("secret"),
-        place.folder.path().join("private"),
-    );
+    let secret = place.folder.path().join("secret");
+    let private = place.folder.path().join("private");
     fs::write(&secret, SECRET).unwrap();
     fs::create_dir(&private).unwrap();
     let run = "results/latest";

@@ -62,7 +62,8 @@ mod tests {
     #[test]
     fn a_link_is_replaced_and_its_target_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        let target = folder.path().join("target");
+        let link = folder.path().join("link");
         fs::write(&target, "kept").unwrap();
         symlink(&target, &link).unwrap();
         symlink(&target, folder.path().join(".link.draft")).unwrap();
@@ -84,7 +85,8 @@ mod tests {
     #[test]
     fn a_directory_is_no_link() {
         let folder = tempfile::tempdir().unwrap();
-        let (dir, link) = (folder.path().join("a/b"), folder.path().join("link"));
+        let dir = folder.path().join("a/b");
+        let link = folder.path().join("link");
         make_dir(&dir).unwrap();
         make_dir(&dir).unwrap();
         symlink(&dir, &link).unwrap();

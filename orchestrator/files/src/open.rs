@@ -145,7 +145,8 @@ mod tests {
 
     /// Returns the result of a read, which must not block.
     fn read_at_once(path: &Path, links: Links) -> io::Result<Vec<u8>> {
-        let (path, (result, read)) = (path.to_owned(), mpsc::channel());
+        let path = path.to_owned();
+        let (result, read) = mpsc::channel();
         thread::spawn(move || result.send(super::read(&path, links, 100)));
         let read = read.recv_timeout(Duration::from_secs(60));
         read.expect("the read ends")
@@ -193,7 +194,8 @@ mod tests {
     #[test]
     fn a_link_is_followed_on_request_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        let file = folder.path().join("file");
+        let link = folder.path().join("link");
         fs::write(&file, "text").unwrap();
         symlink(&file, &link).unwrap();
         assert_eq!(read_text(&link, Links::Follow, 4).unwrap(), "text");

@@ -40,7 +40,8 @@ pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> 
         assert!(read(member), "{format}: member {number} is refused");
     }
     let before = MEMORY.current_usage();
-    let (accepted, slowest) = (Cell::new(0_u64), Cell::new(Duration::ZERO));
+    let accepted = Cell::new(0_u64);
+    let slowest = Cell::new(Duration::ZERO);
     let most = Cell::new(0);
     let inputs = inputs();
     let config = ProptestConfig {

@@ -43,7 +43,8 @@ impl GuestRights {
 
     /// Gives the calling process these rights, between fork and exec: system calls only, and no allocation.
     pub(crate) fn take(&self) -> io::Result<()> {
-        let (uid, gid) = (Uid::from_raw(GUEST_USER), Gid::from_raw(GUEST_USER));
+        let uid = Uid::from_raw(GUEST_USER);
+        let gid = Gid::from_raw(GUEST_USER);
         set_keep_capabilities(true)?;
         set_thread_groups(&self.groups)?;
         set_thread_res_gid(gid, gid, gid)?;
@@ -170,7 +171,8 @@ fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
     lchown(path, Some(uid), Some(gid))?;
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        let (path, found) = (entry.path(), entry.metadata()?);
+        let path = entry.path();
+        let found = entry.metadata()?;
         if found.uid() != GUEST_USER {
             continue;
         }

@@ -65,7 +65,8 @@ impl Layout {
     /// Returns the rows that lie between two nodes of one column; `None` for nodes of two columns.
     #[must_use]
     pub fn rows_between(&self, a: usize, b: usize) -> Option<f64> {
-        let (a, b) = (self.places[a], self.places[b]);
+        let a = self.places[a];
+        let b = self.places[b];
         ((a.0 - b.0).abs() < 0.5).then_some((a.1 - b.1).abs() - 1.0)
     }
 }

@@ -262,7 +262,8 @@ const fn delay_unit(preset: Preset) -> (u64, &'static str) {
 
 /// Between the two marks the counter rests; were they to meet, it would rise and fall at once.
 fn water_marks(config: &LcmpConfig) -> Option<ParameterError> {
-    let (low, high) = (config.low_water, config.high_water);
+    let low = config.low_water;
+    let high = config.high_water;
     (low >= high).then(|| ParameterError::Order {
         low: ("low_water", Value::Number(low.into())),
         high: ("high_water", Value::Number(high.into())),

@@ -254,7 +254,8 @@ impl<'a> RowMaker<'a> {
     #[must_use]
     pub fn flow(&self, flow: &Flow, result: FlowResult) -> FlowRow {
         let node = |node: NodeId| &self.plan.nodes[node.index()];
-        let (src, dst) = (node(flow.src), node(flow.dst));
+        let src = node(flow.src);
+        let dst = node(flow.dst);
         let ideal = flow.ideal_fct_ns;
         FlowRow {
             repetition: self.repetition,
@@ -292,7 +293,8 @@ impl<'a> RowMaker<'a> {
         let mut rows: Vec<PathRow> = Vec::new();
         for PathRange { path, start, end } in ranges {
             let [from, to] = [start, end].map(|&byte| self.paper.size(Bytes::new(byte)));
-            let (paper, emulated) = (to.get() - from.get(), end - start);
+            let paper = to.get() - from.get();
+            let emulated = end - start;
             let known = rows.iter().position(|row| row.path == *path);
             let at = known.unwrap_or_else(|| {
                 rows.push(PathRow {

@@ -172,7 +172,8 @@ impl<'a, R: Read> Fields<'a, R> {
         if byte == STOP {
             return Ok(None);
         }
-        let (delta, kind) = (byte >> 4, byte & 0x0f);
+        let delta = byte >> 4;
+        let kind = byte & 0x0f;
         if delta == 0 || kind == STOP {
             return Err(refused("a page's header has fields in no order"));
         }

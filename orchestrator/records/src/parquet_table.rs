@@ -249,7 +249,8 @@ fn write_group(file: &mut SerializedFileWriter<File>, batch: &Batch) -> Result<(
         let Some(mut writer) = group.next_column()? else {
             break;
         };
-        let (to, optional) = (&mut writer, column.optional);
+        let to = &mut writer;
+        let optional = column.optional;
         match values {
             // The logical type says that the bits are unsigned.
             Values::Integers(values) => {
@@ -274,7 +275,8 @@ fn write_column<T: DataType>(
     values: impl Iterator<Item = Option<T::T>>,
     optional: bool,
 ) -> Result<(), ParquetError> {
-    let (mut levels, mut present) = (Vec::new(), Vec::new());
+    let mut levels = Vec::new();
+    let mut present = Vec::new();
     for value in values {
         levels.push(i16::from(value.is_some()));
         present.extend(value);
@@ -289,7 +291,8 @@ fn write_column<T: DataType>(
 fn only_text(column: &ColumnChunkMetaData) -> Option<&str> {
     let statistics = column.statistics()?;
     let is_exact = statistics.min_is_exact() && statistics.max_is_exact();
-    let (min, max) = (statistics.min_bytes_opt()?, statistics.max_bytes_opt()?);
+    let min = statistics.min_bytes_opt()?;
+    let max = statistics.max_bytes_opt()?;
     let is_one = is_exact && min == max && statistics.null_count_opt() == Some(0);
     std::str::from_utf8(min).ok().filter(|_| is_one)
 }
@@ -351,7 +354,8 @@ fn read_column(
 
 /// Checks that a column of the file has the type of `column` and lies within the file.
 fn check_type(chunk: &ColumnChunkMetaData, column: &Column) -> Result<(), ParquetError> {
-    let (found, expected) = (chunk.column_type(), physical(column.kind));
+    let found = chunk.column_type();
+    let expected = physical(column.kind);
     if found != expected {
         return Err(general(column, &format!("is {found}, not {expected}")));
     }
@@ -389,7 +393,9 @@ fn read_values<T: DataType, V>(
     rows: usize,
     convert: impl Fn(T::T) -> V,
 ) -> Result<Vec<Option<V>>, ParquetError> {
-    let (mut levels, mut values, mut read) = (Vec::new(), Vec::new(), 0);
+    let mut levels = Vec::new();
+    let mut values = Vec::new();
+    let mut read = 0;
     while read < rows {
         let (more, ..) = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
         if more == 0 {

@@ -93,7 +93,8 @@ impl Sums {
         // Deviations from the first value keep their digits.
         let base = values.first().copied().unwrap_or(0.0);
         let mut sums = vec![(base, 0.0)];
-        let (mut sum, mut squares) = (0.0, 0.0);
+        let mut sum = 0.0;
+        let mut squares = 0.0;
         for value in values {
             sum += value - base;
             squares += (value - base).powi(2);
@@ -113,7 +114,8 @@ impl Sums {
 
     /// Returns the sum of squared deviations from that mean.
     fn cost(&self, start: usize, end: usize) -> f64 {
-        let (to, from) = (self.total(end), self.total(start));
+        let to = self.total(end);
+        let from = self.total(start);
         let sum = to.0 - from.0;
         (to.1 - from.1 - sum * sum / float(end - start)).max(0.0)
     }

@@ -179,7 +179,8 @@ impl<'a> Values<'a> {
             Expr::Number(number) => *number,
             Expr::Minus(inner) => -self.value(inner, lookup)?,
             Expr::Pair(left, operator, right) => {
-                let (left, right) = (self.value(left, lookup)?, self.value(right, lookup)?);
+                let left = self.value(left, lookup)?;
+                let right = self.value(right, lookup)?;
                 match operator {
                     Operator::Add => left + right,
                     Operator::Subtract => left - right,
@@ -233,7 +234,8 @@ fn uses(
     samples: &Samples,
 ) -> (Verdict, String) {
     let dcs: Vec<&str> = samples.info.dcs.iter().map(|dc| dc.name.as_str()).collect();
-    let (mut verdict, mut details) = (Verdict::Pass, Vec::new());
+    let mut verdict = Verdict::Pass;
+    let mut details = Vec::new();
     let asked = |it: &&PolicySamples| policy.is_none_or(|label| it.policy == label);
     for policy in samples.policies.iter().filter(asked) {
         let paths = policy.paths.get(&(from.clone(), to.clone()));

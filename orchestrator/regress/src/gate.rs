@@ -81,7 +81,8 @@ impl Change {
     /// `None` without a repetition.
     #[must_use]
     pub fn of(differences: &[f64], gauges: usize) -> Option<Self> {
-        let (repetitions, mean) = (differences.len(), mean(differences));
+        let repetitions = differences.len();
+        let mean = mean(differences);
         let freedom = float(repetitions.checked_sub(1)?);
         let squares = differences.iter().map(|value| (value - mean).powi(2));
         let error = (squares.sum::<f64>() / freedom / float(repetitions)).sqrt();
@@ -129,7 +130,8 @@ impl Change {
 /// Gates the run of a case of a suite with `gauges` gauges against its baseline, a run of the same plan.
 #[must_use]
 pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
-    let (base, current) = (by_repetition(base), by_repetition(current));
+    let base = by_repetition(base);
+    let current = by_repetition(current);
     let check = |(gauge, now): (&Gauge, &BTreeMap<u32, f64>)| {
         let name = format!("{} against baseline", gauge.0);
         let Some(before) = base.get(gauge) else {
@@ -219,7 +221,8 @@ mod tests {
         let mut noise = Noise::new(1);
         let mut differences =
             |slower: f64| -> Vec<f64> { (0..16).map(|_| slower + 0.05 * noise.normal()).collect() };
-        let (mut alarms, mut found) = (0, 0);
+        let mut alarms = 0;
+        let mut found = 0;
         for _ in 0..2_000 {
             let gauges = [(); 4].map(|()| verdict(&differences(0.0)));
             alarms += u32::from(gauges.contains(&Verdict::Fail));

@@ -130,7 +130,8 @@ mod tests {
     fn elements_and_attributes_are_those_of_jenkins_schema() {
         let xml = junit(&outcome()).unwrap();
         let mut reader = Reader::from_str(&xml);
-        let (mut around, mut found) = (vec![String::new()], BTreeMap::new());
+        let mut around = vec![String::new()];
+        let mut found = BTreeMap::new();
         loop {
             let event = reader.read_event().unwrap();
             let (element, is_open) = match &event {

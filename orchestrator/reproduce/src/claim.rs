@@ -525,7 +525,8 @@ mod tests {
     fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> Values {
         let slowdowns = |p50, p99| {
             let spread = |mean| Spread { mean, ends: None };
-            let (p50, p99) = (spread(p50), Some(spread(p99)));
+            let p50 = spread(p50);
+            let p99 = Some(spread(p99));
             Slowdowns { p50, p99 }
         };
         let mut values = Values::default();
@@ -671,7 +672,9 @@ mod tests {
     #[test]
     fn nothing_and_too_little_cannot_tell() {
         assert_eq!(judge(&[]).verdict, Verdict::CannotTell);
-        let (shown, not, none) = (Some(-0.2), Some(0.0), None);
+        let shown = Some(-0.2);
+        let not = Some(0.0);
+        let none = None;
         let verdict = |changes: &[Option<f64>]| {
             judge(
                 &changes

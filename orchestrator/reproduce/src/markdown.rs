@@ -25,7 +25,8 @@ pub fn markdown(report: &Report, figures: &str) -> String {
             .map(|run| &run.run)
             .collect();
         let all: BTreeSet<_> = runs().map(|run| &run.run).collect();
-        let (short, all) = (short.len(), all.len());
+        let short = short.len();
+        let all = all.len();
         let _ = writeln!(text, "{QUICK} {short} of the {all} runs are so short.\n");
     }
     text += "## Claims\n\n";

@@ -329,7 +329,8 @@ fn case_report(runs: CaseRuns, published: &Published) -> CaseReport {
         }
     }
     cells.retain(|cell| !cell.values.is_empty());
-    let (mut ended, mut without) = (BTreeMap::new(), BTreeMap::new());
+    let mut ended = BTreeMap::new();
+    let mut without = BTreeMap::new();
     for (source, run) in runs.runs {
         match run {
             Ok(measured) => drop(ended.insert(source, measured)),
@@ -358,10 +359,8 @@ fn value(values: &Values, policy: &str, name: &str) -> Option<f64> {
 /// Returns the relative difference of the simulated value from the published one; values under a
 /// thousandth, such as an idle link's, are equal.
 fn difference(values: &BTreeMap<Source, f64>) -> Option<f64> {
-    let (published, simulated) = (
-        values.get(&Source::Published)?,
-        values.get(&Source::Simulated)?,
-    );
+    let published = values.get(&Source::Published)?;
+    let simulated = values.get(&Source::Simulated)?;
     if published.max(*simulated) < 1e-3 {
         Some(0.0)
     } else {

@@ -219,7 +219,8 @@ pub(crate) fn origin(report: &Report) -> String {
     let others = runs().filter(|run| run.commit != settings.commit || !is_clean(&run.commit));
     let others: BTreeSet<_> = others.map(|run| &run.run).collect();
     if !others.is_empty() {
-        let (others, all) = (others.len(), all.len());
+        let others = others.len();
+        let all = all.len();
         text += &format!(" {others} of the {all} runs were made at another commit, or dirty.");
     }
     text

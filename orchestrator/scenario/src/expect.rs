@@ -404,7 +404,8 @@ mod tests {
     #[test]
     fn comparisons_bind_as_in_arithmetic() {
         let p99 = Metric::Percentile(99);
-        let (lcmp, te) = (metric("lcmp", p99), metric("te-100ms", p99));
+        let lcmp = metric("lcmp", p99);
+        let te = metric("te-100ms", p99);
         let six = pair(Expr::Number(0.6), Operator::Multiply, te.clone());
         let sides = |left: &Expr, right: &Expr| Claim::Compare {
             left: left.clone(),

@@ -238,7 +238,8 @@ fn unusual(domain: Domain) -> Value {
 #[test]
 fn every_parameter_of_links_is_read_where_it_may_be_set() {
     for parameter in LinkConfig::PARAMETERS {
-        let (name, value) = (parameter.name, unusual(parameter.domain));
+        let name = parameter.name;
+        let value = unusual(parameter.domain);
         let set = format!("{name}: {value}");
         let mut rest = vec!["rate: 1 Gbit", "delay: 1 ms"];
         rest.retain(|entry| !entry.starts_with(name));

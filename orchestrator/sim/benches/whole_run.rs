@@ -184,9 +184,11 @@ fn measure(plan: &Plan, policy: usize, threads: usize) -> Measured {
         threads,
         ..RunOptions::default()
     };
-    let (began, cpu) = (Instant::now(), cpu_time());
+    let began = Instant::now();
+    let cpu = cpu_time();
     let outcome = simulate(Job::new(plan, policy, 0), &options, &mut Silent).expect("a simulation");
-    let (wall, cpu) = (began.elapsed(), cpu_time() - cpu);
+    let wall = began.elapsed();
+    let cpu = cpu_time() - cpu;
     assert_eq!(outcome.reason, EndReason::Finished);
     Measured {
         cpu,

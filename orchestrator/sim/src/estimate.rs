@@ -67,7 +67,8 @@ fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
 
 /// Returns the number of links of the path of the smallest delay; 0 if there is none.
 fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u64 {
-    let (mut at, to) = (network.node(src), network.node(dst));
+    let mut at = network.node(src);
+    let to = network.node(dst);
     let mut links = 0;
     while at != to && links <= plan.nodes.len() as u64 {
         let decided = || {

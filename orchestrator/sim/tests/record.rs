@@ -617,7 +617,8 @@ fn a_requested_flow_has_a_story_from_start_to_finish() {
     let story: Vec<StoryRow> = rows(folder.path());
     assert!(story.iter().all(|row| row.flow_id == FlowId(1)));
     let of_lcmp: Vec<&StoryRow> = story.iter().filter(|row| row.policy == "lcmp").collect();
-    let (first, last) = (of_lcmp[0], of_lcmp[of_lcmp.len() - 1]);
+    let first = of_lcmp[0];
+    let last = of_lcmp[of_lcmp.len() - 1];
     assert_eq!((first.event, &*first.node), (StoryEvent::Started, "dc1/h2"));
     assert_eq!(first.time_ns, Nanos::from_millis(1));
     assert_eq!((last.event, &*last.node), (StoryEvent::Finished, "dc1/h2"));
@@ -632,7 +633,8 @@ fn a_requested_flow_has_a_story_from_start_to_finish() {
 fn one_way(policies: &str, more: &str) -> String {
     let (topology, _) = DIAMOND.split_once("traffic:").expect("its traffic");
     let flow = |n: u32| {
-        let (from, to) = (1 + n % 2, 1 + n / 2 % 2);
+        let from = 1 + n % 2;
+        let to = 1 + n / 2 % 2;
         format!("      - {{ from: dc1/h{from}, to: dc4/h{to}, size: 30 MB, start: {n} ms }}\n")
     };
     let flows: String = (0..6).map(flow).collect();

@@ -68,7 +68,8 @@ impl Grammar {
         let split = trimmed
             .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
             .unwrap_or(trimmed.len());
-        let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
+        let number = trimmed[..split].replace('_', "");
+        let unit = trimmed[split..].trim();
         let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
         let no_digit_first = !trimmed.starts_with(|c: char| c.is_ascii_digit());
         if no_digit_first || fraction.contains('.') || number.ends_with('.') {

@@ -169,7 +169,9 @@ impl ReadyFlow {
 
     /// Forwards the bytes of both sides until the client halts, or the server fails.
     async fn until_halt(&mut self) -> (Side, Halt) {
-        let (mut client_sends, mut server_sends, mut server_runs) = (true, true, true);
+        let mut client_sends = true;
+        let mut server_sends = true;
+        let mut server_runs = true;
         loop {
             let Pair { client, server } = &mut self.pair;
             tokio::select! {

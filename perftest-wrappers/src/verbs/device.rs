@@ -124,7 +124,8 @@ impl Device {
         let pd = unsafe { Pd::new(pd, parent, verbs.dealloc_pd, "ibv_dealloc_pd") };
         let pd = Arc::new(pd);
         let access = sys::ACCESS_LOCAL_WRITE | sys::ACCESS_REMOTE_WRITE;
-        let (memory, len) = (buffer.memory.as_ptr(), buffer.len);
+        let memory = buffer.memory.as_ptr();
+        let len = buffer.len;
         // SAFETY: the domain is open, and `memory` has `len` mapped bytes.
         let mr = NonNull::new(unsafe { (verbs.reg_mr)(pd.as_ptr(), memory, len, access) });
         let mr = mr.ok_or_else(|| failed("ibv_reg_mr"))?;
@@ -248,7 +249,8 @@ impl Device {
     /// # Errors
     /// The device has failed.
     pub(crate) fn take_sent(&self, to: &mut Vec<Completion>) -> Result<(), VerbsError> {
-        let (mut cq, mut context) = (ptr::null_mut(), ptr::null_mut());
+        let mut cq = ptr::null_mut();
+        let mut context = ptr::null_mut();
         loop {
             // SAFETY: the channel is open, and its descriptor is readable, so the call does not block.
             let taken = unsafe {

@@ -64,11 +64,9 @@ pub fn outputs(run: &Path, folder: &Path) {
     run.visit(|row: FlowRow| {
         let at = POLICIES.iter().position(|policy| *policy == row.policy);
         let fct = row.fct_ns.map_or(0, Nanos::get);
-        let (size, start, ideal) = (
-            row.size_bytes.get(),
-            row.start_ns.get(),
-            row.ideal_fct_ns.get(),
-        );
+        let size = row.size_bytes.get();
+        let start = row.start_ns.get();
+        let ideal = row.ideal_fct_ns.get();
         let file = &mut files[at.expect("a policy")];
         writeln!(
             file,
@@ -88,7 +86,8 @@ pub fn check_same(found: &str, expected: &str) {
         let numbers = text.split_whitespace().map(str::parse);
         numbers.map(|number| number.expect("a number")).collect()
     };
-    let (found, expected) = (numbers(found), numbers(expected));
+    let found = numbers(found);
+    let expected = numbers(expected);
     let bins = POLICIES.len() * BINS;
     assert_eq!((found.len(), expected.len()), (2 * bins, 2 * bins));
     for (found, expected) in found.iter().zip(&expected) {

@@ -104,7 +104,8 @@ pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, Compare
         if described.is_empty() {
             described.push(facts(first, &name(0), flows.rows[0], flows.truncated[0]));
         }
-        let (rows, truncated) = (flows.rows[1], flows.truncated[1]);
+        let rows = flows.rows[1];
+        let truncated = flows.truncated[1];
         described.push(facts(other, &name(index), rows, truncated));
         let facts = [&described[0], &described[index]];
         against.push(Against::of([first, other], facts, &flows));

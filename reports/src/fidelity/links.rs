@@ -168,7 +168,8 @@ fn paused(policies: &[String], runs: &[BTreeMap<String, Pauses>; 2]) -> Vec<Paus
 
 fn cnps(policies: &[String], [first, second]: &[Rates; 2]) -> Vec<CnpPair> {
     let of_policy = |policy: &String| {
-        let (first, second) = (first.get(policy)?, second.get(policy)?);
+        let first = first.get(policy)?;
+        let second = second.get(policy)?;
         let both = first.iter().filter_map(|(flow, series)| {
             let other = second.get(flow)?;
             Some([series.cnps, other.cnps])

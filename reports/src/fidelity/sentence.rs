@@ -88,7 +88,8 @@ fn queues(sides: &[FlowSide; 2]) -> Option<String> {
 
 fn sharing(sides: &[FlowSide; 2]) -> Option<String> {
     let [first, second] = sides.each_ref().map(|side| side.bottleneck.as_ref());
-    let (first, second) = (first?, second?);
+    let first = first?;
+    let second = second?;
     let link = |it: &Bottleneck| format!("{} to {}", it.from_dc, it.to_dc);
     let flows = |it: &Bottleneck| {
         let count = usize::try_from(it.other_flows).unwrap_or(usize::MAX);

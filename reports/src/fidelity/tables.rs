@@ -155,7 +155,8 @@ pub fn drops(run: &RunDir, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, Re
         "drops",
     ];
     run.visit_batches::<LinkRow, RecordsError>(&columns, |batch| {
-        let (times, drops) = (batch.integers("time_ns"), batch.integers("drops"));
+        let times = batch.integers("time_ns");
+        let drops = batch.integers("drops");
         wanted.each(batch, ["from_dc", "to_dc"], |row, flows| {
             let (Some(time), Some(drops)) = (times[row], drops[row]) else {
                 return;

@@ -200,7 +200,8 @@ impl Ranged for Axis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let (start, end) = (f64::from(limit.0), f64::from(limit.1));
+        let start = f64::from(limit.0);
+        let end = f64::from(limit.1);
         #[expect(
             clippy::cast_possible_truncation,
             reason = "rounding to pixels is the purpose; casts of floats saturate"

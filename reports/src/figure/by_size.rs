@@ -124,7 +124,8 @@ impl Figure for SizePanels {
             for ((policy, _), bins) in self.policies.iter().zip(&panel.bins) {
                 for (upper, bin) in panel.upper.iter().zip(bins) {
                     let value = bin.value.map_or_else(String::new, |it| it.to_string());
-                    let (flows, finished) = (&bin.flows, &bin.finished);
+                    let flows = &bin.flows;
+                    let finished = &bin.finished;
                     let upper = upper.get();
                     numbers.row([&panel.percent, policy, &upper, flows, finished, &value]);
                 }

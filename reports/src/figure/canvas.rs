@@ -85,12 +85,15 @@ impl Dash {
             return vec![points.to_vec()];
         }
         let mut strokes: Vec<Vec<Point>> = Vec::new();
-        let (mut part, mut rest, mut is_drawn) = (0, self.0[0], true);
+        let mut part = 0;
+        let mut rest = self.0[0];
+        let mut is_drawn = true;
         if let Some(&first) = points.first() {
             strokes.push(vec![first]);
         }
         for pair in points.windows(2) {
-            let (mut from, to) = (pair[0], pair[1]);
+            let mut from = pair[0];
+            let to = pair[1];
             let mut length = (to.0 - from.0).hypot(to.1 - from.1);
             while length > rest {
                 let share = rest / length;
@@ -108,7 +111,7 @@ impl Dash {
                 rest = self.0[part];
             }
             rest -= length;
-            if let (true, Some(stroke)) = (is_drawn, strokes.last_mut()) {
+            if is_drawn && let Some(stroke) = strokes.last_mut() {
                 stroke.push(to);
             }
         }

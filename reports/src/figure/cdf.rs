@@ -53,10 +53,8 @@ impl Curve<'_> {
         let mut corners = Vec::new();
         let mut below = 0.0;
         for rank in (0..slowest).step_by(every).chain(slowest..len) {
-            let (value, share) = (
-                finished[rank],
-                100.0 * text::to_float(rank as u64 + 1) / total,
-            );
+            let value = finished[rank];
+            let share = 100.0 * text::to_float(rank as u64 + 1) / total;
             corners.extend([(value, below), (value, share)]);
             below = share;
         }

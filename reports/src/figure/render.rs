@@ -168,7 +168,8 @@ impl Image {
 
     /// Returns the figure as a separate file, with the font in it.
     pub fn standalone(&self, label: &str) -> String {
-        let (width, height) = (WIDTH + 2.0 * MARGIN, self.whole.height + 2.0 * MARGIN);
+        let width = WIDTH + 2.0 * MARGIN;
+        let height = self.whole.height + 2.0 * MARGIN;
         let view = format!("0 0 {} {}", SVG.px(width), SVG.px(height));
         let svg = html! {
             svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label=(label)

@@ -227,7 +227,8 @@ fn draw_bar<DB: DrawingBackend>(
 
 /// Returns rate and delay of a link: `200 Gbit/s · 25 ms`.
 pub fn attributes(link: &LinkInfo) -> String {
-    let (rate, delay) = (text::rate(link.rate_bps), text::time(link.delay_ns));
+    let rate = text::rate(link.rate_bps);
+    let delay = text::time(link.delay_ns);
     format!("{rate} · {delay}")
 }
 

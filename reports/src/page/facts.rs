@@ -66,7 +66,8 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
 
 /// Returns the time in which flows start and end; in a run whose flows did not all finish, the time that it covers.
 fn times(run: &Run) -> String {
-    let (flows, counts) = (&run.flows, run.flows.total());
+    let flows = &run.flows;
+    let counts = run.flows.total();
     let last_start = text::time(run.last_start);
     if counts.unfinished == 0 {
         let end = text::time(flows.last_completion());

@@ -17,7 +17,8 @@ use crate::{
 /// Returns the table of routes, the least delay first.
 pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
     let mut shares: BTreeMap<(u8, Nanos, String), BTreeMap<&str, &RouteShare>> = BTreeMap::new();
-    let (policies, routes) = (&page.run.flows.policies, &page.run.routes);
+    let policies = &page.run.flows.policies;
+    let routes = &page.run.routes;
     for (index, policy) in policies.iter().enumerate() {
         for share in page.run.flows.routes(index) {
             let delay = routes.delay(&routes.named(&share.route));

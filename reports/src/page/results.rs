@@ -146,7 +146,8 @@ fn go_backs(end: &RunEnd, policies: &[String]) -> Option<String> {
     let counts = policies.iter().filter_map(|policy| {
         let Retransmissions { go_backs, timeouts } = *end.retransmissions.get(policy)?;
         (go_backs > 0).then(|| {
-            let (go_backs, timeouts) = (text::number(go_backs), text::number(timeouts));
+            let go_backs = text::number(go_backs);
+            let timeouts = text::number(timeouts);
             format!("{policy} {go_backs}, {least}{timeouts} of them at a time-out")
         })
     });

@@ -30,7 +30,8 @@ impl PaperReductions {
 /// Returns the changes from `base` to `other`, flows as size and slowdown; `None` if one has no flows.
 #[must_use]
 pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<PaperReductions> {
-    let (base, other) = (bins(base), bins(other));
+    let base = bins(base);
+    let other = bins(other);
     let both = base.into_iter().zip(other);
     let both: Vec<([f64; 2], [f64; 2])> = both
         .filter_map(|(base, other)| Some((base?, other?)))
@@ -41,7 +42,8 @@ pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<Paper
         changes.sort_by(f64::total_cmp);
         changes
     };
-    let (p50s, p99s) = (changes(0), changes(1));
+    let p50s = changes(0);
+    let p99s = changes(1);
     let middle = (
         p50s.get(p50s.len().checked_sub(1)? / 2)?,
         p50s.get(p50s.len() / 2)?,
@@ -132,7 +134,8 @@ mod tests {
             let mut sorted = flows.clone();
             sorted.sort_by_key(|&(size, _)| size);
             let expected = (0..BINS).map(|bin| {
-                let (from, to) = (sorted.len() * bin / BINS, sorted.len() * (bin + 1) / BINS);
+                let from = sorted.len() * bin / BINS;
+                let to = sorted.len() * (bin + 1) / BINS;
                 let bin = sorted[from..to].iter().map(|flow| flow.1.max(1.0));
                 let mut bin: Vec<f64> = bin.collect();
                 bin.sort_by(f64::total_cmp);

@@ -170,9 +170,12 @@ fn certified(link: &LinkInfo) -> [CertifiedRow; 2] {
 fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     let size = 20_000_000 * (1 + random.below(12)) + 1_000_000 * random.below(20);
     let start = u64::from(id) * 200_000_000 / u64::from(count) + random.below(3_000_000);
-    let (src_host, dst_host) = (1 + random.below(4), 1 + random.below(4));
+    let src_host = 1 + random.below(4);
+    let dst_host = 1 + random.below(4);
     let forth = random.below(2) == 0;
-    let (any, best, queueing) = (random.below(6), random.below(10), random.below(1_000));
+    let any = random.below(6);
+    let best = random.below(10);
+    let queueing = random.below(1_000);
     let route = match policy {
         "ecmp" => any,
         // The lower half by cost, and rarely the fourth.

@@ -24,7 +24,8 @@ const REDIRECTED: u32 = 7;
 /// Runs the program on a packet of 1,000 B with a mark; returns the resulting packet.
 fn run(program: &mut Program, mark: u32) -> Vec<u8> {
     let packet = roce_frame(flow(7), 1, 64, 946).bytes;
-    let (mut context, mut output) = ([0; 192], vec![0; packet.len()]);
+    let mut context = [0; 192];
+    let mut output = vec![0; packet.len()];
     context[8..12].copy_from_slice(&mark.to_ne_bytes());
     let options = TestRunOptions {
         data_in: Some(&packet),
@@ -117,7 +118,8 @@ fn a_queue_keeps_its_bytes_at_another_rate() {
     let Some((mut program, mut table)) = with_one_port("rates") else {
         return;
     };
-    let (now, second) = (1 << 40, 1_000_000_000);
+    let now = 1 << 40;
+    let second = 1_000_000_000;
     let at = |byte_time: u64| PortQueueRow {
         byte_time_q20: byte_time << 20,
         max_wait_ns: byte_time,

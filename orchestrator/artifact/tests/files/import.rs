@@ -55,7 +55,8 @@ fn the_plans_flows_are_the_files() {
     let plan = plan(&text, &[]);
     let flows = plan.flows.iter().map(|flow| {
         let name = |node: lab_units::NodeId| plan.nodes[node.index()].name.as_str();
-        let (size, start) = (flow.size_bytes.get(), flow.start_ns.get());
+        let size = flow.size_bytes.get();
+        let start = flow.start_ns.get();
         (name(flow.src), name(flow.dst), size, start)
     });
     let expected = [
@@ -153,7 +154,8 @@ fn flows_of_no_host_are_refused_at_their_line() {
 
 #[test]
 fn a_damaged_topology_is_imported_or_refused() {
-    let (topology, flows) = (data("topology.txt"), data("flows.txt"));
+    let topology = data("topology.txt");
+    let flows = data("flows.txt");
     lab_fuzz::fuzz("topology of the artifact", &[topology], |bytes| {
         let imported = imported(&String::from_utf8_lossy(bytes), &flows);
         imported.is_ok_and(|text| parses(&text))
@@ -162,7 +164,8 @@ fn a_damaged_topology_is_imported_or_refused() {
 
 #[test]
 fn damaged_flows_are_imported_or_refused() {
-    let (topology, flows) = (data("topology.txt"), data("flows.txt"));
+    let topology = data("topology.txt");
+    let flows = data("flows.txt");
     lab_fuzz::fuzz("flows of the artifact", &[flows], |bytes| {
         let imported = imported(&topology, &String::from_utf8_lossy(bytes));
         imported.is_ok_and(|text| parses(&text))

@@ -13,7 +13,8 @@ use lab_units::Nanos;
 
 fn planned(directory: &std::path::Path, topology: &str, flows: &str) -> Plan {
     let read = |name| fs::read_to_string(directory.join(name)).unwrap();
-    let (topology_text, flows_text) = (read(topology), read(flows));
+    let topology_text = read(topology);
+    let flows_text = read(flows);
     let options = ImportOptions {
         name: "published".to_owned(),
         max_delay: published::MAX_DELAY,
@@ -88,7 +89,8 @@ fn the_published_routing_table_has_the_plans_next_hops() {
     let order = RoutingTable::parse(ROUTES, &text).unwrap().in_plan(&plan);
     let order = order.unwrap();
     let ids = NodeIds::of(&plan);
-    let (dci, host) = (ids.ours(176).unwrap(), ids.ours(112).unwrap());
+    let dci = ids.ours(176).unwrap();
+    let host = ids.ours(112).unwrap();
     let theirs = order[&(dci, host)].iter().map(|node| ids.theirs(*node));
     let theirs: Vec<u32> = theirs.collect();
     assert_eq!(theirs, [182, 181, 180, 179, 178, 177]);

@@ -57,10 +57,8 @@ pub fn loaded(
     };
     let source = |path, text| Source { path, text };
     let topology = topology.display().to_string();
-    let (topology, flows) = (
-        source(&topology, &topology_text),
-        source(flows_name, &flows_text),
-    );
+    let topology = source(&topology, &topology_text);
+    let flows = source(flows_name, &flows_text);
     let text = lab_artifact::import(topology, flows, &options).map_err(Failure::usage)?;
     let scenario = lab_scenario::parse("the imported scenario", text.as_bytes());
     let mut files = Files::from([(flows_name.to_owned(), flows_text)]);
@@ -110,8 +108,8 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     let is_bare = folder.as_os_str().is_empty();
     let folder = load::absolute(if is_bare { Path::new(".") } else { folder })?;
     let file = load::absolute(file)?;
-    let (file, folder): (Vec<Component<'_>>, Vec<Component<'_>>) =
-        (file.components().collect(), folder.components().collect());
+    let file: Vec<Component<'_>> = file.components().collect();
+    let folder: Vec<Component<'_>> = folder.components().collect();
     let common = file.iter().zip(&folder).take_while(|(a, b)| a == b).count();
     let up = folder[common..].iter().map(|_| Component::ParentDir);
     let path: PathBuf = up.chain(file[common..].iter().copied()).collect();
@@ -138,7 +136,8 @@ mod tests {
     #[test]
     fn a_file_is_found_from_where_the_scenario_is() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        let a = folder.path().join("a");
+        let b = folder.path().join("b");
         fs::create_dir(&a).expect("a folder");
         fs::create_dir(&b).expect("a folder");
         fs::write(a.join("flows.txt"), "").expect("a file");

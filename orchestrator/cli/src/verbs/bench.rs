@@ -72,7 +72,8 @@ fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
         all.sort_unstable();
         all
     };
-    let (up, down) = (of(|time| time.up), of(|time| time.down));
+    let up = of(|time| time.up);
+    let down = of(|time| time.down);
     if global.json {
         print_json(&LabTimes {
             namespaces: first.namespaces,
@@ -181,7 +182,8 @@ impl From<PacketTimes> for PacketTimesNs {
 fn bench_forwarding(arguments: &BenchArgs, json: bool) -> Outcome {
     let rounds = usize::try_from(arguments.repeat).unwrap_or(usize::MAX);
     let measured = lab_bench::forwarding(rounds, FORWARDED).during("measure forwarding")?;
-    let (rounds, packets) = (measured.rounds, measured.packets);
+    let rounds = measured.rounds;
+    let packets = measured.packets;
     if json {
         print_json(&ForwardingTimes {
             rounds,

@@ -39,7 +39,8 @@ fn plan(arguments: &ExplainArgs) -> Result<Plan, Failure> {
 }
 
 fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>, Failure> {
-    let (from, to) = (dc(plan, &arguments.from)?, dc(plan, &arguments.to)?);
+    let from = dc(plan, &arguments.from)?;
+    let to = dc(plan, &arguments.to)?;
     let queues = arguments.queues.iter().map(|text| queue(plan, from, text));
     let queues = queues.collect::<Result<Vec<_>, _>>()?;
     let dead = arguments
@@ -146,7 +147,8 @@ fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Fail
 /// Returns the flow between the requested hosts, by default the first ones that have such flows.
 fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<FlowTuple, Failure> {
     let asked = |name: &Option<String>| name.as_deref().map(|name| host(plan, name)).transpose();
-    let (src, dst) = (asked(&arguments.src)?, asked(&arguments.dst)?);
+    let src = asked(&arguments.src)?;
+    let dst = asked(&arguments.dst)?;
     if let Some(src) = src.filter(|src| !passes(plan, src.dc, from, to)) {
         return Err(Failure::usage(format_args!(
             "no flow from `{}` to `{}` passes `{}` (hint: name a host of `{}`)",

@@ -220,7 +220,8 @@ fn policy(records: &FlowRecords) -> String {
         (Some(fct), None) => format!("finished after {}", about_time(fct)),
         (None, _) => format!("{}: {}", flow.status.label(), flow.reason),
     };
-    let (data, acks) = (show(&flow.path), show(&flow.ack_path));
+    let data = show(&flow.path);
+    let acks = show(&flow.ack_path);
     let _ = writeln!(
         text,
         "  {end}\n  data by {data}, acknowledgements by {acks}"

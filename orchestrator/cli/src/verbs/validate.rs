@@ -200,7 +200,8 @@ fn to_json(compared: &[Comparison]) -> Value {
 fn out_of_bounds(compared: &[Comparison]) -> Vec<String> {
     let mut broken = Vec::new();
     for policy in compared {
-        let (label, flows) = (policy.label, &policy.flows);
+        let label = policy.label;
+        let flows = &policy.flows;
         if flows.compared < flows.published {
             broken.push(format!(
                 "{label}: {} of {} flows are compared",

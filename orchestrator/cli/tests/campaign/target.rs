@@ -273,7 +273,8 @@ impl SmallDisk {
     fn mount() -> Self {
         let at = tempfile::tempdir().unwrap();
         let options = format!("size={}", Self::BYTES);
-        let (kind, flags) = (Some("tmpfs"), MsFlags::empty());
+        let kind = Some("tmpfs");
+        let flags = MsFlags::empty();
         mount(kind, at.path(), kind, flags, Some(options.as_str())).unwrap();
         Self(at)
     }

@@ -207,7 +207,8 @@ impl ExecSession {
         if written > 0 {
             send(ExecReply::Ack(written))?;
         }
-        let (stdout, stderr) = (&mut self.stdout, &mut self.stderr);
+        let stdout = &mut self.stdout;
+        let stderr = &mut self.stderr;
         for (stream, reply) in [
             (stdout, ExecReply::Stdout as fn(_) -> _),
             (stderr, ExecReply::Stderr),

@@ -82,7 +82,8 @@ mod tests {
     #[test]
     fn bytes_arrive_in_order_however_often_the_ring_wraps() {
         let (mut outbox, mut incoming) = pair();
-        let (mut sent, mut received) = (Vec::new(), Vec::new());
+        let mut sent = Vec::new();
+        let mut received = Vec::new();
         for round in 0..400 {
             let more = bytes(round * 37 % 700, round);
             outbox.send(&more);

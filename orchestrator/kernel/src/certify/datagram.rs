@@ -63,7 +63,8 @@ pub(crate) fn deliveries(
     lab: &mut Lab,
     cancel: &CancellationToken,
 ) -> Result<Vec<Delivery>, LabErrorKind> {
-    let (plan, options) = (lab.plan().clone(), lab.options().clone());
+    let plan = lab.plan().clone();
+    let options = lab.options().clone();
     let layout = Layout::new(&plan, &options);
     let mut deliveries = Vec::new();
     for pairs in pairs(&layout).chunks(AT_ONCE) {
@@ -260,7 +261,8 @@ fn inside<T: Send>(
     port: PortId,
     open: impl FnOnce(&str, u32) -> io::Result<T> + Send,
 ) -> Result<T, LabErrorKind> {
-    let (netns, dev) = (layout.port_netns(port), &layout.port(port).interface);
+    let netns = layout.port_netns(port);
+    let dev = &layout.port(port).interface;
     let gone = || io::Error::other(format!("`{dev}` in {netns} is gone"));
     let handle = lab.executor()?.handle(&netns).ok_or_else(gone)?;
     let index = handle.interface(dev)?.ok_or_else(gone)?;

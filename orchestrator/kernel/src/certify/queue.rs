@@ -43,8 +43,11 @@ fn bucket(
     let second = 1_000_000_000;
     let rate = u128::from(direction.wire().rate_bps.get() / 8);
     let frame = u128::from(direction.frame.get());
-    let (burst, limit) = (u128::from(burst.get()) * second, u128::from(limit.get()));
-    let (mut tokens, mut backlog, mut before) = (burst, 0, None);
+    let burst = u128::from(burst.get()) * second;
+    let limit = u128::from(limit.get());
+    let mut tokens = burst;
+    let mut backlog = 0;
+    let mut before = None;
     move |at| {
         let since = at.saturating_sub(*before.get_or_insert(at));
         before = Some(at);

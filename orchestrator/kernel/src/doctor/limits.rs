@@ -78,7 +78,8 @@ pub(super) fn connections(connections: Connections) -> Finding {
         "tracked connections",
         "a packet filter of the root namespace tracks two of each flow",
     );
-    let (flows, max) = (connections.free_flows(), connections.max);
+    let flows = connections.free_flows();
+    let max = connections.max;
     let what = format!("up to {max}, room for {flows} flows of a policy");
     if flows >= FLOWS {
         return about.ok(what);

@@ -26,7 +26,9 @@ fn root(mut handle: NetnsHandle) -> Result<Vec<Finding>, NetlinkError> {
     };
     let mut own = Vec::new();
     for found in dump::addresses(&mut handle.socket)? {
-        let (addr, len, dev) = (found.addr, found.len, name(found.interface));
+        let addr = found.addr;
+        let len = found.len;
+        let dev = name(found.interface);
         if addr.octets()[0] == LABS_OCTET && !is_labs(dev) {
             own.push(format!("{addr}/{len} on `{dev}`"));
         }

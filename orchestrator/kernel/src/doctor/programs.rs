@@ -43,10 +43,8 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
     let about = Requirement(tool.name(), FLOWS);
     match probed {
         Ok(installed) => {
-            let (version, known) = (
-                &installed.version,
-                lab_generators::perftest::probe::KNOWN_VERSION,
-            );
+            let version = &installed.version;
+            let known = lab_generators::perftest::probe::KNOWN_VERSION;
             if installed.is_known() {
                 about.ok(format!("version {version}"))
             } else {

@@ -69,7 +69,8 @@ pub(super) const fn options(lab: LabName) -> LowerOptions {
 pub(super) fn plan(slot: u8) -> Plan {
     let scenario = lab_scenario::parse("doctor.yaml", SCENARIO.as_bytes());
     let scenario = scenario.expect("the built-in scenario is valid");
-    let (files, options) = (lab_scenario::Files::new(), PlanOptions::default());
+    let files = lab_scenario::Files::new();
+    let options = PlanOptions::default();
     let plan = lab_plan::resolve(&scenario, SCENARIO, &files, &options);
     let plan = plan.expect("the built-in scenario can be planned");
     let mut plan = plan.in_slot(slot);

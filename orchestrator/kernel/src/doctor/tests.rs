@@ -203,12 +203,14 @@ fn findings_say_what_is_missing_and_how_to_fix_it() {
     let lab_names = ["8dc", "smoke"].map(|name| name.parse().unwrap());
     let lab = |states: &[LabState]| labs::existing(lab_names.iter().zip(states.iter().copied()));
     let tool = |version: &str| {
-        let (tool, version) = (Tool::SendBw, version.to_owned());
+        let tool = Tool::SendBw;
+        let version = version.to_owned();
         programs::perftest((tool, Ok(Installed { tool, version })))
     };
     let tool_missing = Err(ProbeError::Missing { tool: Tool::ReadBw });
     let connections = |count, max| limits::connections(Connections { count, max });
-    let (net, admin) = (rights::CAP_NET_ADMIN, rights::CAP_SYS_ADMIN);
+    let net = rights::CAP_NET_ADMIN;
+    let admin = rights::CAP_SYS_ADMIN;
     let findings = [
         limits::open_files(1_048_576),
         limits::open_files(1_124),

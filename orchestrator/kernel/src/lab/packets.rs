@@ -46,7 +46,8 @@ struct Dev {
 impl Losses {
     /// Returns the retransmissions since an earlier reading, if SoftRoCE counts them.
     pub(crate) fn retransmissions_since(&self, before: &Self) -> Option<Retransmissions> {
-        let (before, after) = (before.recovery?, self.recovery?);
+        let before = before.recovery?;
+        let after = self.recovery?;
         let go_backs = after.go_backs.saturating_sub(before.go_backs);
         let naks = after.naks.saturating_sub(before.naks);
         Some(Retransmissions {
@@ -60,7 +61,8 @@ impl Lab {
     /// Returns the losses so far. Interfaces of the links in `faulty` do not count: a cut drops packets where
     /// it is made.
     pub(crate) fn losses(&mut self, faulty: &[LinkId]) -> Result<Losses, LabErrorKind> {
-        let (plan, options) = (self.plan.clone(), self.options.clone());
+        let plan = self.plan.clone();
+        let options = self.options.clone();
         let layout = Layout::new(&plan, &options);
         let mut namespaces: Vec<Namespace> =
             layout.nodes().map(|node| layout.netns(node)).collect();

@@ -40,7 +40,9 @@ impl Lab {
                 Namespace::Root => None,
             })
             .collect();
-        let (mut qdiscs, mut links, mut settings) = (String::new(), String::new(), String::new());
+        let mut qdiscs = String::new();
+        let mut links = String::new();
+        let mut settings = String::new();
         let mut first = BTreeMap::new();
         for name in &names {
             let state = File::open(netns::path(name)).and_then(|file| netns::inside(file, read));
@@ -83,7 +85,9 @@ impl Lab {
         let mut text = format!("# {counts:?}\n{QPS_HEAD}\n");
         for (key, qp) in senders {
             let address = |bits: u32| Ipv4Addr::from_bits(u32::from_be(bits));
-            let (src, dst, dest_qp) = (address(key.src), address(key.dst), key.dest_qp);
+            let src = address(key.src);
+            let dst = address(key.dst);
+            let dest_qp = key.dest_qp;
             let point = qp.point;
             let marked = receivers.get(&key).copied().unwrap_or_default();
             let _ = writeln!(

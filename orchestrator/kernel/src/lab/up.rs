@@ -197,7 +197,8 @@ impl Lab {
     pub(crate) fn counters(&mut self, node: NodeId) -> Result<Vec<Stats64>, NetlinkError> {
         let layout = Layout::new(&self.plan, &self.options);
         let node = layout.node(node);
-        let (netns, devs) = (layout.netns(node), layout.interfaces(node));
+        let netns = layout.netns(node);
+        let devs = layout.interfaces(node);
         let gone = || io::Error::other(format!("{netns} is not the lab's"));
         let handle = self.executor()?.handle(&netns).ok_or_else(gone)?;
         let links = dump::links(&mut handle.socket)?;
@@ -235,7 +236,8 @@ impl Lab {
             self.bpf_directory()?;
         }
         let executor = self.executor()?;
-        let (mut done, total) = (0, steps.len());
+        let mut done = 0;
+        let total = steps.len();
         let report = |group: &[Step]| {
             done += group.len();
             let phase = group.last().map_or(Phase::Nodes, Phase::of);

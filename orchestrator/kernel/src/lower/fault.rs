@@ -147,7 +147,8 @@ fn qdiscs(layout: &Layout<'_>, id: LinkId, wire: &WirePlan) -> Vec<QdiscAt> {
     link.emu = *wire;
     let of_port = |port: PortId| {
         let node = layout.node(layout.port(port).node);
-        let (netns, dev) = (layout.netns(node), &layout.port(port).interface);
+        let netns = layout.netns(node);
+        let dev = &layout.port(port).interface;
         link::egress(layout, &netns, dev, &link, node)
             .chain(link::fiber_line(layout, port, wire))
             .collect::<Vec<_>>()

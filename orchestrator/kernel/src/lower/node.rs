@@ -87,7 +87,8 @@ pub(super) fn interfaces(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>
 /// Returns the neighbour entry for the other end of a port's link.
 pub(super) fn neighbour(layout: &Layout<'_>, netns: &Namespace, port: PortId) -> Step {
     let peer = layout.port(port.peer());
-    let (addr, mac) = (peer.addr, peer.mac);
+    let addr = peer.addr;
+    let mac = peer.mac;
     let neighbour = DeviceChange::Neighbour { addr, mac };
     Step::device(netns, &layout.port(port).interface, neighbour)
 }

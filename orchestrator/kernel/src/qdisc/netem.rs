@@ -39,7 +39,9 @@ impl From<&WirePlan> for Netem {
 
 impl fmt::Display for Netem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (limit, delay, rate) = (self.limit, self.delay.get(), self.rate.get());
+        let limit = self.limit;
+        let delay = self.delay.get();
+        let rate = self.rate.get();
         write!(f, "netem limit {limit} delay {delay}ns rate {rate}bit")?;
         if self.loss.numerator() != 0 {
             write!(f, " loss {}%", Decimal(self.loss, 100))?;

@@ -31,7 +31,9 @@ pub struct Red {
 impl fmt::Display for Red {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // `tc` has no option for weight 0, the instantaneous queue length.
-        let (limit, min, max) = (self.limit.get(), self.min.get(), self.max.get());
+        let limit = self.limit.get();
+        let min = self.min.get();
+        let max = self.max.get();
         let probability = Decimal(self.probability, 1);
         write!(
             f,

@@ -329,7 +329,8 @@ mod tests {
 
     #[test]
     fn no_datacenters_name_is_that_of_a_file_of_the_labs() {
-        let (plan, lab) = (testing::pair(0), "t".parse().unwrap());
+        let plan = testing::pair(0);
+        let lab = "t".parse().unwrap();
         let options = LowerOptions::shown("t".parse().unwrap());
         let host_maps = Layout::new(&plan, &options).host_directory();
         let tuning = tune::socket(&lab);

@@ -53,7 +53,8 @@ pub(super) fn of_fault<'a>(
         };
         let candidates = update.candidates.iter().map(candidate);
         let policy = &plan.policies[policy].policy;
-        let (switch_index, row) = (update.switch, update.destination);
+        let switch_index = update.switch;
+        let row = update.destination;
         let row = agent_config::destination(plan, policy, switch_index, row, candidates);
         commands.push((dc, AgentCommand::SetDestination(row)));
     }

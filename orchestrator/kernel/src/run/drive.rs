@@ -209,7 +209,8 @@ impl Runner<'_> {
         self.lab.check_rules()?;
         let run = &plan.policies[running.setup.policy];
         for index in switches {
-            let (pin_dir, sender) = (running.setup.pin_dir, running.sender.clone());
+            let pin_dir = running.setup.pin_dir;
+            let sender = running.sender.clone();
             let agent = self
                 .agents
                 .start(self.lab, plan, run, index, pin_dir, sender)?;
@@ -248,7 +249,8 @@ impl Runner<'_> {
         let (events, received) = mpsc::unbounded_channel();
         tokio::spawn(forward(received, sender));
         let jobs = generator::jobs(self.plan, self.lab, &repetition.flows)?;
-        let (tool, clock) = (self.plan.rdma.tool, self.lab.options().clock);
+        let tool = self.plan.rdma.tool;
+        let clock = self.lab.options().clock;
         tokio::select! {
             session = Session::prepare(tool, jobs, clock, events) => session,
             () = self.cancel.cancelled() => Err(RunError::Cancelled),

@@ -221,7 +221,8 @@ fn a_stopped_agent_does_not_keep_a_cancelled_run() {
     isolated(|| {
         with_run(testing::routed, 0, |live| {
             live.signal(DC1, Signal::SIGSTOP);
-            let (cancel, started) = (live.runner.cancel.clone(), Instant::now());
+            let cancel = live.runner.cancel.clone();
+            let started = Instant::now();
             let cancelling = thread::spawn(move || {
                 thread::sleep(Duration::from_millis(200));
                 cancel.cancel();
@@ -380,7 +381,8 @@ impl LiveRun<'_, '_> {
     }
 
     fn take(&mut self, input: Input) -> Effects {
-        let (running, report) = (&mut self.running, &mut self.report);
+        let running = &mut self.running;
+        let report = &mut self.report;
         self.runner.take(input, running, report).unwrap()
     }
 
@@ -463,7 +465,8 @@ impl LiveRun<'_, '_> {
 
     /// Asks the agents to end, and handles their last messages.
     fn drain(&mut self, patience: Duration) -> Result<(), RunError> {
-        let (running, report) = (&mut self.running, &mut self.report);
+        let running = &mut self.running;
+        let report = &mut self.report;
         let drained = self.runner.drain(running, report, patience);
         self.runtime.block_on(drained)
     }

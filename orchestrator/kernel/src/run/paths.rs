@@ -116,7 +116,8 @@ impl<'a> PinnedPaths<'a> {
             return Vec::new();
         };
         let ends = [flow.src, flow.dst].map(|node| self.plan.nodes[node.index()].dc);
-        let (mtu, messages) = (self.plan.rdma.path_mtu, u64::from(flow.messages));
+        let mtu = self.plan.rdma.path_mtu;
+        let messages = u64::from(flow.messages);
         let packets = Packets {
             messages,
             of_message: flow.packets(mtu) / messages.max(1),
@@ -197,7 +198,8 @@ mod tests {
             Side::Client => (CLIENT.gid, SERVER.gid),
             Side::Server => (SERVER.gid, CLIENT.gid),
         };
-        let (mut client, mut server) = (CLIENT, SERVER);
+        let mut client = CLIENT;
+        let mut server = SERVER;
         (client.gid, server.gid) = (client_gid, server_gid);
         let mut paths = PinnedPaths::new(&plan, tool);
         paths.connect(&flow(), client, server);
@@ -212,7 +214,8 @@ mod tests {
     #[test]
     fn a_path_follows_the_first_decision_of_each_switch_with_a_choice() {
         let some = |path: &str| Some(path.to_owned());
-        let (send, read) = (Tool::SendBw, Tool::ReadBw);
+        let send = Tool::SendBw;
+        let read = Tool::ReadBw;
         for (tool, decisions, expected) in [
             (send, &[(0, SERVER, 0)][..], [some("dc1-dc2-dc4"), None]),
             (

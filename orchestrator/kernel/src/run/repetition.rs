@@ -241,7 +241,8 @@ impl<'a> Repetition<'a> {
 
     /// Adds the repetition to the report of its run.
     fn add_to(&self, report: &mut RunReport, ending: Ending) {
-        let (before, after) = (ending.before, ending.after);
+        let before = ending.before;
+        let after = ending.after;
         let label = self.label();
         if let Some(watch) = ending.watch {
             watch::add(&mut report.conduct.watch, watch);

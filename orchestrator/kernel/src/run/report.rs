@@ -270,7 +270,8 @@ mod tests {
             };
             difference.to_string()
         };
-        let (a, b) = (difference("tbf of `a`"), difference("tbf of `b`"));
+        let a = difference("tbf of `a`");
+        let b = difference("tbf of `b`");
         report.add_altered("ecmp 0", slice::from_ref(&a));
         report.add_altered("ecmp 1", &[a, b]);
         assert_eq!(

@@ -249,7 +249,8 @@ mod tests {
 
     #[test]
     fn tables_are_installed_one_interval_after_their_measurement() {
-        let (plan, run) = (testing::routed(0), run());
+        let plan = testing::routed(0);
+        let run = run();
         let mut te = started(&plan, &run);
         assert_eq!(report(&mut te, &ALL, 1, 1_000_000), []);
         // Two next hops of the same rate.
@@ -262,7 +263,8 @@ mod tests {
 
     #[test]
     fn reports_from_before_the_start_end_no_window() {
-        let (plan, run) = (testing::routed(0), run());
+        let plan = testing::routed(0);
+        let run = run();
         let mut te = started(&plan, &run);
         assert_eq!(report(&mut te, &ALL, 0, 1_000_000), []);
         assert_eq!(report(&mut te, &ALL, 1, 0), []);
@@ -273,7 +275,8 @@ mod tests {
     /// quarter of its rate a link gets 1 : 4, which is 20 of 100 buckets.
     #[test]
     fn a_cut_link_keeps_its_share_and_a_slower_link_gets_less() {
-        let (plan, run) = (testing::routed(0), run());
+        let plan = testing::routed(0);
+        let run = run();
         let mut te = started(&plan, &run);
         let link = plan.switches[0].destinations[0].candidates[0].port.link();
         let fault = |change| FaultPlan {
@@ -297,7 +300,8 @@ mod tests {
 
     #[test]
     fn a_silent_switch_delays_the_others_by_no_more_than_an_interval() {
-        let (plan, run) = (testing::routed(0), run());
+        let plan = testing::routed(0);
+        let run = run();
         let mut te = started(&plan, &run);
         for tick in [1, 2] {
             assert_eq!(report(&mut te, &[0, 3], tick, 1_000_000), []);

@@ -157,7 +157,8 @@ struct Spent {
 impl From<&CpuTime> for Spent {
     fn from(time: &CpuTime) -> Self {
         let idle = time.idle + time.iowait.unwrap_or(0);
-        let (steal, softirq) = (time.steal.unwrap_or(0), time.softirq.unwrap_or(0));
+        let steal = time.steal.unwrap_or(0);
+        let softirq = time.softirq.unwrap_or(0);
         let used = time.user + time.nice + time.system + time.irq.unwrap_or(0);
         Self {
             all: idle + used + steal + softirq,

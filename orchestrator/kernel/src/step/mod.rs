@@ -212,7 +212,8 @@ impl Step {
             Self::Veth(veth) => {
                 let mut ends = [&veth.a, &veth.b].into_iter();
                 let end = ends.find(|end| end.netns == Namespace::Root)?;
-                let (dev, mac) = (end.dev.as_str(), end.mac);
+                let dev = end.dev.as_str();
+                let mac = end.mac;
                 Some(Undo::Link { dev, mac })
             }
             Self::Rule(rule) if rule.netns == Namespace::Root => Some(Undo::Rule(rule)),

@@ -95,7 +95,8 @@ impl Capacity {
             Place::GuestKvm => (300, 8),
             Place::Here => (150, 4),
         };
-        let (flow_ns, hop_ns) = (Nanos::new(flow_us * 1_000), Nanos::new(hop_us * 1_000));
+        let flow_ns = Nanos::new(flow_us * 1_000);
+        let hop_ns = Nanos::new(hop_us * 1_000);
         Self {
             place,
             is_measured: false,

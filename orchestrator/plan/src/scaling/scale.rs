@@ -149,7 +149,8 @@ fn noticed(
     show: impl Fn(u64) -> String,
 ) -> Result<u64, PlanError> {
     let emulated = nearest(path, value, paper.to_string(), scale, hint)?;
-    let (path, paper) = (path.to_owned(), paper.to_string());
+    let path = path.to_owned();
+    let paper = paper.to_string();
     if value > 0 && emulated == 0 {
         return Err(PlanError::Vanishes {
             path,

@@ -57,7 +57,8 @@ mod tests {
     }
 
     fn candidate(millis: u64, rate: &str) -> Candidate {
-        let (delay, rate) = (Nanos::from_millis(millis), rate.parse().expect("a rate"));
+        let delay = Nanos::from_millis(millis);
+        let rate = rate.parse().expect("a rate");
         Candidate {
             port: PortId(0),
             next_dc: DcId(0),

@@ -128,7 +128,8 @@ mod tests {
         let mut tuples = BTreeSet::new();
         let is_repeated = |(flow, connection): &(&&Flow, Connection)| {
             let port = connection.source_port;
-            let (src, dst) = ((flow.src, connection.source_addr), (flow.dst, 0));
+            let src = (flow.src, connection.source_addr);
+            let dst = (flow.dst, 0);
             !tuples.insert((src, dst, port)) | !tuples.insert((dst, src, port))
         };
         let connections = connections(tool, &flows);

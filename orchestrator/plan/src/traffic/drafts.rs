@@ -35,7 +35,8 @@ pub(crate) fn listed(
                 hint: host_hint(network, name),
             })
         };
-        let (src, dst) = (end("from", &spec.from)?, end("to", &spec.to)?);
+        let src = end("from", &spec.from)?;
+        let dst = end("to", &spec.to)?;
         if src == dst {
             return Err(PlanError::SelfFlow {
                 path: format!("{path}.flows[{index}]"),
@@ -83,7 +84,8 @@ pub(crate) fn from_file(
 }
 
 fn file_host(network: &Network, file: &str, line: usize, host: u32) -> Result<NodeId, PlanError> {
-    let (dc, number) = (host / FILE_HOSTS_PER_DC, host % FILE_HOSTS_PER_DC);
+    let dc = host / FILE_HOSTS_PER_DC;
+    let number = host % FILE_HOSTS_PER_DC;
     let index = |value: u32| usize::try_from(value).unwrap_or(usize::MAX);
     let known = network.dcs.get(index(dc));
     let found = known.and_then(|dc| dc.hosts.get(index(number)).copied());

@@ -210,7 +210,8 @@ fn most_within(steps: &[Work], windows: impl Iterator<Item = (u64, u64)>) -> u12
             next.checked_sub(1).map_or(0, |last| steps[last].at(time))
         }
     };
-    let (mut at_start, mut at_end) = (cursor(), cursor());
+    let mut at_start = cursor();
+    let mut at_end = cursor();
     let works = windows.map(|(start, end)| at_end(end) - at_start(start));
     works.max().unwrap_or(0)
 }

@@ -100,11 +100,9 @@ mod tests {
             rate: rate.parse().unwrap(),
             delay: delay.parse().unwrap(),
         };
-        let (fabric, up, inter) = (
-            hop("100 Gbit", "1 us"),
-            hop("400 Gbit", "1 us"),
-            hop("25 Gbit", "5 ms"),
-        );
+        let fabric = hop("100 Gbit", "1 us");
+        let up = hop("400 Gbit", "1 us");
+        let inter = hop("25 Gbit", "5 ms");
         vec![fabric, fabric, up, inter, inter, up, fabric, fabric]
     }
 

@@ -105,7 +105,8 @@ impl Map {
     }
 
     fn open(&self, plan: &Plan) -> String {
-        let (name, description) = (escape(&plan.name), escape(&plan.description));
+        let name = escape(&plan.name);
+        let description = escape(&plan.description);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{left} 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" font-family=\"Helvetica, Arial, 'DejaVu Sans', \
@@ -195,7 +196,8 @@ fn stroke(bits_per_second: u64) -> u32 {
 fn draw_label(svg: &mut String, text: &str, area: &Area) {
     let (x, y) = area.middle;
     // Less than the room that is kept for wider fonts, so that other lines are seldom cut.
-    let (half_width, half_height) = (area.half.0 - 5.0, area.half.1 - 2.5);
+    let half_width = area.half.0 - 5.0;
+    let half_height = area.half.1 - 2.5;
     let _ = writeln!(
         svg,
         "<rect x=\"{:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{:.0}\" rx=\"4\" \

@@ -212,7 +212,8 @@ proptest! {
             hop_wall_ns: Nanos::new(capacity.hop_wall_ns.get() / 2),
             ..capacity
         };
-        let (slow, fast) = (plan(&small(verbs), capacity), plan(&small(verbs), faster));
+        let slow = plan(&small(verbs), capacity);
+        let fast = plan(&small(verbs), faster);
         if costs(&slow).is_empty() {
             prop_assert!(fast.scale.size >= slow.scale.size, "{:?} {:?}", fast.scale, slow.scale);
             prop_assert!(costs(&fast).is_empty());

@@ -33,7 +33,8 @@ fn the_simulator_scales_nothing_by_default() {
 fn the_scaled_simulator_plays_the_kernels_plan() {
     for scenario in ["8dc.yaml", "failover.yaml"] {
         let text = common::scenario_text(scenario);
-        let (scaled, kernel) = (simulated(&text, true), common::plan(&text));
+        let scaled = simulated(&text, true);
+        let kernel = common::plan(&text);
         assert_eq!((scaled.scale, &scaled.links), (kernel.scale, &kernel.links));
         assert_eq!(scaled.flows, kernel.flows, "{scenario}");
         assert_eq!(scaled.transport, kernel.transport, "{scenario}");

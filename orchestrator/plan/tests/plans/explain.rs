@@ -55,7 +55,8 @@ fn busy() -> [(DcId, QueueState); 1] {
 fn the_documents_tables_are_those_of_the_code() {
     let plan = plan();
     let text = fs::read_to_string(common::scenarios().join("explain-8dc.md")).unwrap();
-    let (lcmp, artifact) = ("lcmp", "artifact");
+    let lcmp = "lcmp";
+    let artifact = "artifact";
     let cases = [
         explained(&plan, lcmp, &[], &[]),
         explained(&plan, artifact, &[], &[]),

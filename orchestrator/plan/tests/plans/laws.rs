@@ -39,7 +39,8 @@ impl Sketch {
         }
         text.push_str("  links:\n");
         for (a, b, rate, delay) in &self.links {
-            let (a, b) = (a + 1, b + 1);
+            let a = a + 1;
+            let b = b + 1;
             writeln!(
                 text,
                 "    - {{ between: [dc{a}, dc{b}], rate: {rate} Gbit, delay: {delay} ms }}"
@@ -285,7 +286,8 @@ proptest! {
         prop_assert!(plan.flows.is_sorted_by_key(|flow| (flow.repetition, flow.start_ns, flow.id)));
         for (index, flow) in plan.flows.iter().enumerate() {
             prop_assert_eq!(flow.id.index(), index);
-            let (src, dst) = (&plan.nodes[flow.src.index()], &plan.nodes[flow.dst.index()]);
+            let src = &plan.nodes[flow.src.index()];
+            let dst = &plan.nodes[flow.dst.index()];
             prop_assert!(src.role == Role::Host && dst.role == Role::Host && src.dc != dst.dc);
             prop_assert_eq!(flow.size_bytes.get(), u64::from(flow.messages) * flow.message_bytes.get());
             let row = plan.switches[src.dc.index()].towards(dst.dc);

@@ -83,7 +83,8 @@ fn a_larger_shift_makes_path_scores_smaller() {
         let plan = common::plan(&with_parameters(parameters));
         plan.policies[1].path_scores.concat().concat()
     };
-    let (plain, halved) = (scores("s_path: 2"), scores("s_path: 3"));
+    let plain = scores("s_path: 2");
+    let halved = scores("s_path: 3");
     assert!(!plain.is_empty());
     for (plain, halved) in plain.iter().zip(&halved) {
         assert_eq!(plain / 2, *halved);

@@ -39,7 +39,8 @@ fn total(flows: &[Flow]) -> f64 {
 fn moments(cdf: &SizeCdf) -> (f64, f64) {
     let parts = cdf.points().windows(2).map(|pair| {
         let share = float(pair[1].share - pair[0].share) / float(SizeCdf::UNIT);
-        let (a, b) = (float(pair[0].size.get()), float(pair[1].size.get()));
+        let a = float(pair[0].size.get());
+        let b = float(pair[1].size.get());
         (share * (a + b) / 2.0, share * (a * a + a * b + b * b) / 3.0)
     });
     parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
@@ -89,10 +90,8 @@ fn sources_and_destinations_are_uniform() {
         let ends = plan.flows.iter().flat_map(|flow| [flow.src, flow.dst]);
         let count = ends.filter(|end| end.0 == host.0).count();
         // A quarter of all flows, ±5 √(n · ¼ · ¾).
-        let (count, flows) = (
-            float(u64::try_from(count).unwrap()),
-            float(u64::try_from(flows).unwrap()),
-        );
+        let count = float(u64::try_from(count).unwrap());
+        let flows = float(u64::try_from(flows).unwrap());
         assert!(
             (count - flows / 4.0).abs() < 5.0 * (flows * 3.0 / 16.0).sqrt(),
             "{count} {flows}"
@@ -486,7 +485,8 @@ policies: [ecmp]
 ";
     // 20 MB take 16 ms at 10 Gbit/s and 1.6 ms at 100 Gbit/s.
     let one = "    - { between: [dc2, dc4], rate: 100 Gbit, delay: 1 ms }\n";
-    let (narrow, wide) = (ideal(one), ideal(both));
+    let narrow = ideal(one);
+    let wide = ideal(both);
     assert!((22_000_000..24_000_000).contains(&narrow), "{narrow}");
     assert!((8_100_000..8_300_000).contains(&wide), "{wide}");
 }

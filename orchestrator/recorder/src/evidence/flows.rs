@@ -102,7 +102,8 @@ impl Flows {
     /// Returns the number of flows whose paths here and in `other` are known, and of those whose differ.
     pub fn paths_unlike(&self, other: &Self) -> (u64, u64) {
         let others: BTreeMap<(u32, u32), &str> = other.named_paths().collect();
-        let (mut flows, mut differ) = (0, 0);
+        let mut flows = 0;
+        let mut differ = 0;
         for (flow, path) in self.named_paths() {
             if let Some(&other) = others.get(&flow) {
                 flows += 1;

@@ -65,7 +65,8 @@ impl Shares {
     /// Returns the counts; the chi-square is the sum over all destinations with a choice.
     pub fn counts(&self) -> HashCounts {
         let mut counts = HashCounts::default();
-        let (mut chi_square, mut freedom) = (0.0, 0);
+        let mut chi_square = 0.0;
+        let mut freedom = 0;
         let mut test = |cells: &[Cell]| match pooled(cells).as_slice() {
             [] | [_] => false,
             cells => {

@@ -193,7 +193,8 @@ pub(super) mod tests {
                 buckets: 1,
             })
             .collect();
-        let (src, dst) = (Ipv4Addr::new(10, 0, 16, 1), Ipv4Addr::new(10, 0, 128, 1));
+        let src = Ipv4Addr::new(10, 0, 16, 1);
+        let dst = Ipv4Addr::new(10, 0, 128, 1);
         let tuple = FlowTuple {
             src,
             dst,

@@ -133,7 +133,8 @@ impl<'a> Witness<'a> {
         if let Some(policy) = self.policy(&row.policy) {
             policy.ends.at(row.repetition, row.time_ns);
             let direction = [&row.link, &row.from_dc, &row.to_dc].map(String::as_str);
-            let (time, bytes) = (row.time_ns, row.tx_bytes);
+            let time = row.time_ns;
+            let bytes = row.tx_bytes;
             policy.links.counter(row.repetition, direction, time, bytes);
         }
     }
@@ -315,7 +316,8 @@ impl<'a> Choice<'a> {
     fn of(plan: &Plan, row: &'a DecisionRow) -> Option<Self> {
         let id = row.flow_id?;
         let flow = plan.flows.get(id.index())?;
-        let (src, dst) = (&plan.nodes[flow.src.index()], &plan.nodes[flow.dst.index()]);
+        let src = &plan.nodes[flow.src.index()];
+        let dst = &plan.nodes[flow.dst.index()];
         let is_data = match plan.transport.semantics {
             Semantics::Paper => {
                 // Rows have addresses of the lab's slot; the plan in the records has addresses of slot 0.

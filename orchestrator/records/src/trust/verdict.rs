@@ -152,7 +152,8 @@ impl Verdict {
         } else {
             Grade::Doubtful
         };
-        let (out, all) = (links.out_of_bounds, links.directions);
+        let out = links.out_of_bounds;
+        let all = links.directions;
         let reason = Reason::part(ReasonCode::UncertifiedLinks, out, all);
         self.add(reason.of(first).graded(grade));
     }
@@ -229,7 +230,8 @@ impl Verdict {
             let Some(tables) = policy.tables else {
                 continue;
             };
-            let (lost, all) = (tables.unrecorded, tables.decisions);
+            let lost = tables.unrecorded;
+            let all = tables.decisions;
             let reason = Reason::part(ReasonCode::UnrecordedDecisions, lost, all);
             self.add(reason.of(&policy.policy));
         }

@@ -77,10 +77,9 @@ fn write_with_odd(path: &Path, odd: &str, physical: Physical, repetition: Repeti
     for column in columns {
         let mut writer = group.next_column().expect("a column").expect("one more");
         let levels = (column.name == odd && repetition != Repetition::REQUIRED).then_some([1]);
-        let (levels, repeated) = (
-            levels.as_ref().map(|it| &it[..]),
-            (column.name == odd && repetition == Repetition::REPEATED).then_some(&[0][..]),
-        );
+        let levels = levels.as_ref().map(|it| &it[..]);
+        let repeated =
+            (column.name == odd && repetition == Repetition::REPEATED).then_some(&[0][..]);
         match physical_of(column.name, column.kind) {
             Physical::INT64 => drop(writer.typed::<Int64Type>().write_batch(
                 &[1],
@@ -215,7 +214,8 @@ fn nothing_but_regular_files_are_read() {
             ("secret", "a symbolic link"),
         ] {
             let (_results, run) = run(if name == "links.parquet" { 1 } else { 100 });
-            let (dir, path) = (run.path().to_owned(), run.path().join(name));
+            let dir = run.path().to_owned();
+            let path = run.path().join(name);
             let _ = fs::remove_file(&path);
             match kind {
                 "pipe" => {

@@ -120,7 +120,8 @@ impl SizeCdf {
         let scaled = |point: &CdfPoint| u128::from(point.share) << 64;
         let above = self.points.partition_point(|point| scaled(point) <= share);
         // The first point has share zero and the last more than any `share`.
-        let (low, high) = (&self.points[above - 1], &self.points[above]);
+        let low = &self.points[above - 1];
+        let high = &self.points[above];
         let rise = u128::from(high.size.get() - low.size.get());
         let step = rise * (share - scaled(low)) / (scaled(high) - scaled(low));
         let size = u128::from(low.size.get()) + step;
@@ -195,7 +196,8 @@ fn check(source: SourceText<'_>, points: &[ReadPoint<'_>]) -> Vec<Finding<CdfErr
     };
     let mut findings = Vec::new();
     for pair in points.windows(2) {
-        let (before, after) = (&pair[0], &pair[1]);
+        let before = &pair[0];
+        let after = &pair[1];
         if after.point.size < before.point.size {
             findings.push(falling("size", &after.size, &before.size));
         }

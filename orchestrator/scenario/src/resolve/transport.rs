@@ -25,9 +25,11 @@ pub(super) fn transport(context: &mut Context<'_>, raw: Option<&raw::Transport>)
     let semantics = context.read_or(&raw.semantics, Semantics::default());
     let buffers = limits::MIN_BUFFER..=limits::MAX_BUFFER;
     let mut buffer = |text: &Maybe<Text<Bytes>>| context.within(text.as_ref()?, buffers.clone());
-    let (fabric_buffer, dci_buffer) = (buffer(&raw.fabric_buffer), buffer(&raw.dci_buffer));
+    let fabric_buffer = buffer(&raw.fabric_buffer);
+    let dci_buffer = buffer(&raw.dci_buffer);
     let mut flag = |text: &Maybe<Text<bool>>| context.read(text.as_ref()?);
-    let (ack_priority, pfc) = (flag(&raw.ack_priority), flag(&raw.pfc));
+    let ack_priority = flag(&raw.ack_priority);
+    let pfc = flag(&raw.pfc);
     let payloads = limits::MIN_PAYLOAD..=limits::MAX_PAYLOAD;
     let payload = raw.payload.as_ref();
     let cc = raw.cc.as_ref();
@@ -80,7 +82,8 @@ fn congestion_control(
         WordOr::Word(word, _) => return context.word(&raw.range, word).map(without_parameters),
         WordOr::Body(cc) => cc,
     };
-    let (range, preset) = (&raw.range, semantics.into());
+    let range = &raw.range;
+    let preset = semantics.into();
     one_key!(context, range, cc, "none": none, "dcqcn": dcqcn, "hpcc": hpcc, "timely": timely, "dctcp": dctcp);
     Some(match (&cc.dcqcn.0, &cc.hpcc.0, &cc.timely.0, &cc.dctcp.0) {
         (Some(raw), ..) => CcSpec::Dcqcn(cc_settings(context, range, raw, preset)),

@@ -72,7 +72,8 @@ impl<'w> EventRows<'w> {
         let simulated = &self.context.flows[flow as usize];
         let planned: &Flow = &self.rows.plan.flows[simulated.plan.index()];
         let dc = |node: lab_units::NodeId| self.rows.plan.nodes[node.index()].dc;
-        let (src, dst) = (dc(planned.src), dc(planned.dst));
+        let src = dc(planned.src);
+        let dst = dc(planned.dst);
         let (fct, status, reason, has_started) = match end {
             End::At(at) => {
                 let fct = (*at - simulated.start).nanos_trunc();
@@ -210,7 +211,8 @@ impl<'w> EventRows<'w> {
             duration: sample.levels.duration,
             congestion: sample.levels.congestion,
         };
-        let (time, backlog) = (sample.at.nanos_trunc(), Bytes::new(sample.bytes));
+        let time = sample.at.nanos_trunc();
+        let backlog = Bytes::new(sample.bytes);
         self.rows
             .queue(time, self.port_id(sample.port), backlog, levels)
     }

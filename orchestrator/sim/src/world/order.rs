@@ -13,7 +13,8 @@ pub(super) fn order_next_hops(network: &mut Network, order: &NextHopOrder) {
         .map(|port| network.neighbour(port))
         .collect();
     for ((node, host), wanted) in &order.neighbours {
-        let (node, host) = (network.node(*node), network.node(*host));
+        let node = network.node(*node);
+        let host = network.node(*host);
         network.order_next_hops(node, host, |&port| rank(wanted, neighbours[port as usize]));
     }
 }

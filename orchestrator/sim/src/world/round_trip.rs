@@ -67,7 +67,8 @@ impl<'p> Detours<'p> {
         let candidates = self.row(from, to).map_or(&[][..], |row| &row.candidates);
         let behind = |dc| nearer.get(&dc).copied().unwrap_or_default();
         let through = candidates.iter().map(|candidate| {
-            let (link, rest) = (candidate.port.link().index(), behind(candidate.next_dc));
+            let link = candidate.port.link().index();
+            let rest = behind(candidate.next_dc);
             let at_start = link_trip(self.plan, &self.plan.links[link].emu);
             Trips {
                 least_delay: rest.least_delay.saturating_add(at_start),

@@ -123,7 +123,8 @@ faults:
   - { at: 11 ms, link: [dc1, dc2], up: true }
 ",
     );
-    let (packet, ack) = (33_232 * MICRO, 496 * MICRO);
+    let packet = 33_232 * MICRO;
+    let ack = 496 * MICRO;
     let alone = 2 * PACKET + packet + 2 * ACK + ack + 2 * (5 * MILLI + 2 * HOST_DELAY);
     assert_eq!(run.end_of(1), Some(12 * MILLI + alone));
 }

@@ -200,7 +200,8 @@ impl Simulation {
         let since = Instant::now();
         let threads = self.options.threads;
         let setting = RunSetting::simulated(&self.plan, threads, run_dir::kernel_release());
-        let (scenario, plan) = (&self.loaded.scenario, &self.plan);
+        let scenario = &self.loaded.scenario;
+        let plan = &self.plan;
         let provenance = provenance(scenario, plan, self.asked.clone());
         let mut records =
             run_dir::start_records(dir, (plan, plan_hash), (&setting, &provenance), now)?;

@@ -117,7 +117,8 @@ fn split(bytes: &[u8]) -> io::Result<Option<Split<'_>>> {
         let word = header[at..].first_chunk().copied().unwrap_or_default();
         usize::try_from(u32::from_le_bytes(word)).unwrap_or(usize::MAX)
     };
-    let (table, appended) = (count(0), count(4));
+    let table = count(0);
+    let appended = count(4);
     if table > MAX_NAME || appended > MAX_APPENDED {
         return Err(malformed());
     }

@@ -375,7 +375,8 @@ scale: { rate: 1/2000, time: 100 }
     /// long as the costs alone predict, the factor becomes (2 / 2 + 1) / (1 / 2 + 1) = 4/3.
     #[test]
     fn earlier_runs_correct_the_estimate() {
-        let (plan, place) = (plan(), Place::GuestVirtual);
+        let plan = plan();
+        let place = Place::GuestVirtual;
         let mut experience = Experience::default();
         let first = Estimate::new(&plan, place, &experience);
         let took = |factor: u64| {
@@ -409,7 +410,8 @@ scale: { rate: 1/2000, time: 100 }
     /// A factor for the flows alone would be 0 here, and a long run would seem short.
     #[test]
     fn a_part_far_from_its_estimate_corrects_all_parts_by_one_factor() {
-        let (plan, place) = (plan(), Place::GuestVirtual);
+        let plan = plan();
+        let place = Place::GuestVirtual;
         let first = Estimate::new(&plan, place, &Experience::default());
         let mut times = first.by_costs.clone();
         let all: u64 = times.values().map(|time| time.get()).sum();
@@ -426,7 +428,8 @@ scale: { rate: 1/2000, time: 100 }
 
     #[test]
     fn the_table_has_both_times_of_each_part_and_of_all() {
-        let (plan, place) = (plan(), Place::GuestVirtual);
+        let plan = plan();
+        let place = Place::GuestVirtual;
         let estimate = Estimate::new(&plan, place, &Experience::default());
         let total = Duration::from_secs(60);
         let happened = Happened::new(&[phase("links", 900)], Duration::from_secs(1), total);

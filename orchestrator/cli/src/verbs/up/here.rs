@@ -194,7 +194,8 @@ impl<'a> Run<'a> {
 
     fn run(&self) -> Result<RunOutcome, Failure> {
         terminal::cancel_on_signal(&self.cancel).during("listen to signals")?;
-        let (task, dir) = (self.task, self.records.dir());
+        let task = self.task;
+        let dir = self.records.dir();
         let mut progress = Progress::new();
         let reservation = Reservation::acquire(&task.lab, &self.plan.name).map_err(environment)?;
         reservation.record_run(dir).during("record the lab's run")?;
@@ -279,17 +280,17 @@ impl<'a> Run<'a> {
     fn hold(&self, certificate: &[CertifiedRow], links: &Certification) -> Result<(), Failure> {
         let out = certificate.iter().filter_map(|row| {
             let problem = row.problem.as_ref()?;
-            let (link, from, to) = (&row.link, &row.from, &row.to);
+            let link = &row.link;
+            let from = &row.from;
+            let to = &row.to;
             Some(format!("link `{link}`, {from} → {to}: {problem}"))
         });
         let out: Vec<String> = out.collect();
         if out.is_empty() {
             return Ok(());
         }
-        let (shown, more) = (
-            out.iter().take(MAX_LINKS),
-            out.len().saturating_sub(MAX_LINKS),
-        );
+        let shown = out.iter().take(MAX_LINKS);
+        let more = out.len().saturating_sub(MAX_LINKS);
         let mut text = format!(
             "{} of {} directions of links are out of their bounds:",
             links.out_of_bounds, links.directions

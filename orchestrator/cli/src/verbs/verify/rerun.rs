@@ -217,7 +217,8 @@ fn missing(name: &str) -> Failure {
 
 /// Returns the first difference between the plans of both runs.
 fn compare_plans(kept: &RunDir, again: &RunDir) -> Result<Option<String>, Failure> {
-    let (kept, again) = (plan(kept)?, plan(again)?);
+    let kept = plan(kept)?;
+    let again = plan(again)?;
     let what = if kept.scenario_hash == again.scenario_hash {
         "another plan of the same scenario"
     } else {

@@ -30,7 +30,8 @@ pub struct Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (wanted, found) = (&self.wanted, &self.found);
+        let wanted = &self.wanted;
+        let found = &self.found;
         write!(
             f,
             "{} in {}: wanted {wanted}, found {found}",

@@ -59,7 +59,8 @@ fn reserve(name: &str) -> Result<Reservation, ReservationError> {
 /// Brings up the lab `name`, which nobody else has.
 fn up(name: &str, hosts: HostPlacement, plan: fn(u8) -> Plan) -> Lab {
     let reservation = reserve(name).unwrap();
-    let (plan, options) = (plan(reservation.slot()), options(name, hosts));
+    let plan = plan(reservation.slot());
+    let options = options(name, hosts);
     bring_up(reservation, &plan, &options).unwrap()
 }
 

@@ -21,7 +21,8 @@ use crate::{
 fn others_know_a_labs_name_and_cannot_touch_what_it_keeps() {
     isolated(|| {
         let mut lab = up("t", HostPlacement::OwnNamespace, testing::pair);
-        let (run, bpf) = (lab.directory(), lab.bpf_directory().unwrap());
+        let run = lab.directory();
+        let bpf = lab.bpf_directory().unwrap();
         let pins = bpf.join("dc1");
         fs::create_dir(&pins).unwrap();
         for directory in [&run, &bpf] {
