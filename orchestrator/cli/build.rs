@@ -66,14 +66,14 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// Returns the commit, with `+changes` if files differ from it; `unknown` outside a repository.
 fn commit() -> String {
-    let described = git(&[
+    git(&[
         "describe",
         "--always",
         "--exclude=*",
         "--abbrev=12",
         "--dirty=+changes",
-    ]);
-    described.unwrap_or_else(|| "unknown".to_owned())
+    ])
+    .unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// Returns the first line that git prints; none if git fails or is not installed.

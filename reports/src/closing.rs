@@ -25,8 +25,7 @@ pub fn closing_answer(summary: &Summary) -> String {
 /// Lines have at most [`WIDTH`] characters.
 #[must_use]
 pub fn closing_table(summary: &Summary, colored: bool) -> String {
-    let notes = notes(summary);
-    let notes: String = notes
+    let notes: String = notes(summary)
         .iter()
         .map(|note| show::paragraph_of(WIDTH, "", note))
         .collect();
@@ -164,8 +163,11 @@ fn notes(summary: &Summary) -> Vec<String> {
     if shown.is_empty() {
         return Vec::new();
     }
-    let measured = summary.measured.iter().map(|it| format!("Measured: {it}."));
-    let mut notes: Vec<String> = measured.collect();
+    let mut notes: Vec<String> = summary
+        .measured
+        .iter()
+        .map(|it| format!("Measured: {it}."))
+        .collect();
     notes.push(summary.intervals.note().to_owned());
     if shown.iter().any(|it| it.at_least) {
         notes.push(text::AT_LEAST.to_owned());

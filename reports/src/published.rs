@@ -62,8 +62,10 @@ fn points(series: &[Series]) -> Points {
     let panel = |title: &String| {
         let own = series.iter().filter(|one| one.panel == *title);
         let dots = own.flat_map(|one| {
-            let style = policies.iter().position(|policy| *policy == one.policy);
-            let style = style.unwrap_or_default();
+            let style = policies
+                .iter()
+                .position(|policy| *policy == one.policy)
+                .unwrap_or_default();
             one.values.iter().map(move |&at| Dot { at, style })
         });
         DotPanel {

@@ -123,8 +123,10 @@ impl Run {
     /// Returns the faults that came before the end of the first repetitions.
     pub fn faults(&self) -> impl Iterator<Item = &FaultInfo> {
         let end = self.flows.first_end();
-        let faults = self.info.faults.iter();
-        faults.filter(move |fault| fault.time_ns <= end)
+        self.info
+            .faults
+            .iter()
+            .filter(move |fault| fault.time_ns <= end)
     }
 
     /// Returns the use of a direction while flows start; 0 if it was not sampled.
@@ -156,10 +158,16 @@ impl Run {
 }
 
 fn arrival_uses(info: &RunInfo, flows: &Flows) -> Vec<(String, DirectionUse)> {
-    let policies = flows.policies.iter().enumerate();
-    let uses = policies.flat_map(|(index, policy)| {
-        let uses = flows.extent.uses(index, info).into_iter();
-        uses.map(|one| (policy.clone(), one))
-    });
-    uses.collect()
+    flows
+        .policies
+        .iter()
+        .enumerate()
+        .flat_map(|(index, policy)| {
+            flows
+                .extent
+                .uses(index, info)
+                .into_iter()
+                .map(|one| (policy.clone(), one))
+        })
+        .collect()
 }

@@ -189,14 +189,15 @@ fn receiver(interface: &str) -> Result<UdpSocket, BenchError> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket(family, SockType::Datagram, flags, SockProtocol::Udp);
     let socket = socket.map_err(BenchError::io("open a socket"))?;
-    let bound = setsockopt(&socket, BindToDevice, &interface.into());
-    bound.map_err(BenchError::io("bind to an interface"))?;
+    setsockopt(&socket, BindToDevice, &interface.into())
+        .map_err(BenchError::io("bind to an interface"))?;
     setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER).map_err(BenchError::io("set a buffer"))?;
     let address = SockaddrIn::new(0, 0, 0, 0, FLOW_PORT);
     bind(socket.as_raw_fd(), &address).map_err(BenchError::io("bind a socket"))?;
     let socket = UdpSocket::from(socket);
-    let timed = socket.set_read_timeout(Some(Duration::from_millis(20)));
-    timed.map_err(BenchError::io("set a time-out"))?;
+    socket
+        .set_read_timeout(Some(Duration::from_millis(20)))
+        .map_err(BenchError::io("set a time-out"))?;
     Ok(socket)
 }
 
@@ -297,8 +298,9 @@ impl Flow {
 }
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, BenchError>>) -> Result<T, BenchError> {
-    let ended = thread.join();
-    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Takes a link of the calling thread's namespace down, or up; returns the time of the request.

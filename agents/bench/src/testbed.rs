@@ -141,8 +141,8 @@ impl Testbed {
             enter()?;
             work()
         };
-        let done = thread::scope(|scope| scope.spawn(work).join());
-        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        thread::scope(|scope| scope.spawn(work).join())
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// Returns a function that moves the calling thread into a namespace.

@@ -119,8 +119,10 @@ pub fn size_thresholds(paths: &[Path], config: &UcmpConfig) -> SizeThresholds {
             .flat_map(|path| paths.iter().map(move |other| (path, other)));
         let changes =
             pairs.filter_map(|(path, other)| CostDifference::of(path, other, config).changes_at());
-        let later = changes.filter(|&at| at > last.from).map(row);
-        let later = later.filter(|row| row.buckets != last.buckets);
+        let later = changes
+            .filter(|&at| at > last.from)
+            .map(row)
+            .filter(|row| row.buckets != last.buckets);
         let Some(next) = later.min_by_key(|row| row.from) else {
             break;
         };

@@ -195,8 +195,10 @@ fn attach_tcx(
     if inherited.is_some() {
         return Ok(PortLink::Pinned(link));
     }
-    let pinned = link.pin(file).map_err(std::io::Error::other);
-    let pinned = pinned.map_err(ProgramError::IOError)?;
+    let pinned = link
+        .pin(file)
+        .map_err(std::io::Error::other)
+        .map_err(ProgramError::IOError)?;
     Ok(PortLink::Pinned(FdLink::from(pinned)))
 }
 

@@ -16,8 +16,8 @@ use crate::SwitchdError;
 
 /// Returns the time on the clock of `bpf_ktime_get_ns`, `CLOCK_MONOTONIC`.
 pub fn now() -> Result<Nanos, SwitchdError> {
-    let time = clock_gettime(ClockId::CLOCK_MONOTONIC);
-    let time = time.map_err(SwitchdError::io("read the clock"))?;
+    let time =
+        clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(SwitchdError::io("read the clock"))?;
     let seconds = u64::try_from(time.tv_sec()).unwrap_or_default();
     let nanos = u64::try_from(time.tv_nsec()).unwrap_or_default();
     Ok(Nanos::new(seconds * NANOS_PER_SECOND + nanos))

@@ -269,8 +269,10 @@ mod tests {
         });
         agent.send_past_limit(&stats);
         let reader = std::thread::spawn(move || {
-            let lines = BufReader::new(controller).lines();
-            lines.map(|line| line.expect("a line")).collect::<Vec<_>>()
+            BufReader::new(controller)
+                .lines()
+                .map(|line| line.expect("a line"))
+                .collect::<Vec<_>>()
         });
         agent.close(&AgentMessage::Bye);
         let lines = reader.join().expect("it reads");

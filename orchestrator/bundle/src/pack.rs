@@ -108,8 +108,8 @@ fn append<W: Write>(
     let file = lab_files::open(&full, Links::Refuse).map_err(BundleError::io("read", &full))?;
     let mut file = Digesting::new(file.take(packed.bytes));
     let head = header(origin, &packed.path, packed.bytes)?;
-    let appended = tar.append(&head, &mut file);
-    appended.map_err(BundleError::io("pack", &full))?;
+    tar.append(&head, &mut file)
+        .map_err(BundleError::io("pack", &full))?;
     if file.digester.hex() == packed.sha256 {
         Ok(())
     } else {
@@ -122,8 +122,9 @@ fn append<W: Write>(
 fn header(origin: &Origin, path: &str, bytes: u64) -> Result<Header, BundleError> {
     let mut header = Header::new_ustar();
     let name = format!("{}/{path}", origin.run);
-    let named = header.set_path(&name);
-    named.map_err(|_| BundleError::UnsafePath { path: name })?;
+    header
+        .set_path(&name)
+        .map_err(|_| BundleError::UnsafePath { path: name })?;
     header.set_entry_type(EntryType::Regular);
     header.set_size(bytes);
     header.set_mode(0o644);

@@ -90,8 +90,11 @@ pub fn become_owner(dir: &Path) -> io::Result<()> {
     };
     let uid = owner.uid.into();
     let gid = owner.gid.into();
-    let groups = owner.groups()?;
-    let groups: Vec<_> = groups.iter().map(|group| group.as_raw().into()).collect();
+    let groups: Vec<_> = owner
+        .groups()?
+        .iter()
+        .map(|group| group.as_raw().into())
+        .collect();
     nix::unistd::setgroups(&groups)?;
     nix::unistd::setresgid(gid, gid, gid)?;
     nix::unistd::setresuid(uid, uid, uid)?;

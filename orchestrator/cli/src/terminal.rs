@@ -75,8 +75,8 @@ pub fn show<T: Serialize>(json: bool, value: &T, text: impl FnOnce(&T) -> String
 pub fn write_to(output: Option<&Path>, text: &str) -> Outcome {
     match output {
         Some(path) => {
-            let written = caller::write(path, text.as_bytes());
-            written.during(format_args!("write `{}`", path.display()))?;
+            caller::write(path, text.as_bytes())
+                .during(format_args!("write `{}`", path.display()))?;
             note(&format!("wrote {}", path.display()));
         }
         None => print(text),

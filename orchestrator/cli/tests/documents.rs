@@ -13,15 +13,17 @@ fn root() -> PathBuf {
 /// Every file of the workspace's folders with the extension, what cargo built left out.
 fn files(extension: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let folders = [
+    let mut folders: Vec<_> = [
         "orchestrator",
         "agents",
         "perftest-wrappers",
         "reports",
         "scenarios",
         "vagrant",
-    ];
-    let mut folders: Vec<_> = folders.iter().map(|folder| root().join(folder)).collect();
+    ]
+    .iter()
+    .map(|folder| root().join(folder))
+    .collect();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();

@@ -219,8 +219,9 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
     fs::write(&secret, SECRET).unwrap();
     fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
     let entries = fs::read_dir(&run).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     let more = [
         "tags.txt",
         "flows.parquet",
@@ -460,8 +461,11 @@ fn doctor_fails_where_no_lab_can_run() {
 fn scripts_name_the_tools_that_are_missing() {
     let programs = tempfile::tempdir().unwrap();
     for program in ["env", "bash", "dirname", "realpath"] {
-        let found = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(program));
-        let found = found.iter().find(|path| path.exists()).unwrap();
+        let found = ["/usr/bin", "/bin"]
+            .map(|folder| Path::new(folder).join(program))
+            .into_iter()
+            .find(|path| path.exists())
+            .unwrap();
         std::os::unix::fs::symlink(found, programs.path().join(program)).unwrap();
     }
     let package = programs.path().join("lcmp-lab.deb");

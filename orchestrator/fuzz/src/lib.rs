@@ -173,8 +173,8 @@ mod tests {
         std::panic::set_hook(Box::new(|_| ()));
         let failed = catch_unwind(AssertUnwindSafe(|| fuzz("text", &["abcd"], read)));
         std::panic::set_hook(hook);
-        let message = failed.unwrap_err();
-        let message: &String = message.downcast_ref().unwrap();
+        let panic = failed.unwrap_err();
+        let message: &String = panic.downcast_ref().unwrap();
         assert!(message.contains("a zero"), "{message}");
         // The zero, and at times a damage without effect that was needed while it was larger.
         let damages = message.matches("Replace").count();

@@ -195,9 +195,10 @@ fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
 /// Opens a directory; does not follow a link at its path.
 fn open_directory(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
-    let mut options = OpenOptions::new();
-    let options = options.read(true);
-    options.custom_flags(flags.bits().cast_signed()).open(path)
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
 }
 
 fn kind(found: &Metadata) -> &'static str {

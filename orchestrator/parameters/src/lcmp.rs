@@ -339,8 +339,8 @@ mod tests {
     /// 32 and 64 ms; powers of two of microseconds are as near as the preset `paper` comes to them.
     #[test]
     fn published_delays_are_no_departure() {
-        let mut parameters = LcmpConfig::PARAMETERS.iter();
-        let parameter = parameters
+        let parameter = LcmpConfig::PARAMETERS
+            .iter()
             .find(|it| it.name == "max_delay")
             .expect("the parameter");
         let departs = |delay| parameter.departs(Value::Time(delay), None);

@@ -249,8 +249,9 @@ fn measured_window(measure: &Measure, flows: &[Flow]) -> Result<Option<MeasuredW
 
 /// SHA-256 of the scenario's text and the files it names, each behind its length.
 fn hash(scenario: &Scenario, source_text: &str, files: &Files) -> String {
-    let named = lab_scenario::files(scenario).into_iter();
-    let texts = named.filter_map(|path| files.get(path).map(String::as_str));
+    let texts = lab_scenario::files(scenario)
+        .into_iter()
+        .filter_map(|path| files.get(path).map(String::as_str));
     let mut hasher = Sha256::new();
     for text in std::iter::once(source_text).chain(texts) {
         let length = u64::try_from(text.len()).unwrap_or(u64::MAX);

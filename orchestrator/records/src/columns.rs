@@ -138,11 +138,10 @@ impl Batch {
     /// If one is no column of the batch.
     pub(crate) fn places(&self, names: &[&str]) -> Vec<usize> {
         let place = |name: &&str| {
-            let found = self
-                .columns
+            self.columns
                 .iter()
-                .position(|(column, _)| column.name == *name);
-            found.unwrap_or_else(|| panic!("`{name}` is not a requested column"))
+                .position(|(column, _)| column.name == *name)
+                .unwrap_or_else(|| panic!("`{name}` is not a requested column"))
         };
         names.iter().map(place).collect()
     }

@@ -70,8 +70,10 @@ pub(crate) fn copy(csv: &Path, columns: &[Column]) -> Result<(), RecordsError> {
         write_group(&mut writer, batch).map_err(failed)
     })?;
     writer.finish().map_err(failed)?;
-    let synced = writer.inner().sync_all();
-    synced.map_err(Operation::Sync.failed(&draft))?;
+    writer
+        .inner()
+        .sync_all()
+        .map_err(Operation::Sync.failed(&draft))?;
     fs::rename(&draft, &target).map_err(Operation::Replace.failed(target))
 }
 
@@ -98,8 +100,9 @@ pub(crate) fn read<E: From<RecordsError>>(
     columns: &[Column],
     visit: &mut dyn FnMut(&Batch) -> Result<(), E>,
 ) -> Result<(), E> {
-    let decoders = thread::available_parallelism().map_or(1, NonZero::get);
-    let decoders = decoders.min(MAX_DECODERS);
+    let decoders = thread::available_parallelism()
+        .map_or(1, NonZero::get)
+        .min(MAX_DECODERS);
     quiet_decoders();
     thread::scope(|scope| {
         let decoder = |first: usize| {
@@ -115,15 +118,19 @@ pub(crate) fn read<E: From<RecordsError>>(
                 }
             };
             let named = thread::Builder::new().name(DECODER.to_owned());
-            let started = named.spawn_scoped(scope, decode);
-            started.map_err(Operation::Read.failed(path))?;
+            named
+                .spawn_scoped(scope, decode)
+                .map_err(Operation::Read.failed(path))?;
             Ok(batches)
         };
-        let batches = (0..decoders).map(decoder);
-        let batches = batches.collect::<Result<Vec<_>, RecordsError>>()?;
+        let batches = (0..decoders)
+            .map(decoder)
+            .collect::<Result<Vec<_>, RecordsError>>()?;
         // A decoder ends after its last group: the first without another one is at the end of the table.
-        let in_order = batches.iter().cycle();
-        let mut in_order = in_order.map_while(|batches| batches.recv().ok());
+        let mut in_order = batches
+            .iter()
+            .cycle()
+            .map_while(|batches| batches.recv().ok());
         in_order.try_for_each(|batch: Result<Batch, RecordsError>| visit(&batch?))
     })
 }
@@ -135,8 +142,10 @@ fn without_panic(
     step: impl FnOnce() -> Result<(), RecordsError>,
 ) -> Result<(), RecordsError> {
     catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|panic| {
-        let message = panic.downcast_ref::<String>().map(String::as_str);
-        let message = message.or_else(|| panic.downcast_ref().copied());
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref().copied());
         let message = message.unwrap_or("without a message");
         Err(RecordsError::Parquet {
             path: path.to_owned(),
@@ -171,12 +180,16 @@ fn decode(
         path: path.to_owned(),
         source,
     };
-    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file);
-    let metadata = metadata.map_err(failed)?;
+    let metadata = ParquetMetaDataReader::new()
+        .parse_and_finish(&file)
+        .map_err(failed)?;
     let pages = Arc::new(Pages::of(file).map_err(Operation::Read.failed(path))?);
     let row_groups = metadata.row_groups();
-    let rows_of = row_groups.iter().map(rows);
-    let rows_of: Vec<usize> = rows_of.collect::<Result<_, _>>().map_err(failed)?;
+    let rows_of: Vec<usize> = row_groups
+        .iter()
+        .map(rows)
+        .collect::<Result<_, _>>()
+        .map_err(failed)?;
     for index in groups.take_while(|&index| index < rows_of.len()) {
         let values = read_group(&pages, &row_groups[index], columns).map_err(failed)?;
         let first = 1 + rows_of[..index].iter().sum::<usize>() as u64;
@@ -206,8 +219,8 @@ fn read_group(
     group: &RowGroupMetaData,
     columns: &[Column],
 ) -> Result<Vec<(Column, Values)>, ParquetError> {
-    let columns = columns.iter();
     columns
+        .iter()
         .map(|column| Ok((*column, read_column(pages, group, column)?)))
         .collect()
 }
@@ -303,8 +316,10 @@ fn read_column(
     column: &Column,
 ) -> Result<Values, ParquetError> {
     let rows = rows(group)?;
-    let mut names = group.schema_descr().columns().iter();
-    let index = names
+    let index = group
+        .schema_descr()
+        .columns()
+        .iter()
         .position(|found| found.path().parts() == [column.name])
         .ok_or_else(|| general(column, "is missing"))?;
     let chunk = group.column(index);

@@ -124,8 +124,10 @@ impl Sums {
 /// Returns the variance of values about their level: half the mean square difference of neighbours, or a tiny
 /// value if most neighbours are equal.
 fn variance(values: &[f64]) -> f64 {
-    let differences = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2));
-    let differences: Vec<f64> = differences.collect();
+    let differences: Vec<f64> = values
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).powi(2))
+        .collect();
     let count = differences.len();
     let equal = differences.iter().filter(|&&square| square < MIN_VARIANCE);
     if 2 * equal.count() > count {

@@ -77,11 +77,12 @@ fn compare(
         };
         return (verdict, format!("{sides}, in this draw of arrivals"));
     }
-    let differences = (0..draws).map(|draw| {
-        let of_draw = |series: &Series, statistic| series.of_draw(statistic, draw);
-        Some(values.value(left, &of_draw)? - values.value(right, &of_draw)?)
-    });
-    let differences: Option<Vec<f64>> = differences.collect();
+    let differences: Option<Vec<f64>> = (0..draws)
+        .map(|draw| {
+            let of_draw = |series: &Series, statistic| series.of_draw(statistic, draw);
+            Some(values.value(left, &of_draw)? - values.value(right, &of_draw)?)
+        })
+        .collect();
     let Some(Interval { low, high }) = differences.and_then(|it| student(a - b, &it)) else {
         let none = format!("{sides}, and not defined in every repetition");
         return (Verdict::Inconclusive, none);

@@ -146,8 +146,10 @@ mod tests {
             };
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
             let name = text(element.name().as_ref());
-            let rule = SCHEMA.iter().find(|rule| rule.0 == name);
-            let (_, parent, required, optional) = rule.unwrap_or_else(|| panic!("<{name}>"));
+            let (_, parent, required, optional) = SCHEMA
+                .iter()
+                .find(|rule| rule.0 == name)
+                .unwrap_or_else(|| panic!("<{name}>"));
             assert_eq!(around.last().map(String::as_str), Some(*parent), "<{name}>");
             let attributes: Vec<String> = element
                 .attributes()

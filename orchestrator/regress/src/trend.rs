@@ -122,11 +122,13 @@ fn line(series: &Series<'_>) -> Markup {
     let span = if max > min { max - min } else { 1.0 };
     let count = u32::try_from(series.rows.len()).unwrap_or(u32::MAX);
     let x = |at: f64| (at + 0.5) / f64::from(count) * WIDTH;
-    let points = (0u32..).zip(values()).map(|(at, value)| {
-        let y = HEIGHT - 4.0 - (value - min) / span * (HEIGHT - 8.0);
-        format!("{:.1},{y:.1}", x(f64::from(at)))
-    });
-    let points: Vec<String> = points.collect();
+    let points: Vec<String> = (0u32..)
+        .zip(values())
+        .map(|(at, value)| {
+            let y = HEIGHT - 4.0 - (value - min) / span * (HEIGHT - 8.0);
+            format!("{:.1},{y:.1}", x(f64::from(at)))
+        })
+        .collect();
     let label = format!(
         "{} {} over {count} runs, {min:.3} to {max:.3}",
         series.case, series.gauge

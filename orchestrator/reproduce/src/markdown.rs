@@ -46,8 +46,10 @@ pub fn markdown(report: &Report, figures: &str) -> String {
     }
     if !report.contradictions.is_empty() {
         text += "## Text against data\n\n";
-        let rows = report.contradictions.iter();
-        let rows = rows.map(|row| [row.figure.clone(), row.text.clone(), row.data.clone()]);
+        let rows = report
+            .contradictions
+            .iter()
+            .map(|row| [row.figure.clone(), row.text.clone(), row.data.clone()]);
         table(
             &mut text,
             ["figure", "the text", "the published data and code"],

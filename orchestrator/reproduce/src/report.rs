@@ -142,11 +142,15 @@ impl Report {
         fidelity: Option<[f64; 2]>,
     ) -> Self {
         let has = |figure: &str| settings.figures.iter().any(|it| it.name() == figure);
-        let claims = CLAIMS.iter().filter(|claim| {
-            let mut figures = claim.figures.iter();
-            figures.any(|figure| settings.figures.contains(figure))
-        });
-        let claims = claims.map(|claim| claim_report(claim, &settings, published, &runs));
+        let claims = CLAIMS
+            .iter()
+            .filter(|claim| {
+                claim
+                    .figures
+                    .iter()
+                    .any(|figure| settings.figures.contains(figure))
+            })
+            .map(|claim| claim_report(claim, &settings, published, &runs));
         let text = published.text.iter().filter(|row| has(&row.figure));
         let found = |percentile: &str| {
             let both = fidelity?;
@@ -193,8 +197,9 @@ impl Report {
             cannot_tell.is_some_and(|it| !it.is_weak || lacks_run(claim, source))
         };
         let simulated = [Source::Simulated, Source::Fair];
-        let mut claims = self.claims.iter();
-        claims.any(|claim| simulated.iter().any(|source| lacks_verdict(claim, *source)))
+        self.claims
+            .iter()
+            .any(|claim| simulated.iter().any(|source| lacks_verdict(claim, *source)))
     }
 
     /// Returns the values of the figure `reproduction`: p50 and p99 that were published and found.
@@ -214,14 +219,13 @@ impl Report {
                 }
             }
         }
-        let series = all
-            .into_iter()
+        all.into_iter()
             .map(|((source, name, policy), values)| Series {
                 panel: format!("{name}, {}", source.name()),
                 policy,
                 values,
-            });
-        series.collect()
+            })
+            .collect()
     }
 }
 
@@ -244,10 +248,10 @@ fn claim_report(
                 .map(|it| Some(it.measured(source)?.values.clone()))
                 .collect(),
         };
-        let cases = own()
+        let cases: Vec<_> = own()
             .map(|it| it.case)
-            .zip(values.iter().map(Option::as_ref));
-        let cases: Vec<_> = cases.collect();
+            .zip(values.iter().map(Option::as_ref))
+            .collect();
         let judged = claim.judge(source, against, &cases, published)?;
         let is_short = |it: &CaseRuns| it.measured(source).is_some_and(|it| it.played.is_short);
         let is_doubtful =
@@ -261,8 +265,10 @@ fn claim_report(
         Some((source, judged))
     };
     let verdicts = |against: Against| {
-        let found = Source::ALL.into_iter();
-        found.filter_map(|source| judge(against, source)).collect()
+        Source::ALL
+            .into_iter()
+            .filter_map(|source| judge(against, source))
+            .collect()
     };
     let is_asked = |figure: &&Figure| settings.figures.contains(figure);
     let (asked, others) = claim.figures.iter().partition::<Vec<Figure>, _>(is_asked);
@@ -305,10 +311,12 @@ fn case_report(runs: CaseRuns, published: &Published) -> CaseReport {
             .into_iter()
             .chain(links.iter().map(|link| link.as_str()));
         for name in names {
-            let found = Source::ALL.into_iter().filter_map(|source| {
-                Some((source, value(values(source)?, source.label(policy), name)?))
-            });
-            let found: BTreeMap<Source, f64> = found.collect();
+            let found: BTreeMap<Source, f64> = Source::ALL
+                .into_iter()
+                .filter_map(|source| {
+                    Some((source, value(values(source)?, source.label(policy), name)?))
+                })
+                .collect();
             let difference = difference(&found);
             let is_far = difference.is_some_and(|it| it.abs() > MIN_CHANGE);
             let cause = |played: Played| {
@@ -371,13 +379,13 @@ fn difference(values: &BTreeMap<Source, f64>) -> Option<f64> {
 fn text_report(row: &TextRow, runs: &[CaseRuns]) -> TextReport {
     let own = || runs.iter().filter(|it| row.is_about(it.case));
     let found = Source::ALL.into_iter().filter_map(|source| {
-        let all = own().filter_map(|it| {
-            it.measured(source)?
-                .values
-                .reductions
-                .get(source.label(&row.base))
-        });
-        let all: Vec<[f64; 2]> = all
+        let all: Vec<[f64; 2]> = own()
+            .filter_map(|it| {
+                it.measured(source)?
+                    .values
+                    .reductions
+                    .get(source.label(&row.base))
+            })
             .map(|it| [it.median_bin_p50, it.worst_bin_p99])
             .collect();
         let ends = |at: usize| {

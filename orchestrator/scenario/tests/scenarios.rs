@@ -51,8 +51,13 @@ fn the_files_scenarios_name_are_there_and_can_be_read() {
 #[test]
 fn a_file_named_twice_is_listed_once() {
     let text = fs::read_to_string(folder().join("8dc.yaml")).unwrap();
-    let workload = text.split("traffic:\n").nth(1).unwrap();
-    let workload = workload.split("\ngenerator").next().unwrap();
+    let workload = text
+        .split("traffic:\n")
+        .nth(1)
+        .unwrap()
+        .split("\ngenerator")
+        .next()
+        .unwrap();
     let workload = format!("{workload}\n");
     let again = text.replace(&workload, &workload.repeat(2));
     let scenario = read("8dc.yaml", again.as_bytes());
@@ -89,18 +94,21 @@ policies: [ecmp]
     let ratio = |part, whole| Ratio::new(part, whole).unwrap();
     let links: Vec<_> = topology.links.iter().map(|link| link.wire.loss).collect();
     assert_eq!(links, [ratio(1, 50), ratio(1, 1_000)]);
-    let inside = topology.dcs.iter().map(|dc| match &dc.fabric {
-        Fabric::Direct { host_link, .. } => vec![host_link.loss],
-        Fabric::LeafSpine {
-            host_link,
-            leaf_spine,
-            spine_dci,
-            ..
-        } => [host_link, leaf_spine, spine_dci]
-            .map(|wire| wire.loss)
-            .to_vec(),
-    });
-    let inside: Vec<_> = inside.collect();
+    let inside: Vec<_> = topology
+        .dcs
+        .iter()
+        .map(|dc| match &dc.fabric {
+            Fabric::Direct { host_link, .. } => vec![host_link.loss],
+            Fabric::LeafSpine {
+                host_link,
+                leaf_spine,
+                spine_dci,
+                ..
+            } => [host_link, leaf_spine, spine_dci]
+                .map(|wire| wire.loss)
+                .to_vec(),
+        })
+        .collect();
     let expected = [
         vec![ratio(1, 500)],
         vec![ratio(1, 400), Ratio::ZERO, Ratio::ZERO],
@@ -191,8 +199,9 @@ fn settings(key: &str, entry: &str) -> Settings {
 /// Sets each parameter that the preset `artifact` has to its default there.
 fn every_parameter_is_read_as_it_is_printed<S: ParameterSet>(key: &str, name: &str) {
     let set = S::preset(Preset::Artifact);
-    let declared = S::PARAMETERS.iter();
-    let declared = declared.filter(|parameter| parameter.is_of(Preset::Artifact));
+    let declared = S::PARAMETERS
+        .iter()
+        .filter(|parameter| parameter.is_of(Preset::Artifact));
     let values: BTreeMap<_, _> = declared
         .map(|parameter| (parameter.name, set.get(parameter.name).unwrap()))
         .collect();

@@ -41,8 +41,8 @@ const CASES: [(&str, usize, u32); 8] = [
 ];
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let owned: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
     match arguments[..] {
         ["--instructions", ..] => instructions(),
         ["--small", policy, ..] => {

@@ -211,11 +211,12 @@ impl Network {
             let host_bits = 32 - u32::from(route.to.len);
             (u64::from(address ^ route.to.addr.to_bits())) >> host_bits == 0
         });
-        let best = matching.max_by_key(|route| route.to.len);
-        let best = best.ok_or_else(|| SimError::NoRoute {
-            node: at.name.clone(),
-            host: to.name.clone(),
-        })?;
+        let best = matching
+            .max_by_key(|route| route.to.len)
+            .ok_or_else(|| SimError::NoRoute {
+                node: at.name.clone(),
+                host: to.name.clone(),
+            })?;
         Ok(best.via.iter().map(|&port| self.port(port)).collect())
     }
 }

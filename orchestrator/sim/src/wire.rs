@@ -68,9 +68,13 @@ impl Wire {
         if self.older.is_empty() {
             return None;
         }
-        let lanes = self.older.iter().chain([&self.newest]).enumerate();
-        let fronts = lanes.filter_map(|(lane, packets)| Some((packets.front(pool)?.at(), lane)));
-        let (_, lane) = fronts.min()?;
+        let (_, lane) = self
+            .older
+            .iter()
+            .chain([&self.newest])
+            .enumerate()
+            .filter_map(|(lane, packets)| Some((packets.front(pool)?.at(), lane)))
+            .min()?;
         (lane < self.older.len()).then_some(lane)
     }
 

@@ -37,8 +37,8 @@ use self::{
 };
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let owned: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
     match arguments[..] {
         ["--report", dir, ..] => {
             lab_reports::render(Path::new(dir)).expect("a report");
@@ -123,8 +123,11 @@ fn measure(name: &str, told: &str, run: &Path) -> (f64, String) {
     let program = std::env::current_exe().expect("this program");
     let before = cpu_of_children();
     let since = Instant::now();
-    let output = Command::new(program).arg(told).arg(run).output();
-    let output = output.expect("this program");
+    let output = Command::new(program)
+        .arg(told)
+        .arg(run)
+        .output()
+        .expect("this program");
     let wall = since.elapsed().as_secs_f64();
     let cpu = cpu_of_children() - before;
     let memory = String::from_utf8_lossy(&output.stderr);
@@ -137,8 +140,10 @@ fn measure(name: &str, told: &str, run: &Path) -> (f64, String) {
 /// Prints the largest memory of this process, where its results are not.
 fn peak_memory() {
     let status = fs::read_to_string("/proc/self/status").expect("this process");
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let peak = peak.and_then(|text| text.split_whitespace().next()?.parse().ok());
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|text| text.split_whitespace().next()?.parse().ok());
     let peak = megabytes(peak.unwrap_or(0) * 1_024);
     eprintln!("    peak memory                  {peak:8.1} MB");
 }

@@ -44,8 +44,8 @@ impl Peer {
         let done = Command::new("sh")
             .args(["-euc", &self.script, "sh"])
             .arg(output)
-            .output();
-        let done = done.expect("a shell");
+            .output()
+            .expect("a shell");
         assert!(done.status.success(), "{done:?}");
         String::from_utf8_lossy(&done.stdout).into_owned()
     }

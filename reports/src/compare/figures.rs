@@ -32,8 +32,10 @@ pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, Repor
 
 fn points(comparison: &Comparison) -> Points {
     let series = || {
-        let against = comparison.against.iter();
-        against.flat_map(|it| it.policies.iter().map(move |policy| (&*it.run, policy)))
+        comparison
+            .against
+            .iter()
+            .flat_map(|it| it.policies.iter().map(move |policy| (&*it.run, policy)))
     };
     let mut labels: Vec<String> = Vec::new();
     for (_, policy) in series() {
@@ -66,19 +68,22 @@ fn points(comparison: &Comparison) -> Points {
         dots: series()
             .enumerate()
             .flat_map(|(style, (_, policy))| {
-                let bins = policy
+                policy
                     .bins
                     .iter()
-                    .filter(move |bin| bin.percentile == percentile);
-                bins.map(move |bin| Dot {
-                    at: (to_float(bin.upper_bytes.max(1)), bin.change()),
-                    style,
-                })
+                    .filter(move |bin| bin.percentile == percentile)
+                    .map(move |bin| Dot {
+                        at: (to_float(bin.upper_bytes.max(1)), bin.change()),
+                        style,
+                    })
             })
             .collect(),
     };
-    let panels = PERCENTS.map(panel).into_iter();
-    let panels: Vec<DotPanel> = panels.filter(|panel| !panel.dots.is_empty()).collect();
+    let panels: Vec<DotPanel> = PERCENTS
+        .map(panel)
+        .into_iter()
+        .filter(|panel| !panel.dots.is_empty())
+        .collect();
     let dots = || panels.iter().flat_map(|panel| &panel.dots);
     let max = dots().map(|dot| dot.at.1.abs()).fold(0.0, f64::max);
     Points {

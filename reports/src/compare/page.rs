@@ -113,8 +113,11 @@ fn differences(comparison: &Comparison) -> Markup {
 }
 
 fn labels(against: &Against) -> Vec<String> {
-    let labels = against.policies.iter().map(|it| it.policy.clone());
-    labels.collect()
+    against
+        .policies
+        .iter()
+        .map(|it| it.policy.clone())
+        .collect()
 }
 
 fn changes(against: &Against) -> Markup {

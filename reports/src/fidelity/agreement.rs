@@ -153,8 +153,10 @@ pub fn agreements(flows: &Flows, bins: &[BinPoint], scheduled: u64) -> (Vec<Agre
 /// have ten flows of each policy.
 pub fn by_size(flows: &Flows) -> Vec<BinPoint> {
     let compared = flows.pairs().filter(|pair| slowdowns_of(*pair).is_some());
-    let sizes = compared.clone().map(|pair| Bytes::new(pair[0].size));
-    let mut sizes: Vec<Bytes> = sizes.collect();
+    let mut sizes: Vec<Bytes> = compared
+        .clone()
+        .map(|pair| Bytes::new(pair[0].size))
+        .collect();
     sizes.sort_unstable();
     let bins = SizeBins::equal(&sizes, flows.policies.len(), MIN_FLOWS);
     let none = [Vec::new(), Vec::new()];

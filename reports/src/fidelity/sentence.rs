@@ -64,8 +64,11 @@ fn shown(path: Option<&str>) -> &str {
 /// no samples there.
 fn queues(sides: &[FlowSide; 2]) -> Option<String> {
     let longest = |side: &FlowSide| {
-        let queues = side.queues.iter().rev();
-        let longest = queues.max_by_key(|queue| queue.backlog_bytes)?;
+        let longest = side
+            .queues
+            .iter()
+            .rev()
+            .max_by_key(|queue| queue.backlog_bytes)?;
         let port = match longest.backlog_bytes {
             0 => String::new(),
             _ => format!(" ({} to {})", longest.switch, longest.to_dc),

@@ -210,8 +210,9 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// Draws a line of dashes from point to point.
     pub fn dashed(&self, points: &[Point], dash: Dash, color: RGBColor, width: f64) -> Drawn {
-        let mut strokes = dash.strokes(points).into_iter();
-        strokes.try_for_each(|stroke| self.line(&stroke, color, width))
+        dash.strokes(points)
+            .into_iter()
+            .try_for_each(|stroke| self.line(&stroke, color, width))
     }
 
     /// Draws a line of even dashes between two points.
@@ -266,11 +267,12 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// Draws two lines through `at`, each from its end to the opposite one.
     fn cross(&self, ends: [Point; 2], at: Point, radius: f64, color: RGBColor) -> Drawn {
-        let mut ends = ends.into_iter().map(|(x, y)| (x * radius, y * radius));
-        ends.try_for_each(|(x, y)| {
-            let line = [(at.0 - x, at.1 - y), (at.0 + x, at.1 + y)];
-            self.line(&line, color, radius * 0.55)
-        })
+        ends.into_iter()
+            .map(|(x, y)| (x * radius, y * radius))
+            .try_for_each(|(x, y)| {
+                let line = [(at.0 - x, at.1 - y), (at.0 + x, at.1 + y)];
+                self.line(&line, color, radius * 0.55)
+            })
     }
 
     fn fine(&self, (x, y): Point) -> (i32, i32) {

@@ -151,9 +151,12 @@ impl Points {
             let mut dots = self.panels.iter().flat_map(|panel| &panel.dots);
             dots.any(|dot| dot.style == index)
         };
-        let styles = self.styles.iter().enumerate();
-        let styles = styles.filter(|(index, style)| !style.label.is_empty() && is_used(*index));
-        let styles = styles.map(|(_, style)| style);
+        let styles = self
+            .styles
+            .iter()
+            .enumerate()
+            .filter(|(index, style)| !style.label.is_empty() && is_used(*index))
+            .map(|(_, style)| style);
         let entry =
             |style: &DotStyle| Entry::new(style.color, Key::Dot(style.marker), &*style.label);
         let line = Entry::new(MUTED, Key::Dashed, "equal");

@@ -82,8 +82,8 @@ pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, Report
     let image = png_of(figure).map_err(failed)?;
     draft::replace(&png, &image).map_err(write_failed(&png))?;
     let is_empty = figure.missing().is_some();
-    let parts = if is_empty { Vec::new() } else { figure.parts() };
-    let parts = parts.iter().map(|part| svg_of(part).map_err(failed));
+    let figures = if is_empty { Vec::new() } else { figure.parts() };
+    let parts = figures.iter().map(|part| svg_of(part).map_err(failed));
     Ok(Image {
         name,
         numbers: figure.numbers(),

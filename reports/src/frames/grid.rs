@@ -165,12 +165,17 @@ mod tests {
         );
         let times: Vec<u64> = (0..1_000).map(|step| step * 1_003).collect();
         let frame = DataFrame::new(times.len(), vec![Column::new("t".into(), &times)]).unwrap();
-        let found = frame
+        let found: Vec<Option<u64>> = frame
             .lazy()
             .select([grid.index_of("t").alias("i")])
             .collect()
-            .unwrap();
-        let found: Vec<Option<u64>> = found.column("i").unwrap().u64().unwrap().iter().collect();
+            .unwrap()
+            .column("i")
+            .unwrap()
+            .u64()
+            .unwrap()
+            .iter()
+            .collect();
         let expected = times.iter().map(|&time| Some(grid.index(time) as u64));
         assert_eq!(found, expected.collect::<Vec<_>>());
     }

@@ -96,8 +96,12 @@ fn worst(run: &Run) -> Vec<&FlowRow> {
     let mut worst = Vec::new();
     for policy in &run.flows.policies {
         let badness = |row: &FlowRow| badness(row.fields());
-        let flows = run.flows.shown.iter().filter(|row| row.policy == *policy);
-        let mut flows: Vec<&FlowRow> = flows.collect();
+        let mut flows: Vec<&FlowRow> = run
+            .flows
+            .shown
+            .iter()
+            .filter(|row| row.policy == *policy)
+            .collect();
         flows.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
         worst.extend(flows.into_iter().take(MAX_WORST));
     }

@@ -32,13 +32,16 @@ impl PaperReductions {
 pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<PaperReductions> {
     let base = bins(base);
     let other = bins(other);
-    let both = base.into_iter().zip(other);
-    let both: Vec<([f64; 2], [f64; 2])> = both
+    let both: Vec<([f64; 2], [f64; 2])> = base
+        .into_iter()
+        .zip(other)
         .filter_map(|(base, other)| Some((base?, other?)))
         .collect();
     let changes = |at: usize| {
-        let changes = both.iter().map(|(base, other)| other[at] / base[at] - 1.0);
-        let mut changes: Vec<f64> = changes.collect();
+        let mut changes: Vec<f64> = both
+            .iter()
+            .map(|(base, other)| other[at] / base[at] - 1.0)
+            .collect();
         changes.sort_by(f64::total_cmp);
         changes
     };
@@ -68,8 +71,10 @@ pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
     let edges: Vec<usize> = (0..=BINS).map(|bin| flows.len() * bin / BINS).collect();
     part(&mut flows, &edges);
     let bin = |edge: &[usize]| {
-        let bin = flows[edge[0]..edge[1]].iter();
-        let mut slowdowns: Vec<f64> = bin.map(|flow| flow.slowdown).collect();
+        let mut slowdowns: Vec<f64> = flows[edge[0]..edge[1]]
+            .iter()
+            .map(|flow| flow.slowdown)
+            .collect();
         let mut at = |percent: usize| {
             let rank = slowdowns.len() * percent / 100;
             let is_there = rank < slowdowns.len();
@@ -136,8 +141,10 @@ mod tests {
             let expected = (0..BINS).map(|bin| {
                 let from = sorted.len() * bin / BINS;
                 let to = sorted.len() * (bin + 1) / BINS;
-                let bin = sorted[from..to].iter().map(|flow| flow.1.max(1.0));
-                let mut bin: Vec<f64> = bin.collect();
+                let mut bin: Vec<f64> = sorted[from..to]
+                    .iter()
+                    .map(|flow| flow.1.max(1.0))
+                    .collect();
                 bin.sort_by(f64::total_cmp);
                 Some([*bin.get(bin.len() / 2)?, *bin.get(bin.len() * 99 / 100)?])
             });

@@ -69,8 +69,9 @@ impl Synthetic {
 
     /// Returns the row of `flow` of `policy`.
     pub fn flow_mut(&mut self, policy: &str, flow: u32) -> &mut FlowRow {
-        let mut rows = self.flows.iter_mut();
-        rows.find(|row| row.policy == policy && row.flow_id.0 == flow)
+        self.flows
+            .iter_mut()
+            .find(|row| row.policy == policy && row.flow_id.0 == flow)
             .expect("the flow")
     }
 
@@ -92,8 +93,7 @@ impl Synthetic {
         writer.append(&self.pauses).expect("pauses");
         writer.append(&self.rates).expect("rates");
         if matches!(self.info.engine, EngineInfo::Kernel) && self.end.is_some() {
-            let links = self.info.links.iter();
-            let rows: Vec<CertifiedRow> = links.flat_map(certified).collect();
+            let rows: Vec<CertifiedRow> = self.info.links.iter().flat_map(certified).collect();
             writer.append(&rows).expect("the certificate");
         }
         let dir = writer.dir().to_owned();
@@ -186,8 +186,8 @@ fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     let ideal = 20_000_000 + size * 8 / 40;
     let crowd = if policy == "ecmp" { 900 } else { 500 };
     let sending = size * 8 / gbit;
-    let fct = 4 * delay_ms * 1_000_000 + sending + sending * queueing * crowd / 100_000;
-    let fct = fct.max(ideal + ideal * queueing / 40_000);
+    let loaded = 4 * delay_ms * 1_000_000 + sending + sending * queueing * crowd / 100_000;
+    let fct = loaded.max(ideal + ideal * queueing / 40_000);
     let path = if forth {
         ["dc1", middle, "dc8"]
     } else {

@@ -199,8 +199,12 @@ fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
         ..before.ports[0]
     };
     set_buffer(&mut program, before);
-    let calendar = program.ebpf.map_mut("calendar").expect("the map");
-    let mut calendar: Array<_, Row<CalendarSlot>> = calendar.try_into().expect("an array");
+    let mut calendar: Array<_, Row<CalendarSlot>> = program
+        .ebpf
+        .map_mut("calendar")
+        .expect("the map")
+        .try_into()
+        .expect("an array");
     for slot in from + 1..=from + 24 {
         let mut leaving = CalendarSlot {
             total: 2_000,
@@ -299,8 +303,9 @@ fn two_choice_draws_as_the_policy_of_the_same_name() {
             };
             let port = usize::try_from(decision.port).expect("small");
             assert_eq!(port, TwoChoice.choose(&next_hops, decision.hash));
-            let kept = decision.candidates[..hops].iter();
-            let kept = kept.filter(|row| row.flags & CANDIDATE_KEPT != 0);
+            let kept = decision.candidates[..hops]
+                .iter()
+                .filter(|row| row.flags & CANDIDATE_KEPT != 0);
             assert_eq!(kept.count(), 2);
         }
     }

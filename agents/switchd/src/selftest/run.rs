@@ -310,11 +310,15 @@ impl Selftest {
         let slot = usize::from(entry.port);
         let expected = frame.forwarded(&self.switch.table.ports[slot]);
         self.compare("frame", output, &(REDIRECT, expected.bytes));
-        let found = self.program.flows.get(&Row(flow), 0).ok();
-        let found = found.map(|Row(entry)| FlowEntry {
-            last_seen_ns: u64::from(entry.last_seen_ns == 0),
-            ..entry
-        });
+        let found = self
+            .program
+            .flows
+            .get(&Row(flow), 0)
+            .ok()
+            .map(|Row(entry)| FlowEntry {
+                last_seen_ns: u64::from(entry.last_seen_ns == 0),
+                ..entry
+            });
         self.compare("flow table entry", &found, &Some(entry));
         self.pinned = Some((flow, entry));
         Ok(())

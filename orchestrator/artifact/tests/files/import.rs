@@ -14,8 +14,7 @@ fn imported(topology: &str, flows: &str) -> Result<String, String> {
     };
     let source = |path, text| Source { path, text };
     let topology = source("made/topology.txt", topology);
-    let text = import(topology, source("made/flows.txt", flows), &options);
-    text.map_err(|error| error.to_string())
+    import(topology, source("made/flows.txt", flows), &options).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -37,12 +36,15 @@ fn the_plan_is_the_topology() {
         .iter()
         .map(|row| (row.between, row.wire.rate, row.wire.delay, row.wire.loss))
         .collect();
-    let ours = plan.links.iter().map(|link| {
-        let mut between = [link.a, link.b].map(|node| ids.theirs(node));
-        between.sort_unstable();
-        (between, link.emu.rate_bps, link.emu.delay_ns, link.emu.loss)
-    });
-    let mut ours: Vec<_> = ours.collect();
+    let mut ours: Vec<_> = plan
+        .links
+        .iter()
+        .map(|link| {
+            let mut between = [link.a, link.b].map(|node| ids.theirs(node));
+            between.sort_unstable();
+            (between, link.emu.rate_bps, link.emu.delay_ns, link.emu.loss)
+        })
+        .collect();
     theirs.sort_by_key(|(between, ..)| *between);
     ours.sort_by_key(|(between, ..)| *between);
     assert_eq!(ours, theirs);
@@ -77,8 +79,11 @@ fn hosts_on_dci_switches_are_known_too() {
     let topology = "4 0 2 3\n2 3\n0 2 25Gbps 2us 0\n1 3 25Gbps 2us 0\n2 3 40Gbps 5ms 0\n";
     let text = imported(topology, "1\n0 1 3 100 20000 2.0\n").unwrap();
     let plan = plan(&text, &[]);
-    let host = plan.links.iter().find(|link| link.kind == LinkKind::Host);
-    let host = host.unwrap();
+    let host = plan
+        .links
+        .iter()
+        .find(|link| link.kind == LinkKind::Host)
+        .unwrap();
     assert_eq!(host.emu.rate_bps.to_string(), "25 Gbit");
     assert!(plan.nodes.iter().all(|node| node.role != Role::Spine));
 }

@@ -22,8 +22,11 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
         None => PathBuf::new(),
     };
     let named = |path: &Path| relative(path, &folder);
-    let routes = arguments.routes.as_ref();
-    let routes = routes.map(|path| Ok((path, named(path)?))).transpose()?;
+    let routes = arguments
+        .routes
+        .as_ref()
+        .map(|path| Ok((path, named(path)?)))
+        .transpose()?;
     let loaded = loaded(
         &arguments.topology,
         (&arguments.flows, &named(&arguments.flows)?),
@@ -88,14 +91,16 @@ pub fn order(loaded: &Loaded, plan: &Plan) -> Result<Option<NextHopOrder>, Failu
 /// Returns a scenario name of letters, digits and `-` for a file.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let kept = stem.chars().map(|c| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_lowercase()
-        } else {
-            '-'
-        }
-    });
-    let name: String = kept.collect();
+    let name: String = stem
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        })
+        .collect();
     match name.trim_matches('-') {
         "" => "artifact".to_owned(),
         name => name.chars().take(MAX_NAME).collect(),
@@ -107,8 +112,8 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     // The parent of a bare name is empty, and none.
     let is_bare = folder.as_os_str().is_empty();
     let folder = load::absolute(if is_bare { Path::new(".") } else { folder })?;
-    let file = load::absolute(file)?;
-    let file: Vec<Component<'_>> = file.components().collect();
+    let absolute = load::absolute(file)?;
+    let file: Vec<Component<'_>> = absolute.components().collect();
     let folder: Vec<Component<'_>> = folder.components().collect();
     let common = file.iter().zip(&folder).take_while(|(a, b)| a == b).count();
     let up = folder[common..].iter().map(|_| Component::ParentDir);

@@ -135,8 +135,9 @@ fn bench_decision(json: bool) -> Outcome {
         selftest.packets - selftest.mismatches,
         selftest.packets
     ));
-    let rows = new_flows.map(|(policy, cost)| (format!("new flow, {policy}"), *cost));
-    let mut rows: Vec<(String, Cost)> = rows.collect();
+    let mut rows: Vec<(String, Cost)> = new_flows
+        .map(|(policy, cost)| (format!("new flow, {policy}"), *cost))
+        .collect();
     rows.push(("pinned flow".to_owned(), cost.hit));
     rows.push(("not its business".to_owned(), cost.passed));
     print(&format!(

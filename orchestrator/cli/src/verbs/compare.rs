@@ -167,8 +167,10 @@ fn row(policy: &PolicyComparison, in_words: InWords) -> [String; 6] {
         }
     };
     let change = |of: fn(&Change) -> Option<Estimate>, name: &str| {
-        let change = policy.change.as_ref();
-        change.map_or_else(none, |it| in_words(of(it), it.flows, name))
+        policy
+            .change
+            .as_ref()
+            .map_or_else(none, |it| in_words(of(it), it.flows, name))
     };
     [
         policy.policy.clone(),

@@ -73,8 +73,10 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
         is_quick: arguments.quick,
     };
     let report = Report::new(settings, &published, runs, fidelity);
-    let output = arguments.output.clone();
-    let output = output.unwrap_or_else(|| global.results.join("reproduction"));
+    let output = arguments
+        .output
+        .clone()
+        .unwrap_or_else(|| global.results.join("reproduction"));
     let page = write(&report, &output)?;
     let exit = if report.is_incomplete() {
         Exit::Inconclusive
@@ -394,9 +396,12 @@ impl<'a> Work<'a> {
         let published = [flows, routes.flatten()];
         let base = path.parent().unwrap_or(Path::new(""));
         load::loaded(&name, text.into_bytes(), |named| {
-            let artifact = self.arguments.artifact.as_deref();
-            let artifact = artifact.filter(|_| published.contains(&Some(named)));
-            artifact.unwrap_or(base).join(named)
+            self.arguments
+                .artifact
+                .as_deref()
+                .filter(|_| published.contains(&Some(named)))
+                .unwrap_or(base)
+                .join(named)
         })
     }
 
@@ -458,8 +463,10 @@ impl<'a> Work<'a> {
         };
         let arguments = self.sim_args(&request, &options)?;
         let simulated = ended(&sim::run(&arguments, self.global)?)?;
-        let compared = fidelity::compare(&kernel, &simulated);
-        let all = compared.map_err(Failure::usage)?.fidelity.all;
+        let all = fidelity::compare(&kernel, &simulated)
+            .map_err(Failure::usage)?
+            .fidelity
+            .all;
         let both = all.pearson_of_p50.zip(all.pearson_of_p99);
         Ok(both.map(<[f64; 2]>::from))
     }

@@ -123,8 +123,9 @@ fn read_flows(run: &RunDir, arguments: &FlowArgs) -> Result<Vec<FlowRecords>, Fa
 }
 
 fn find<'a>(flows: &'a mut [FlowRecords], policy: &str) -> Option<&'a mut FlowRecords> {
-    let mut flows = flows.iter_mut();
-    flows.find(|records| records.flow.policy == policy)
+    flows
+        .iter_mut()
+        .find(|records| records.flow.policy == policy)
 }
 
 fn unknown(run: &RunDir, arguments: &FlowArgs) -> Failure {

@@ -68,8 +68,10 @@ impl Running {
 
     /// Returns the pipes to poll.
     pub(crate) fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let stdout = self.stdout.iter().map(AsFd::as_fd);
-        stdout.chain(self.stderr.iter().map(AsFd::as_fd))
+        self.stdout
+            .iter()
+            .map(AsFd::as_fd)
+            .chain(self.stderr.iter().map(AsFd::as_fd))
     }
 
     /// Forwards the bytes that one read of each readable pipe returns.

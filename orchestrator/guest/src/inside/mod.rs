@@ -66,8 +66,9 @@ pub fn is_inside() -> bool {
 #[must_use]
 pub fn clock() -> Clock {
     let variable = std::env::var(CLOCK_VARIABLE).ok().filter(|_| is_inside());
-    let clock = variable.and_then(|name| name.parse().ok());
-    clock.unwrap_or(Clock::Real)
+    variable
+        .and_then(|name| name.parse().ok())
+        .unwrap_or(Clock::Real)
 }
 
 /// Runs the guest's init: sets the guest up, runs the command, reports its end to the host and powers

@@ -193,9 +193,11 @@ impl ExecSession {
 
     fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         let has_room = self.has_room();
-        let outputs = [&self.stdout, &self.stderr].into_iter().flatten();
-        let outputs = outputs.filter(move |_| has_room);
-        let outputs = outputs.map(|output| PollFd::new(output.as_fd(), PollFlags::POLLIN));
+        let outputs = [&self.stdout, &self.stderr]
+            .into_iter()
+            .flatten()
+            .filter(move |_| has_room)
+            .map(|output| PollFd::new(output.as_fd(), PollFlags::POLLIN));
         let stdin = self.stdin.iter().filter(|_| !self.input.is_empty());
         outputs.chain(stdin.map(|stdin| PollFd::new(stdin.as_fd(), PollFlags::POLLOUT)))
     }

@@ -65,11 +65,12 @@ mod tests {
 
     fn take(incoming: &mut Incoming) -> Vec<u8> {
         let mut taken = Vec::new();
-        let kept = incoming.take(|bytes| {
-            taken.extend_from_slice(bytes);
-            Ok(())
-        });
-        kept.unwrap();
+        incoming
+            .take(|bytes| {
+                taken.extend_from_slice(bytes);
+                Ok(())
+            })
+            .unwrap();
         taken
     }
 

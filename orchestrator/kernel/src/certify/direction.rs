@@ -57,12 +57,14 @@ impl Direction<'_> {
 
 /// Returns both directions of every link.
 pub(super) fn directions<'a>(layout: &Layout<'a>) -> Vec<Direction<'a>> {
-    let both = layout.links().flat_map(|(id, link)| {
-        let a = id.port_a();
-        let b = id.port_b();
-        [(a, b), (b, a)].map(|(from, to)| direction(layout, link, from, to))
-    });
-    both.collect()
+    layout
+        .links()
+        .flat_map(|(id, link)| {
+            let a = id.port_a();
+            let b = id.port_b();
+            [(a, b), (b, a)].map(|(from, to)| direction(layout, link, from, to))
+        })
+        .collect()
 }
 
 fn direction<'a>(layout: &Layout<'a>, link: &'a Link, from: PortId, to: PortId) -> Direction<'a> {

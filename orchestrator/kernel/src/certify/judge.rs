@@ -102,8 +102,11 @@ impl InOrder {
 /// Returns the delay of each probe that arrived, without its serialisation.
 fn delays(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Vec<Nanos> {
     let smallest = Bytes::new(count(SMALLEST));
-    let serialisation = direction.wire().rate_bps.serialize(smallest);
-    let serialisation = serialisation.unwrap_or(Nanos::ZERO);
+    let serialisation = direction
+        .wire()
+        .rate_bps
+        .serialize(smallest)
+        .unwrap_or(Nanos::ZERO);
     let probes = sent.probes.iter().zip(&arrivals.at);
     let delay = |(sent, at): (&u64, &Option<u64>)| {
         let took = Nanos::new((*at)?.saturating_sub(*sent));

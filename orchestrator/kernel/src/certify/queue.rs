@@ -69,8 +69,11 @@ fn bucket(
 /// Returns a queue and delay line of `limit` packets: given a frame's time, tells if it is taken.
 fn delay_line(direction: &Direction<'_>, limit: u64) -> impl FnMut(u64) -> bool + use<> {
     let wire = direction.wire();
-    let serialisation = wire.rate_bps.serialize(direction.frame);
-    let serialisation = serialisation.unwrap_or(Nanos::ZERO).get();
+    let serialisation = wire
+        .rate_bps
+        .serialize(direction.frame)
+        .unwrap_or(Nanos::ZERO)
+        .get();
     let delay = wire.delay_ns.get();
     let mut departures = VecDeque::new();
     move |at| {

@@ -402,8 +402,9 @@ pub(crate) fn modules_directory() -> PathBuf {
 
 /// Returns the release of this kernel, as `uname -r` prints it; empty if it is not known.
 pub(super) fn release() -> String {
-    let name = uname().map(|name| name.release().to_string_lossy().into_owned());
-    name.unwrap_or_default()
+    uname()
+        .map(|name| name.release().to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 /// UDP port of `RoCEv2` (IANA), which SoftRoCE binds for the whole machine.

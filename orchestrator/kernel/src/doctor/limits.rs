@@ -102,9 +102,9 @@ fn free_in_cgroup() -> Option<u64> {
     let groups = Process::myself().ok()?.cgroups().ok()?;
     let own = groups.into_iter().find(|group| group.hierarchy == 0)?;
     let path = Path::new("/sys/fs/cgroup").join(own.pathname.trim_start_matches('/'));
-    let mut groups = path.ancestors();
-    let groups = groups.by_ref();
-    let groups = groups.take_while(|path| path.starts_with("/sys/fs/cgroup"));
+    let groups = path
+        .ancestors()
+        .take_while(|path| path.starts_with("/sys/fs/cgroup"));
     let free = |group: &Path| {
         let limit = number(&group.join("pids.max"))?;
         Some(limit.saturating_sub(number(&group.join("pids.current"))?))

@@ -8,13 +8,13 @@ use crate::{
 use super::finding::{Finding, Requirement};
 
 pub(super) fn findings() -> Vec<Finding> {
-    let root = NetnsHandle::root()
+    NetnsHandle::root()
         .map_err(NetlinkError::from)
-        .and_then(root);
-    root.unwrap_or_else(|error| {
-        let about = Requirement("network", "a lab must not clash with what is there");
-        vec![about.fail(format!("cannot be read: {error}"))]
-    })
+        .and_then(root)
+        .unwrap_or_else(|error| {
+            let about = Requirement("network", "a lab must not clash with what is there");
+            vec![about.fail(format!("cannot be read: {error}"))]
+        })
 }
 
 fn root(mut handle: NetnsHandle) -> Result<Vec<Finding>, NetlinkError> {

@@ -44,7 +44,7 @@ fn output(program: &str, arguments: &[&str]) -> Result<Vec<u8>, String> {
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let why = String::from_utf8_lossy(&output.stderr);
-    let why = why.lines().next().unwrap_or_default();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let why = said.lines().next().unwrap_or_default();
     Err(format!("`{program}` cannot list its rules: {why}"))
 }

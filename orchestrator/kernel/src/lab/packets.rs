@@ -73,26 +73,27 @@ impl Lab {
         namespaces.dedup();
         let ports = (0..).map(PortId).take(plan.ports.len());
         // Interfaces of each port, at the node and at the fiber.
-        let devs = ports.flat_map(|port| {
-            let is_faulty = faulty.contains(&port.link());
-            let is_lossless = plan
-                .wires()
-                .of(port.link())
-                .all(|it| it.loss.numerator() == 0);
-            let node = Dev {
-                is_faulty,
-                is_lossless_line: false,
-            };
-            let line = Dev {
-                is_faulty,
-                is_lossless_line: is_lossless && !is_faulty,
-            };
-            [
-                (layout.port(port).interface.clone(), node),
-                (layout.fiber_dev(port), line),
-            ]
-        });
-        let devs: BTreeMap<String, Dev> = devs.collect();
+        let devs: BTreeMap<String, Dev> = ports
+            .flat_map(|port| {
+                let is_faulty = faulty.contains(&port.link());
+                let is_lossless = plan
+                    .wires()
+                    .of(port.link())
+                    .all(|it| it.loss.numerator() == 0);
+                let node = Dev {
+                    is_faulty,
+                    is_lossless_line: false,
+                };
+                let line = Dev {
+                    is_faulty,
+                    is_lossless_line: is_lossless && !is_faulty,
+                };
+                [
+                    (layout.port(port).interface.clone(), node),
+                    (layout.fiber_dev(port), line),
+                ]
+            })
+            .collect();
         let mut losses = Losses {
             outside: backlog_drops(&fs::read_to_string(SOFTNET)?),
             ..Losses::default()
@@ -135,8 +136,9 @@ fn backlog_drops(softnet: &str) -> u64 {
 impl RecoveryCounts {
     /// Returns the counts of an RDMA device.
     fn of(device: &str) -> Option<Self> {
-        let counters = Path::new("/sys/class/infiniband").join(device);
-        let counters = counters.join("ports/1/hw_counters");
+        let counters = Path::new("/sys/class/infiniband")
+            .join(device)
+            .join("ports/1/hw_counters");
         let count = |name: &str| -> Option<u64> {
             let text = fs::read_to_string(counters.join(name)).ok()?;
             text.trim().parse().ok()

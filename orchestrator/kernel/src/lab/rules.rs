@@ -176,8 +176,12 @@ impl<'a> HostPackets<'a> {
         addr: Ipv4Addr,
         lookup: Lookup,
     ) -> bool {
-        let routes = self.routes.iter().filter(|route| route.table == table);
-        let mut routes: Vec<&Route> = routes.filter(|it| it.to.contains(addr)).collect();
+        let mut routes: Vec<&Route> = self
+            .routes
+            .iter()
+            .filter(|route| route.table == table)
+            .filter(|it| it.to.contains(addr))
+            .collect();
         routes.sort_by_key(|route| std::cmp::Reverse(route.to.len));
         let is_seen =
             |route: &&&Route| lookup != Lookup::Send || route.throws || route.hops.is_empty();

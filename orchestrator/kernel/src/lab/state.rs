@@ -32,8 +32,11 @@ impl Lab {
     #[must_use]
     pub fn state(&self) -> LabState {
         let layout = Layout::new(self.plan(), self.options());
-        let nodes = self.plan().nodes.iter().map(|node| layout.netns(node));
-        let names: BTreeSet<_> = nodes
+        let names: BTreeSet<_> = self
+            .plan()
+            .nodes
+            .iter()
+            .map(|node| layout.netns(node))
             .chain([layout.fiber()])
             .filter_map(|it| match it {
                 Namespace::Named(name) => Some(name),
@@ -211,8 +214,8 @@ mod tests {
         let expected = [
             ("net.core.rmem_max", "212992"),
             ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
-        ];
-        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(found, BTreeMap::from(expected));
         assert_eq!(changed(&found, &found), "as in the first\n");
         let other = BTreeMap::from([("net.core.rmem_max".to_owned(), "1".to_owned())]);

@@ -68,8 +68,9 @@ impl Lab {
         options: &LowerOptions,
     ) -> Result<Self, LabErrorKind> {
         let io = |what| move |error| LabErrorKind::Io { what, error };
-        let journal = reservation.into_journal();
-        let journal = journal.ok_or_else(|| io::Error::other("the reservation was released"))?;
+        let journal = reservation
+            .into_journal()
+            .ok_or_else(|| io::Error::other("the reservation was released"))?;
         let mut lab = Self {
             plan: plan.clone(),
             options: options.clone(),
@@ -276,16 +277,17 @@ impl Lab {
         };
         drop(executor);
         let lab = self.name();
-        let cleared = MachineLock::take().and_then(|_lock| match journal::read(lab)? {
-            Some((contents, _)) => down::clear(lab, &contents),
-            None => Ok(Vec::new()),
-        });
-        cleared.unwrap_or_else(|error| {
-            vec![UndoError::File {
-                path: journal::directory(lab).display().to_string(),
-                error,
-            }]
-        })
+        MachineLock::take()
+            .and_then(|_lock| match journal::read(lab)? {
+                Some((contents, _)) => down::clear(lab, &contents),
+                None => Ok(Vec::new()),
+            })
+            .unwrap_or_else(|error| {
+                vec![UndoError::File {
+                    path: journal::directory(lab).display().to_string(),
+                    error,
+                }]
+            })
     }
 }
 

@@ -102,8 +102,9 @@ pub(crate) fn lower_after(
     }
     let layout = Layout::new(plan, options);
     let ports = cut.iter().flat_map(|link| [link.port_a(), link.port_b()]);
-    let devs = ports.flat_map(|port| [layout.port(port).interface.clone(), layout.fiber_dev(port)]);
-    let without_carrier: BTreeSet<String> = devs.collect();
+    let without_carrier: BTreeSet<String> = ports
+        .flat_map(|port| [layout.port(port).interface.clone(), layout.fiber_dev(port)])
+        .collect();
     steps.retain(|step| match step {
         Step::Device { dev, change, .. } => {
             *change != DeviceChange::Up || !without_carrier.contains(dev)

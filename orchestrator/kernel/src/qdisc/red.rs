@@ -79,8 +79,10 @@ impl Red {
             value: attributes.flags,
             selector: attributes.flags,
         };
-        let options = message.nested_options_red().push_parms(parms);
-        let options = options.push_stab(&FORGET_WHEN_IDLE);
+        let options = message
+            .nested_options_red()
+            .push_parms(parms)
+            .push_stab(&FORGET_WHEN_IDLE);
         options.push_max_p(attributes.probability).push_flags(flags);
     }
 }

@@ -262,8 +262,9 @@ mod tests {
             };
             paths.decide(DcId(0), &report);
         }
-        let ranges = paths.ranges(&flow(), CLIENT, SERVER).into_iter();
-        let ranges: Vec<_> = ranges
+        let ranges: Vec<_> = paths
+            .ranges(&flow(), CLIENT, SERVER)
+            .into_iter()
             .map(|range| (range.path.to_string(), range.start, range.end))
             .collect();
         let expected = [("dc1-dc2-dc4", 0, 23_072), ("dc1-dc3-dc4", 23_072, 50_000)];

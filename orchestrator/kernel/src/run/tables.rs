@@ -30,8 +30,11 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
         let same = |row: &&DestinationConfig| {
             (row.addr, row.prefix_len) == (wanted.addr, wanted.prefix_len)
         };
-        let found = ready.tables.iter().find(same);
-        let found = found.map_or(&[][..], |row| &row.candidates);
+        let found = ready
+            .tables
+            .iter()
+            .find(same)
+            .map_or(&[][..], |row| &row.candidates);
         if found != wanted.candidates {
             differences.push(format!(
                 "destination {}/{}: wanted {}, found {}",

@@ -39,26 +39,26 @@ impl<'a> TeController<'a> {
         let PolicyPlan::Te(te) = run.policy else {
             return None;
         };
-        let switches = plan.switches.iter();
-        let rows = switches.map(|switch| {
+        let rows = plan.switches.iter().map(|switch| {
             let is_alike = plan.dcs[plan.nodes[switch.node.index()].dc.index()].legacy;
-            let rows = switch.destinations.iter();
-            rows.map(|row| Row {
-                to: row.dc.index(),
-                hops: row
-                    .candidates
-                    .iter()
-                    .map(|candidate| Hop {
-                        link: candidate.port.index(),
-                        next: candidate.next_dc.index(),
-                    })
-                    .collect(),
-                is_alike,
-            })
-            .collect()
+            switch
+                .destinations
+                .iter()
+                .map(|row| Row {
+                    to: row.dc.index(),
+                    hops: row
+                        .candidates
+                        .iter()
+                        .map(|candidate| Hop {
+                            link: candidate.port.index(),
+                            next: candidate.next_dc.index(),
+                        })
+                        .collect(),
+                    is_alike,
+                })
+                .collect()
         });
-        let links = plan.links.iter();
-        let capacities = links.flat_map(|link| {
+        let capacities = plan.links.iter().flat_map(|link| {
             let rate = (link.kind == LinkKind::InterDc).then_some(link.emu.rate_bps);
             [rate; 2]
         });
@@ -130,11 +130,14 @@ impl<'a> TeController<'a> {
             .iter()
             .map(|row| ((row.addr, row.prefix_len), row.bytes))
             .collect();
-        let rows = switch.destinations.iter().map(|row| {
-            let prefix = self.plan.dcs[row.dc.index()].prefix;
-            Bytes::new(sent.get(&(prefix.addr, prefix.len)).copied().unwrap_or(0))
-        });
-        let rows: Vec<Bytes> = rows.collect();
+        let rows: Vec<Bytes> = switch
+            .destinations
+            .iter()
+            .map(|row| {
+                let prefix = self.plan.dcs[row.dc.index()].prefix;
+                Bytes::new(sent.get(&(prefix.addr, prefix.len)).copied().unwrap_or(0))
+            })
+            .collect();
         self.controller.add_demands(self.window, dc.index(), &rows);
     }
 
@@ -161,8 +164,10 @@ fn commands(plan: &Plan, agents: &BTreeSet<DcId>, tables: &Tables) -> Vec<(DcId,
     let commands = switches.filter(|(dc, _)| agents.contains(dc));
     commands
         .filter_map(|(dc, (switch, rows))| {
-            let rows = switch.destinations.iter().zip(rows);
-            let rows: Vec<_> = rows
+            let rows: Vec<_> = switch
+                .destinations
+                .iter()
+                .zip(rows)
                 .filter_map(|(destination, buckets)| {
                     let prefix = plan.dcs[destination.dc.index()].prefix;
                     Some(BucketRow {
@@ -233,11 +238,12 @@ mod tests {
     /// Returns the commands after all `dcs` have reported `bytes` in interval `tick`.
     fn report(te: &mut TeController<'_>, dcs: &[u32], tick: u64, bytes: u64) -> Commands {
         let plan = te.plan;
-        let commands = dcs.iter().flat_map(|&dc| {
-            let demands = demands(plan, dc as usize, tick, bytes);
-            te.report(DcId(dc), &demands).unwrap()
-        });
-        commands.collect()
+        dcs.iter()
+            .flat_map(|&dc| {
+                let demands = demands(plan, dc as usize, tick, bytes);
+                te.report(DcId(dc), &demands).unwrap()
+            })
+            .collect()
     }
 
     fn buckets(commands: &Commands, dc: u32) -> Vec<u16> {

@@ -46,8 +46,9 @@ impl Watchdog {
     /// Ends the watch and returns its figures.
     pub fn stop(self) -> Watch {
         drop(self.stop);
-        let watch = self.thread.join();
-        watch.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        self.thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 

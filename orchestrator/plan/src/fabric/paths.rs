@@ -231,9 +231,13 @@ pub(crate) fn climb(network: &Network, host: NodeId) -> Vec<PortId> {
     let mut path = Vec::new();
     let mut at = host;
     while network.node(at).role != Role::DciSwitch {
-        let mut ports = network.node(at).ports.iter().copied();
-        let up = ports.find(|port| network.link(port.link()).b == at);
-        let up = up.expect("every node below a DCI switch is linked upwards");
+        let up = network
+            .node(at)
+            .ports
+            .iter()
+            .copied()
+            .find(|port| network.link(port.link()).b == at)
+            .expect("every node below a DCI switch is linked upwards");
         path.push(up);
         at = network.far_end(up);
     }

@@ -109,13 +109,15 @@ impl<'a> Builder<'a> {
         for (index, link) in self.topology.links.iter().enumerate() {
             let path = format!("topology.links[{index}]");
             let end = |name: &String| {
-                let dc = self.network.dc_named(name);
-                let dc = dc.ok_or_else(|| PlanError::Unknown {
-                    path: format!("{path}.between"),
-                    what: "datacenter",
-                    name: name.clone(),
-                    hint: String::new(),
-                })?;
+                let dc = self
+                    .network
+                    .dc_named(name)
+                    .ok_or_else(|| PlanError::Unknown {
+                        path: format!("{path}.between"),
+                        what: "datacenter",
+                        name: name.clone(),
+                        hint: String::new(),
+                    })?;
                 Ok(self.network.dcs[dc.index()].dci)
             };
             let a = end(&link.between[0])?;

@@ -34,13 +34,16 @@ pub(crate) fn settings(
         None | Some(TimeoutSpec::None) => {
             let parked = inputs
                 .slowest_qp
-                .map(|rate| parked_time(generator.mtu, rate));
-            let parked = parked.unwrap_or(Nanos::ZERO);
+                .map(|rate| parked_time(generator.mtu, rate))
+                .unwrap_or(Nanos::ZERO);
             safe_exponent(inputs.trips.queued.max(half_of(parked) + inputs.trips.base))?
         }
     };
-    let inter_dc = inputs.network.links.iter();
-    let inter_dc = inter_dc.filter(|link| link.kind == LinkKind::InterDc);
+    let inter_dc = inputs
+        .network
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::InterDc);
     let deadline = Deadline {
         path_mtu: generator.mtu,
         slowest: inter_dc.map(|link| link.emu.rate_bps).min(),

@@ -145,8 +145,9 @@ impl Capacity {
             Clock::Virtual => &wall[..],
             Clock::Real => &[],
         };
-        let times = lab.iter().chain(wall);
-        let times: Vec<String> = times
+        let times: Vec<String> = lab
+            .iter()
+            .chain(wall)
             .map(|time| time.to_string().replace(' ', ""))
             .collect();
         format!("{}:{}", self.place, times.join(","))
@@ -181,8 +182,7 @@ impl FromStr for Capacity {
             return Ok(Self::default_of(text.parse()?));
         };
         let place: Place = place.parse()?;
-        let times: Result<Vec<Nanos>, _> = times.split(',').map(time).collect();
-        let times = times?;
+        let times: Vec<Nanos> = times.split(',').map(time).collect::<Result<_, _>>()?;
         let (hop_ns, flow_ns, hop_wall_ns, flow_wall_ns) = match (place.clock(), times.as_slice()) {
             (Clock::Virtual, &[hop, flow, hop_wall, flow_wall]) => (hop, flow, hop_wall, flow_wall),
             (Clock::Real, &[hop, flow]) => (hop, flow, hop, flow),

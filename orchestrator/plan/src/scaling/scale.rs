@@ -24,8 +24,10 @@ impl Scale {
     /// # Errors
     /// A factor of zero, or a product beyond 64 bits.
     pub fn new(rate: Ratio, time: Ratio) -> Result<Self, PlanError> {
-        let size = rate.times(time).filter(|size| size.numerator() > 0);
-        let size = size.ok_or(PlanError::Scale { rate, time })?;
+        let size = rate
+            .times(time)
+            .filter(|size| size.numerator() > 0)
+            .ok_or(PlanError::Scale { rate, time })?;
         Ok(Self { rate, time, size })
     }
 

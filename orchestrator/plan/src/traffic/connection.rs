@@ -179,8 +179,7 @@ mod tests {
 
     #[test]
     fn other_hosts_have_the_same_labels() {
-        let flows = [flow(1, 2), flow(1, 3), flow(2, 1)];
-        let flows: Vec<&Flow> = flows.iter().collect();
-        assert_eq!(flow_labels(Tool::Verbs, &flows), [1, 1, 2]);
+        let [a, b, c] = [flow(1, 2), flow(1, 3), flow(2, 1)];
+        assert_eq!(flow_labels(Tool::Verbs, &[&a, &b, &c]), [1, 1, 2]);
     }
 }

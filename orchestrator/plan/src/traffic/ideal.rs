@@ -79,8 +79,10 @@ impl HostPath {
 
     /// Returns a lower bound of the FCT of a flow of `bytes` on this path if its ACKs come back on `back`.
     fn floor(&self, back: &Self, bytes: Bytes) -> Nanos {
-        let sent = self.bottleneck.and_then(|rate| rate.serialize(bytes));
-        let sent = sent.unwrap_or(Nanos::ZERO);
+        let sent = self
+            .bottleneck
+            .and_then(|rate| rate.serialize(bytes))
+            .unwrap_or(Nanos::ZERO);
         self.delay.saturating_add(back.delay).saturating_add(sent)
     }
 }

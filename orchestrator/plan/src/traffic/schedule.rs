@@ -206,8 +206,8 @@ fn read<'a>(
     match traffic {
         Traffic::Workload(workload) => {
             let (path, text) = text(format!("{path}.workload.sizes"), &workload.sizes)?;
-            let sizes = SizeCdf::parse(&workload.sizes, text);
-            let sizes = sizes.map_err(|source| PlanError::File { path, source })?;
+            let sizes = SizeCdf::parse(&workload.sizes, text)
+                .map_err(|source| PlanError::File { path, source })?;
             Ok(Read::Sampled(workload, sizes))
         }
         Traffic::Flows(specs) => drafts::listed(network, &path, specs).map(Read::Listed),

@@ -16,8 +16,9 @@ pub fn render_svg(plan: &Plan) -> String {
     let map = Map::new(plan, &links);
     let curves: Vec<_> = (0..links.len()).map(|at| map.curve(at)).collect();
     let texts: Vec<_> = links.iter().map(|link| label(link)).collect();
-    let labels = curves.iter().zip(&texts);
-    let labels: Vec<_> = labels
+    let labels: Vec<_> = curves
+        .iter()
+        .zip(&texts)
         .map(|(curve, text)| (*curve, half_of(text)))
         .collect();
     let places: Vec<_> = (0..plan.dcs.len()).map(|dc| map.place(dc)).collect();
@@ -43,8 +44,8 @@ pub fn render_svg(plan: &Plan) -> String {
 }
 
 fn inter_dc(plan: &Plan) -> Vec<&Link> {
-    let links = plan.links.iter();
-    links
+    plan.links
+        .iter()
         .filter(|link| link.kind == LinkKind::InterDc)
         .collect()
 }
@@ -63,8 +64,10 @@ struct Map {
 impl Map {
     fn new(plan: &Plan, links: &[&Link]) -> Self {
         // A DCI switch has its datacenter's number.
-        let ends = links.iter().map(|link| (link.a.index(), link.b.index()));
-        let ends: Vec<_> = ends.collect();
+        let ends: Vec<_> = links
+            .iter()
+            .map(|link| (link.a.index(), link.b.index()))
+            .collect();
         let has_hosts = |dc: &usize| !plan.dcs[*dc].hosts.is_empty();
         let sites: Vec<_> = (0..plan.dcs.len()).filter(has_hosts).collect();
         let layout = Layout::new(plan.dcs.len(), &ends, &sites);

@@ -67,12 +67,15 @@ fn departures(inspection: &Inspection<'_>) -> Vec<String> {
         (has_pfc_elsewhere && spec.dci_buffer.is_some()).then(|| "dci_buffer".to_owned()),
         spec.routes.is_some().then(|| "routes".to_owned()),
     ];
-    let named = settings.into_iter().flatten().map(|setting| {
-        let key = setting.split(':').next().unwrap_or(&setting);
-        let line = line_of(inspection, &format!("transport.{key}"));
-        format!("`{setting}`{line}")
-    });
-    named.collect()
+    settings
+        .into_iter()
+        .flatten()
+        .map(|setting| {
+            let key = setting.split(':').next().unwrap_or(&setting);
+            let line = line_of(inspection, &format!("transport.{key}"));
+            format!("`{setting}`{line}")
+        })
+        .collect()
 }
 
 /// Shared buffers that are set without PFC, which alone has a rule for them.
@@ -82,8 +85,9 @@ pub(super) fn unshared_buffers(inspection: &Inspection<'_>) -> Option<Warning> {
         ("transport.fabric_buffer", spec.fabric_buffer),
         ("transport.dci_buffer", spec.dci_buffer),
     ];
-    let set = buffers.iter().filter(|(_, buffer)| buffer.is_some());
-    let set: Vec<String> = set
+    let set: Vec<String> = buffers
+        .iter()
+        .filter(|(_, buffer)| buffer.is_some())
         .map(|(path, _)| format!("`{path}`{}", line_of(inspection, path)))
         .collect();
     (!set.is_empty() && !inspection.transport.pfc).then(|| {
@@ -229,8 +233,11 @@ pub(super) fn parked_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
 
 /// Links whose queues mark in the kernel engine: inter-DC links alone.
 fn marked_links<'a>(inspection: &Inspection<'a>) -> impl Iterator<Item = &'a Link> {
-    let links = inspection.network.links.iter();
-    links.filter(|link| link.kind == LinkKind::InterDc && link.emu.ecn.is_some())
+    inspection
+        .network
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::InterDc && link.emu.ecn.is_some())
 }
 
 /// Packets below which a marking threshold tells no congestion.

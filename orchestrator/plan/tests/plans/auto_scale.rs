@@ -85,8 +85,9 @@ fn a_place_that_is_too_slow_says_what_the_scale_costs() {
     };
     let plan = plan(&text, slow);
     insta::assert_snapshot!(costs(&plan).join("\n"), @"the run takes about 66 min 18 s, and longer under a policy that overloads a path");
-    let warnings = plan.warnings.iter();
-    let warned: Vec<&str> = warnings
+    let warned: Vec<&str> = plan
+        .warnings
+        .iter()
         .filter(|warning| warning.code == "auto-scale")
         .map(|warning| warning.text.as_str())
         .collect();

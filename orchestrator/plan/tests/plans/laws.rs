@@ -145,8 +145,10 @@ fn next_ports(plan: &Plan, at: NodeId, to: Ipv4Addr) -> &[PortId] {
         let prefix = |addr: Ipv4Addr| u64::from(addr.to_bits()) >> host_bits;
         prefix(addr) == prefix(to)
     };
-    let routes = plan.nodes[at.index()].routes.iter();
-    let matching = routes.filter(|route| holds(route.to.addr, route.to.len));
+    let matching = plan.nodes[at.index()]
+        .routes
+        .iter()
+        .filter(|route| holds(route.to.addr, route.to.len));
     matching
         .max_by_key(|route| route.to.len)
         .map_or(&[], |route| route.via.as_slice())

@@ -53,8 +53,11 @@ fn first_hop(plan: &Plan, policy: usize, packet: (DcId, DcId, FlowTuple)) -> Str
         queues: &[],
         dead: &[],
     };
-    let candidates = explain(plan, &question).unwrap().candidates;
-    let mut chosen = candidates.into_iter().filter(|it| it.is_chosen);
+    let mut chosen = explain(plan, &question)
+        .unwrap()
+        .candidates
+        .into_iter()
+        .filter(|it| it.is_chosen);
     chosen.next().unwrap().via
 }
 

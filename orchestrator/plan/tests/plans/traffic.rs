@@ -132,8 +132,12 @@ fn gaps_of_a_host_are_exponential() {
 fn even_gaps_are_even() {
     let plan = common::plan(&two_dcs("load: 0.3, arrivals: even, duration: 100 ms"));
     for host in &plan.dcs[0].hosts {
-        let flows = plan.flows.iter().filter(|flow| flow.src == *host);
-        let starts: Vec<u64> = flows.map(|flow| flow.paper_start_ns.get()).collect();
+        let starts: Vec<u64> = plan
+            .flows
+            .iter()
+            .filter(|flow| flow.src == *host)
+            .map(|flow| flow.paper_start_ns.get())
+            .collect();
         assert!(starts[0] < 456_333);
         assert!(starts.windows(2).all(|pair| (pair[1] - pair[0]) == 456_333));
         assert!((218..=220).contains(&starts.len()));
@@ -151,8 +155,8 @@ fn in_order(part: &[Flow], all: &[Flow]) -> usize {
         )
     };
     let mut rest = all.iter();
-    let kept = part.iter();
-    kept.filter(|flow| rest.any(|other| key(other) == key(flow)))
+    part.iter()
+        .filter(|flow| rest.any(|other| key(other) == key(flow)))
         .count()
 }
 
@@ -261,8 +265,12 @@ fn sizes_do_not_depend_on_the_load() {
     let sizes = |workload| {
         let plan = common::plan(&two_dcs(workload));
         let host = plan.dcs[0].hosts[0];
-        let flows = plan.flows.iter().filter(|flow| flow.src == host).take(5);
-        flows.map(|flow| flow.paper_size_bytes).collect::<Vec<_>>()
+        plan.flows
+            .iter()
+            .filter(|flow| flow.src == host)
+            .take(5)
+            .map(|flow| flow.paper_size_bytes)
+            .collect::<Vec<_>>()
     };
     let low = sizes("load: 0.1, duration: 20 ms");
     assert_eq!(low.len(), 5);
@@ -361,12 +369,14 @@ fn unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes() {
         return;
     };
     // Columns: addresses, ports, size, start, FCT, standalone FCT.
-    let rows = fct.lines().map(|line| {
-        let number = |field: &str| field.parse::<u64>().unwrap();
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        ((number(fields[5]), number(fields[4])), number(fields[7]))
-    });
-    let standalone: BTreeMap<(u64, u64), u64> = rows.collect();
+    let standalone: BTreeMap<(u64, u64), u64> = fct
+        .lines()
+        .map(|line| {
+            let number = |field: &str| field.parse::<u64>().unwrap();
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            ((number(fields[5]), number(fields[4])), number(fields[7]))
+        })
+        .collect();
     let plan = plan_of_file(&traffic, UNSCALED);
     assert_eq!(plan.flows.len(), 7_064);
     for flow in &plan.flows {
@@ -453,8 +463,8 @@ fn a_window_without_a_flow_is_an_error_and_one_beyond_the_traffic_a_warning() {
     insta::assert_snapshot!(error, @"`measure`: no flow starts from 41 ms to 50 ms, the last one starts at 40 ms (hint: move `from` or `to`, or lengthen the traffic)");
     let late = |measure: &str| {
         let plan = common::simulated(&with_measure(measure));
-        let mut warnings = plan.warnings.into_iter();
-        warnings
+        plan.warnings
+            .into_iter()
             .find(|it| it.code == "late-window")
             .map(|it| it.text)
     };

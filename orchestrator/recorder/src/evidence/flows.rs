@@ -118,8 +118,9 @@ impl Flows {
         for (name, &path) in &self.paths {
             names[path] = name;
         }
-        let flows = self.flows.iter();
-        flows.filter_map(move |flow| Some(((flow.repetition, flow.id), names[flow.path?])))
+        self.flows
+            .iter()
+            .filter_map(move |flow| Some(((flow.repetition, flow.id), names[flow.path?])))
     }
 }
 

@@ -112,14 +112,17 @@ impl Shares {
 impl Choice {
     /// Returns the share of a next datacenter; adds an empty one for a new datacenter.
     fn share(&mut self, next: &str) -> &mut Share {
-        let known = self.0.iter().position(|share| share.next == next);
-        let at = known.unwrap_or_else(|| {
-            self.0.push(Share {
-                next: next.to_owned(),
-                ..Share::default()
+        let at = self
+            .0
+            .iter()
+            .position(|share| share.next == next)
+            .unwrap_or_else(|| {
+                self.0.push(Share {
+                    next: next.to_owned(),
+                    ..Share::default()
+                });
+                self.0.len() - 1
             });
-            self.0.len() - 1
-        });
         &mut self.0[at]
     }
 
@@ -131,8 +134,10 @@ impl Choice {
     fn cells(&self, count: impl Fn(&Share) -> u64) -> Vec<Cell> {
         let buckets = self.sum(|share| share.buckets);
         let decisions = super::ratio(self.sum(&count), 1);
-        let shares = self.0.iter();
-        let shares = shares.filter(|share| share.buckets + share.chosen > 0);
+        let shares = self
+            .0
+            .iter()
+            .filter(|share| share.buckets + share.chosen > 0);
         let cell = |share: &Share| Cell {
             expected: super::ratio(share.buckets, buckets) * decisions,
             observed: super::ratio(count(share), 1),
@@ -309,8 +314,8 @@ mod tests {
     /// hash takes the first next hop.
     fn small_run(random: &mut Pcg64Mcg, biased: u64) -> HashCounts {
         let mut below = |bound: u64| random.next_u64() % bound;
-        let destinations = 0..=below(12);
-        let destinations: Vec<_> = destinations
+        let count = 1 + below(12);
+        let destinations: Vec<_> = (0..count)
             .map(|_| {
                 let buckets = BUCKETS[usize::try_from(below(4)).unwrap()];
                 let mut shares: Vec<(u64, u64)> = buckets.iter().map(|&it| (it, 0)).collect();
@@ -357,8 +362,9 @@ mod tests {
         let mut random = Pcg64Mcg::seed_from_u64(2);
         let runs = std::iter::repeat_with(|| small_run(&mut random, 33));
         let large = runs.filter(|counts| counts.decisions > 200).take(200);
-        let found = large.filter(|counts| counts.p_value.is_some_and(|it| it < 0.001));
-        let found = found.count();
+        let found = large
+            .filter(|counts| counts.p_value.is_some_and(|it| it < 0.001))
+            .count();
         assert!(found >= 195, "{found} of 200");
     }
 }

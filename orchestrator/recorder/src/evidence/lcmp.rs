@@ -122,8 +122,9 @@ fn replayed(
         &|at| is_kept(at) || row.cost[at] > *max_kept,
         &|at| is_kept(at) || row.cost[at] >= *max_kept,
     ];
-    let mut attempts = alive.into_iter();
-    let found = attempts.find_map(|is_alive| candidates(is_alive).filter(&is_recorded))?;
+    let found = alive
+        .into_iter()
+        .find_map(|is_alive| candidates(is_alive).filter(&is_recorded))?;
     let tuple = FlowTuple {
         src: row.src,
         dst: row.dst,

@@ -70,8 +70,9 @@ pub(super) fn offered<'a>(
 ) -> Offered {
     let duration = plan.load.paper_duration_ns;
     let repetitions = policies.flat_map(|(load, ends)| {
-        let repetitions = load.repetitions.iter();
-        repetitions.map(|(&repetition, started)| (started, ends.of(repetition)))
+        load.repetitions
+            .iter()
+            .map(|(&repetition, started)| (started, ends.of(repetition)))
     });
     let time: u128 = repetitions
         .clone()
@@ -81,16 +82,20 @@ pub(super) fn offered<'a>(
         let bytes = repetitions.clone().filter_map(|(it, _)| it.bytes.get(&dc));
         bytes.map(|bytes| u128::from(bytes.get())).sum::<u128>()
     };
-    let senders = plan.load.senders.iter().map(|sender| {
-        let offered = sent(sender.dc) * 8_000_000_000 / time.max(1);
-        let share = |bps: u64| super::ratio(bps, sender.capacity_bps);
-        OfferedLoad {
-            dc: plan.dcs[sender.dc.index()].name.clone(),
-            requested: share(sender.requested_bps),
-            offered: share(u64::try_from(offered).unwrap_or(u64::MAX)),
-        }
-    });
-    let senders = senders.collect();
+    let senders = plan
+        .load
+        .senders
+        .iter()
+        .map(|sender| {
+            let offered = sent(sender.dc) * 8_000_000_000 / time.max(1);
+            let share = |bps: u64| super::ratio(bps, sender.capacity_bps);
+            OfferedLoad {
+                dc: plan.dcs[sender.dc.index()].name.clone(),
+                requested: share(sender.requested_bps),
+                offered: share(u64::try_from(offered).unwrap_or(u64::MAX)),
+            }
+        })
+        .collect();
     let last_start = repetitions.map(|(started, _)| started.last_start).min();
     let has_load = duration > Nanos::ZERO && plan.load.kept > 0;
     Offered {

@@ -164,13 +164,20 @@ impl<'a> ReadPoint<'a> {
         let Ok([size, percent]) = <[Part<'_>; 2]>::try_from(fields) else {
             return Err(row.finding(CdfError::Fields { found }));
         };
-        let bytes = size.text().parse().map(Bytes::new).ok();
-        let bytes = bytes.filter(|bytes| *bytes <= limits::MAX_FLOW_SIZE);
+        let bytes = size
+            .text()
+            .parse()
+            .map(Bytes::new)
+            .ok()
+            .filter(|bytes| *bytes <= limits::MAX_FLOW_SIZE);
         let found = size.excerpt();
         let bytes = bytes.ok_or_else(|| size.finding(CdfError::Size { found }))?;
-        let share = percent.text().parse().ok();
-        let share = share.and_then(|ratio: Ratio| ratio.scale_exact(PERCENT));
-        let share = share.filter(|share| *share <= SizeCdf::UNIT);
+        let share = percent
+            .text()
+            .parse()
+            .ok()
+            .and_then(|ratio: Ratio| ratio.scale_exact(PERCENT))
+            .filter(|share| *share <= SizeCdf::UNIT);
         let found = percent.excerpt();
         let share = share.ok_or_else(|| percent.finding(CdfError::Percent { found }))?;
         let point = CdfPoint { size: bytes, share };

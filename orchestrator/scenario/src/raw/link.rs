@@ -51,8 +51,9 @@ pub trait Place: DeserializeOwned + JsonSchema {
 
     /// Parameters that the mapping may set.
     fn parameters() -> impl Iterator<Item = &'static Parameter> {
-        let parameters = LinkConfig::PARAMETERS.iter();
-        parameters.filter(|parameter| Self::allows(parameter))
+        LinkConfig::PARAMETERS
+            .iter()
+            .filter(|parameter| Self::allows(parameter))
     }
 
     /// Parameters that the mapping must set.

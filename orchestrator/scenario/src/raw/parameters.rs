@@ -177,8 +177,7 @@ impl<S: ParameterSet> JsonSchema for Parameters<S> {
 
 /// Adds `parameters` to the keys that a mapping must have.
 pub(super) fn require(schema: &mut Schema, parameters: impl Iterator<Item = &'static Parameter>) {
-    let names = parameters.map(|parameter| json!(parameter.name));
-    let mut names = names.peekable();
+    let mut names = parameters.map(|parameter| json!(parameter.name)).peekable();
     if names.peek().is_none() {
         return;
     }

@@ -146,13 +146,16 @@ impl<'w> EventRows<'w> {
             signal_age: event.signal_age,
             chosen: ports().nth(event.decision.chosen),
         };
-        let scores = event.decision.candidates().iter();
-        let scores = scores.map(|scored| CandidateScore {
-            c_path: scored.candidate.path,
-            c_cong: scored.candidate.congestion,
-            cost: scored.cost,
-            is_kept: scored.is_kept,
-        });
+        let scores = event
+            .decision
+            .candidates()
+            .iter()
+            .map(|scored| CandidateScore {
+                c_path: scored.candidate.path,
+                c_cong: scored.candidate.congestion,
+                cost: scored.cost,
+                is_kept: scored.is_kept,
+            });
         Some(self.rows.decision(&decision, ports(), scores))
     }
 
@@ -171,8 +174,10 @@ impl<'w> EventRows<'w> {
             dc: DcId(event.dc),
             to_dc: DcId(event.to_dc),
         };
-        let buckets = event.buckets.iter();
-        let buckets = buckets.map(|&(port, buckets)| (self.port_id(port), buckets));
+        let buckets = event
+            .buckets
+            .iter()
+            .map(|&(port, buckets)| (self.port_id(port), buckets));
         self.rows.split(split, &buckets.collect::<Vec<_>>())
     }
 

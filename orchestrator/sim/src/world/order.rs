@@ -21,6 +21,8 @@ pub(super) fn order_next_hops(network: &mut Network, order: &NextHopOrder) {
 
 /// Returns the rank of `node` in `wanted`; unlisted nodes come last.
 pub(super) fn rank(wanted: &[NodeId], node: NodeId) -> usize {
-    let rank = wanted.iter().position(|&other| other == node);
-    rank.unwrap_or(wanted.len())
+    wanted
+        .iter()
+        .position(|&other| other == node)
+        .unwrap_or(wanted.len())
 }

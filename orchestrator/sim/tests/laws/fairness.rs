@@ -72,8 +72,10 @@ impl Measured {
 
 /// Returns the port that sent most.
 fn bottleneck(run: &Run) -> u32 {
-    let ports = run.links().max_by_key(|sample| sample.counts.tx_bytes);
-    ports.expect("samples").port
+    run.links()
+        .max_by_key(|sample| sample.counts.tx_bytes)
+        .expect("samples")
+        .port
 }
 
 /// Returns the mean of a flow's rate over the second half, in Gbit/s.

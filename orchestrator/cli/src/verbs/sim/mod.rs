@@ -251,8 +251,8 @@ impl Simulation {
             let outcome = lab_sim::record(job, &self.options, records, &mut |progress| {
                 meter.show(progress);
                 !stop.is_cancelled()
-            });
-            let outcome = outcome.map_err(|error| failure(&error))?;
+            })
+            .map_err(|error| failure(&error))?;
             meter.end(&outcome, since.elapsed());
             let policy = &self.plan.policies[job.policy].label;
             if self.plan.transport.is_lossless() {

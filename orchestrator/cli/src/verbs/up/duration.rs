@@ -96,8 +96,9 @@ impl Estimate {
     /// Estimates an `up` of `plan` at `place` with this `experience`.
     pub fn new(plan: &Plan, place: Place, experience: &Experience) -> Self {
         let by_costs = by_costs(plan, place);
-        let times = by_costs.iter();
-        let times = times.map(|(&part, &time)| (part, experience.correct(time)));
+        let times = by_costs
+            .iter()
+            .map(|(&part, &time)| (part, experience.correct(time)));
         Self {
             times: times.collect(),
             by_costs,
@@ -107,11 +108,10 @@ impl Estimate {
 
     /// Returns the sentence that `up` prints first.
     pub fn sentence(&self) -> String {
-        let parts = self
+        let parts: Vec<String> = self
             .times
             .iter()
-            .filter(|(_, time)| time.get() >= MIN_SHOWN);
-        let parts: Vec<String> = parts
+            .filter(|(_, time)| time.get() >= MIN_SHOWN)
             .map(|(part, time)| format!("{} {}", part.name(), about_time(*time)))
             .collect();
         let basis = match self.runs {
@@ -380,8 +380,10 @@ scale: { rate: 1/2000, time: 100 }
         let mut experience = Experience::default();
         let first = Estimate::new(&plan, place, &experience);
         let took = |factor: u64| {
-            let times = first.by_costs.iter();
-            let times = times.map(|(&part, &time)| (part, Nanos::new(factor * time.get())));
+            let times = first
+                .by_costs
+                .iter()
+                .map(|(&part, &time)| (part, Nanos::new(factor * time.get())));
             Happened(times.collect())
         };
         experience.add(&first, &took(2));

@@ -278,14 +278,16 @@ impl<'a> Run<'a> {
 
     /// Fails if a link is out of its bounds, unless the caller goes on with such a lab.
     fn hold(&self, certificate: &[CertifiedRow], links: &Certification) -> Result<(), Failure> {
-        let out = certificate.iter().filter_map(|row| {
-            let problem = row.problem.as_ref()?;
-            let link = &row.link;
-            let from = &row.from;
-            let to = &row.to;
-            Some(format!("link `{link}`, {from} → {to}: {problem}"))
-        });
-        let out: Vec<String> = out.collect();
+        let out: Vec<String> = certificate
+            .iter()
+            .filter_map(|row| {
+                let problem = row.problem.as_ref()?;
+                let link = &row.link;
+                let from = &row.from;
+                let to = &row.to;
+                Some(format!("link `{link}`, {from} → {to}: {problem}"))
+            })
+            .collect();
         if out.is_empty() {
             return Ok(());
         }

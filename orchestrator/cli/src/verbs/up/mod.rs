@@ -198,8 +198,8 @@ impl Kept {
     fn take_down(self, lab: &LabName) -> Result<(), Failure> {
         match self {
             Self::Here => {
-                let left = lab_kernel::lab::down(lab, Live::Refuse);
-                let left = left.during(format_args!("take lab `{lab}` down"))?;
+                let left = lab_kernel::lab::down(lab, Live::Refuse)
+                    .during(format_args!("take lab `{lab}` down"))?;
                 here::all_removed(&left)?;
             }
             // The signal was forwarded to the owner, which ends its guest.
@@ -256,8 +256,9 @@ impl Request {
 /// Returns the capacity of `place`: the one that the command line names for this place, or the default.
 fn capacity(arguments: &UpArgs, place: Place) -> Capacity {
     let named = arguments.scenario.overrides.scale_for;
-    let of_place = named.filter(|capacity| capacity.place == place);
-    of_place.unwrap_or_else(|| Capacity::default_of(place))
+    named
+        .filter(|capacity| capacity.place == place)
+        .unwrap_or_else(|| Capacity::default_of(place))
 }
 
 impl Machine {

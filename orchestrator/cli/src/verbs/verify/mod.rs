@@ -72,8 +72,8 @@ fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest)
     let unreadable = |error| Failure::usage(lab_files::failed(path, &error));
     let mut file = lab_files::open(path, Links::Follow).map_err(unreadable)?;
     let work = Work::new(arguments)?;
-    let unpacked = unpack(&mut file, &work.at(KEPT), &Limits::default());
-    let manifest = unpacked.map_err(bundle::failure)?;
+    let manifest =
+        unpack(&mut file, &work.at(KEPT), &Limits::default()).map_err(bundle::failure)?;
     let (sha256, _) = bundle::digest(&mut file).map_err(unreadable)?;
     let derived = derive(&work.at(KEPT), &work.at("derived")).map_err(derive_failure)?;
     let mut verified = Verified {
@@ -108,10 +108,11 @@ struct Work {
 impl Work {
     fn new(arguments: &VerifyArgs) -> Result<Self, Failure> {
         if let Some(path) = &arguments.output {
-            let made = caller::check_links(path).and_then(|()| fs::create_dir(path));
-            made.map_err(|error| {
-                Failure::usage(format_args!("cannot create `{}`: {error}", path.display()))
-            })?;
+            caller::check_links(path)
+                .and_then(|()| fs::create_dir(path))
+                .map_err(|error| {
+                    Failure::usage(format_args!("cannot create `{}`: {error}", path.display()))
+                })?;
             let path = path.canonicalize().during("find the directory")?;
             return Ok(Self {
                 path,

@@ -162,11 +162,13 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     let mut inputs = programs::kept(kept.path())?;
     let texts = self::inputs(kept)?.into_iter();
     inputs.extend(texts.map(|(name, text)| (name, text.into_bytes())));
-    let depth = inputs.keys().map(|name| {
-        let parts = Path::new(name).components();
-        parts.filter(|it| *it == Component::ParentDir).count()
-    });
-    let depth = depth.max();
+    let depth = inputs
+        .keys()
+        .map(|name| {
+            let parts = Path::new(name).components();
+            parts.filter(|it| *it == Component::ParentDir).count()
+        })
+        .max();
     let base: PathBuf = std::iter::repeat_n("d", depth.unwrap_or(0)).collect();
     let mut files = vec![(
         base.join(SCENARIO_FILE),
@@ -184,8 +186,8 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     for (path, bytes) in &files {
         let path = dir.join(path);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-        let written = made.and_then(|()| fs::write(&path, bytes));
-        written.during(format_args!("write `{}`", path.display()))?;
+        made.and_then(|()| fs::write(&path, bytes))
+            .during(format_args!("write `{}`", path.display()))?;
     }
     Ok(dir.join(base.join(SCENARIO_FILE)))
 }
@@ -240,10 +242,11 @@ fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> 
         min_pearson: Vec::new(),
         min_compared: Vec::new(),
     };
-    let compared = fidelity::compare(kept.path(), again.path());
-    let compared = compared.map_err(|error| Failure::environment(with_causes(&error)))?;
-    let broken = bounds.broken(&compared.fidelity);
-    let broken = broken.map_err(|error| Failure::environment(with_causes(&error)))?;
+    let compared = fidelity::compare(kept.path(), again.path())
+        .map_err(|error| Failure::environment(with_causes(&error)))?;
+    let broken = bounds
+        .broken(&compared.fidelity)
+        .map_err(|error| Failure::environment(with_causes(&error)))?;
     Ok(broken.into_iter().map(|one| one.text).collect())
 }
 

@@ -112,8 +112,10 @@ fn a_reset_restarts_qp_numbers() {
         let mut lab = up(|slot| testing::pair_over(slot, wire));
         let qp = |lab: &Lab| {
             let output = start_sending(lab, 5, 4_096).finish();
-            let line = output.lines().find(|line| line.contains("local address"));
-            let line = line.unwrap();
+            let line = output
+                .lines()
+                .find(|line| line.contains("local address"))
+                .unwrap();
             line.split_whitespace().nth(5).unwrap().to_owned()
         };
         let first = qp(&lab);
@@ -257,8 +259,12 @@ struct Sending {
 
 /// Sends messages from the first host to the last.
 fn start_sending(lab: &Lab, messages: u32, size: u32) -> Sending {
-    let hosts = lab.plan().dcs.iter().flat_map(|dc| dc.hosts.clone());
-    let hosts: Vec<NodeId> = hosts.collect();
+    let hosts: Vec<NodeId> = lab
+        .plan()
+        .dcs
+        .iter()
+        .flat_map(|dc| dc.hosts.clone())
+        .collect();
     let from = lab.host_endpoint(hosts[0]).unwrap();
     let to = lab.host_endpoint(*hosts.last().unwrap()).unwrap();
     let command = |host: &HostEndpoint| {

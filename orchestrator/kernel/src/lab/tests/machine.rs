@@ -40,8 +40,10 @@ fn two_labs_run_side_by_side() {
         };
         assert!(answers(&mut first) && answers(&mut second));
         let listed = status().unwrap();
-        let states = listed.iter().map(|lab| (lab.lab.as_str(), lab.state));
-        let states: Vec<_> = states.collect();
+        let states: Vec<_> = listed
+            .iter()
+            .map(|lab| (lab.lab.as_str(), lab.state))
+            .collect();
         assert_eq!(states, [("a", LabState::Live), ("b", LabState::Live)]);
         assert_eq!((listed[0].switches, listed[0].hosts), (2, 2));
         assert!(first.down().is_empty());

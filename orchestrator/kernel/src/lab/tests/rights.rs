@@ -58,8 +58,11 @@ fn others_know_a_labs_name_and_cannot_touch_what_it_keeps() {
 fn states_for_others() -> Vec<(String, LabState)> {
     let nobody = Uid::from_raw(NOBODY);
     set_thread_res_uid(nobody, nobody, nobody).unwrap();
-    let labs = status().unwrap().into_iter();
-    labs.map(|lab| (lab.lab.to_string(), lab.state)).collect()
+    status()
+        .unwrap()
+        .into_iter()
+        .map(|lab| (lab.lab.to_string(), lab.state))
+        .collect()
 }
 
 fn mode(path: &Path) -> u32 {

@@ -162,14 +162,14 @@ fn dead_lab() -> DeadLab {
     let mut owner = Owner::start("wait");
     owner.kill();
     let contents = Contents::read(&journal::directory(&owned())).unwrap();
-    let made = contents
+    let (names, ids) = contents
         .entries
         .into_iter()
         .filter_map(|entry| match entry {
             Entry::MadeNetns { name, id } => Some((name, id)),
             _ => None,
-        });
-    let (names, ids) = made.unzip();
+        })
+        .unzip();
     DeadLab { names, ids }
 }
 

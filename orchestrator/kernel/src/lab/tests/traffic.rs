@@ -20,14 +20,19 @@ fn packets_cross_the_lab_with_hosts_in_either_placement() {
             let to = host(&lab, "dc8/h4");
             let sent = |lab: &mut Lab| -> Vec<u64> {
                 let switch = host(lab, "dc1");
-                let counters = lab.counters(switch).unwrap().into_iter();
-                counters.map(|port| port.tx_packets).collect()
+                lab.counters(switch)
+                    .unwrap()
+                    .into_iter()
+                    .map(|port| port.tx_packets)
+                    .collect()
             };
             let before = sent(&mut lab);
             assert!(ping(&mut lab, from, to, ANSWERED), "{hosts:?}");
             let after = sent(&mut lab);
-            let used = before.iter().zip(&after);
-            let used = used.filter(|(before, after)| after > before);
+            let used = before
+                .iter()
+                .zip(&after)
+                .filter(|(before, after)| after > before);
             // One of the six paths, and the host's own link.
             assert_eq!(used.count(), 2, "{before:?} {after:?}");
         }

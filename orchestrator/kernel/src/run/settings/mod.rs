@@ -176,16 +176,21 @@ struct Change {
 impl Change {
     /// Returns the changes of all keys of `entry`.
     fn of(entry: &Entry) -> impl Iterator<Item = Self> {
-        let keys = alternatives(entry.key).into_iter().enumerate();
-        keys.map(|(index, key)| {
-            let with = entry.with.iter();
-            let mut changes: Vec<_> = with.map(|&(at, to)| (chosen(at, index), to)).collect();
-            let before = scenario::changed(entry.base, &changes);
-            changes.push((chosen(entry.at, index), entry.to));
-            let after = scenario::changed(entry.base, &changes);
-            let texts = [before, after];
-            Self { key, texts }
-        })
+        alternatives(entry.key)
+            .into_iter()
+            .enumerate()
+            .map(|(index, key)| {
+                let mut changes: Vec<_> = entry
+                    .with
+                    .iter()
+                    .map(|&(at, to)| (chosen(at, index), to))
+                    .collect();
+                let before = scenario::changed(entry.base, &changes);
+                changes.push((chosen(entry.at, index), entry.to));
+                let after = scenario::changed(entry.base, &changes);
+                let texts = [before, after];
+                Self { key, texts }
+            })
     }
 }
 

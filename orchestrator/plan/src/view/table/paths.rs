@@ -73,9 +73,12 @@ struct Numbers<'a, T> {
 
 impl<'a, T: Display + PartialEq> Numbers<'a, T> {
     fn of(plan: &'a Plan, what: &'static str, of: fn(&PolicyRun) -> &Vec<Vec<Vec<T>>>) -> Self {
-        let runs = plan.policies.iter();
-        let runs = runs.map(|run| (run.label.clone(), of(run).as_slice()));
-        let runs: Vec<_> = runs.filter(|(_, numbers)| !numbers.is_empty()).collect();
+        let runs: Vec<_> = plan
+            .policies
+            .iter()
+            .map(|run| (run.label.clone(), of(run).as_slice()))
+            .filter(|(_, numbers)| !numbers.is_empty())
+            .collect();
         Self {
             what,
             runs: if runs.len() > MAX_COLUMNS {
