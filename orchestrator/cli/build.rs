@@ -54,23 +54,26 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         let extension = path.extension().and_then(|it| it.to_str());
         matches!(extension, Some("yaml" | "csv" | "json" | "md"))
     };
-    let found = paths.into_iter().flat_map(|path| match path.is_dir() {
-        true => files(&path),
-        false => vec![path],
+    let found = paths.into_iter().flat_map(|path| {
+        if path.is_dir() {
+            files(&path)
+        } else {
+            vec![path]
+        }
     });
     found.filter(|path| is_embedded(path)).collect()
 }
 
 /// Returns the commit, with `+changes` if files differ from it; `unknown` outside a repository.
 fn commit() -> String {
-    let described = git(&[
+    git(&[
         "describe",
         "--always",
         "--exclude=*",
         "--abbrev=12",
         "--dirty=+changes",
-    ]);
-    described.unwrap_or_else(|| "unknown".to_owned())
+    ])
+    .unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// Returns the first line that git prints; none if git fails or is not installed.

@@ -53,11 +53,14 @@ impl Question<'_> {
             return format!("No statement: {}. {valid}", self.too_few());
         };
         if self.policies.len() == 1 {
-            let values = rankings.iter().map(|it| {
-                let value = self.value(0, it.name).unwrap_or_default();
-                format!("{} {}", it.name, text::slowdown(value))
-            });
-            let values = values.collect::<Vec<_>>().join(", ");
+            let values = rankings
+                .iter()
+                .map(|it| {
+                    let value = self.value(0, it.name).unwrap_or_default();
+                    format!("{} {}", it.name, text::slowdown(value))
+                })
+                .collect::<Vec<_>>()
+                .join(", ");
             let draw = if self.is_one_draw {
                 " in this draw"
             } else {
@@ -143,7 +146,8 @@ impl Question<'_> {
             return format!("{best} of {count} on both");
         }
         let place = |it: &&Ranking| {
-            let (name, lowest) = (it.name, it.order[0]);
+            let name = it.name;
+            let lowest = it.order[0];
             let level = [lowest].into_iter().chain(it.level.iter().copied());
             let others: Vec<usize> = level.clone().filter(|&other| other != policy).collect();
             match (level.clone().any(|one| one == policy), others.as_slice()) {
@@ -222,8 +226,10 @@ impl Question<'_> {
     }
 
     fn labels(&self, policies: &[usize]) -> String {
-        let labels = policies.iter().map(|&it| &*self.policies[it].policy);
-        let labels: Vec<&str> = labels.collect();
+        let labels: Vec<&str> = policies
+            .iter()
+            .map(|&it| &*self.policies[it].policy)
+            .collect();
         match labels.as_slice() {
             [others @ .., last] if !others.is_empty() => {
                 format!("{} and {last}", others.join(", "))
@@ -254,13 +260,14 @@ fn in_words(name: &str, change: Estimate, whose: &str) -> String {
     } else {
         format!(" {whose}")
     };
-    let size = text::change(change.value);
-    let size = size.trim_start_matches(['−', '+', '±']);
+    let signed = text::change(change.value);
+    let size = signed.trim_start_matches(['−', '+', '±']);
     let direction = if change.value < 0.0 { "below" } else { "above" };
     let Some(interval) = change.interval else {
-        return match change.value.abs() < stats::SAME {
-            true => format!("{name} within 1 % of{}", or_its(&whose)),
-            false => format!("{name} {size} {direction}{whose}"),
+        return if change.value.abs() < stats::SAME {
+            format!("{name} within 1 % of{}", or_its(&whose))
+        } else {
+            format!("{name} {size} {direction}{whose}")
         };
     };
     match change.meaning() {
@@ -310,17 +317,19 @@ mod tests {
 
     fn asked(verdict: Grade, policies: &[(&str, Vec<Vec<f64>>)]) -> String {
         let slowdowns: Vec<_> = policies.iter().map(|(_, of)| of.clone()).collect();
-        let summaries = policies.iter().map(|(label, of)| PolicySummary {
-            policy: (*label).to_owned(),
-            departures: Vec::new(),
-            flows: 0,
-            finished: 0,
-            unfinished: 0,
-            below_one: 0,
-            slowdown: stats::slowdowns(of, &[]),
-            change: Some(change(&slowdowns[0], of)),
-        });
-        let summaries: Vec<PolicySummary> = summaries.collect();
+        let summaries: Vec<PolicySummary> = policies
+            .iter()
+            .map(|(label, of)| PolicySummary {
+                policy: (*label).to_owned(),
+                departures: Vec::new(),
+                flows: 0,
+                finished: 0,
+                unfinished: 0,
+                below_one: 0,
+                slowdown: stats::slowdowns(of, &[]),
+                change: Some(change(&slowdowns[0], of)),
+            })
+            .collect();
         let reasons = [(ReasonCode::UnfinishedFlows, 3), (ReasonCode::LateFlows, 1)];
         Question {
             verdict,
@@ -335,8 +344,10 @@ mod tests {
 
     /// Returns the answer of a valid run from the p50 and p99 of each policy's repetitions.
     fn ranked(policies: &[(&str, &[(f64, f64)])]) -> String {
-        let policies = policies.iter();
-        let policies: Vec<_> = policies.map(|(label, of)| (*label, draws(of))).collect();
+        let policies: Vec<_> = policies
+            .iter()
+            .map(|(label, of)| (*label, draws(of)))
+            .collect();
         asked(Grade::Valid, &policies)
     }
 

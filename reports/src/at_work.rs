@@ -77,15 +77,18 @@ pub fn row(policy: &PolicyEvidence) -> [String; 5] {
 /// Returns the load in a sentence; none without workloads.
 pub fn load(evidence: &Evidence) -> Option<String> {
     let covered = evidence.covered?;
-    let senders = evidence.load.iter().map(|load| {
-        format!(
-            "{} {} asked, {} offered",
-            load.dc,
-            text::percent(load.requested),
-            text::percent(load.offered)
-        )
-    });
-    let mut parts: Vec<String> = senders.collect();
+    let mut parts: Vec<String> = evidence
+        .load
+        .iter()
+        .map(|load| {
+            format!(
+                "{} {} asked, {} offered",
+                load.dc,
+                text::percent(load.requested),
+                text::percent(load.offered)
+            )
+        })
+        .collect();
     parts.push(format!(
         "starts cover {} of the duration",
         text::percent(covered)

@@ -25,8 +25,7 @@ pub fn closing_answer(summary: &Summary) -> String {
 /// Lines have at most [`WIDTH`] characters.
 #[must_use]
 pub fn closing_table(summary: &Summary, colored: bool) -> String {
-    let notes = notes(summary);
-    let notes: String = notes
+    let notes: String = notes(summary)
         .iter()
         .map(|note| show::paragraph_of(WIDTH, "", note))
         .collect();
@@ -36,10 +35,7 @@ pub fn closing_table(summary: &Summary, colored: bool) -> String {
         + &notes
         + &summary.paths.section()
         + &at_work::section(&summary.evidence, &summary.unexercised);
-    match colored {
-        true => painted(&text),
-        false => text,
-    }
+    if colored { painted(&text) } else { text }
 }
 
 fn slowdowns(summary: &Summary) -> String {
@@ -48,9 +44,10 @@ fn slowdowns(summary: &Summary) -> String {
         percentiles.flatten().any(|it| it.interval.is_some())
     });
     // Where cells have intervals, they align on the left: the values' ends would not stand one below the other.
-    let (side, interval) = match has_intervals {
-        true => (Side::Left, " [95 %]"),
-        false => (Side::Right, ""),
+    let (side, interval) = if has_intervals {
+        (Side::Left, " [95 %]")
+    } else {
+        (Side::Right, "")
     };
     let heads = [
         "FCT slowdown".to_owned(),
@@ -78,9 +75,10 @@ fn slowdowns(summary: &Summary) -> String {
 
 fn slowdown_row(policy: &PolicySummary) -> [String; 5] {
     let name = policy.policy.clone();
-    let flows = match policy.finished == policy.flows {
-        true => commas(policy.flows),
-        false => format!("{}/{}", commas(policy.finished), commas(policy.flows)),
+    let flows = if policy.finished == policy.flows {
+        commas(policy.flows)
+    } else {
+        format!("{}/{}", commas(policy.finished), commas(policy.flows))
     };
     let Some(slowdown) = &policy.slowdown else {
         let [a, b, c] = ["-"; 3].map(str::to_owned);
@@ -165,8 +163,11 @@ fn notes(summary: &Summary) -> Vec<String> {
     if shown.is_empty() {
         return Vec::new();
     }
-    let measured = summary.measured.iter().map(|it| format!("Measured: {it}."));
-    let mut notes: Vec<String> = measured.collect();
+    let mut notes: Vec<String> = summary
+        .measured
+        .iter()
+        .map(|it| format!("Measured: {it}."))
+        .collect();
     notes.push(summary.intervals.note().to_owned());
     if shown.iter().any(|it| it.at_least) {
         notes.push(text::AT_LEAST.to_owned());
@@ -236,10 +237,7 @@ mod tests {
         let summary = Summary {
             measured: None,
             scenario: "test".to_owned(),
-            verdict: match clean {
-                true => Grade::Valid,
-                false => Grade::Doubtful,
-            },
+            verdict: if clean { Grade::Valid } else { Grade::Doubtful },
             reasons: Vec::new(),
             unexercised: Vec::new(),
             intervals: Intervals::of(repetitions),

@@ -179,8 +179,8 @@ pub fn coverage(path: &Path, study: Study) -> Result<Coverage, CoverageError> {
     let rows = parallel::map(0..policies.len(), |at| {
         let base = (at > 0).then(|| policies[0].as_slice());
         rows(&flows.policies[at], &policies[at], base, &pairs)
-    });
-    let rows = rows.concat();
+    })
+    .concat();
     if rows.is_empty() {
         return Err(CoverageError::FewFlows {
             directory: path.display().to_string(),
@@ -236,15 +236,16 @@ fn rows(
         .collect();
     let row = |&(name, value_of, change_of): &Accessors| {
         let value = truth.as_ref().and_then(value_of)?.value;
-        let values = groups.iter().map(|it| value_of(it.slowdowns.as_ref()?));
-        let values: Vec<Option<Estimate>> = values.collect();
+        let values: Vec<Option<Estimate>> = groups
+            .iter()
+            .map(|it| value_of(it.slowdowns.as_ref()?))
+            .collect();
         // A group without the statistic has no interval to check, so the row is left out.
         if values.contains(&None) {
             return None;
         }
         let changes = |of: fn(&Group) -> Option<&Change>| -> Vec<Option<Estimate>> {
-            let changes = groups.iter().map(|group| change_of(of(group)?));
-            changes.collect()
+            groups.iter().map(|group| change_of(of(group)?)).collect()
         };
         let change = change.as_ref().and_then(change_of);
         Some(Row {
@@ -367,7 +368,8 @@ mod tests {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let mut uniform = || float(below(random.next_u64(), 1 << 40)) / float(1 << 40);
         let value = |_| {
-            let (a, b) = (1.0 - uniform(), uniform());
+            let a = 1.0 - uniform();
+            let b = uniform();
             (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
         };
         (0..count).map(value).collect()
@@ -428,7 +430,8 @@ mod tests {
             assert!(row.less_10.better < 0.3, "{row:?}");
         }
         let held = |at: usize| (rows[at].held, rows[at].change.unwrap().held);
-        let (median, tail) = (held(0), held(1));
+        let median = held(0);
+        let tail = held(1);
         assert!(median.0 > 0.9 && median.1 > 0.9, "{rows:?}");
         assert!(tail.0 < 0.85 && tail.1 < 0.85, "{rows:?}");
     }

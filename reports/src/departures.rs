@@ -23,11 +23,15 @@ pub fn legend(info: &RunInfo, policy: &str) -> String {
     if departures.is_empty() || info.policies.len() > MAX_POLICIES {
         return String::new();
     }
-    let words: Vec<String> = departures.iter().map(Departure::short).collect();
-    let words = words.join(", ");
-    match words.chars().count() > MAX_CHARS {
-        true => format!("{} parameters not the paper's", departures.len()),
-        false => words,
+    let words = departures
+        .iter()
+        .map(Departure::short)
+        .collect::<Vec<_>>()
+        .join(", ");
+    if words.chars().count() > MAX_CHARS {
+        format!("{} parameters not the paper's", departures.len())
+    } else {
+        words
     }
 }
 

@@ -26,8 +26,9 @@ pub fn map<I: Send, T: Send>(
         let workers = thread::available_parallelism().map_or(1, NonZero::get);
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
         let joined = workers.into_iter().map(|worker| {
-            let results = worker.join();
-            results.unwrap_or_else(|panic| panic::resume_unwind(panic))
+            worker
+                .join()
+                .unwrap_or_else(|panic| panic::resume_unwind(panic))
         });
         joined.flatten().collect()
     });

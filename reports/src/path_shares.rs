@@ -44,8 +44,12 @@ pub fn of(run: &Run) -> PathShares {
         };
         routes.iter().map(share).collect()
     };
-    let labels = flows.policies.iter().cloned().enumerate();
-    let policies = labels.map(|(index, policy)| (policy, shares(index)));
+    let policies = flows
+        .policies
+        .iter()
+        .cloned()
+        .enumerate()
+        .map(|(index, policy)| (policy, shares(index)));
     PathShares {
         policies: policies.collect(),
         routes,
@@ -88,12 +92,9 @@ impl PathShares {
         };
         let mut heads: Vec<String> = ["path".to_owned()].into_iter().chain(names).collect();
         heads.resize(MAX_COLUMNS + 1, String::new());
-        let rows: Vec<Vec<String>> = [heads]
+        let rows: Vec<[String; MAX_COLUMNS + 1]> = [heads]
             .into_iter()
             .chain(self.policies.iter().map(row))
-            .collect();
-        let rows: Vec<[String; MAX_COLUMNS + 1]> = rows
-            .into_iter()
             .map(|row| row.try_into().ok())
             .collect::<Option<_>>()?;
         let mut sides = [Side::Right; MAX_COLUMNS + 1];
@@ -111,10 +112,10 @@ impl PathShares {
             taken.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
             let more = taken.len().saturating_sub(MAX_COLUMNS);
             taken.truncate(MAX_COLUMNS);
-            let words = taken
+            let mut words: Vec<String> = taken
                 .iter()
-                .map(|(route, share)| format!("{route} {}", cell(*share)));
-            let mut words: Vec<String> = words.collect();
+                .map(|(route, share)| format!("{route} {}", cell(*share)))
+                .collect();
             if more > 0 {
                 words.push(format!("{} with less", text::count(more, "more path")));
             }
@@ -198,8 +199,8 @@ mod tests {
 
     #[test]
     fn many_paths_are_the_largest_of_each_policy() {
-        let names: Vec<String> = (2..10).map(|dc| format!("dc1-dc{dc}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let texts: Vec<String> = (2..10).map(|dc| format!("dc1-dc{dc}")).collect();
+        let names: Vec<&str> = texts.iter().map(String::as_str).collect();
         let even = [(0.125, 0.125); 8];
         insta::assert_snapshot!(shares(&names, false, &[("ecmp", &even)]), @r"
 

@@ -39,7 +39,8 @@ pub fn draw_published(series: &[Series], dir: &Path) -> Result<Vec<PathBuf>, Rep
 }
 
 fn points(series: &[Series]) -> Points {
-    let (mut panels, mut policies) = (Vec::new(), Vec::new());
+    let mut panels = Vec::new();
+    let mut policies = Vec::new();
     for one in series {
         if !panels.contains(&one.panel) {
             panels.push(one.panel.clone());
@@ -53,15 +54,18 @@ fn points(series: &[Series]) -> Points {
     let (min, max) = ends.fold((f64::INFINITY, 0.0_f64), |(min, max), value| {
         (min.min(value), max.max(value))
     });
-    let axis = match min <= max && min > 0.0 {
-        true => Axis::logarithmic(min, max),
-        false => Axis::logarithmic(1.0, 10.0),
+    let axis = if min <= max && min > 0.0 {
+        Axis::logarithmic(min, max)
+    } else {
+        Axis::logarithmic(1.0, 10.0)
     };
     let panel = |title: &String| {
         let own = series.iter().filter(|one| one.panel == *title);
         let dots = own.flat_map(|one| {
-            let style = policies.iter().position(|policy| *policy == one.policy);
-            let style = style.unwrap_or_default();
+            let style = policies
+                .iter()
+                .position(|policy| *policy == one.policy)
+                .unwrap_or_default();
             one.values.iter().map(move |&at| Dot { at, style })
         });
         DotPanel {

@@ -37,8 +37,9 @@ impl Routes {
     /// hop has no link.
     pub fn delay(&self, route: &Route) -> Option<Nanos> {
         let pairs = route.hops.windows(2);
-        let delays = pairs.map(|pair| self.link_delay(&pair[0], &pair[1]));
-        let total = delays.sum::<Option<u64>>()?;
+        let total = pairs
+            .map(|pair| self.link_delay(&pair[0], &pair[1]))
+            .sum::<Option<u64>>()?;
         (route.hops.len() > 1).then_some(Nanos::new(total))
     }
 

@@ -123,8 +123,10 @@ impl Run {
     /// Returns the faults that came before the end of the first repetitions.
     pub fn faults(&self) -> impl Iterator<Item = &FaultInfo> {
         let end = self.flows.first_end();
-        let faults = self.info.faults.iter();
-        faults.filter(move |fault| fault.time_ns <= end)
+        self.info
+            .faults
+            .iter()
+            .filter(move |fault| fault.time_ns <= end)
     }
 
     /// Returns the use of a direction while flows start; 0 if it was not sampled.
@@ -137,29 +139,35 @@ impl Run {
 
     /// Returns the note for figures and tables that count each flow with one route; empty if no flow was re-routed.
     pub fn about_rerouted(&self) -> &'static str {
-        match self.stories.again.is_empty() && !self.flows.has_rerouted() {
-            true => "",
-            false => " A flow that was re-routed counts with its first route.",
+        if self.stories.again.is_empty() && !self.flows.has_rerouted() {
+            ""
+        } else {
+            " A flow that was re-routed counts with its first route."
         }
     }
 
     /// Returns the note for figures and tables of flows and bytes per route; empty if no flow was re-routed.
     pub fn about_routes(&self) -> &'static str {
-        match self.flows.has_rerouted() {
-            true => {
-                " A flow that was re-routed counts on each route that it took, with the bytes that took it: \
+        if self.flows.has_rerouted() {
+            " A flow that was re-routed counts on each route that it took, with the bytes that took it: \
                  flows add up to more than there are, bytes do not."
-            }
-            false => self.about_rerouted(),
+        } else {
+            self.about_rerouted()
         }
     }
 }
 
 fn arrival_uses(info: &RunInfo, flows: &Flows) -> Vec<(String, DirectionUse)> {
-    let policies = flows.policies.iter().enumerate();
-    let uses = policies.flat_map(|(index, policy)| {
-        let uses = flows.extent.uses(index, info).into_iter();
-        uses.map(|one| (policy.clone(), one))
-    });
-    uses.collect()
+    flows
+        .policies
+        .iter()
+        .enumerate()
+        .flat_map(|(index, policy)| {
+            flows
+                .extent
+                .uses(index, info)
+                .into_iter()
+                .map(|one| (policy.clone(), one))
+        })
+        .collect()
 }

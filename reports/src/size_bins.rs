@@ -19,8 +19,9 @@ impl SizeBins {
         let per_policy = sizes.len() / policies.max(1);
         let count = (per_policy / min_flows).clamp(1, PAPER_BINS);
         let last_of = |bin: usize| (sizes.len() * bin).div_ceil(count).checked_sub(1);
-        let ends = (1..=count).filter_map(|bin| sizes.get(last_of(bin)?).copied());
-        let mut upper: Vec<Bytes> = ends.collect();
+        let mut upper: Vec<Bytes> = (1..=count)
+            .filter_map(|bin| sizes.get(last_of(bin)?).copied())
+            .collect();
         upper.dedup();
         Self {
             upper,

@@ -244,8 +244,10 @@ impl SizeThresholdRow {
     /// Returns the row for `from` bytes; `cheapest` is one flag per candidate, in their order.
     #[must_use]
     pub fn of(from: u64, cheapest: impl IntoIterator<Item = bool>) -> Self {
-        let bits = cheapest.into_iter().zip(0u32..);
-        let bits = bits.map(|(is_cheapest, place)| u8::from(is_cheapest) << place);
+        let bits = cheapest
+            .into_iter()
+            .zip(0u32..)
+            .map(|(is_cheapest, place)| u8::from(is_cheapest) << place);
         Self::new(from, bits.sum())
     }
 

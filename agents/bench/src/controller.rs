@@ -66,10 +66,12 @@ impl Controller {
         let _ = std::fs::remove_file(socket);
         let listener = UnixListener::bind(socket).map_err(BenchError::io("listen to the agent"))?;
         let agent = start();
-        let accepted = listener.accept();
-        let (stream, _) = accepted.map_err(BenchError::io("accept the agent"))?;
-        let timed = stream.set_read_timeout(Some(TIMEOUT));
-        timed.map_err(BenchError::io("set a time-out"))?;
+        let (stream, _) = listener
+            .accept()
+            .map_err(BenchError::io("accept the agent"))?;
+        stream
+            .set_read_timeout(Some(TIMEOUT))
+            .map_err(BenchError::io("set a time-out"))?;
         let stream = BufReader::new(stream);
         let demands = BTreeMap::new();
         Ok((Self { stream, demands }, agent))
@@ -79,8 +81,10 @@ impl Controller {
     pub fn command(&mut self, command: &AgentCommand) -> Result<(), BenchError> {
         let mut line = serde_json::to_vec(command).unwrap_or_default();
         line.push(b'\n');
-        let written = self.stream.get_mut().write_all(&line);
-        written.map_err(BenchError::io("send a command to the agent"))
+        self.stream
+            .get_mut()
+            .write_all(&line)
+            .map_err(BenchError::io("send a command to the agent"))
     }
 
     /// Returns the next message; `None` if the agent is gone.
@@ -222,7 +226,8 @@ impl Controller {
 
     /// Returns the reports of an agent that ends.
     pub fn last_reports(&mut self) -> Result<LastReports, BenchError> {
-        let (mut flows, mut stats) = (Vec::new(), Stats::default());
+        let mut flows = Vec::new();
+        let mut stats = Stats::default();
         let end = self.wait_for("its end", |message| {
             match message {
                 AgentMessage::Flows(more) => flows.extend(more),

@@ -50,7 +50,8 @@ pub struct DecisionCost {
 
 /// Measures `runs` packets of each kind at `candidates` candidates.
 pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdError> {
-    let (candidates, runs) = (candidates.clamp(1, MAX_CANDIDATES), runs.max(1));
+    let candidates = candidates.clamp(1, MAX_CANDIDATES);
+    let runs = runs.max(1);
     let mut new_flow = Vec::new();
     for policy in POLICIES {
         let cost = Bench::load(policy, candidates, runs)?.measure(Kind::NewFlow)?;

@@ -74,7 +74,9 @@ pub fn failover(cut: Cut, flows: u32, rounds: usize) -> Result<Failover, BenchEr
     let sender = testbed.inside(Side::Source, || {
         UdpSocket::bind("10.1.0.1:0").map_err(BenchError::io("open a socket"))
     })?;
-    let (mut times, mut losses, mut gaps) = (Vec::new(), Vec::new(), Vec::new());
+    let mut times = Vec::new();
+    let mut losses = Vec::new();
+    let mut gaps = Vec::new();
     for round in 0..rounds.max(1) {
         // All flows are pinned to the first port; then either port is allowed.
         agent.set_buckets([1, 0])?;
@@ -183,17 +185,19 @@ fn send(sender: &UdpSocket, port: u16, payload: &[u8]) -> Result<(), BenchError>
 
 /// Returns a socket for the measured flow's packets of one link.
 fn receiver(interface: &str) -> Result<UdpSocket, BenchError> {
-    let (family, flags) = (AddressFamily::Inet, SockFlag::SOCK_CLOEXEC);
+    let family = AddressFamily::Inet;
+    let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket(family, SockType::Datagram, flags, SockProtocol::Udp);
     let socket = socket.map_err(BenchError::io("open a socket"))?;
-    let bound = setsockopt(&socket, BindToDevice, &interface.into());
-    bound.map_err(BenchError::io("bind to an interface"))?;
+    setsockopt(&socket, BindToDevice, &interface.into())
+        .map_err(BenchError::io("bind to an interface"))?;
     setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER).map_err(BenchError::io("set a buffer"))?;
     let address = SockaddrIn::new(0, 0, 0, 0, FLOW_PORT);
     bind(socket.as_raw_fd(), &address).map_err(BenchError::io("bind a socket"))?;
     let socket = UdpSocket::from(socket);
-    let timed = socket.set_read_timeout(Some(Duration::from_millis(20)));
-    timed.map_err(BenchError::io("set a time-out"))?;
+    socket
+        .set_read_timeout(Some(Duration::from_millis(20)))
+        .map_err(BenchError::io("set a time-out"))?;
     Ok(socket)
 }
 
@@ -294,8 +298,9 @@ impl Flow {
 }
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, BenchError>>) -> Result<T, BenchError> {
-    let ended = thread.join();
-    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Takes a link of the calling thread's namespace down, or up; returns the time of the request.
@@ -303,7 +308,8 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, BenchError>>) -> Resul
 /// The request is 32 bytes: a netlink header, and the change of the interface.
 fn set_link(interface: &str, is_up: bool) -> Result<Nanos, BenchError> {
     let index = if_nametoindex(interface).map_err(BenchError::io("find an interface"))?;
-    let (family, flags) = (AddressFamily::Netlink, SockFlag::SOCK_CLOEXEC);
+    let family = AddressFamily::Netlink;
+    let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket(family, SockType::Raw, flags, SockProtocol::NetlinkRoute);
     let socket = socket.map_err(BenchError::io("open a netlink socket"))?;
     let mut request = [0; 32];

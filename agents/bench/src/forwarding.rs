@@ -218,8 +218,9 @@ impl Source {
         drop_received
             .load()
             .map_err(LoaderError::program("load", "drop_received"))?;
-        let attached = drop_received.attach("h0", XdpMode::Driver);
-        attached.map_err(LoaderError::program("attach", "drop_received"))?;
+        drop_received
+            .attach("h0", XdpMode::Driver)
+            .map_err(LoaderError::program("attach", "drop_received"))?;
         Ok(Self {
             ebpf,
             sources,
@@ -242,8 +243,9 @@ impl Source {
         row.frame[..HEADERS].copy_from_slice(&frame[..HEADERS]);
         row.frame[..6].copy_from_slice(&[2, 0, 0, 0, 1, 0]);
         row.flows = u64::from(flows);
-        let written = self.sources.set(0, Row(row), 0);
-        written.map_err(LoaderError::map("write", "sources"))?;
+        self.sources
+            .set(0, Row(row), 0)
+            .map_err(LoaderError::map("write", "sources"))?;
         let context = XdpContext {
             data: 0,
             data_end: u32::try_from(frame.len()).unwrap_or(0),
@@ -292,8 +294,8 @@ impl Sink {
         sink.load().map_err(LoaderError::program("load", "sink"))?;
         // Before Linux 6.6 a program needs a qdisc.
         let _ = tc::qdisc_add_clsact("r1");
-        let attached = sink.attach("r1", TcAttachType::Ingress);
-        attached.map_err(LoaderError::program("attach", "sink"))?;
+        sink.attach("r1", TcAttachType::Ingress)
+            .map_err(LoaderError::program("attach", "sink"))?;
         Ok(Self {
             arrived,
             _ebpf: ebpf,
@@ -301,8 +303,10 @@ impl Sink {
     }
 
     fn arrived(&mut self) -> Result<u64, LoaderError> {
-        let counts = self.arrived.get(&0, 0);
-        let counts = counts.map_err(LoaderError::map("read", "arrived"))?;
+        let counts = self
+            .arrived
+            .get(&0, 0)
+            .map_err(LoaderError::map("read", "arrived"))?;
         Ok(counts.iter().sum())
     }
 }

@@ -80,8 +80,10 @@ impl Testbed {
             (Side::Switch, "p1", mac(1, 1), Side::Target, "r1", mac(2, 1)),
             (Side::Switch, "p2", mac(1, 2), Side::Target, "r2", mac(2, 2)),
         ] {
-            let (left, right) = (testbed.name(left), testbed.name(right));
-            let (mac, peer) = (mac.to_string(), peer.to_string());
+            let left = testbed.name(left);
+            let right = testbed.name(right);
+            let mac = mac.to_string();
+            let peer = peer.to_string();
             let words = [
                 "link", "add", left_end, "address", &mac, "netns", &left, "type", "veth", "peer",
                 "name", right_end, "address", &peer, "netns", &right,
@@ -139,8 +141,8 @@ impl Testbed {
             enter()?;
             work()
         };
-        let done = thread::scope(|scope| scope.spawn(work).join());
-        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        thread::scope(|scope| scope.spawn(work).join())
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// Returns a function that moves the calling thread into a namespace.

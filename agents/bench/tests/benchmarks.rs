@@ -29,8 +29,12 @@ fn a_decision_costs_at_most_thirty_early_exits_at_six_candidates() {
         };
         exit = exit.min(cost.passed.median_ns);
         let median = |(policy, cost): (&'static str, Cost)| (policy, cost.median_ns);
-        let new_flow = cost.new_flow.into_iter().map(median);
-        let round: Vec<_> = new_flow.chain([("pinned", cost.hit.median_ns)]).collect();
+        let round: Vec<_> = cost
+            .new_flow
+            .into_iter()
+            .map(median)
+            .chain([("pinned", cost.hit.median_ns)])
+            .collect();
         best = match best.len() {
             0 => round,
             _ => std::iter::zip(best, round)

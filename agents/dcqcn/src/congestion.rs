@@ -16,7 +16,8 @@ pub const fn is_marked(point: &CongestionPoint, queue: u64, dice: u32) -> bool {
         return true;
     }
     // The queue is above Kmin, so Kmax is too.
-    let (met, span) = (queue - point.k_min, point.k_max - point.k_min);
+    let met = queue - point.k_min;
+    let span = point.k_max - point.k_min;
     (dice as u128 + 1) * span as u128 <= point.p_max_q32 as u128 * met as u128
 }
 

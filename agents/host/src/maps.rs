@@ -63,16 +63,18 @@ impl HostMaps {
     pub fn reset(&mut self) -> Result<(), HostError> {
         clear(&mut self.senders, SENDERS)?;
         clear(&mut self.receivers, RECEIVERS)?;
-        let zeroed = self.counts.set(0, Row(HostCounters::default()), 0);
-        zeroed.map_err(HostError::map("clear", COUNTS))?;
+        self.counts
+            .set(0, Row(HostCounters::default()), 0)
+            .map_err(HostError::map("clear", COUNTS))?;
         for (ifindex, nic) in self.nics()? {
             let idle = NicRow {
                 line_bps: nic.line_bps,
                 quantum_ns: nic.quantum_ns,
                 ..NicRow::default()
             };
-            let written = self.nics.insert(ifindex, Row(idle), 0);
-            written.map_err(HostError::map("clear", NICS))?;
+            self.nics
+                .insert(ifindex, Row(idle), 0)
+                .map_err(HostError::map("clear", NICS))?;
         }
         drain::<PauseRecord>(&mut self.pauses);
         self.set_closing(false)
@@ -92,8 +94,9 @@ impl HostMaps {
             is_closing: u32::from(is_closing),
             ..self.params()?
         };
-        let written = self.host.set(0, Row(params), 0);
-        written.map_err(HostError::map("write", HOST))
+        self.host
+            .set(0, Row(params), 0)
+            .map_err(HostError::map("write", HOST))
     }
 
     /// Returns the sending QPs, in the order of their keys.
@@ -140,8 +143,10 @@ impl HostMaps {
     /// The kernel refuses access to a map.
     pub fn take_pauses(&mut self, now_ns: u64) -> Result<Vec<PauseRecord>, HostError> {
         let mut pauses: Vec<PauseRecord> = drain(&mut self.pauses);
-        let nics = self.nics()?.into_iter();
-        let paused = nics.filter(|(_, nic)| nic.paused_at_ns > 0);
+        let paused = self
+            .nics()?
+            .into_iter()
+            .filter(|(_, nic)| nic.paused_at_ns > 0);
         pauses.extend(paused.map(|(ifindex, nic)| PauseRecord {
             from_ns: nic.paused_at_ns,
             until_ns: nic.paused_until_ns.min(now_ns),
@@ -152,8 +157,9 @@ impl HostMaps {
     }
 
     fn nics(&self) -> Result<Vec<(u32, NicRow)>, HostError> {
-        let rows = self.nics.iter();
-        rows.map(|row| row.map(|(ifindex, Row(nic))| (ifindex, nic)))
+        self.nics
+            .iter()
+            .map(|row| row.map(|(ifindex, Row(nic))| (ifindex, nic)))
             .collect::<Result<_, MapError>>()
             .map_err(HostError::map("read", NICS))
     }
@@ -200,11 +206,11 @@ fn clear<T: Pod>(map: &mut QpMap<T>, name: &'static str) -> Result<(), HostError
 }
 
 fn rows<T: Pod>(map: &QpMap<T>, name: &'static str) -> Result<Vec<(QpKey, T)>, HostError> {
-    let rows = map
+    let mut rows = map
         .iter()
-        .map(|row| row.map(|(Row(key), Row(row))| (key, row)));
-    let rows: Result<Vec<_>, MapError> = rows.collect();
-    let mut rows = rows.map_err(HostError::map("read", name))?;
+        .map(|row| row.map(|(Row(key), Row(row))| (key, row)))
+        .collect::<Result<Vec<_>, MapError>>()
+        .map_err(HostError::map("read", name))?;
     rows.sort_by_key(|(key, _)| *key);
     Ok(rows)
 }

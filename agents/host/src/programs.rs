@@ -123,9 +123,12 @@ pub fn pinned(directory: &Path, program: HostProgram) -> Result<(OwnedFd, u32), 
     let path: PathBuf = directory.join(program.name());
     let opened = SchedClassifier::from_pin(path).map_err(failed("open"))?;
     let id = opened.info().map_err(failed("inspect"))?.id();
-    let fd = opened.fd().map_err(failed("use"))?.as_fd();
-    let fd = fd.try_clone_to_owned();
-    let fd = fd.map_err(|error| failed("use")(ProgramError::IOError(error)))?;
+    let fd = opened
+        .fd()
+        .map_err(failed("use"))?
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|error| failed("use")(ProgramError::IOError(error)))?;
     Ok((fd, id))
 }
 
@@ -142,8 +145,9 @@ fn load(setup: &Setup) -> Result<Ebpf, HostError> {
     }
     let mut ebpf = loader.load(OBJECT).map_err(LoaderError::Load)?;
     for program in HostProgram::ALL {
-        let loaded = classifier(&mut ebpf, program.name())?.load();
-        loaded.map_err(HostError::program("load", program.name()))?;
+        classifier(&mut ebpf, program.name())?
+            .load()
+            .map_err(HostError::program("load", program.name()))?;
     }
     let mut host: Array<_, Row<HostParams>> = map(&mut ebpf, HOST)?;
     host.set(0, Row(setup.params), 0)

@@ -49,8 +49,9 @@ pub struct SelftestReport {
 /// The kernel refuses the program or a run of it.
 pub fn selftest(steps: u64, seed: u64) -> Result<SelftestReport, HostError> {
     let mut ebpf = Ebpf::load(OBJECT).map_err(LoaderError::Load)?;
-    let loaded = classifier(&mut ebpf, PROGRAM)?.load();
-    loaded.map_err(HostError::program("load", PROGRAM))?;
+    classifier(&mut ebpf, PROGRAM)?
+        .load()
+        .map_err(HostError::program("load", PROGRAM))?;
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut report = SelftestReport::default();
     let mut state = LawStep::default();
@@ -102,8 +103,9 @@ fn run(ebpf: &mut Ebpf, step: &LawStep) -> Result<LawStep, HostError> {
         data_out: Some(&mut output),
         ..TestRunOptions::default()
     };
-    let ran = classifier(ebpf, PROGRAM)?.test_run(options);
-    let ran = ran.map_err(HostError::program("run", PROGRAM))?;
+    let ran = classifier(ebpf, PROGRAM)?
+        .test_run(options)
+        .map_err(HostError::program("run", PROGRAM))?;
     if ran.return_value != OK {
         return Ok(LawStep::default());
     }
@@ -112,7 +114,8 @@ fn run(ebpf: &mut Ebpf, step: &LawStep) -> Result<LawStep, HostError> {
 
 /// Does a step by the reference.
 fn apply(step: &mut LawStep) {
-    let (now, params) = (step.now, step.params);
+    let now = step.now;
+    let params = step.params;
     match step.event {
         LAW_START => step.point = reaction::start(step.point.line_bps, &params),
         LAW_TIMER => reaction::on_timer(&mut step.point, now, &params),

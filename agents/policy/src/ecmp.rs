@@ -42,9 +42,12 @@ fn by_buckets(
     buckets: impl Fn(&Candidate) -> u32,
 ) -> Option<Decision> {
     let (mut scored, count) = unscored(candidates);
-    let live = |candidate: &Candidate| match candidate.is_alive {
-        true => buckets(candidate),
-        false => 0,
+    let live = |candidate: &Candidate| {
+        if candidate.is_alive {
+            buckets(candidate)
+        } else {
+            0
+        }
     };
     let total: u32 = scored.iter().map(|row| live(&row.candidate)).sum();
     let mut bucket = hash.checked_rem(total)?;
@@ -113,9 +116,10 @@ mod tests {
         let first = decide(&weighted, 7).map(|decision| (decision.chosen, decision.rule));
         assert_eq!(first, Some((0, Rule::Hash)));
         weighted[0].is_alive = false;
-        let chosen = (0..3).filter_map(|hash| decide(&weighted, hash));
-        let chosen = chosen.map(|decision| (decision.chosen, decision.rule));
-        let chosen: Vec<_> = chosen.collect();
+        let chosen: Vec<_> = (0..3)
+            .filter_map(|hash| decide(&weighted, hash))
+            .map(|decision| (decision.chosen, decision.rule))
+            .collect();
         let all = Rule::HashAll;
         assert_eq!(chosen, [(1, all), (2, all), (1, all)]);
         weighted[1].is_alive = false;

@@ -38,10 +38,13 @@ pub fn packet_hash(flow_hash: u32, psn: u32) -> u32 {
 }
 
 fn murmur3<const WORDS: usize>(words: [u32; WORDS], seed: u32) -> u32 {
-    let (mut hash, mut bytes) = (seed, 0);
+    let mut hash = seed;
+    let mut bytes = 0;
     for word in words {
-        let mixed = word.wrapping_mul(0xcc9e_2d51).rotate_left(15);
-        let mixed = mixed.wrapping_mul(0x1b87_3593);
+        let mixed = word
+            .wrapping_mul(0xcc9e_2d51)
+            .rotate_left(15)
+            .wrapping_mul(0x1b87_3593);
         hash = (hash ^ mixed)
             .rotate_left(13)
             .wrapping_mul(5)

@@ -119,8 +119,10 @@ pub fn size_thresholds(paths: &[Path], config: &UcmpConfig) -> SizeThresholds {
             .flat_map(|path| paths.iter().map(move |other| (path, other)));
         let changes =
             pairs.filter_map(|(path, other)| CostDifference::of(path, other, config).changes_at());
-        let later = changes.filter(|&at| at > last.from).map(row);
-        let later = later.filter(|row| row.buckets != last.buckets);
+        let later = changes
+            .filter(|&at| at > last.from)
+            .map(row)
+            .filter(|row| row.buckets != last.buckets);
         let Some(next) = later.min_by_key(|row| row.from) else {
             break;
         };
@@ -147,7 +149,8 @@ struct CostDifference {
 
 impl CostDifference {
     fn of(path: &Path, other: &Path, config: &UcmpConfig) -> Self {
-        let (own, others) = (kilobits(path.capacity), kilobits(other.capacity));
+        let own = kilobits(path.capacity);
+        let others = kilobits(other.capacity);
         let behind = i128::from(path.delay.get())
             - i128::from(other.delay.get())
             - i128::from(config.quantum_ns.get());
@@ -167,7 +170,8 @@ impl CostDifference {
 
     /// Returns the number of bytes at which [`Self::is_within_quantum`] changes; `None` if it never does.
     fn changes_at(&self) -> Option<Bytes> {
-        let (base, slope) = (self.base, self.slope);
+        let base = self.base;
+        let slope = self.slope;
         let at = if slope > 0 && base <= 0 {
             // True up to -base / slope.
             (-base).div_euclid(slope) + 1

@@ -74,8 +74,8 @@ pub(crate) fn in_proportion(
 
 /// Divides the weights by their greatest common divisor.
 fn reduce(weights: &mut [u64]) {
-    let divisor = weights.iter();
-    let divisor = divisor
+    let divisor = weights
+        .iter()
         .fold(0, |a, &b| greatest_common_divisor(a, b))
         .max(1);
     for weight in weights {
@@ -107,8 +107,13 @@ fn deal(weights: &[u64], total: u128, buckets: &mut [u16]) {
         left -= *slot;
     }
     while left > 0 {
-        let remainders = remainders.iter_mut().take(weights.len()).enumerate();
-        let Some((next, largest)) = remainders.rev().max_by_key(|(_, share)| **share) else {
+        let Some((next, largest)) = remainders
+            .iter_mut()
+            .take(weights.len())
+            .enumerate()
+            .rev()
+            .max_by_key(|(_, share)| **share)
+        else {
             return;
         };
         buckets[next] += 1;
@@ -129,18 +134,20 @@ mod tests {
     use crate::candidate::tests::path;
 
     fn of(capacities: &[u64]) -> Vec<u16> {
-        let paths = capacities.iter().map(|&bps| Path {
-            capacity: BitsPerSec::new(bps).expect("not zero"),
-            ..path(10, 1)
-        });
-        let paths: Vec<_> = paths.collect();
+        let paths: Vec<_> = capacities
+            .iter()
+            .map(|&bps| Path {
+                capacity: BitsPerSec::new(bps).expect("not zero"),
+                ..path(10, 1)
+            })
+            .collect();
         buckets(&paths)[..paths.len()].to_vec()
     }
 
     #[test]
     fn a_path_without_weight_has_no_bucket() {
-        let paths = [(0, 1), (10, 1), (20, 1), (0, 1), (1_000_000_000, 1)];
-        let paths = paths.map(|(delay, gbit)| path(delay, gbit));
+        let paths = [(0, 1), (10, 1), (20, 1), (0, 1), (1_000_000_000, 1)]
+            .map(|(delay, gbit)| path(delay, gbit));
         let by_delay = |count| in_proportion(&paths[..count], |path| path.delay.get());
         assert_eq!(by_delay(1)[..1], [0]);
         assert_eq!(by_delay(4)[..4], [0, 1, 2, 0]);

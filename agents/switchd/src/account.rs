@@ -110,12 +110,14 @@ impl MapAccount {
 fn kernel_bytes(map: &MapInfo) -> Result<Option<u64>, SwitchdError> {
     let descriptor = map
         .fd()
-        .map_err(SwitchdError::map("open", "of the program"))?;
-    let descriptor = descriptor.as_fd().as_raw_fd();
-    let text = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}"));
-    let text = text.map_err(|source| SwitchdError::Io {
-        action: "read the size of a map",
-        source,
+        .map_err(SwitchdError::map("open", "of the program"))?
+        .as_fd()
+        .as_raw_fd();
+    let text = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).map_err(|source| {
+        SwitchdError::Io {
+            action: "read the size of a map",
+            source,
+        }
     })?;
     let mut lines = text.lines();
     Ok(lines.find_map(|line| line.strip_prefix("memlock:")?.trim().parse().ok()))
@@ -161,12 +163,16 @@ mod tests {
         println!("{account:#?}");
         let program = account.program;
         assert!((300..3_000).contains(&program.instructions), "{program:?}");
-        let verified = program.verified_instructions;
-        let verified = verified.unwrap_or(program.instructions);
+        let verified = program
+            .verified_instructions
+            .unwrap_or(program.instructions);
         assert!(verified >= program.instructions, "{program:?}");
 
-        let flows = account.maps.iter().find(|map| map.name == FLOWS);
-        let flows = flows.expect("there is a flow table");
+        let flows = account
+            .maps
+            .iter()
+            .find(|map| map.name == FLOWS)
+            .expect("there is a flow table");
         // 50,000 flows, and 15,536 until the next eviction.
         assert_eq!(flows.bytes, 65_536 * 48);
         // At least the rows; with the kernel's index at most four times as many.
@@ -188,12 +194,14 @@ mod tests {
 
         // The scratch row and what PFC counts are the program's own.
         let own = ["buffers", "calendar", "scratch"];
-        let maps = account.maps.into_iter();
-        let shared = maps.filter(|map| !own.contains(&&*map.name));
-        let shared = shared.map(|map| MapAccount {
-            kernel_bytes: None,
-            ..map
-        });
+        let shared = account
+            .maps
+            .into_iter()
+            .filter(|map| !own.contains(&&*map.name))
+            .map(|map| MapAccount {
+                kernel_bytes: None,
+                ..map
+            });
         assert_eq!(shared.collect::<Vec<_>>(), declared_maps(50_000));
     }
 }

@@ -195,8 +195,10 @@ fn attach_tcx(
     if inherited.is_some() {
         return Ok(PortLink::Pinned(link));
     }
-    let pinned = link.pin(file).map_err(std::io::Error::other);
-    let pinned = pinned.map_err(ProgramError::IOError)?;
+    let pinned = link
+        .pin(file)
+        .map_err(std::io::Error::other)
+        .map_err(ProgramError::IOError)?;
     Ok(PortLink::Pinned(FdLink::from(pinned)))
 }
 
@@ -272,7 +274,8 @@ mod tests {
 
     #[test]
     fn a_filter_is_replaced_only_where_its_tables_are_inherited() {
-        let (tcx, netlink) = (Attachment::Tcx, Attachment::Netlink);
+        let tcx = Attachment::Tcx;
+        let netlink = Attachment::Netlink;
         for (attachment, has_clsact, is_inherited, expected) in [
             (netlink, true, true, OldClsact::Replace),
             (netlink, true, false, OldClsact::Remove),

@@ -56,9 +56,10 @@ fn ingress(port: &PortConfig, config: IngressConfig) -> IngressPort {
     IngressPort {
         headroom: config.headroom_bytes.get(),
         threshold_shift: config.threshold_shift,
-        quantum_ns: match config.is_from_host {
-            true => quantum_ns(port.rate_bps),
-            false => 0,
+        quantum_ns: if config.is_from_host {
+            quantum_ns(port.rate_bps)
+        } else {
+            0
         },
         ..IngressPort::default()
     }

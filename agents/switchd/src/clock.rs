@@ -16,8 +16,8 @@ use crate::SwitchdError;
 
 /// Returns the time on the clock of `bpf_ktime_get_ns`, `CLOCK_MONOTONIC`.
 pub fn now() -> Result<Nanos, SwitchdError> {
-    let time = clock_gettime(ClockId::CLOCK_MONOTONIC);
-    let time = time.map_err(SwitchdError::io("read the clock"))?;
+    let time =
+        clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(SwitchdError::io("read the clock"))?;
     let seconds = u64::try_from(time.tv_sec()).unwrap_or_default();
     let nanos = u64::try_from(time.tv_nsec()).unwrap_or_default();
     Ok(Nanos::new(seconds * NANOS_PER_SECOND + nanos))
@@ -44,7 +44,8 @@ pub(crate) enum Due {
 impl Periodic {
     /// Returns a timer that is due after `now`, whole multiples of `interval` before or after `start`.
     pub(crate) fn new(interval: Nanos, start: Nanos, now: Nanos) -> Self {
-        let (length, phase) = (interval.get(), start.get() % interval.get());
+        let length = interval.get();
+        let phase = start.get() % interval.get();
         let since_due = (now.get() % length + length - phase) % length;
         Self {
             interval,

@@ -216,7 +216,8 @@ mod tests {
         assert!(agent.receive().expect("half a line").commands.is_empty());
         send("abled\":false}}\n\"stop\"\n");
         let received = agent.receive().expect("two lines");
-        let (port, is_enabled) = (PortId(4), false);
+        let port = PortId(4);
+        let is_enabled = false;
         let set_port = AgentCommand::SetPort { port, is_enabled };
         assert_eq!(received.commands, [set_port, AgentCommand::Stop]);
         assert!(!received.is_closed);
@@ -268,8 +269,10 @@ mod tests {
         });
         agent.send_past_limit(&stats);
         let reader = std::thread::spawn(move || {
-            let lines = BufReader::new(controller).lines();
-            lines.map(|line| line.expect("a line")).collect::<Vec<_>>()
+            BufReader::new(controller)
+                .lines()
+                .map(|line| line.expect("a line"))
+                .collect::<Vec<_>>()
         });
         agent.close(&AgentMessage::Bye);
         let lines = reader.join().expect("it reads");

@@ -110,12 +110,17 @@ mod tests {
         // r0 = *(u64 *)(r1 + 32752)
         const READ: [u8; 8] = [0x79, 0x10, 0xf0, 0x7f, 0, 0, 0, 0];
         let parsed = Object::parse(OBJECT).expect("an object");
-        let mut functions = parsed.functions.values();
-        let function = functions.find(|function| function.name == PROGRAM);
+        let function = parsed
+            .functions
+            .values()
+            .find(|function| function.name == PROGRAM);
         let code = &function.expect("the program").instructions;
         let start: Vec<u8> = code.iter().take(16).flat_map(bytes).collect();
-        let mut found = OBJECT.windows(start.len()).enumerate();
-        let (at, _) = found.find(|(_, bytes)| *bytes == start).expect("its code");
+        let (at, _) = OBJECT
+            .windows(start.len())
+            .enumerate()
+            .find(|(_, bytes)| *bytes == start)
+            .expect("its code");
         let mut object = OBJECT.to_vec();
         object[at..at + READ.len()].copy_from_slice(&READ);
         object

@@ -55,8 +55,9 @@ impl PortLiveness {
 
     /// Returns the slots of the ports whose links are down.
     pub(crate) fn cut(&self) -> impl Iterator<Item = usize> {
-        let ports = self.0.iter().enumerate();
-        ports
+        self.0
+            .iter()
+            .enumerate()
             .filter(|(_, port)| !port.is_link_up)
             .map(|(slot, _)| slot)
     }
@@ -103,11 +104,12 @@ impl LinkWatch {
     /// Subscribes in the network namespace of the calling thread.
     pub(crate) fn open() -> Result<Self, SwitchdError> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        let (family, protocol) = (AddressFamily::Netlink, SockProtocol::NetlinkRoute);
+        let family = AddressFamily::Netlink;
+        let protocol = SockProtocol::NetlinkRoute;
         let socket = socket(family, SockType::Raw, flags, protocol);
         let socket = socket.map_err(SwitchdError::io("open a netlink socket"))?;
-        let bound = bind(socket.as_raw_fd(), &NetlinkAddr::new(0, RTMGRP_LINK));
-        bound.map_err(SwitchdError::io("listen to link changes"))?;
+        bind(socket.as_raw_fd(), &NetlinkAddr::new(0, RTMGRP_LINK))
+            .map_err(SwitchdError::io("listen to link changes"))?;
         Ok(Self { socket })
     }
 

@@ -39,8 +39,9 @@ pub(crate) fn expire(
 ) -> Result<(Vec<(FlowKey, FlowEntry)>, usize), SwitchdError> {
     let horizon = now.saturating_sub(idle_timeout);
     let is_idle = |entry: &FlowEntry| flow_gc::is_idle(Nanos::new(entry.last_seen_ns), horizon);
-    let all = all(flows, rows)?.into_iter();
-    let (idle, busy): (Vec<_>, Vec<_>) = all.partition(|(_, entry)| is_idle(entry));
+    let (idle, busy): (Vec<_>, Vec<_>) = all(flows, rows)?
+        .into_iter()
+        .partition(|(_, entry)| is_idle(entry));
     for (key, _) in &idle {
         remove(flows, *key)?;
     }
@@ -49,8 +50,7 @@ pub(crate) fn expire(
 
 /// Removes a flow from the table, if it is present.
 pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdError> {
-    let removed = lab_loader::remove(flows, &Row(key));
-    removed.map_err(SwitchdError::map("remove a flow from", "flows"))
+    lab_loader::remove(flows, &Row(key)).map_err(SwitchdError::map("remove a flow from", "flows"))
 }
 
 /// Evictor of the least recently seen flows, exact to the nanosecond.

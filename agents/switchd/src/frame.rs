@@ -123,9 +123,10 @@ impl Frame {
 
     fn write_checksum(&mut self) {
         self.bytes[CHECKSUM].fill(0);
-        let words = self.bytes[IP_HEADER].chunks_exact(2);
-        let words = words.map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
-        let sum: u32 = words.sum();
+        let sum: u32 = self.bytes[IP_HEADER]
+            .chunks_exact(2)
+            .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
+            .sum();
         let folded = (sum & 0xffff) + (sum >> 16);
         let folded = (folded & 0xffff) + (folded >> 16);
         let checksum = !u16::try_from(folded).unwrap_or(u16::MAX);

@@ -124,8 +124,10 @@ const MAX_BYTE_TIME: u64 = 1 << 46;
 /// Returns the decision parameters of `config`.
 pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
     let free_bits = u32::MAX.checked_shr(u32::from(config.local.prefix_len));
-    let mut destinations = config.destinations.iter();
-    let has_flow_ageing = destinations.any(|row| !row.size_thresholds.is_empty());
+    let has_flow_ageing = config
+        .destinations
+        .iter()
+        .any(|row| !row.size_thresholds.is_empty());
     let common = SwitchParams {
         seed: config.switch_id,
         stale_after_ns: config.stale_after_ns.map_or(0, Nanos::get),
@@ -176,8 +178,9 @@ pub(crate) fn destination(
         *slot = SizeThresholdRow::of(threshold.from_bytes.get(), cheapest);
     }
     for (slot, candidate) in row.candidates.iter_mut().zip(&config.candidates) {
-        let port = slots.of(candidate.port);
-        let port = port.and_then(|slot| u32::try_from(slot).ok());
+        let port = slots
+            .of(candidate.port)
+            .and_then(|slot| u32::try_from(slot).ok());
         *slot = CandidateRow {
             port: port.expect("a validated candidate's port is one of the switch"),
             buckets: candidate.buckets,

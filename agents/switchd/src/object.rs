@@ -89,21 +89,23 @@ fn check(bytes: &[u8]) -> Result<(), ObjectError> {
 
 fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
     let name = shape.name;
-    let map = object.maps.get(name);
-    let map = map.ok_or(ObjectError::NoMap { map: name })?;
+    let map = object
+        .maps
+        .get(name)
+        .ok_or(ObjectError::NoMap { map: name })?;
     let size = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
     let entries = match name {
         // The configuration sets the rows of the flow table.
         FLOWS => map.max_entries(),
         _ => shape.entries,
     };
-    let facts = [
+    let mut facts = [
         ("a type", map.map_type(), kind(name)),
         ("keys", map.key_size(), size(shape.key_bytes)),
         ("values", map.value_size(), size(shape.value_bytes)),
         ("a size", map.max_entries(), entries),
-    ];
-    let mut facts = facts.into_iter();
+    ]
+    .into_iter();
     match facts.find(|(_, found, expected)| found != expected) {
         None => Ok(()),
         Some((what, found, expected)) => Err(ObjectError::OtherMap {
@@ -192,7 +194,8 @@ mod tests {
 
     #[test]
     fn damaged_objects_are_refused_without_a_panic() {
-        let (mut random, mut panics) = (1u64, 0);
+        let mut random = 1u64;
+        let mut panics = 0;
         let mut below = |bound: usize| {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -216,8 +219,9 @@ mod tests {
 
     #[test]
     fn a_license_that_the_kernel_would_refuse_is_named() {
-        let error = check(&changed(b"GPL\0", b"MIT\0")).expect_err("not GPL");
-        let error = error.to_string();
+        let error = check(&changed(b"GPL\0", b"MIT\0"))
+            .expect_err("not GPL")
+            .to_string();
         assert!(error.starts_with("its license is `MIT`"), "{error}");
     }
 

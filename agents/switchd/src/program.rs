@@ -83,15 +83,18 @@ impl Program {
         }
         let mut ebpf = loader.load(object).map_err(LoaderError::Load)?;
         let started = Instant::now();
-        let loaded = program::<SchedClassifier>(&mut ebpf, PROGRAM)?.load();
-        loaded.map_err(SwitchdError::program("load"))?;
+        program::<SchedClassifier>(&mut ebpf, PROGRAM)?
+            .load()
+            .map_err(SwitchdError::program("load"))?;
         let load_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let carrier = load_carrier(&mut ebpf, btf);
-        let table_map = ebpf.take_map("table");
-        let table_map = table_map.ok_or(LoaderError::Missing { name: "table" })?;
+        let table_map = ebpf
+            .take_map("table")
+            .ok_or(LoaderError::Missing { name: "table" })?;
         let table = SharedTable::map(&table_map)?;
-        let table_map = table_map.try_into();
-        let table_map = table_map.map_err(SwitchdError::map("use", "table"))?;
+        let table_map = table_map
+            .try_into()
+            .map_err(SwitchdError::map("use", "table"))?;
         Ok(Self {
             flows: take(&mut ebpf, FLOWS)?,
             decisions: take(&mut ebpf, "decisions")?,
@@ -118,8 +121,10 @@ impl Program {
     pub fn install(&mut self, tables: &Tables) -> Result<(), SwitchdError> {
         self.set_table(&tables.switch)?;
         self.set_buffer(tables.buffer.as_ref())?;
-        let mut rows = tables.destinations.iter();
-        rows.try_for_each(|(prefix, row)| self.set_destination(*prefix, row))
+        tables
+            .destinations
+            .iter()
+            .try_for_each(|(prefix, row)| self.set_destination(*prefix, row))
     }
 
     /// Writes the settings of the shared buffer; the packets in the buffer stay.
@@ -138,14 +143,16 @@ impl Program {
         if buffer == before {
             return Ok(());
         }
-        let written = buffers.set(0, Row(buffer), 0);
-        written.map_err(SwitchdError::map("write", BUFFERS))
+        buffers
+            .set(0, Row(buffer), 0)
+            .map_err(SwitchdError::map("write", BUFFERS))
     }
 
     /// Writes parameters and ports at once.
     pub fn set_table(&mut self, table: &SwitchTable) -> Result<(), SwitchdError> {
-        let written = self.table_map.set(0, Row(*table), 0);
-        written.map_err(SwitchdError::map("write", "table"))
+        self.table_map
+            .set(0, Row(*table), 0)
+            .map_err(SwitchdError::map("write", "table"))
     }
 
     /// Writes a destination's row.
@@ -155,8 +162,9 @@ impl Program {
         row: &DestinationRow,
     ) -> Result<(), SwitchdError> {
         let key = Key::new(prefix.bits, prefix.addr.to_ne_bytes());
-        let written = self.destinations.insert(&key, Row(*row), 0);
-        written.map_err(SwitchdError::map("write", "destinations"))
+        self.destinations
+            .insert(&key, Row(*row), 0)
+            .map_err(SwitchdError::map("write", "destinations"))
     }
 
     /// Reads a destination's row; none if the table has none.
@@ -179,8 +187,10 @@ impl Program {
 
     /// Returns the sums of all CPUs' counters.
     pub(crate) fn counters(&self) -> Result<Counters, SwitchdError> {
-        let per_cpu = self.counters.get(&0, 0);
-        let per_cpu = per_cpu.map_err(SwitchdError::map("read", "counters"))?;
+        let per_cpu = self
+            .counters
+            .get(&0, 0)
+            .map_err(SwitchdError::map("read", "counters"))?;
         let mut total = Counters::default();
         for Row(cpu) in per_cpu.iter() {
             let sums: &mut [u64] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut total));
@@ -194,8 +204,10 @@ impl Program {
 
     /// Returns the bytes from the datacenter's hosts to the destination of `row`, from 0 on.
     pub(crate) fn demand(&self, row: u32) -> Result<u64, SwitchdError> {
-        let per_cpu = self.demands.get(&row, 0);
-        let per_cpu = per_cpu.map_err(SwitchdError::map("read", "demands"))?;
+        let per_cpu = self
+            .demands
+            .get(&row, 0)
+            .map_err(SwitchdError::map("read", "demands"))?;
         Ok(per_cpu.iter().sum())
     }
 
@@ -210,15 +222,18 @@ impl Program {
     pub(crate) fn watch_carriers(&mut self) -> Result<FdLink, SwitchdError> {
         std::mem::replace(&mut self.carrier, Ok(()))?;
         let program = program::<FEntry>(&mut self.ebpf, CARRIER)?;
-        let link = program.attach().and_then(|link| program.take_link(link));
-        let link = link.map_err(LoaderError::program("attach", CARRIER))?;
+        let link = program
+            .attach()
+            .and_then(|link| program.take_link(link))
+            .map_err(LoaderError::program("attach", CARRIER))?;
         Ok(link.into())
     }
 
     /// Returns the kernel's facts about the program.
     pub(crate) fn info(&mut self) -> Result<ProgramInfo, SwitchdError> {
-        let info = self.classifier()?.info();
-        info.map_err(SwitchdError::program("inspect"))
+        self.classifier()?
+            .info()
+            .map_err(SwitchdError::program("inspect"))
     }
 
     /// Runs the program once on `packet`, without an interface (`BPF_PROG_TEST_RUN`).
@@ -232,8 +247,9 @@ impl Program {
             data_out: Some(output),
             ..TestRunOptions::default()
         };
-        let run = self.classifier()?.test_run(options);
-        run.map_err(SwitchdError::program("test"))
+        self.classifier()?
+            .test_run(options)
+            .map_err(SwitchdError::program("test"))
     }
 }
 
@@ -351,7 +367,9 @@ mod tests {
             program.set_destination(prefix, row).expect("written");
         }
 
-        let (mut output, mut marked, mut either) = ([0; 256], 0, 0);
+        let mut output = [0; 256];
+        let mut marked = 0;
+        let mut either = 0;
         let hash = flow_hash(
             FlowTuple {
                 src: Ipv4Addr::new(10, 1, 0, 1),
@@ -523,8 +541,7 @@ mod tests {
         let succeeded = in_time(|| {
             let bpf = BpfMount::new("successor")?;
             let load = |pins: &Pins| {
-                let loaded = Program::load_object(OBJECT, FLOW_TABLE, Some(pins));
-                loaded.expect("it loads")
+                Program::load_object(OBJECT, FLOW_TABLE, Some(pins)).expect("it loads")
             };
             let pins = bpf.pins();
             let mut program = load(&pins);
@@ -670,9 +687,10 @@ mod tests {
 
         let mut evictor = flow_gc::Evictor::default();
         let mut evict = |program: &mut Program, excess| {
-            let evicted = evictor.evict(&mut program.flows, 100_000, excess);
-            let evicted = evicted.expect("they are removed").into_iter();
-            evicted
+            evictor
+                .evict(&mut program.flows, 100_000, excess)
+                .expect("they are removed")
+                .into_iter()
                 .map(|(key, _)| key.source_port())
                 .collect::<Vec<_>>()
         };

@@ -14,15 +14,18 @@ use crate::install::Slots;
 /// Returns a decision record in the plan's port ids.
 pub(crate) fn decision(record: &DecisionRecord, slots: &Slots) -> DecisionReport {
     let port = |slot: u32| slots.port(slot).unwrap_or(PortId(u32::MAX));
-    let candidates = record.candidates.iter().take(usize::from(record.count));
-    let candidates = candidates.map(|row| CandidateReport {
-        port: port(u32::from(row.port)),
-        c_path: row.path,
-        c_cong: row.congestion,
-        cost: row.cost,
-        is_alive: row.flags & CANDIDATE_ALIVE != 0,
-        is_kept: row.flags & CANDIDATE_KEPT != 0,
-    });
+    let candidates = record
+        .candidates
+        .iter()
+        .take(usize::from(record.count))
+        .map(|row| CandidateReport {
+            port: port(u32::from(row.port)),
+            c_path: row.path,
+            c_cong: row.congestion,
+            cost: row.cost,
+            is_alive: row.flags & CANDIDATE_ALIVE != 0,
+            is_kept: row.flags & CANDIDATE_KEPT != 0,
+        });
     DecisionReport {
         time_ns: record.time_ns,
         src_ip: record.flow.source(),
@@ -44,13 +47,15 @@ pub(crate) fn decision(record: &DecisionRecord, slots: &Slots) -> DecisionReport
 /// Returns the candidates of a destination's row in the plan's port ids.
 pub(crate) fn candidates(row: &DestinationRow, slots: &Slots) -> Vec<CandidateConfig> {
     let count = usize::try_from(row.count).unwrap_or(usize::MAX);
-    let candidates = row.candidates.iter().take(count);
-    let candidates = candidates.map(|row| CandidateConfig {
-        port: slots.port(row.port).unwrap_or(PortId(u32::MAX)),
-        c_path: row.path,
-        buckets: row.buckets,
-    });
-    candidates.collect()
+    row.candidates
+        .iter()
+        .take(count)
+        .map(|row| CandidateConfig {
+            port: slots.port(row.port).unwrap_or(PortId(u32::MAX)),
+            c_path: row.path,
+            buckets: row.buckets,
+        })
+        .collect()
 }
 
 /// Returns a row of the flow table in the plan's port ids.
@@ -121,8 +126,10 @@ mod tests {
         let ports = (report.sport, report.dport);
         assert_eq!(ports, (49_152, 4791));
         assert_eq!((report.dest_qp, report.psn), (Some(17), Some(34)));
-        let candidates = report.candidates.iter();
-        let candidates = candidates.map(|row| (row.port, row.cost, row.is_alive, row.is_kept));
+        let candidates = report
+            .candidates
+            .iter()
+            .map(|row| (row.port, row.cost, row.is_alive, row.is_kept));
         let expected = [(PortId(4), 270, true, true), (PortId(2), 270, false, false)];
         assert!(candidates.eq(expected));
     }

@@ -181,8 +181,10 @@ mod tests {
     /// Returns the levels of the port in `slot`.
     fn levels_of(sampler: &Sampler, slot: usize) -> Levels {
         let mut levels = sampler.levels();
-        let found = levels.find(|&(sampled, _)| sampled == slot);
-        found.expect("it is sampled").1
+        levels
+            .find(|&(sampled, _)| sampled == slot)
+            .expect("it is sampled")
+            .1
     }
 
     fn backlog(bytes: u64) -> BTreeMap<u32, QueueSample> {

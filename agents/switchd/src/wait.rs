@@ -62,8 +62,9 @@ impl Sleeper {
             }
         };
         let event = EpollEvent::new(interest, source as u64);
-        let added = self.epoll.add(descriptor, event);
-        added.map_err(SwitchdError::io("watch a descriptor"))
+        self.epoll
+            .add(descriptor, event)
+            .map_err(SwitchdError::io("watch a descriptor"))
     }
 
     /// Wakes for `source` also when its descriptor is writable, or no longer.
@@ -76,8 +77,9 @@ impl Sleeper {
         let mut interest = EpollFlags::EPOLLIN;
         interest.set(EpollFlags::EPOLLOUT, is_wanted);
         let mut event = EpollEvent::new(interest, source as u64);
-        let modified = self.epoll.modify(descriptor, &mut event);
-        modified.map_err(SwitchdError::io("watch a descriptor"))
+        self.epoll
+            .modify(descriptor, &mut event)
+            .map_err(SwitchdError::io("watch a descriptor"))
     }
 
     /// Sleeps; returns the sources of the wake-up.
@@ -107,8 +109,9 @@ impl Signals {
         mask.thread_block()
             .map_err(SwitchdError::io("block signals"))?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        let opened = SignalFd::with_flags(&mask, flags).map(Self);
-        opened.map_err(SwitchdError::io("receive signals"))
+        SignalFd::with_flags(&mask, flags)
+            .map(Self)
+            .map_err(SwitchdError::io("receive signals"))
     }
 
     /// Reads all pending signals; returns true if one is `SIGTERM`.

@@ -85,17 +85,22 @@ impl<'a> Scaled<'a> {
         let mut total = 0.0;
         let mut demands = Vec::with_capacity(usable.len());
         for (rows, hops) in measured.demands.iter().zip(&usable) {
-            let reachable = rows.iter().zip(hops).map(|(bytes, hops)| match hops[..] {
-                [] => 0.0,
-                _ => float(bytes.get()),
-            });
-            let row: Vec<f64> = reachable.collect();
+            let row: Vec<f64> = rows
+                .iter()
+                .zip(hops)
+                .map(|(bytes, hops)| match hops[..] {
+                    [] => 0.0,
+                    _ => float(bytes.get()),
+                })
+                .collect();
             total += row.iter().sum::<f64>();
             demands.push(row);
         }
-        let rates = measured.capacities.iter();
-        let rates = rates.map(|rate| rate.map_or(0.0, |rate| float(rate.get())));
-        let rates: Vec<f64> = rates.collect();
+        let rates: Vec<f64> = measured
+            .capacities
+            .iter()
+            .map(|rate| rate.map_or(0.0, |rate| float(rate.get())))
+            .collect();
         let largest = rates.iter().copied().fold(0.0, f64::max);
         if total <= 0.0 || largest <= 0.0 {
             return None;
@@ -123,9 +128,11 @@ impl<'a> Scaled<'a> {
         let utilisations: Vec<Variable> = rows.iter().map(utilisation).collect();
         let mut variables =
             |hops: &Vec<usize>| hops.iter().map(|_| unbounded(&mut problem)).collect();
-        let rows = self.usable.iter();
-        let traffic = rows.map(|rows| rows.iter().map(&mut variables).collect());
-        let traffic: Vec<Vec<Vec<Variable>>> = traffic.collect();
+        let traffic: Vec<Vec<Vec<Variable>>> = self
+            .usable
+            .iter()
+            .map(|rows| rows.iter().map(&mut variables).collect())
+            .collect();
         self.conserve(&mut problem, &traffic);
         self.fit(&mut problem, &traffic, &utilisations);
         let solution = solved(&problem)?;
@@ -167,8 +174,9 @@ impl<'a> Scaled<'a> {
         let mut incoming = Vec::new();
         for (other, rows) in self.topology.rows().iter().enumerate() {
             for (row_index, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to) {
-                let used = self.usable[other][row_index].iter();
-                let pairs = used.zip(&traffic[other][row_index]);
+                let pairs = self.usable[other][row_index]
+                    .iter()
+                    .zip(&traffic[other][row_index]);
                 let here = pairs.filter(|(hop, _)| row.hops[**hop].next == switch);
                 incoming.extend(here.map(|(_, variable)| *variable));
             }
@@ -189,11 +197,13 @@ impl<'a> Scaled<'a> {
                 let used = self.usable[switch][row_index].iter();
                 for (hop, variable) in used.zip(&traffic[switch][row_index]) {
                     let link = row.hops[*hop].link;
-                    let known = by_link.iter().position(|(other, _)| *other == link);
-                    let at = known.unwrap_or_else(|| {
-                        by_link.push((link, LinearExpr::empty()));
-                        by_link.len() - 1
-                    });
+                    let at = by_link
+                        .iter()
+                        .position(|(other, _)| *other == link)
+                        .unwrap_or_else(|| {
+                            by_link.push((link, LinearExpr::empty()));
+                            by_link.len() - 1
+                        });
                     by_link[at].1.add(*variable, 1.0);
                 }
             }
@@ -236,8 +246,9 @@ fn solved(problem: &Problem) -> Result<Solution, TeError> {
     let outcome = problem
         .solve()
         .map_err(|error| gave_up(error.to_string()))?;
-    let solution = outcome.into_solution();
-    solution.map_err(|_| gave_up("it was interrupted".to_owned()))
+    outcome
+        .into_solution()
+        .map_err(|_| gave_up("it was interrupted".to_owned()))
 }
 
 /// Returns a number as a float, rounded above 2^53.

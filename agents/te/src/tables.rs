@@ -32,8 +32,9 @@ pub fn tables(
     };
     let Split { traffic, longest_s } = split;
     let rows = traffic.iter().map(|rows| {
-        let rows = rows.iter();
-        rows.map(|traffic| quantised(traffic, buckets)).collect()
+        rows.iter()
+            .map(|traffic| quantised(traffic, buckets))
+            .collect()
     });
     Ok(Tables {
         rows: rows.collect(),
@@ -49,8 +50,10 @@ fn quantised(traffic: &[f64], buckets: u16) -> Option<Vec<u16>> {
     if total < MIN_TRAFFIC {
         return None;
     }
-    let parts = traffic.iter().map(|part| millionths(part / total));
-    let parts: Vec<u64> = parts.collect();
+    let parts: Vec<u64> = traffic
+        .iter()
+        .map(|part| millionths(part / total))
+        .collect();
     let whole: u64 = parts.iter().sum();
     let exact: Vec<u64> = parts.iter().map(|part| part * u64::from(buckets)).collect();
     let mut dealt: Vec<u64> = exact.iter().map(|exact| exact / whole).collect();
@@ -146,8 +149,9 @@ mod tests {
             demands: &demands,
             capacities: &capacities,
         };
-        let found = tables(&topology, &measured, BUCKETS).expect("solved");
-        let found = found.rows[0][0].clone().expect("four paths are left");
+        let found = tables(&topology, &measured, BUCKETS).expect("solved").rows[0][0]
+            .clone()
+            .expect("four paths are left");
         assert_eq!(found, [14, 36, 0, 14, 36, 0]);
     }
 
@@ -296,13 +300,14 @@ mod tests {
         };
         let rows = (0..6).map(|at| {
             let others = (0..6).filter(|&to| to != at);
-            let rows = others.map(|to| {
-                let hops = neighbours(at).into_iter().enumerate();
-                let nearer = hops.filter(|&(_, next)| distance(next, to) < distance(at, to));
-                let hops: Vec<_> = nearer.map(|(hop, next)| (3 * at + hop, next)).collect();
-                row(to, &hops)
-            });
-            rows.collect()
+            others
+                .map(|to| {
+                    let hops = neighbours(at).into_iter().enumerate();
+                    let nearer = hops.filter(|&(_, next)| distance(next, to) < distance(at, to));
+                    let hops: Vec<_> = nearer.map(|(hop, next)| (3 * at + hop, next)).collect();
+                    row(to, &hops)
+                })
+                .collect()
         });
         (Topology::new(rows.collect()), 18)
     }
@@ -324,8 +329,10 @@ mod tests {
                     if switch == to || amount == 0.0 {
                         continue;
                     }
-                    let row_index = rows[switch].iter().position(|row| row.to == to);
-                    let row_index = row_index.expect("every switch reaches every other");
+                    let row_index = rows[switch]
+                        .iter()
+                        .position(|row| row.to == to)
+                        .expect("every switch reaches every other");
                     for (index, hop) in rows[switch][row_index].hops.iter().enumerate() {
                         let part = amount * share(switch, row_index, index);
                         load[hop.link] += part;
@@ -352,9 +359,10 @@ mod tests {
             shift in 0..7usize,
         ) {
             let (topology, links) = ring();
-            let demands = demands.into_iter();
-            let demands = demands.map(|row| row.into_iter().map(Bytes::new).collect());
-            let demands: Vec<Vec<Bytes>> = demands.collect();
+            let demands: Vec<Vec<Bytes>> = demands
+                .into_iter()
+                .map(|row| row.into_iter().map(Bytes::new).collect())
+                .collect();
             let capacities: Vec<_> = gbit.into_iter().map(rate).collect();
             prop_assert_eq!(capacities.len(), links);
             let measured = Measured { demands: &demands, capacities: &capacities };
@@ -405,9 +413,10 @@ mod tests {
             demands in prop::collection::vec(prop::collection::vec(0..1_000_000_000u64, 5), 6),
         ) {
             let (topology, links) = ring();
-            let demands = demands.into_iter();
-            let demands = demands.map(|row| row.into_iter().map(Bytes::new).collect());
-            let demands: Vec<Vec<Bytes>> = demands.collect();
+            let demands: Vec<Vec<Bytes>> = demands
+                .into_iter()
+                .map(|row| row.into_iter().map(Bytes::new).collect())
+                .collect();
             let capacities = vec![rate(100); links];
             let measured = Measured { demands: &demands, capacities: &capacities };
             let once = tables(&topology, &measured, BUCKETS).expect("solved");

@@ -112,9 +112,13 @@ impl Topology {
                         let leads = |hop: &Hop| {
                             measured.capacities[hop.link].is_some() && reaches[hop.next]
                         };
-                        let hops = row.hops.iter().enumerate();
-                        let found = hops.filter(|(_, hop)| leads(hop));
-                        let found: Vec<usize> = found.map(|(at, _)| at).collect();
+                        let found: Vec<usize> = row
+                            .hops
+                            .iter()
+                            .enumerate()
+                            .filter(|(_, hop)| leads(hop))
+                            .map(|(at, _)| at)
+                            .collect();
                         reaches[switch] |= !found.is_empty();
                         usable[switch][row_index] = found;
                     }

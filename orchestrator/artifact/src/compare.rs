@@ -72,8 +72,10 @@ impl Agreement {
     /// Compares `simulated` with `published`, by address and port.
     #[must_use]
     pub fn of(published: &[FctRow], simulated: &[SimulatedFlow]) -> Self {
-        let ours = simulated.iter().map(|flow| (key(flow.flow), flow));
-        let ours: BTreeMap<_, _> = ours.collect();
+        let ours: BTreeMap<_, _> = simulated
+            .iter()
+            .map(|flow| (key(flow.flow), flow))
+            .collect();
         let mut agreement = Self {
             published: published.len(),
             ..Self::default()
@@ -138,14 +140,16 @@ impl LinkAgreement {
         column: usize,
         simulated: impl Fn([u32; 2]) -> Option<f64>,
     ) -> Vec<Self> {
-        let links = published.iter().filter_map(|row| {
-            Some(Self {
-                between: row.between,
-                published: *row.percent.get(column)?,
-                simulated: simulated(row.between)?,
+        published
+            .iter()
+            .filter_map(|row| {
+                Some(Self {
+                    between: row.between,
+                    published: *row.percent.get(column)?,
+                    simulated: simulated(row.between)?,
+                })
             })
-        });
-        links.collect()
+            .collect()
     }
 
     /// |Δ| as a share of the published average; that of an idle link that should be idle is 0.
@@ -160,7 +164,9 @@ impl LinkAgreement {
 
 impl fmt::Display for LinkAgreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ([a, b], ours, theirs) = (self.between, self.simulated, self.published);
+        let [a, b] = self.between;
+        let ours = self.simulated;
+        let theirs = self.published;
         write!(f, "  {a}-{b}  {ours:6.2} %, published {theirs:6.2} %")
     }
 }
@@ -221,9 +227,12 @@ impl fmt::Display for Agreement {
         });
         writeln!(f, "  |ΔFCT| / FCT: {}", row.join(", "))?;
         for flow in &self.worst {
-            let (src, dst, sport) = (flow.flow.src, flow.flow.dst, flow.flow.sport);
-            let (size, ours, theirs) =
-                (flow.size.get(), flow.simulated.get(), flow.published.get());
+            let src = flow.flow.src;
+            let dst = flow.flow.dst;
+            let sport = flow.flow.sport;
+            let size = flow.size.get();
+            let ours = flow.simulated.get();
+            let theirs = flow.published.get();
             writeln!(
                 f,
                 "    {src} → {dst} :{sport}  {size} B  {ours} ns, published {theirs} ns"
@@ -295,15 +304,15 @@ mod tests {
 
     #[test]
     fn flows_are_compared_by_address_and_port() {
-        let published = [(1, 1_000), (2, 2_000), (3, 3_000), (4, 4_000), (5, 1)];
-        let published = published.map(|(sport, fct)| row(sport, fct));
+        let published = [(1, 1_000), (2, 2_000), (3, 3_000), (4, 4_000), (5, 1)]
+            .map(|(sport, fct)| row(sport, fct));
         let ours = [
             (4, Some(4_000)),
             (2, Some(2_020)),
             (1, Some(1_500)),
             (3, None),
-        ];
-        let ours = ours.map(|(sport, fct)| simulated(sport, fct));
+        ]
+        .map(|(sport, fct)| simulated(sport, fct));
         let agreement = Agreement::of(&published, &ours);
         assert_eq!((agreement.published, agreement.compared), (5, 3));
         assert_eq!((agreement.unknown, agreement.unfinished), (1, 1));

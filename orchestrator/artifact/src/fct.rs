@@ -28,8 +28,9 @@ pub fn parse_fct(file: &str, text: &str) -> Result<Vec<FctRow>, ArtifactError> {
         row.has(8, FCT_COLUMNS)?;
         let address = |at, what| {
             row.value(at, what, "an address of eight hexadecimal digits", |text| {
-                let bits = u32::from_str_radix(text, 16).ok();
-                let bits = bits.filter(|_| text.len() == 8);
+                let bits = u32::from_str_radix(text, 16)
+                    .ok()
+                    .filter(|_| text.len() == 8);
                 bits.map(Ipv4Addr::from_bits)
             })
         };
@@ -67,21 +68,26 @@ pub fn parse_utilisation(
 ) -> Result<(Vec<String>, Vec<UtilisationRow>), ArtifactError> {
     let mut rows = Rows::separated(file, text, &[',']);
     let head = rows.expect("the heading")?;
-    let policies = head.fields.iter().skip(1).map(|&name| name.to_owned());
-    let policies: Vec<String> = policies.collect();
-    let links = rows.map(|row| {
-        row.has(policies.len() + 1, "as many as the heading")?;
-        let between = row.value(0, "the link", "two numbers like `176-177`", |text| {
-            let (a, b) = text.split_once('-')?;
-            Some([a.parse().ok()?, b.parse().ok()?])
-        })?;
-        let percent = (1..=policies.len()).map(|at| row.number(at, "the average"));
-        Ok(UtilisationRow {
-            between,
-            percent: percent.collect::<Result<_, _>>()?,
+    let policies: Vec<String> = head
+        .fields
+        .iter()
+        .skip(1)
+        .map(|&name| name.to_owned())
+        .collect();
+    let links = rows
+        .map(|row| {
+            row.has(policies.len() + 1, "as many as the heading")?;
+            let between = row.value(0, "the link", "two numbers like `176-177`", |text| {
+                let (a, b) = text.split_once('-')?;
+                Some([a.parse().ok()?, b.parse().ok()?])
+            })?;
+            let percent = (1..=policies.len()).map(|at| row.number(at, "the average"));
+            Ok(UtilisationRow {
+                between,
+                percent: percent.collect::<Result<_, _>>()?,
+            })
         })
-    });
-    let links = links.collect::<Result<_, _>>()?;
+        .collect::<Result<_, _>>()?;
     Ok((policies, links))
 }
 

@@ -46,8 +46,10 @@ impl NodeIds {
     /// The plan's id of a node of the artifact.
     pub fn ours(&self, theirs: u32) -> Result<NodeId, ArtifactErrorKind> {
         let place = usize::try_from(theirs).unwrap_or(usize::MAX);
-        let known = self.ours.get(place).copied();
-        known.ok_or(ArtifactErrorKind::NotInPlan { id: theirs })
+        self.ours
+            .get(place)
+            .copied()
+            .ok_or(ArtifactErrorKind::NotInPlan { id: theirs })
     }
 
     /// Addresses and ports of `flows`' data packets, each given by its ends, in the order in which

@@ -204,12 +204,15 @@ fn list(
     text.push_str("\ntraffic:\n  - flows:\n");
     for flow in rows {
         let host = |id: u32| {
-            let known = usize::try_from(id).ok().and_then(|place| hosts.get(place));
-            known.ok_or_else(|| {
-                let last = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
-                let last = last.saturating_sub(1);
-                error(flow.line, ArtifactErrorKind::UnknownNode { id, last })
-            })
+            usize::try_from(id)
+                .ok()
+                .and_then(|place| hosts.get(place))
+                .ok_or_else(|| {
+                    let last = u32::try_from(hosts.len())
+                        .unwrap_or(u32::MAX)
+                        .saturating_sub(1);
+                    error(flow.line, ArtifactErrorKind::UnknownNode { id, last })
+                })
         };
         let _ = writeln!(
             text,
@@ -226,10 +229,10 @@ fn list(
 /// Returns the scenario's names of hosts, by the artifact's numbers.
 fn host_names(shape: &Shape) -> Vec<String> {
     let dcs = (1..).zip(&shape.dcs);
-    let hosts = dcs.flat_map(|(number, dc): (usize, _)| {
+    dcs.flat_map(|(number, dc): (usize, _)| {
         (1..=dc.hosts()).map(move |host| format!("dc{number}/h{host}"))
-    });
-    hosts.collect()
+    })
+    .collect()
 }
 
 /// Returns the last part of a path.

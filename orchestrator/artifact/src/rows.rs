@@ -55,8 +55,9 @@ impl<'a> Iterator for Rows<'a> {
             self.line = index + 1;
             let data = line.split('#').next().unwrap_or(line).trim();
             if !data.is_empty() {
-                let fields = data.split(self.separators);
-                let fields = fields.filter(|field| !field.is_empty());
+                let fields = data
+                    .split(self.separators)
+                    .filter(|field| !field.is_empty());
                 return Some(Row {
                     file: self.file,
                     line: index + 1,

@@ -65,8 +65,10 @@ impl Shape {
     pub fn recognise(file: &TopologyFile) -> Result<Self, ArtifactError> {
         let graph = Graph::new(file)?;
         let switches: Vec<u32> = file.dci_switches.iter().copied().collect();
-        let dcs = switches.iter().map(|&dci| graph.datacenter(dci));
-        let dcs = dcs.collect::<Result<Vec<_>, _>>()?;
+        let dcs = switches
+            .iter()
+            .map(|&dci| graph.datacenter(dci))
+            .collect::<Result<Vec<_>, _>>()?;
         graph.check_numbering(&dcs)?;
         let place = |id: u32| switches.iter().position(|&dci| dci == id);
         let mut seen = BTreeSet::new();
@@ -133,8 +135,9 @@ impl<'a> Graph<'a> {
             links[index(b)].push((a, row));
         }
         let at_dci = |id: u32| {
-            let mut ends = links[index(id)].iter();
-            ends.any(|(far, _)| file.dci_switches.contains(far))
+            links[index(id)]
+                .iter()
+                .any(|(far, _)| file.dci_switches.contains(far))
         };
         let kind = |id: u32| match () {
             () if file.dci_switches.contains(&id) => Kind::Dci,
@@ -197,8 +200,7 @@ impl<'a> Graph<'a> {
         let hosts: Vec<u32> = leaves.iter().flat_map(|&leaf| hosts_of(leaf)).collect();
         self.check_each(&hosts, "links", 1, |host| self.links[index(host)].len())?;
         let wire = |nodes: &[u32], above, what| {
-            let wire = self.common_wire(nodes, above, what)?;
-            wire.ok_or_else(|| {
+            self.common_wire(nodes, above, what)?.ok_or_else(|| {
                 let kind = ArtifactErrorKind::Degree {
                     node: self.name(dci),
                     what,
@@ -228,8 +230,11 @@ impl<'a> Graph<'a> {
     /// Nodes of `kind` that `node` is linked to, by number; one that it is linked to twice is there
     /// twice.
     fn beside(&self, node: u32, kind: Kind) -> Vec<u32> {
-        let ends = self.links[index(node)].iter().map(|(far, _)| *far);
-        let mut ends: Vec<u32> = ends.filter(|&far| self.kinds[index(far)] == kind).collect();
+        let mut ends: Vec<u32> = self.links[index(node)]
+            .iter()
+            .map(|(far, _)| *far)
+            .filter(|&far| self.kinds[index(far)] == kind)
+            .collect();
         ends.sort_unstable();
         ends
     }
@@ -304,9 +309,10 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        match expected == self.file.nodes {
-            true => Ok(()),
-            false => Err(of_no_datacenter(self.file, self.name(expected))),
+        if expected == self.file.nodes {
+            Ok(())
+        } else {
+            Err(of_no_datacenter(self.file, self.name(expected)))
         }
     }
 
@@ -339,8 +345,7 @@ impl<'a> Graph<'a> {
 /// Refuses a file with a node that has no link, before memory is allocated for the number of nodes that the file
 /// states.
 fn check_links(file: &TopologyFile) -> Result<(), ArtifactError> {
-    let linked = file.links.iter().flat_map(|row| row.between);
-    let linked: BTreeSet<u32> = linked.collect();
+    let linked: BTreeSet<u32> = file.links.iter().flat_map(|row| row.between).collect();
     let unlinked = (0..file.nodes).find(|node| !linked.contains(node));
     unlinked.map_or(Ok(()), |node| {
         let kind = match () {

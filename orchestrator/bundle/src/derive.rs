@@ -99,7 +99,8 @@ fn copy_records(kept: &Path, again: &Path) -> Result<(), BundleError> {
         if [SUMMARY_FILE, REPORT_FILE].contains(&name.as_str()) {
             continue;
         }
-        let (from, to) = (kept.join(&name), again.join(&name));
+        let from = kept.join(&name);
+        let to = again.join(&name);
         fs::hard_link(&from, &to).map_err(BundleError::io("link", to))?;
     }
     Ok(())
@@ -148,8 +149,11 @@ fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Differen
 fn lines(kept: &str, again: &str) -> String {
     let count = kept.lines().count().max(again.lines().count());
     let line = |text: &str, at| text.lines().nth(at).unwrap_or("nothing").trim().to_owned();
-    let pairs = kept.lines().map(Some).chain(std::iter::repeat(None));
-    let pairs = pairs.zip(again.lines().map(Some).chain(std::iter::repeat(None)));
+    let pairs = kept
+        .lines()
+        .map(Some)
+        .chain(std::iter::repeat(None))
+        .zip(again.lines().map(Some).chain(std::iter::repeat(None)));
     let differing: Vec<usize> = pairs
         .take(count)
         .enumerate()

@@ -112,11 +112,12 @@ pub fn check_name(path: &str, parts: usize) -> Result<(), BundleError> {
     };
     let is_safe =
         path.split('/').count() <= parts && path.split('/').all(is_plain) && path != MANIFEST_FILE;
-    match is_safe {
-        true => Ok(()),
-        false => Err(BundleError::UnsafePath {
+    if is_safe {
+        Ok(())
+    } else {
+        Err(BundleError::UnsafePath {
             path: path.to_owned(),
-        }),
+        })
     }
 }
 

@@ -109,21 +109,23 @@ fn append<W: Write>(
     let file = lab_files::open(&full, Links::Refuse).map_err(BundleError::io("read", &full))?;
     let mut file = Digesting::new(file.take(packed.bytes));
     let head = header(origin, &packed.path, packed.bytes)?;
-    let appended = tar.append(&head, &mut file);
-    appended.map_err(BundleError::io("pack", &full))?;
-    match file.digester.hex() == packed.sha256 {
-        true => Ok(()),
-        false => Err(BundleError::Changed {
+    tar.append(&head, &mut file)
+        .map_err(BundleError::io("pack", &full))?;
+    if file.digester.hex() == packed.sha256 {
+        Ok(())
+    } else {
+        Err(BundleError::Changed {
             path: packed.path.clone(),
-        }),
+        })
     }
 }
 
 fn header(origin: &Origin, path: &str, bytes: u64) -> Result<Header, BundleError> {
     let mut header = Header::new_ustar();
     let name = format!("{}/{path}", origin.run);
-    let named = header.set_path(&name);
-    named.map_err(|_| BundleError::UnsafePath { path: name })?;
+    header
+        .set_path(&name)
+        .map_err(|_| BundleError::UnsafePath { path: name })?;
     header.set_entry_type(EntryType::Regular);
     header.set_size(bytes);
     header.set_mode(0o644);

@@ -116,7 +116,8 @@ impl Visitor for Comparison<'_> {
         if !difference.same_bytes {
             let key = [&["policy", "repetition"], key].concat();
             let [first, second] = self.runs.map(|run| hashes::<R>(run, &key));
-            let (first, second) = (first?, second?);
+            let first = first?;
+            let second = second?;
             difference.rows = Some(first.len() as u64);
             difference.count(&first, &second);
         }
@@ -134,11 +135,13 @@ fn file_of<R: Row>(run: &RunDir) -> Option<PathBuf> {
 
 fn are_equal(first: &Path, second: &Path) -> io::Result<bool> {
     let open = |path| lab_files::open(path, Links::Refuse);
-    let (mut first, mut second) = (open(first)?, open(second)?);
+    let mut first = open(first)?;
+    let mut second = open(second)?;
     if first.metadata()?.len() != second.metadata()?.len() {
         return Ok(false);
     }
-    let (mut one, mut other) = (Vec::new(), Vec::new());
+    let mut one = Vec::new();
+    let mut other = Vec::new();
     loop {
         one.clear();
         other.clear();
@@ -199,7 +202,8 @@ impl TableDifference {
             let (theirs, rest) = second.split_at(second.partition_point(|row| row.0 == key));
             second = rest;
             let same = common(ours, theirs);
-            let (ours, theirs) = (ours.len() as u64 - same, theirs.len() as u64 - same);
+            let ours = ours.len() as u64 - same;
+            let theirs = theirs.len() as u64 - same;
             let changed = ours.min(theirs);
             self.changed += changed;
             self.only_first += ours - changed;

@@ -57,10 +57,11 @@ fn walk<W: Write>(
     mut create: impl FnMut(&Path) -> Result<W, BundleError>,
 ) -> Result<Manifest, BundleError> {
     let mut compressed = BufReader::new(bundle);
-    let decoder = zstd::Decoder::with_buffer(&mut compressed);
-    let mut decoder = decoder.map_err(BundleError::damaged("its head"))?;
-    let bounded = decoder.window_log_max(MAX_WINDOW_LOG);
-    bounded.map_err(BundleError::damaged("its head"))?;
+    let mut decoder =
+        zstd::Decoder::with_buffer(&mut compressed).map_err(BundleError::damaged("its head"))?;
+    decoder
+        .window_log_max(MAX_WINDOW_LOG)
+        .map_err(BundleError::damaged("its head"))?;
     let mut archive = Archive::new(decoder.single_frame());
     let entries = archive.entries();
     // Raw entries: an extension such as a long name is an entry of its own, which is refused.
@@ -85,9 +86,10 @@ fn walk<W: Write>(
     }
     check_end(archive.into_inner())?;
     let rest = compressed.fill_buf();
-    match rest.map_err(BundleError::damaged("its end"))?.is_empty() {
-        true => Ok(manifest),
-        false => Err(unlisted("more bytes".to_owned(), "its end")),
+    if rest.map_err(BundleError::damaged("its end"))?.is_empty() {
+        Ok(manifest)
+    } else {
+        Err(unlisted("more bytes".to_owned(), "its end"))
     }
 }
 
@@ -109,8 +111,7 @@ fn read_manifest<R: Read>(
     }
     let mut text = Vec::new();
     let size = entry.size();
-    let mut entry = entry.take(size);
-    let read = entry.read_to_end(&mut text);
+    let read = entry.take(size).read_to_end(&mut text);
     read.map_err(BundleError::damaged(MANIFEST_FILE))?;
     Ok((folder.to_owned(), Manifest::read(&text, limits)?))
 }
@@ -134,26 +135,28 @@ fn unpack_file<R: Read, W: Write>(
     let mut digester = Digester::default();
     let mut buffer = vec![0; BLOCK];
     loop {
-        let read = entry.read(&mut buffer);
-        let count = read.map_err(BundleError::damaged(&*file.path))?;
+        let count = entry
+            .read(&mut buffer)
+            .map_err(BundleError::damaged(&*file.path))?;
         if count == 0 {
             break;
         }
         digester.add(&buffer[..count]);
-        let written = out.write_all(&buffer[..count]);
-        written.map_err(BundleError::io("write", &file.path))?;
+        out.write_all(&buffer[..count])
+            .map_err(BundleError::io("write", &file.path))?;
     }
     if digester.bytes != file.bytes {
         return Err(missing(&file.path));
     }
     let found = digester.hex();
-    match found == file.sha256 {
-        true => Ok(()),
-        false => Err(BundleError::Tampered {
+    if found == file.sha256 {
+        Ok(())
+    } else {
+        Err(BundleError::Tampered {
             path: file.path.clone(),
             found,
             expected: file.sha256.clone(),
-        }),
+        })
     }
 }
 
@@ -176,11 +179,13 @@ fn name<R: Read>(entry: &Entry<'_, R>) -> String {
 /// Reads the rest of the archive, which is zeros, so that the checksum of the compression is checked.
 fn check_end(rest: impl Read) -> Result<(), BundleError> {
     let mut zeros = Vec::new();
-    let read = rest.take(MAX_PADDING + 1).read_to_end(&mut zeros);
-    read.map_err(BundleError::damaged("its end"))?;
-    match zeros.len() as u64 <= MAX_PADDING && zeros.iter().all(|&byte| byte == 0) {
-        true => Ok(()),
-        false => Err(unlisted("more bytes".to_owned(), "its end")),
+    rest.take(MAX_PADDING + 1)
+        .read_to_end(&mut zeros)
+        .map_err(BundleError::damaged("its end"))?;
+    if zeros.len() as u64 <= MAX_PADDING && zeros.iter().all(|&byte| byte == 0) {
+        Ok(())
+    } else {
+        Err(unlisted("more bytes".to_owned(), "its end"))
     }
 }
 

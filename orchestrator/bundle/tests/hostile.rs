@@ -154,7 +154,8 @@ fn content(folder: &Path) -> Vec<(&'static str, String)> {
 
 #[test]
 fn a_bundle_is_unpacked_as_it_was() {
-    let (yard, bundle) = (Yard::new(), packed());
+    let yard = Yard::new();
+    let bundle = packed();
     let manifest = yard.unpack(&bundle, &Limits::default()).unwrap();
     let expected = FILES.map(|(path, text)| listed(path, text));
     assert_eq!(manifest.files, expected);
@@ -232,7 +233,8 @@ fn only_regular_files_are_unpacked() {
 
 #[test]
 fn an_archive_holds_what_its_manifest_says_and_nothing_else() {
-    let (a, b) = (listed("a", "1"), listed("b", "2"));
+    let a = listed("a", "1");
+    let b = listed("b", "2");
     let list = || manifest(&[a.clone(), b.clone()]);
     let is = |bundle: Vec<u8>, words: &str| {
         let text = refused(&bundle);

@@ -49,8 +49,11 @@ impl Cli {
 /// Returns the command-line parser, whose help lists the shared flags only once, next to the list of verbs.
 pub fn command() -> Command {
     let mut command = Cli::command();
-    let global = command.get_arguments().filter(|flag| flag.is_global_set());
-    let global: Vec<Arg> = global.map(|flag| flag.clone().hide(true)).collect();
+    let global: Vec<Arg> = command
+        .get_arguments()
+        .filter(|flag| flag.is_global_set())
+        .map(|flag| flag.clone().hide(true))
+        .collect();
     refer_to_help(&mut command, &global);
     command
 }
@@ -488,8 +491,11 @@ fn load_share(text: &str) -> Result<Ratio, String> {
 /// Reads a whole percentage, with or without the percent sign.
 fn percent(text: &str) -> Result<u8, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
-    let percent = number.parse().ok().filter(|percent| *percent <= 100);
-    percent.ok_or_else(|| "a share is 0 to 100 %".to_owned())
+    number
+        .parse()
+        .ok()
+        .filter(|percent| *percent <= 100)
+        .ok_or_else(|| "a share is 0 to 100 %".to_owned())
 }
 
 /// Scale of the command line.
@@ -525,7 +531,8 @@ fn factor(of: &str, text: &str, bounds: &RangeInclusive<Ratio>) -> Result<Ratio,
     let hint = inverse.map_or_else(String::new, |inverse| {
         format!(" (hint: a lab's {of} are the paper's times the factor: `{inverse}`)")
     });
-    let (min, max) = (bounds.start(), bounds.end());
+    let min = bounds.start();
+    let max = bounds.end();
     Err(format!(
         "the factor of {of} is {factor}, it must be {min} to {max}{hint}"
     ))
@@ -754,8 +761,7 @@ impl SimArgs {
     /// If the request names a capacity that does not exist, or a flow that is neither a number nor `all`.
     pub fn of(request: &RunRequest, sim: &SimRequest) -> Result<Self, String> {
         let scenario = ScenarioArgs::of(request)?;
-        let words = sim.story.iter();
-        let story: Result<_, String> = words.map(|word| word.parse()).collect();
+        let story: Result<_, String> = sim.story.iter().map(|word| word.parse()).collect();
         Ok(Self {
             scenario: Some(scenario.scenario),
             artifact: Vec::new(),
@@ -1082,8 +1088,9 @@ impl FromStr for FigureArg {
             return Ok(Self::All);
         }
         let names = || Figure::ALL.map(Figure::name).join(", ");
-        let figure = text.parse().map(Self::One);
-        figure.map_err(|()| format!("neither `all` nor one of {}", names()))
+        text.parse()
+            .map(Self::One)
+            .map_err(|()| format!("neither `all` nor one of {}", names()))
     }
 }
 
@@ -1230,8 +1237,10 @@ impl FromStr for StoryArg {
         if text == "all" {
             return Ok(Self::All);
         }
-        let id = text.parse().map(FlowId).map(Self::Flow);
-        id.map_err(|_| "neither `all` nor the number of a flow".to_owned())
+        text.parse()
+            .map(FlowId)
+            .map(Self::Flow)
+            .map_err(|_| "neither `all` nor the number of a flow".to_owned())
     }
 }
 

@@ -91,9 +91,13 @@ pub fn become_owner(dir: &Path) -> io::Result<()> {
         uid: dir.uid(),
         gid: dir.gid(),
     };
-    let (uid, gid) = (owner.uid.into(), owner.gid.into());
-    let groups = owner.groups()?;
-    let groups: Vec<_> = groups.iter().map(|group| group.as_raw().into()).collect();
+    let uid = owner.uid.into();
+    let gid = owner.gid.into();
+    let groups: Vec<_> = owner
+        .groups()?
+        .iter()
+        .map(|group| group.as_raw().into())
+        .collect();
     nix::unistd::setgroups(&groups)?;
     nix::unistd::setresgid(gid, gid, gid)?;
     nix::unistd::setresuid(uid, uid, uid)?;
@@ -167,13 +171,15 @@ impl Caller {
     }
 
     fn of(uid: &str, gid: &str) -> Option<Self> {
-        let (uid, gid) = (uid.parse().ok()?, gid.parse().ok()?);
+        let uid = uid.parse().ok()?;
+        let gid = gid.parse().ok()?;
         (uid != 0).then_some(Self { uid, gid })
     }
 
     /// Gives the calling thread, and no other, the rights of this user.
     fn take_rights(self) -> io::Result<()> {
-        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+        let uid = Uid::from_raw(self.uid);
+        let gid = Gid::from_raw(self.gid);
         set_thread_groups(&self.groups()?)?;
         set_thread_res_gid(gid, gid, gid)?;
         set_thread_res_uid(uid, uid, uid)?;
@@ -242,7 +248,8 @@ mod tests {
             );
         }
         let folder = tempfile::tempdir().unwrap();
-        let (run, other) = (folder.path().join("run"), folder.path().join("other"));
+        let run = folder.path().join("run");
+        let other = folder.path().join("other");
         fs::create_dir_all(run.join("figures")).unwrap();
         fs::write(run.join("figures/a.svg"), "").unwrap();
         fs::write(&other, "").unwrap();

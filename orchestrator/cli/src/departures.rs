@@ -23,8 +23,9 @@ fn of<S: ParameterSet>(settings: &Settings) -> Vec<Departure> {
         value: preset.to_string(),
         reference: Reference::Paper(format!("preset {}", Preset::Paper)),
     });
-    let parameters = S::PARAMETERS.iter();
-    let declared = parameters.filter(|parameter| parameter.is_of(preset));
+    let declared = S::PARAMETERS
+        .iter()
+        .filter(|parameter| parameter.is_of(preset));
     let departing = declared.filter_map(|parameter| {
         let default = default::<S>(parameter, preset);
         let value = settings.values.get(parameter.name).copied().or(default)?;

@@ -132,21 +132,23 @@ impl Failure {
 
     /// Returns this failure as the failure of a run: a run whose rows ran out of space lacks results of its scenario.
     pub fn of_run(self) -> Self {
-        match self.no_room {
-            true => Self {
+        if self.no_room {
+            Self {
                 exit: Exit::Invalid,
                 ..self
-            },
-            false => self,
+            }
+        } else {
+            self
         }
     }
 
     /// Returns the failure of reading or writing a run: a run that cannot be read is wrong input, like any other file
     /// that the command line names.
     pub fn records(error: &RecordsError) -> Self {
-        match error.is_of_machine() {
-            true => Self::of(error),
-            false => Self::usage(with_causes(error)),
+        if error.is_of_machine() {
+            Self::of(error)
+        } else {
+            Self::usage(with_causes(error))
         }
     }
 
@@ -177,9 +179,10 @@ impl Failure {
             ) => true,
             None => false,
         };
-        match is_of_machine {
-            true => Self::of(error),
-            false => Self::usage(with_causes(error)),
+        if is_of_machine {
+            Self::of(error)
+        } else {
+            Self::usage(with_causes(error))
         }
     }
 
@@ -263,7 +266,8 @@ mod tests {
     #[test]
     fn an_interrupted_guest_is_no_error_of_this_machine() {
         let exits = [2, 3, 4, 129, 130, 137, 143].map(Exit::of_guest);
-        let (environment, interrupted) = (Exit::Environment, Exit::Inconclusive);
+        let environment = Exit::Environment;
+        let interrupted = Exit::Inconclusive;
         assert_eq!(
             exits,
             [

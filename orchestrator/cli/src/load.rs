@@ -36,8 +36,8 @@ pub struct Loaded {
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let path = &locate(path);
     let name = path.display().to_string();
-    let bytes = read_limited(path, limits::MAX_SCENARIO_BYTES);
-    let bytes = bytes.map_err(|failure| with_near_name(path, failure))?;
+    let bytes = read_limited(path, limits::MAX_SCENARIO_BYTES)
+        .map_err(|failure| with_near_name(path, failure))?;
     let base = path.parent().unwrap_or(Path::new(""));
     loaded(&name, bytes, |named| base.join(named))
 }
@@ -65,8 +65,11 @@ fn near_name(path: &Path) -> Option<PathBuf> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let beside = fs::read_dir(folder).into_iter().flatten().flatten();
-    let beside = beside.map(|entry| path.with_file_name(entry.file_name()));
+    let beside = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| path.with_file_name(entry.file_name()));
     let is_yaml = |path: &PathBuf| path.extension().is_some_and(|it| it == "yaml");
     near(wanted, beside.filter(is_yaml)).or_else(|| near(wanted, builtin::names()))
 }
@@ -126,13 +129,13 @@ fn missing_file_hint(place: &Path, named: &str) -> String {
     let built_in = builtin::files().map(|(path, _)| path);
     let copied = built_in
         .filter(|path| path.extension().is_some_and(|it| it == "csv"))
-        .find(|path| path.file_stem() == stem);
-    let copied = copied.map_or_else(String::new, |path| {
-        format!(
-            "; `lcmp-lab scenarios --copy DIR` writes DIR/{}",
-            path.display()
-        )
-    });
+        .find(|path| path.file_stem() == stem)
+        .map_or_else(String::new, |path| {
+            format!(
+                "; `lcmp-lab scenarios --copy DIR` writes DIR/{}",
+                path.display()
+            )
+        });
     format!(" (hint: the path is relative to the scenario{copied})")
 }
 
@@ -146,7 +149,8 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Scenario, Failure> {
 pub fn locate(path: &Path) -> PathBuf {
     let resolved = builtin::resolve(path);
     if resolved != path {
-        let (path, resolved) = (path.display(), resolved.display());
+        let path = path.display();
+        let resolved = resolved.display();
         note(&format!("there is no file `{path}`: taking {resolved}"));
     }
     resolved

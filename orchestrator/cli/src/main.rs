@@ -50,9 +50,10 @@ fn main() -> ExitCode {
         Err(error) => {
             let _ = error.print();
             // Help and version are printed to standard output.
-            let exit = match error.use_stderr() {
-                true => Exit::Usage,
-                false => Exit::Pass,
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Pass
             };
             return ExitCode::from(exit.code());
         }
@@ -75,9 +76,10 @@ fn main() -> ExitCode {
             terminal::print_json(&failure.to_json());
         }
         // Errors of a scenario already have a heading, source line and caret.
-        match failure.message.starts_with("error:") {
-            true => note(&failure.message),
-            false => note(&format!("error: {}", failure.message)),
+        if failure.message.starts_with("error:") {
+            note(&failure.message);
+        } else {
+            note(&format!("error: {}", failure.message));
         }
         failure.exit
     });

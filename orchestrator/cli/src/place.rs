@@ -113,7 +113,8 @@ mod tests {
             clock,
             kernel: None,
         };
-        let (real, virtual_clock) = (Some(Clock::Real), Some(Clock::Virtual));
+        let real = Some(Clock::Real);
+        let virtual_clock = Some(Clock::Virtual);
         for (arguments, lacks, kvm_works, expected) in [
             (
                 arguments(false, false, None),

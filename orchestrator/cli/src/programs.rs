@@ -42,11 +42,13 @@ pub fn kept(dir: &Path) -> Result<Programs, Failure> {
         |error: &dyn fmt::Display| Failure::usage(format_args!("`{}`: {error}", path.display()));
     let texts: BTreeMap<String, String> =
         serde_json::from_str(&text).map_err(|error| wrong(&error))?;
-    let decoded = texts.into_iter().map(|(name, text)| {
-        let object = STANDARD.decode(text).map_err(|error| wrong(&error))?;
-        Ok((name, object))
-    });
-    decoded.collect()
+    texts
+        .into_iter()
+        .map(|(name, text)| {
+            let object = STANDARD.decode(text).map_err(|error| wrong(&error))?;
+            Ok((name, object))
+        })
+        .collect()
 }
 
 #[cfg(test)]

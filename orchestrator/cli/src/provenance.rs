@@ -30,15 +30,19 @@ pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance 
 
 /// Returns the parameters in which the policy `label` of `scenario` departs from its publication.
 fn departures_of(scenario: &Scenario, label: &str) -> Vec<Departure> {
-    let mut policies = scenario.policies.iter();
-    let policy = policies.find(|policy| policy.label() == label);
+    let policy = scenario
+        .policies
+        .iter()
+        .find(|policy| policy.label() == label);
     policy.map(departures).unwrap_or_default()
 }
 
 /// Returns the parameters of a policy of `scenario` in paper units, with the values that the engine used.
 fn values_of(scenario: &Scenario, run: &PolicyRun) -> Vec<ParameterValue> {
-    let mut policies = scenario.policies.iter();
-    let spec = policies.find(|policy| policy.label() == run.label);
+    let spec = scenario
+        .policies
+        .iter()
+        .find(|policy| policy.label() == run.label);
     match (spec, &run.policy) {
         (Some(PolicySpec::Lcmp(settings)), PolicyPlan::Lcmp(used)) => values(settings, used),
         (Some(PolicySpec::Ucmp(settings)), PolicyPlan::Ucmp(used)) => values(settings, used),
@@ -50,8 +54,9 @@ fn values_of(scenario: &Scenario, run: &PolicyRun) -> Vec<ParameterValue> {
 
 fn values<S: ParameterSet>(settings: &Settings, used: &S) -> Vec<ParameterValue> {
     let preset = settings.preset.unwrap_or_default();
-    let parameters = S::PARAMETERS.iter();
-    let declared = parameters.filter(|parameter| parameter.is_of(preset));
+    let declared = S::PARAMETERS
+        .iter()
+        .filter(|parameter| parameter.is_of(preset));
     let value = |parameter: &Parameter| {
         let used = used.get(parameter.name);
         let given = settings.values.get(parameter.name).copied();
@@ -107,10 +112,11 @@ fn workload_text(workload: &Workload) -> String {
         Pairs::AllToAll => "all pairs of datacenters".to_owned(),
         Pairs::Listed(pairs) => {
             let arrow = |both_ways| if both_ways { "↔" } else { "→" };
-            let pairs = pairs
+            pairs
                 .iter()
-                .map(|pair| format!("{}{}{}", pair.from, arrow(pair.both_ways), pair.to));
-            pairs.collect::<Vec<_>>().join(", ")
+                .map(|pair| format!("{}{}{}", pair.from, arrow(pair.both_ways), pair.to))
+                .collect::<Vec<_>>()
+                .join(", ")
         }
     };
     let base = match workload.load_base {
@@ -121,8 +127,9 @@ fn workload_text(workload: &Workload) -> String {
         Arrivals::Poisson => "Poisson arrivals",
         Arrivals::Even => "even arrivals",
     };
-    let limit = workload.max_flows;
-    let limit = limit.map_or_else(String::new, |max| format!(", at most {max} flows"));
+    let limit = workload
+        .max_flows
+        .map_or_else(String::new, |max| format!(", at most {max} flows"));
     format!(
         "sizes of `{}`, {pairs}, load {} % of {base}, {arrivals} over {}{limit}",
         workload.sizes,
@@ -190,12 +197,18 @@ mod tests {
             let files = lab_scenario::Files::new();
             let plan = lab_plan::resolve(&scenario, text, &files, &options).unwrap();
             let provenance = provenance(&scenario, &plan, Asked::default());
-            let policies = provenance.policies.into_iter().map(|it| it.values);
-            policies.collect::<Vec<_>>()
+            provenance
+                .policies
+                .into_iter()
+                .map(|it| it.values)
+                .collect::<Vec<_>>()
         };
         let text = |values: &[ParameterValue]| {
-            let values = values.iter().map(ToString::to_string);
-            values.collect::<Vec<_>>().join(", ")
+            values
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         let lab = values(Engine::Kernel, true);
         assert_eq!(text(&lab[0]), "");
@@ -211,10 +224,10 @@ mod tests {
         let sim = values(Engine::Sim, false);
         assert_eq!(text(&sim[1]), "interval 100 ms, buckets 100");
         let paper = |values: &[ParameterValue]| {
-            let values = values
+            values
                 .iter()
-                .map(|it| (it.parameter.clone(), it.value.clone()));
-            values.collect::<Vec<_>>()
+                .map(|it| (it.parameter.clone(), it.value.clone()))
+                .collect::<Vec<_>>()
         };
         assert_eq!(paper(&lab[2]), paper(&sim[2]));
     }

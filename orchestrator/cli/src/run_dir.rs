@@ -77,9 +77,10 @@ pub fn write_inputs(dir: &Path, plan: &Plan, scenario: &str, files: &Files) -> R
 
 /// Returns the setting of a run of the kernel engine in this process.
 pub fn kernel_setting() -> RunSetting {
-    let (location, accel) = match inside::is_inside() {
-        true => (Location::Guest, std::env::var(inside::ACCEL_VARIABLE).ok()),
-        false => (Location::Here, None),
+    let (location, accel) = if inside::is_inside() {
+        (Location::Guest, std::env::var(inside::ACCEL_VARIABLE).ok())
+    } else {
+        (Location::Here, None)
     };
     RunSetting {
         kernel_release: kernel_release(),

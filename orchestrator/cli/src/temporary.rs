@@ -34,10 +34,13 @@ impl Temporary {
     pub fn new(prefix: &str) -> Result<Self, Failure> {
         // A signal that arrives before the thread waits for signals is not lost.
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).during("listen to signals")?;
-        let folder = tempfile::Builder::new().prefix(prefix).tempdir();
-        let folder = folder.during("make a temporary directory")?;
+        let folder = tempfile::Builder::new()
+            .prefix(prefix)
+            .tempdir()
+            .during("make a temporary directory")?;
         let ends_on_signal = Arc::new(AtomicBool::new(true));
-        let (path, ends) = (folder.path().to_owned(), ends_on_signal.clone());
+        let path = folder.path().to_owned();
+        let ends = ends_on_signal.clone();
         thread::spawn(move || {
             for signal in signals.forever() {
                 if ends.load(Ordering::SeqCst) {

@@ -59,9 +59,10 @@ pub fn print_json<T: Serialize>(value: &T) {
 
 /// Writes a result as JSON or as text.
 pub fn show<T: Serialize>(json: bool, value: &T, text: impl FnOnce(&T) -> String) -> Outcome {
-    match json {
-        true => print_json(value),
-        false => print(&text(value)),
+    if json {
+        print_json(value);
+    } else {
+        print(&text(value));
     }
     Ok(Exit::Pass)
 }
@@ -86,9 +87,10 @@ pub fn visible(text: &str) -> Cow<'_, str> {
         shown.push_str(colored);
         rest = after;
         if colored.is_empty() {
-            match is_plain(next) {
-                true => shown.push(next),
-                false => shown.extend(next.escape_unicode()),
+            if is_plain(next) {
+                shown.push(next);
+            } else {
+                shown.extend(next.escape_unicode());
             }
             rest = &rest[next.len_utf8()..];
         }
@@ -177,9 +179,10 @@ fn watch() -> MutexGuard<'static, Option<Watch>> {
 fn heed(mut signals: Signals) {
     for _ in signals.forever() {
         if let Some(watch) = watch().as_mut() {
-            let text = match watch.is_first {
-                true => watch.first,
-                false => watch.later,
+            let text = if watch.is_first {
+                watch.first
+            } else {
+                watch.later
             };
             if !text.is_empty() {
                 note(text);

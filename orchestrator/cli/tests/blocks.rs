@@ -141,13 +141,13 @@ fn all_blocks() -> Vec<Block> {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            match path.is_dir() {
+            if path.is_dir() {
                 // Build output and results contain no documents.
-                true if !name.starts_with('.') && !matches!(&*name, "target" | "results") => {
+                if !name.starts_with('.') && !matches!(&*name, "target" | "results") {
                     folders.push(path);
                 }
-                false if name.ends_with(".md") => documents.push(path),
-                _ => {}
+            } else if name.ends_with(".md") {
+                documents.push(path);
             }
         }
     }
@@ -191,8 +191,11 @@ impl Block {
         for line in &self.lines {
             match line.strip_prefix("$ ") {
                 Some(command) => {
-                    let command = command.strip_prefix("./").unwrap_or(command);
-                    let command = command.strip_prefix("lcmp-lab ").expect("our program");
+                    let command = command
+                        .strip_prefix("./")
+                        .unwrap_or(command)
+                        .strip_prefix("lcmp-lab ")
+                        .expect("our program");
                     commands.push((command.to_owned(), Vec::new()));
                 }
                 None => commands.last_mut().expect("a command").1.push(line),
@@ -204,12 +207,16 @@ impl Block {
 
 #[test]
 fn every_block_that_may_show_output_has_its_check() {
-    let found = all_blocks().into_iter().filter(Block::may_show_output);
-    let mut unchecked: Vec<Block> = found.collect();
+    let mut unchecked: Vec<Block> = all_blocks()
+        .into_iter()
+        .filter(Block::may_show_output)
+        .collect();
     for (document, start, check) in BLOCKS {
         let is_it = |block: &Block| block.document == document && block.lines[0].starts_with(start);
-        let at = unchecked.iter().position(is_it);
-        let at = at.unwrap_or_else(|| panic!("{document}: there is no block `{start}…`"));
+        let at = unchecked
+            .iter()
+            .position(is_it)
+            .unwrap_or_else(|| panic!("{document}: there is no block `{start}…`"));
         let block = unchecked.remove(at);
         match check {
             Check::Here => assert!(!block.commands().is_empty()),
@@ -451,16 +458,16 @@ fn slowdowns(lines: &[String]) -> BTreeMap<String, [f64; 4]> {
         .position(|line| line.starts_with("FCT slowdown"));
     let rows = lines[from.expect("a table") + 1..].iter();
     // Parameters of a policy stand indented below its row.
-    let rows = rows.filter(|row| !row.starts_with(' '));
-    rows.map_while(|row| {
-        let mut cells = row.split_whitespace();
-        let policy = cells.next()?.to_owned();
-        let numbers: Option<Vec<f64>> = cells
-            .map(|cell| cell.replace(',', "").parse().ok())
-            .collect();
-        Some((policy, numbers?.try_into().ok()?))
-    })
-    .collect()
+    rows.filter(|row| !row.starts_with(' '))
+        .map_while(|row| {
+            let mut cells = row.split_whitespace();
+            let policy = cells.next()?.to_owned();
+            let numbers: Option<Vec<f64>> = cells
+                .map(|cell| cell.replace(',', "").parse().ok())
+                .collect();
+            Some((policy, numbers?.try_into().ok()?))
+        })
+        .collect()
 }
 
 /// The guide builds a scenario step by step; each step changes it for the command that follows.
@@ -473,17 +480,22 @@ fn the_guide_to_a_scenario_of_ones_own_holds() {
     for block in blocks_of(&root().join("scenarios/README.md")) {
         match &*block.language {
             "yaml" | "csv" => {
-                let name = block.lines[0].strip_prefix("# ").expect("a name");
-                let name = name.split(':').next().unwrap();
+                let name = block.lines[0]
+                    .strip_prefix("# ")
+                    .expect("a name")
+                    .split(':')
+                    .next()
+                    .unwrap();
                 fs::write(folder.path().join(name), block.lines.join("\n") + "\n").unwrap();
             }
             "diff" => {
                 let part = |sign: char| {
-                    let lines = block
+                    block
                         .lines
                         .iter()
-                        .filter_map(|line| line.strip_prefix(sign));
-                    lines.map(|line| format!("{line}\n")).collect::<String>()
+                        .filter_map(|line| line.strip_prefix(sign))
+                        .map(|line| format!("{line}\n"))
+                        .collect::<String>()
                 };
                 changes.push((part('-'), part('+')));
             }

@@ -106,8 +106,8 @@ fn a_run_is_derived_and_run_again() {
 #[test]
 fn a_scaled_run_at_a_time_limit_is_run_again() {
     let bench = Bench(tempfile::tempdir().unwrap());
-    let smoke = root().join("scenarios/smoke.yaml");
-    let smoke = smoke.to_str().unwrap();
+    let path = root().join("scenarios/smoke.yaml");
+    let smoke = path.to_str().unwrap();
     bench.run(&["sim", smoke, "--scaled", "--until", "20 ms"], 4);
     bench.run(&["bundle", "results/latest", "-o", "run.tar.zst"], 0);
     bench.verify("run.tar.zst", &["--rerun"], 0);

@@ -263,9 +263,13 @@ fn copied_scenarios_have_the_schema_that_they_name() {
 #[test]
 fn every_verb_has_help_of_its_own() {
     let help = result(&["--help"]);
-    let verbs = help.split("Commands:\n").nth(1).unwrap();
-    let verbs = verbs.split("\n\n").next().unwrap();
-    let verbs: Vec<&str> = verbs
+    let verbs: Vec<&str> = help
+        .split("Commands:\n")
+        .nth(1)
+        .unwrap()
+        .split("\n\n")
+        .next()
+        .unwrap()
         .lines()
         .filter_map(|line| line.strip_prefix("  "))
         // A verb's text may continue on a line that is further indented.

@@ -13,15 +13,17 @@ fn root() -> PathBuf {
 /// Every file of the workspace's folders with the extension, what cargo built left out.
 fn files(extension: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let folders = [
+    let mut folders: Vec<_> = [
         "orchestrator",
         "agents",
         "perftest-wrappers",
         "reports",
         "scenarios",
         "vagrant",
-    ];
-    let mut folders: Vec<_> = folders.iter().map(|folder| root().join(folder)).collect();
+    ]
+    .iter()
+    .map(|folder| root().join(folder))
+    .collect();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
@@ -102,7 +104,8 @@ const MAX_VAGUE_PER_MILLE: usize = 50;
 
 #[test]
 fn doc_comments_open_with_a_noun_or_a_verb() {
-    let (mut all, mut vague) = (0, Vec::new());
+    let mut all = 0;
+    let mut vague = Vec::new();
     for path in files("rs") {
         let text = fs::read_to_string(&path).unwrap();
         let mut before = false;

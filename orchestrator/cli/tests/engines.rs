@@ -19,8 +19,11 @@ fn run(results: &Path, verb: &[&str], scenario: &str, lab: &str) -> RunDir {
 fn flows(verb: &[&str]) -> BTreeMap<(String, u32), FlowRow> {
     let results = tempfile::tempdir().unwrap();
     let run = run(results.path(), verb, "scenarios/8dc.yaml", "engines");
-    let rows = run.flows().unwrap().rows.into_iter();
-    rows.map(|row| ((row.policy.clone(), row.flow_id.0), row))
+    run.flows()
+        .unwrap()
+        .rows
+        .into_iter()
+        .map(|row| ((row.policy.clone(), row.flow_id.0), row))
         .collect()
 }
 
@@ -408,8 +411,11 @@ fn kernel_and_simulator_agree_under_pfc() {
         "{paused:?}"
     );
     let queue = |run: usize| {
-        let links = fidelity["links"].as_array().unwrap().iter();
-        let peaks = links.map(|link| link["runs"][run]["peak_queue_bytes"].as_u64().unwrap());
+        let peaks = fidelity["links"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|link| link["runs"][run]["peak_queue_bytes"].as_u64().unwrap());
         peaks.max().unwrap()
     };
     let queues = [0, 1].map(queue);
@@ -425,8 +431,12 @@ fn kernel_and_simulator_agree_under_pfc() {
 /// the kernel's first.
 fn cnps(text: &str, lab: &str, options: &[&str], bounds: &[&str]) -> Vec<[u64; 2]> {
     let fidelity = fidelity(text, lab, ENGINES, options, bounds);
-    let policies = fidelity["cnps"].as_array().unwrap().iter();
-    policies.map(|policy| both(&policy["cnps"])).collect()
+    fidelity["cnps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|policy| both(&policy["cnps"]))
+        .collect()
 }
 
 /// Verbs of the two engines.
@@ -472,7 +482,8 @@ fn both(value: &serde_json::Value) -> [u64; 2] {
 /// Returns the difference of a flow's FCTs, parts per million of the simulator's.
 fn difference((kernel, simulator): &(&FlowRow, &FlowRow)) -> u64 {
     let fct = |row: &FlowRow| row.emu_fct_ns.expect("it finished").get();
-    let (kernel, simulator) = (fct(kernel), fct(simulator));
+    let kernel = fct(kernel);
+    let simulator = fct(simulator);
     kernel.abs_diff(simulator) * 1_000_000 / simulator
 }
 

@@ -51,8 +51,10 @@ impl InGuest {
     /// Starts `up` of the smallest scenario in a guest and returns it, with the rest of its messages, once it
     /// says `moment`; `None`, after a message that `test` is skipped, if this machine cannot run a guest.
     fn up_until(&self, moment: &str, test: &str) -> Option<(Child, Lines<BufReader<ChildStderr>>)> {
-        let mut up = self.command(&["up", "--guest", "scenarios/smoke.yaml"]);
-        let mut up = up.spawn().unwrap();
+        let mut up = self
+            .command(&["up", "--guest", "scenarios/smoke.yaml"])
+            .spawn()
+            .unwrap();
         let mut lines = BufReader::new(up.stderr.take().unwrap()).lines();
         let mut said = String::new();
         for line in lines.by_ref().map(Result::unwrap) {
@@ -81,14 +83,18 @@ impl InGuest {
         let mut command = self.command(&["status", "--json"]);
         let output = command.env_remove("LCMP_LAB_LAB").output().unwrap();
         let labs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let mut labs = labs.as_array().unwrap().iter();
-        labs.find(|lab| lab["lab"] == self.lab).cloned()
+        labs.as_array()
+            .unwrap()
+            .iter()
+            .find(|lab| lab["lab"] == self.lab)
+            .cloned()
     }
 
     /// Returns the process that owns the lab, and its QEMU.
     fn owner_and_machine(&self) -> (i32, i32) {
-        let owner = self.status().expect("it is there")["owner_pid"].as_i64();
-        let owner = owner.unwrap();
+        let owner = self.status().expect("it is there")["owner_pid"]
+            .as_i64()
+            .unwrap();
         let children = fs::read_to_string(format!("/proc/{owner}/task/{owner}/children")).unwrap();
         let machine = children.trim().parse().unwrap();
         (i32::try_from(owner).unwrap(), machine)
@@ -384,8 +390,10 @@ fn a_run_whose_guest_is_killed_keeps_its_plan_and_is_no_finished_one() {
     };
     signal(&up, Signal::SIGKILL);
     up.wait().unwrap();
-    let runs = fs::read_dir(guest.results.path()).unwrap();
-    let runs: Vec<_> = runs.map(|run| run.unwrap().path()).collect();
+    let runs: Vec<_> = fs::read_dir(guest.results.path())
+        .unwrap()
+        .map(|run| run.unwrap().path())
+        .collect();
     let [run] = runs.as_slice() else {
         panic!("{runs:?}");
     };

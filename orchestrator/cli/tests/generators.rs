@@ -93,7 +93,8 @@ fn both_generators_measure_the_same_bulk_flow() {
     for (perftest, verbs) in perftest.iter().zip(&verbs) {
         assert_eq!(perftest.flow_id, verbs.flow_id);
         let fct = |row: &FlowRow| row.emu_fct_ns.expect("it finished").get();
-        let (ours, theirs) = (fct(verbs), fct(perftest));
+        let ours = fct(verbs);
+        let theirs = fct(perftest);
         assert!(ours.abs_diff(theirs) * 200 <= theirs, "{ours} {theirs}");
     }
 }

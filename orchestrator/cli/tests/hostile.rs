@@ -84,7 +84,8 @@ impl Bench {
 
     /// Copies the run under another name, applies `change` to the copy, and returns its path.
     fn changed(&self, name: &str, change: impl FnOnce(&Path)) -> String {
-        let (from, to) = (self.at("results/latest/."), self.at(name));
+        let from = self.at("results/latest/.");
+        let to = self.at(name);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         let mut copy = Command::new("cp");
         copy.arg("-r").arg(from).arg(&to);
@@ -152,8 +153,8 @@ fn a_run_of_another_format_is_refused_with_a_hint() {
     ] {
         let bundle: &[&str] = &["bundle", "{}", "-o", "bundle"];
         for words in READERS.into_iter().chain([bundle]) {
-            let words = of_run(words, run);
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let with_run = of_run(words, run);
+            let words: Vec<&str> = with_run.iter().map(String::as_str).collect();
             let out = bench.ends(&words);
             assert_eq!(out.exit, Some(2), "{words:?}: {out:?}");
             for part in [file, "has format", hint] {
@@ -168,8 +169,8 @@ fn a_run_of_another_format_is_refused_with_a_hint() {
 fn what_is_no_file_is_refused_and_not_waited_for() {
     let bench = Bench::new();
     make_pipe(&bench.at("pipe"));
-    let smoke = root().join("scenarios/smoke.yaml");
-    let smoke = smoke.to_str().unwrap();
+    let path = root().join("scenarios/smoke.yaml");
+    let smoke = path.to_str().unwrap();
     let special = [
         "pipe",
         "/dev/zero",
@@ -214,8 +215,8 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
                 }
             });
             for words in READERS {
-                let words = of_run(words, &run);
-                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let with_run = of_run(words, &run);
+                let words: Vec<&str> = with_run.iter().map(String::as_str).collect();
                 let out = bench.ends(&words);
                 assert_eq!(out.exit, Some(2), "{file}: {words:?}: {out:?}");
                 assert!(out.stderr.contains(file), "{file}: {words:?}: {out:?}");
@@ -322,8 +323,8 @@ fn one_damage_has_one_exit_code() {
             if !reads || (words[0] == "regress" && !is_run) {
                 continue;
             }
-            let words = of_run(words, &run);
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let with_run = of_run(words, &run);
+            let words: Vec<&str> = with_run.iter().map(String::as_str).collect();
             let out = bench.run(&words);
             assert_eq!(out.exit, Some(2), "{file}: {words:?}: {out:?}");
             assert!(out.stderr.contains(file), "{file}: {words:?}: {out:?}");
@@ -364,8 +365,8 @@ fn lost_rows_have_one_exit_code() {
                 4,
             ),
         ] {
-            let words = of_run(words, &run);
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let with_run = of_run(words, &run);
+            let words: Vec<&str> = with_run.iter().map(String::as_str).collect();
             let out = bench.run(&words);
             assert_eq!(out.exit, Some(exit), "{rows}: {words:?}: {out:?}");
         }

@@ -78,7 +78,8 @@ fn a_ctrl_c_at_any_moment_leaves_nothing() {
             let is_early = end.exit == Some(130) && end.said.replace("^C", "").trim().is_empty();
             let is_right = end.exit == Some(4) || is_early || !end.was_interrupted;
             if !is_right || !end.problems.is_empty() {
-                let (exit, problems) = (end.exit, &end.problems);
+                let exit = end.exit;
+                let problems = &end.problems;
                 failures.push(format!(
                     "{flags:?} after {after:?}: exit {exit:?}, {problems:?}: {}",
                     end.said

@@ -168,7 +168,8 @@ fn it_builds_when_a_source_is_newer_and_is_silent_otherwise() {
 
 #[test]
 fn a_program_of_another_clone_in_the_same_directory_is_built_again() {
-    let (clone, other) = (Clone::new(), Clone::new());
+    let clone = Clone::new();
+    let other = Clone::new();
     for (clone, calls) in [(&clone, 1), (&other, 1), (&other, 1), (&clone, 2)] {
         let mut command = clone.launcher(&["plan", "x"]);
         command.env("CARGO_TARGET_DIR", other.path.join("target"));
@@ -222,8 +223,9 @@ fn it_is_called_from_anywhere_in_any_environment() {
     let link = elsewhere.path().join("lab");
     symlink(clone.path.join("lcmp-lab"), &link).unwrap();
     let words = ["sim", "x"];
-    let path = clone.launcher(&words);
-    let path = path.get_envs().find(|(name, _)| *name == "PATH").unwrap();
+    let launcher = clone.launcher(&words);
+    let mut variables = launcher.get_envs();
+    let path = variables.find(|(name, _)| *name == "PATH").unwrap();
     let mut linked = Command::new(&link);
     linked.args(words).env_clear().env("PATH", path.1.unwrap());
     let umask = "umask 077 && exec \"$0\" \"$@\"";
@@ -473,8 +475,9 @@ fn sources_with(text: &str) -> String {
 fn skips_that_ci_allows_are_of_tests_that_there_are() {
     let list = fs::read_to_string(root().join(".ci/skips")).unwrap();
     let dependencies = fs::read_to_string(root().join(".ci/dependencies")).unwrap();
-    let lines = list.lines();
-    let allowed = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let allowed = list
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
     for line in allowed {
         let (name, _) = line.split_once(": ").expect("a name and a reason");
         let test = name.rsplit("::").next().unwrap();
@@ -523,8 +526,9 @@ fn libraries_that_cannot_be_checked_are_a_named_skip() {
 fn the_clones_toolchain_is_the_oldest_that_the_crates_claim() {
     let quoted = |file: &str, key: &str| {
         let text = fs::read_to_string(root().join(file)).unwrap();
-        let mut lines = text.lines();
-        let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""));
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""));
         value.unwrap().trim_end_matches('"').to_owned()
     };
     let oldest = quoted("Cargo.toml", "rust-version");

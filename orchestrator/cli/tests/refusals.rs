@@ -95,7 +95,8 @@ fn results_that_cannot_be_written_or_have_no_room_are_refused() {
     assert!(message.contains("is not a directory"), "{message}");
 
     let directory = tempfile::tempdir().unwrap();
-    let (kind, none) = (Some("tmpfs"), MsFlags::empty());
+    let kind = Some("tmpfs");
+    let none = MsFlags::empty();
     mount(kind, directory.path(), kind, none, Some("size=1m")).unwrap();
     let message = refusal("refused-results", directory.path(), &[]);
     let left = is_empty(directory.path());

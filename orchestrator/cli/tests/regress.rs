@@ -125,16 +125,18 @@ fn speed_up(run: &Path, policy: &str) {
     let mut lines = text.lines();
     let head = lines.next().unwrap();
     let place = |name| head.split(',').position(|column| column == name).unwrap();
-    let (label, slowdown) = (place("policy"), place("slowdown"));
-    let changed = lines.map(|line| {
-        let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
-        if fields[label] == policy {
-            let value: f64 = fields[slowdown].parse().unwrap();
-            fields[slowdown] = (value / 1.2).to_string();
-        }
-        fields.join(",") + "\n"
-    });
-    let changed: String = changed.collect();
+    let label = place("policy");
+    let slowdown = place("slowdown");
+    let changed: String = lines
+        .map(|line| {
+            let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+            if fields[label] == policy {
+                let value: f64 = fields[slowdown].parse().unwrap();
+                fields[slowdown] = (value / 1.2).to_string();
+            }
+            fields.join(",") + "\n"
+        })
+        .collect();
     fs::write(&path, format!("{head}\n{changed}")).unwrap();
 }
 
@@ -162,8 +164,9 @@ fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
     speed_up(&baseline, "lcmp");
     let slower = night("three", 1);
     let checks = slower["cases"][0]["checks"].as_array().unwrap();
-    let failed = checks.iter().filter(|check| check["verdict"] == "fail");
-    let failed: Vec<&str> = failed
+    let failed: Vec<&str> = checks
+        .iter()
+        .filter(|check| check["verdict"] == "fail")
         .map(|check| check["name"].as_str().unwrap())
         .collect();
     assert_eq!(
@@ -188,7 +191,8 @@ fn false_alarms_and_power_of_the_gate() {
     let pool = differences();
     let gauges: Vec<&Gauge> = pool[0].keys().collect();
     let mut random = Random(1);
-    let (mut alarms, mut found) = (0, 0);
+    let mut alarms = 0;
+    let mut found = 0;
     for _ in 0..PAIRS {
         let drawn: Vec<(usize, f64)> = (0..REPETITIONS)
             .map(|_| {
@@ -197,9 +201,10 @@ fn false_alarms_and_power_of_the_gate() {
             })
             .collect();
         let judge = |gauge: &Gauge, slower: f64| {
-            let differences = drawn.iter();
-            let differences = differences.map(|(at, sign)| sign * pool[*at][gauge] + slower);
-            let differences: Vec<f64> = differences.collect();
+            let differences: Vec<f64> = drawn
+                .iter()
+                .map(|(at, sign)| sign * pool[*at][gauge] + slower)
+                .collect();
             Change::of(&differences, gauges.len()).unwrap().verdict()
         };
         let is_alarm = gauges
@@ -223,8 +228,8 @@ fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     }
     fs::create_dir_all(&folder).unwrap();
     let scenarios = root().join("scenarios");
-    let text = fs::read_to_string(scenarios.join("8dc.yaml")).unwrap();
-    let text = text
+    let text = fs::read_to_string(scenarios.join("8dc.yaml"))
+        .unwrap()
         .replace("{ lab: 1, sim: 8 }", &REPETITIONS.to_string())
         .replace(
             "workloads/",
@@ -237,8 +242,7 @@ fn differences() -> Vec<BTreeMap<Gauge, f64>> {
             dcs.reverse();
         }
         let mut dcs = dcs.iter();
-        let lines = text.lines();
-        let lines = lines.map(|line| {
+        let lines = text.lines().map(|line| {
             if is_dc(&line) {
                 dcs.next().unwrap()
             } else {
@@ -252,9 +256,9 @@ fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     assert_eq!(forward.len(), backward.len());
     let pairs = forward.into_iter().zip(backward);
     let difference = |(one, other): (BTreeMap<Gauge, f64>, BTreeMap<Gauge, f64>)| {
-        let gauges = one.into_iter();
-        let gauges = gauges.map(|(gauge, value)| (gauge.clone(), other[&gauge] - value));
-        gauges.collect()
+        one.into_iter()
+            .map(|(gauge, value)| (gauge.clone(), other[&gauge] - value))
+            .collect()
     };
     pairs.map(difference).collect()
 }
@@ -262,8 +266,8 @@ fn differences() -> Vec<BTreeMap<Gauge, f64>> {
 /// Returns the gauges of each repetition of a scenario's runs with three seeds.
 fn simulated(scenario: &Path) -> Vec<BTreeMap<Gauge, f64>> {
     let results = scenario.with_extension("results");
-    let program = std::env::var_os("LCMP_LAB_PROGRAM");
-    let program = program.unwrap_or_else(|| env!("CARGO_BIN_EXE_lcmp-lab").into());
+    let program = std::env::var_os("LCMP_LAB_PROGRAM")
+        .unwrap_or_else(|| env!("CARGO_BIN_EXE_lcmp-lab").into());
     for seed in ["1", "2", "3"] {
         let mut command = Command::new(&program);
         command.args(["sim", "--policies", "ecmp,lcmp", "--seed", seed]);

@@ -23,15 +23,19 @@ fn published_values_are_shown_where_no_run_is() {
     let out = lcmp_lab(results.path(), &arguments);
     assert_eq!(out.exit, Some(4), "{out:?}");
     let report: Value = serde_json::from_str(&out.stdout).unwrap();
-    let verdicts = report["claims"].as_array().unwrap().iter().map(|claim| {
-        let verdict = |source: &str| claim["verdicts"][source]["verdict"].as_str().unwrap();
-        (
-            claim["id"].as_str().unwrap(),
-            verdict("published"),
-            verdict("fair"),
-        )
-    });
-    let verdicts: Vec<_> = verdicts.collect();
+    let verdicts: Vec<_> = report["claims"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|claim| {
+            let verdict = |source: &str| claim["verdicts"][source]["verdict"].as_str().unwrap();
+            (
+                claim["id"].as_str().unwrap(),
+                verdict("published"),
+                verdict("fair"),
+            )
+        })
+        .collect();
     assert_eq!(verdicts.len(), 6);
     assert!(
         verdicts.contains(&("C4", "holds", "cannot-tell")),

@@ -90,12 +90,15 @@ impl Run {
             "story",
         ];
         let read = |table: &str| fs::read_to_string(self.0.join(format!("{table}.csv")));
-        let tables = tables.iter().map(|table| match read(table) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => panic!("{table}: {error}"),
-        });
-        tables.chain([self.text("plan.json")]).collect()
+        tables
+            .iter()
+            .map(|table| match read(table) {
+                Ok(text) => text,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+                Err(error) => panic!("{table}: {error}"),
+            })
+            .chain([self.text("plan.json")])
+            .collect()
     }
 }
 
@@ -147,8 +150,10 @@ fn a_simulation_ends_with_its_table_and_report() {
     );
     assert!(report.is_file());
     let last_end = |policy| {
-        let flows = flows.iter().filter(|flow| flow.policy == policy);
-        let ends = flows.map(|flow| flow.start_ns.get() + flow.fct_ns.unwrap().get());
+        let ends = flows
+            .iter()
+            .filter(|flow| flow.policy == policy)
+            .map(|flow| flow.start_ns.get() + flow.fct_ns.unwrap().get());
         ends.max().unwrap()
     };
     let both = last_end("ecmp") + last_end("lcmp");
@@ -164,8 +169,9 @@ fn a_simulation_ends_with_its_table_and_report() {
 fn simulations_are_the_same_bytes_each_time_and_on_any_number_of_threads() {
     let bench = Bench::new();
     let story = ["--story", "all"];
-    let once = bench.sim_smoke(&[&story[..], &["--threads", "1"]].concat(), 0);
-    let once = once.tables();
+    let once = bench
+        .sim_smoke(&[&story[..], &["--threads", "1"]].concat(), 0)
+        .tables();
     let empty = once.iter().filter(|table| table.is_empty()).count();
     assert_eq!(empty, 1, "nothing was paused, all else has rows");
     for threads in ["1", "2", "3"] {
@@ -180,8 +186,9 @@ fn seed_and_policies_override_the_scenarios() {
     let plain = bench.sim_smoke(&[], 0).flows();
     let same = bench.sim_smoke(&["--seed", "2"], 0).flows();
     assert_eq!(same, plain, "the scenario's own seed is 2");
-    let other = bench.sim_smoke(&["--seed", "3", "--policies", "lcmp"], 0);
-    let other = other.flows();
+    let other = bench
+        .sim_smoke(&["--seed", "3", "--policies", "lcmp"], 0)
+        .flows();
     assert!(other.iter().all(|flow| flow.policy == "lcmp"));
     assert_eq!(other.len() * 2, plain.len());
     let starts = |flows: &[FlowRow]| {
@@ -213,8 +220,8 @@ fn flows_unfinished_at_the_time_limit_make_a_run_doubtful() {
 #[test]
 fn arguments_that_cannot_be_simulated_are_usage_errors() {
     let bench = Bench::new();
-    let smoke = root().join("scenarios").join("smoke.yaml");
-    let smoke = smoke.to_str().unwrap();
+    let path = root().join("scenarios").join("smoke.yaml");
+    let smoke = path.to_str().unwrap();
     for (arguments, expected) in [
         (["sim"].as_slice(), "<SCENARIO"),
         (&["sim", "none.yaml"], "cannot read `none.yaml`"),
@@ -304,8 +311,9 @@ fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun()
 fn flow_shows_the_events_of_a_flow() {
     let bench = Bench::new();
     bench.sim_smoke(&["--story", "0"], 0);
-    let text = bench.expect_exit(&["flow", "results/latest", "0"], 0);
-    let text = text.stdout;
+    let text = bench
+        .expect_exit(&["flow", "results/latest", "0"], 0)
+        .stdout;
     assert!(
         text.starts_with("flow 0: 5 MB from dc1/h1 to dc2/h1"),
         "{text}"
@@ -325,8 +333,9 @@ fn flow_shows_the_events_of_a_flow() {
     let tales: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(tales.as_array().map(Vec::len), Some(2));
     assert_eq!(tales[0]["flow"]["size_bytes"], 5_000_000);
-    let message = bench.expect_exit(&["flow", "results/latest", "99"], 2);
-    let message = message.stderr;
+    let message = bench
+        .expect_exit(&["flow", "results/latest", "99"], 2)
+        .stderr;
     assert!(message.contains("99"), "{message}");
 }
 
@@ -348,7 +357,8 @@ const ROUTES: &str = "src_id,dst_id,next_hop_id\n0,1,2\n2,1,3\n3,1,1\n1,0,3\n3,0
 fn flow_file() -> String {
     let mut text = format!("{}\n", FLOWS.len());
     for (src, dst, size, start) in FLOWS {
-        let (seconds, nanos) = (2 + start / 1_000_000_000, start % 1_000_000_000);
+        let seconds = 2 + start / 1_000_000_000;
+        let nanos = start % 1_000_000_000;
         let _ = writeln!(text, "{src} {dst} 3 100 {size} {seconds}.{nanos:09}");
     }
     text
@@ -392,8 +402,9 @@ fn files_of_the_artifact_are_simulated_as_their_import_is() {
         (out.stdout.as_str(), out.stderr.as_str()),
         ("", "wrote it.yaml\n")
     );
-    let printed = bench.expect_exit(&[&["import"], &files[..]].concat(), 0);
-    let printed = printed.stdout;
+    let printed = bench
+        .expect_exit(&[&["import"], &files[..]].concat(), 0)
+        .stdout;
     let written = fs::read_to_string(bench.0.path().join("it.yaml")).unwrap();
     assert_eq!(printed.trim_end(), written.trim_end());
     bench.expect_exit(&["sim", "it.yaml"], 0);
@@ -413,8 +424,9 @@ fn files_of_the_artifact_are_simulated_as_their_import_is() {
         "topology.txt",
         &TOPOLOGY.replace("100Gbps 1us 0\n1", "100GB 1us 0\n1"),
     );
-    let message = bench.expect_exit(&[&["import"], &files[..]].concat(), 2);
-    let message = message.stderr;
+    let message = bench
+        .expect_exit(&[&["import"], &files[..]].concat(), 2)
+        .stderr;
     assert!(message.contains("topology.txt:3"), "{message}");
 }
 
@@ -426,7 +438,8 @@ fn a_published_routing_table_survives_its_import() {
         return;
     };
     let path = |name: &str| artifact.join(name).display().to_string();
-    let (topology, flows) = (path(published::TOPOLOGY), path(published::FLOWS));
+    let topology = path(published::TOPOLOGY);
+    let flows = path(published::FLOWS);
     let routes = path(published::ROUTES);
     let options = ["--routes", &routes, "--max-delay", "512 ms"];
     let until = ["--until", "8 ms"];
@@ -476,7 +489,8 @@ fn published_by(bench: &Bench) {
             let [src, dst] = [src, dst].map(|host| ids::address(host).to_bits());
             // The second flow between the same hosts has the next port.
             let port = 10_000 + u32::from(place % 2 == 1);
-            let (start, fct) = (2_000_000_000 + start, flow.fct_ns.unwrap().get());
+            let start = 2_000_000_000 + start;
+            let fct = flow.fct_ns.unwrap().get();
             let _ = writeln!(
                 text,
                 "{src:08x} {dst:08x} {port} 100 {size} {start} {fct} {}",
@@ -498,8 +512,9 @@ fn validate_passes_equal_outputs_and_fails_others() {
     }
     let agreed = "4 of 4 flows compared; 0 unfinished, 0 unknown";
     assert_eq!(out.stdout.matches(agreed).count(), 3, "{}", out.stdout);
-    let json = bench.expect_exit(&[&["--json"], &validate[..]].concat(), 0);
-    let json = json.stdout;
+    let json = bench
+        .expect_exit(&[&["--json"], &validate[..]].concat(), 0)
+        .stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
         (&json["verdict"], &json["exit"]),

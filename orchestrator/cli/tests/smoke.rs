@@ -79,7 +79,8 @@ fn thirty_runs_on_the_virtual_clock_are_valid_and_within_50_microseconds() {
     if skips_without_a_lab(test) {
         return;
     }
-    let (mut grades, mut fcts) = (BTreeMap::new(), BTreeMap::new());
+    let mut grades = BTreeMap::new();
+    let mut fcts = BTreeMap::new();
     for run in 1..=RUNS {
         let results = tempfile::tempdir().unwrap();
         let words = [

@@ -193,7 +193,8 @@ fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     let of_root = |path: &PathBuf| path.symlink_metadata().unwrap().uid() == 0;
     assert!(!tree(&run).iter().any(of_root));
 
-    let (secret, links) = (place.folder.path().join("secret"), run.join("links.csv"));
+    let secret = place.folder.path().join("secret");
+    let links = run.join("links.csv");
     fs::copy(&links, &secret).unwrap();
     fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
     fs::remove_file(&links).unwrap();
@@ -218,8 +219,9 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
     fs::write(&secret, SECRET).unwrap();
     fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
     let entries = fs::read_dir(&run).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     let more = [
         "tags.txt",
         "flows.parquet",
@@ -231,7 +233,8 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
     names.extend(more.map(str::to_owned));
     let drafts: Vec<String> = names.iter().map(|name| format!(".{name}.draft")).collect();
     for name in names.into_iter().chain(drafts) {
-        let (path, aside) = (run.join(&name), place.folder.path().join("aside"));
+        let path = run.join(&name);
+        let aside = place.folder.path().join("aside");
         let is_moved = fs::rename(&path, &aside).is_ok();
         std::os::unix::fs::symlink(&secret, &path).unwrap();
         std::os::unix::fs::lchown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -257,9 +260,10 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
             let rights = (found.uid(), found.mode() & 0o777);
             assert_eq!(rights, (0, 0o600), "{name}: {words:?}");
         }
-        match path.is_dir() && !path.is_symlink() {
-            true => fs::remove_dir_all(&path).unwrap(),
-            false => drop(fs::remove_file(&path)),
+        if path.is_dir() && !path.is_symlink() {
+            fs::remove_dir_all(&path).unwrap();
+        } else {
+            drop(fs::remove_file(&path));
         }
         if is_moved {
             fs::rename(&aside, &path).unwrap();
@@ -285,10 +289,8 @@ fn no_path_that_root_names_leads_through_anothers_link() {
         smoke.display()
     );
     fs::write(place.path.join("suite.yaml"), suite).unwrap();
-    let (secret, private) = (
-        place.folder.path().join("secret"),
-        place.folder.path().join("private"),
-    );
+    let secret = place.folder.path().join("secret");
+    let private = place.folder.path().join("private");
     fs::write(&secret, SECRET).unwrap();
     fs::create_dir(&private).unwrap();
     let run = "results/latest";
@@ -459,8 +461,11 @@ fn doctor_fails_where_no_lab_can_run() {
 fn scripts_name_the_tools_that_are_missing() {
     let programs = tempfile::tempdir().unwrap();
     for program in ["env", "bash", "dirname", "realpath"] {
-        let found = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(program));
-        let found = found.iter().find(|path| path.exists()).unwrap();
+        let found = ["/usr/bin", "/bin"]
+            .map(|folder| Path::new(folder).join(program))
+            .into_iter()
+            .find(|path| path.exists())
+            .unwrap();
         std::os::unix::fs::symlink(found, programs.path().join(program)).unwrap();
     }
     let package = programs.path().join("lcmp-lab.deb");

@@ -122,8 +122,10 @@ fn entry_name(path: &Path) -> String {
 
 /// Returns the Rust sources of the workspace with their texts, without tests.
 fn sources() -> Vec<(PathBuf, String)> {
-    let folders = ["orchestrator", "agents", "perftest-wrappers", "reports"];
-    let mut folders: Vec<_> = folders.iter().map(|folder| root().join(folder)).collect();
+    let mut folders: Vec<_> = ["orchestrator", "agents", "perftest-wrappers", "reports"]
+        .iter()
+        .map(|folder| root().join(folder))
+        .collect();
     let mut sources = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {

@@ -23,9 +23,10 @@ pub fn append(path: &Path) -> io::Result<File> {
         .create(true)
         .custom_flags(flags.bits().cast_signed())
         .open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(Refusal::Special.into()),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(Refusal::Special.into())
     }
 }
 
@@ -38,7 +39,8 @@ mod tests {
     #[test]
     fn a_file_grows_and_a_links_target_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        let file = folder.path().join("file");
+        let link = folder.path().join("link");
         for _ in 0..2 {
             append(&file).unwrap().write_all(b"row\n").unwrap();
         }

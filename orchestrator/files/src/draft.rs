@@ -43,12 +43,13 @@ pub fn create(draft: &Path) -> io::Result<File> {
 /// If it cannot be made, or is a link: what is written into it would be written elsewhere.
 pub fn make_dir(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)?;
-    match fs::symlink_metadata(path)?.is_dir() {
-        true => Ok(()),
-        false => Err(io::Error::new(
+    if fs::symlink_metadata(path)?.is_dir() {
+        Ok(())
+    } else {
+        Err(io::Error::new(
             io::ErrorKind::NotADirectory,
             "it is a symbolic link, which is not followed",
-        )),
+        ))
     }
 }
 
@@ -61,7 +62,8 @@ mod tests {
     #[test]
     fn a_link_is_replaced_and_its_target_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        let target = folder.path().join("target");
+        let link = folder.path().join("link");
         fs::write(&target, "kept").unwrap();
         symlink(&target, &link).unwrap();
         symlink(&target, folder.path().join(".link.draft")).unwrap();
@@ -83,7 +85,8 @@ mod tests {
     #[test]
     fn a_directory_is_no_link() {
         let folder = tempfile::tempdir().unwrap();
-        let (dir, link) = (folder.path().join("a/b"), folder.path().join("link"));
+        let dir = folder.path().join("a/b");
+        let link = folder.path().join("link");
         make_dir(&dir).unwrap();
         make_dir(&dir).unwrap();
         symlink(&dir, &link).unwrap();

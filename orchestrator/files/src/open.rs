@@ -93,9 +93,10 @@ pub fn read(path: &Path, links: Links, max: u64) -> io::Result<Vec<u8>> {
     // The file may grow while it is read.
     let mut bytes = Vec::new();
     file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > max {
-        true => Err(Refusal::TooLarge { max }.into()),
-        false => Ok(bytes),
+    if bytes.len() as u64 > max {
+        Err(Refusal::TooLarge { max }.into())
+    } else {
+        Ok(bytes)
     }
 }
 
@@ -144,7 +145,8 @@ mod tests {
 
     /// Returns the result of a read, which must not block.
     fn read_at_once(path: &Path, links: Links) -> io::Result<Vec<u8>> {
-        let (path, (result, read)) = (path.to_owned(), mpsc::channel());
+        let path = path.to_owned();
+        let (result, read) = mpsc::channel();
         thread::spawn(move || result.send(super::read(&path, links, 100)));
         let read = read.recv_timeout(Duration::from_secs(60));
         read.expect("the read ends")
@@ -192,7 +194,8 @@ mod tests {
     #[test]
     fn a_link_is_followed_on_request_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        let file = folder.path().join("file");
+        let link = folder.path().join("link");
         fs::write(&file, "text").unwrap();
         symlink(&file, &link).unwrap();
         assert_eq!(read_text(&link, Links::Follow, 4).unwrap(), "text");

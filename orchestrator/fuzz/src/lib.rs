@@ -40,7 +40,8 @@ pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> 
         assert!(read(member), "{format}: member {number} is refused");
     }
     let before = MEMORY.current_usage();
-    let (accepted, slowest) = (Cell::new(0_u64), Cell::new(Duration::ZERO));
+    let accepted = Cell::new(0_u64);
+    let slowest = Cell::new(Duration::ZERO);
     let most = Cell::new(0);
     let inputs = inputs();
     let config = ProptestConfig {
@@ -172,8 +173,8 @@ mod tests {
         std::panic::set_hook(Box::new(|_| ()));
         let failed = catch_unwind(AssertUnwindSafe(|| fuzz("text", &["abcd"], read)));
         std::panic::set_hook(hook);
-        let message = failed.unwrap_err();
-        let message: &String = message.downcast_ref().unwrap();
+        let panic = failed.unwrap_err();
+        let message: &String = panic.downcast_ref().unwrap();
         assert!(message.contains("a zero"), "{message}");
         // The zero, and at times a damage without effect that was needed while it was larger.
         let damages = message.matches("Replace").count();

@@ -15,8 +15,9 @@ fn memory_that_a_reader_gives_back_counts() {
     // The corpus announces a short list and damage announces a longer one; this reader trusts the length.
     fuzz("list", &["100 1 2 3"], |input| {
         let text = String::from_utf8_lossy(input);
-        let length: Option<usize> = text.split(' ').next().and_then(|it| it.parse().ok());
-        let length = length.unwrap_or(1).clamp(1, 2 * MAX_MEMORY);
+        let first = text.split(' ').next();
+        let announced: Option<usize> = first.and_then(|it| it.parse().ok());
+        let length = announced.unwrap_or(1).clamp(1, 2 * MAX_MEMORY);
         list(length).capacity() > 0
     });
 }

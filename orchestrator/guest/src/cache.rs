@@ -156,11 +156,12 @@ impl Kernel {
 
     fn open(dir: &Path, release: String) -> Result<Self, CacheError> {
         let modules_root = dir.join("lib/modules");
-        let index = ModuleIndex::read(&modules_root.join(&release));
-        let modules = index.map_err(|source| CacheError::NotIndexed {
-            dir: dir.to_owned(),
-            release: release.clone(),
-            source,
+        let modules = ModuleIndex::read(&modules_root.join(&release)).map_err(|source| {
+            CacheError::NotIndexed {
+                dir: dir.to_owned(),
+                release: release.clone(),
+                source,
+            }
         })?;
         let missing = [BOOT_MODULES, LAB_MODULES].concat();
         let missing = modules.missing(&missing);
@@ -173,8 +174,10 @@ impl Kernel {
         }
         let images = [UNPACKED_PREFIX, IMAGE_PREFIX]
             .map(|prefix| dir.join(format!("boot/{prefix}{release}")));
-        let image = images.into_iter().find(|image| image.is_file());
-        let image = image.ok_or_else(|| empty(dir))?;
+        let image = images
+            .into_iter()
+            .find(|image| image.is_file())
+            .ok_or_else(|| empty(dir))?;
         Ok(Self {
             image,
             modules_root,

@@ -53,9 +53,10 @@ fn write(dir: &Path, file: &str, json: &str) -> io::Result<()> {
 
 fn directories(cache: &Path) -> Vec<PathBuf> {
     let of_home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
-    let user = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let user = user.or_else(of_home);
-    let user = user.map(|dir| dir.join("lcmp-lab"));
+    let user = env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(of_home)
+        .map(|dir| dir.join("lcmp-lab"));
     [cache.to_owned()].into_iter().chain(user).collect()
 }
 
@@ -70,9 +71,10 @@ pub fn cpu_model() -> String {
 fn first_model(cpuinfo: &str) -> String {
     let fields = ["vendor_id", "cpu family", "model", "model name", "stepping"];
     let first = cpuinfo.lines().take_while(|line| !line.is_empty());
-    let values = first.filter_map(|line| line.split_once(':'));
-    let values = values.filter(|(name, _)| fields.contains(&name.trim()));
-    let values = values.map(|(_, value)| value.trim());
+    let values = first
+        .filter_map(|line| line.split_once(':'))
+        .filter(|(name, _)| fields.contains(&name.trim()))
+        .map(|(_, value)| value.trim());
     values.collect::<Vec<_>>().join(" ")
 }
 

@@ -52,8 +52,10 @@ pub(crate) fn pump(mut stream: PipeReader, queue: Sender<Event>, event: fn(Vec<u
 
 /// Enqueues the control lines of the guest's init, which has `token`.
 pub(crate) fn pump_control(stream: UnixStream, token: Token, queue: Sender<Event>) {
-    let lines = BufReader::new(stream).split(b'\n').map_while(Result::ok);
-    let lines = lines.filter(|line| !line.is_empty());
+    let lines = BufReader::new(stream)
+        .split(b'\n')
+        .map_while(Result::ok)
+        .filter(|line| !line.is_empty());
     let messages = lines.filter_map(move |line| {
         let message = token.open(&line);
         if message.is_none() {

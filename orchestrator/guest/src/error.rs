@@ -72,7 +72,8 @@ pub enum GuestError {
 impl GuestError {
     /// Returns the error of a failed system call of the run.
     pub fn host(source: impl Into<io::Error>) -> Self {
-        let (what, source) = ("guest run", source.into());
+        let what = "guest run";
+        let source = source.into();
         Self::Host { what, source }
     }
 

@@ -183,8 +183,11 @@ fn inherited(fd: RawFd) -> String {
 
 /// Doubles the commas of a path, since QEMU ends a value at a single one.
 fn escaped(path: &Path) -> OsString {
-    let parts = path.as_os_str().as_bytes().split(|&byte| byte == b',');
-    let parts: Vec<&[u8]> = parts.collect();
+    let parts: Vec<&[u8]> = path
+        .as_os_str()
+        .as_bytes()
+        .split(|&byte| byte == b',')
+        .collect();
     OsString::from_vec(parts.join(b",,".as_slice()))
 }
 
@@ -278,8 +281,11 @@ mod tests {
     }
 
     fn lines(machine: &Machine) -> String {
-        let words = machine.arguments().into_iter();
-        let words: Vec<_> = words.map(|word| word.into_string().unwrap()).collect();
+        let words: Vec<_> = machine
+            .arguments()
+            .into_iter()
+            .map(|word| word.into_string().unwrap())
+            .collect();
         words.join(" ").replace(" -", "\n-")
     }
 

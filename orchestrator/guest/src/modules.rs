@@ -102,8 +102,10 @@ kernel/net/9p/9pnet_virtio.ko: kernel/net/9p/9pnet.ko kernel/drivers/virtio/virt
     #[test]
     fn a_module_comes_after_what_it_needs_and_only_once() {
         let order = index().load_order(&["9pnet_virtio", "virtio_ring"]);
-        let names = order.iter().map(|file| module_name(file.to_str().unwrap()));
-        let names: Vec<_> = names.collect();
+        let names: Vec<_> = order
+            .iter()
+            .map(|file| module_name(file.to_str().unwrap()))
+            .collect();
         assert_eq!(names, ["9pnet", "virtio", "virtio_ring", "9pnet_virtio"]);
     }
 

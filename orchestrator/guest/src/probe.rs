@@ -98,9 +98,9 @@ pub fn needs(cache: &Path) -> Vec<Need> {
         why,
         found,
     };
-    let kernel = Kernel::find(cache).map_err(Finding::from);
-    let kernel =
-        kernel.map(|found| format!("Linux {}, `{}`", found.release, found.image.display()));
+    let kernel = Kernel::find(cache)
+        .map_err(Finding::from)
+        .map(|found| format!("Linux {}, `{}`", found.release, found.image.display()));
     let space = kernel.is_err().then(|| {
         let why = "the package is unpacked there";
         need("room for a kernel", why, room(cache))
@@ -141,8 +141,10 @@ pub fn needs(cache: &Path) -> Vec<Need> {
 /// Returns the requirements of a guest that this machine does not meet.
 #[must_use]
 pub fn lacking(cache: &Path) -> Vec<Finding> {
-    let needs = needs(cache).into_iter();
-    needs.filter_map(|need| need.found.err()).collect()
+    needs(cache)
+        .into_iter()
+        .filter_map(|need| need.found.err())
+        .collect()
 }
 
 /// Returns a finding if less than `memory` is available; `None` also if the kernel does not report
@@ -218,9 +220,10 @@ fn run_qemu(arguments: &[&str]) -> Result<String, String> {
 }
 
 fn guest_user() -> Result<String, Finding> {
-    match rights::has_guest_user() {
-        true => Ok("the emulator can run as it".to_owned()),
-        false => Err(Finding::NoUser { user: GUEST_USER }),
+    if rights::has_guest_user() {
+        Ok("the emulator can run as it".to_owned())
+    } else {
+        Err(Finding::NoUser { user: GUEST_USER })
     }
 }
 
@@ -265,8 +268,9 @@ fn available_memory() -> Option<Bytes> {
 }
 
 fn available_in(meminfo: &str) -> Option<Bytes> {
-    let mut lines = meminfo.lines();
-    let line = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(Bytes::new(kibibytes * 1024))
 }

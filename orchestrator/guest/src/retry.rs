@@ -55,13 +55,12 @@ mod tests {
                     tell.send(pthread_self()).unwrap();
                     let mut interruptions = 0;
                     let waited = uninterrupted(|| {
-                        let waited = match is_polled {
-                            true => {
-                                let mut fds = [PollFd::new(reader.as_fd(), PollFlags::POLLIN)];
-                                let polled = poll(&mut fds, PollTimeout::NONE);
-                                polled.map(|_| 0).map_err(io::Error::from)
-                            }
-                            false => reader.read(&mut [0; 8]),
+                        let waited = if is_polled {
+                            let mut fds = [PollFd::new(reader.as_fd(), PollFlags::POLLIN)];
+                            let polled = poll(&mut fds, PollTimeout::NONE);
+                            polled.map(|_| 0).map_err(io::Error::from)
+                        } else {
+                            reader.read(&mut [0; 8])
                         };
                         interruptions += usize::from(waited.is_err());
                         waited

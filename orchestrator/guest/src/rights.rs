@@ -43,7 +43,8 @@ impl GuestRights {
 
     /// Gives the calling process these rights, between fork and exec: system calls only, and no allocation.
     pub(crate) fn take(&self) -> io::Result<()> {
-        let (uid, gid) = (Uid::from_raw(GUEST_USER), Gid::from_raw(GUEST_USER));
+        let uid = Uid::from_raw(GUEST_USER);
+        let gid = Gid::from_raw(GUEST_USER);
         set_keep_capabilities(true)?;
         set_thread_groups(&self.groups)?;
         set_thread_res_gid(gid, gid, gid)?;
@@ -170,7 +171,8 @@ fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
     lchown(path, Some(uid), Some(gid))?;
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        let (path, found) = (entry.path(), entry.metadata()?);
+        let path = entry.path();
+        let found = entry.metadata()?;
         if found.uid() != GUEST_USER {
             continue;
         }
@@ -193,9 +195,10 @@ fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
 /// Opens a directory; does not follow a link at its path.
 fn open_directory(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
-    let mut options = OpenOptions::new();
-    let options = options.read(true);
-    options.custom_flags(flags.bits().cast_signed()).open(path)
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
 }
 
 fn kind(found: &Metadata) -> &'static str {

@@ -97,8 +97,8 @@ fn begin<'a>(
         kvm::verdict(&request.cache, &kernel, on_trial) == KvmVerdict::Works
     });
     let open = |exec: &ExecConfig| {
-        let opened = ExecSocket::open(&exec.socket, queue.clone());
-        opened.map_err(GuestError::file("exec socket", &exec.socket))
+        ExecSocket::open(&exec.socket, queue.clone())
+            .map_err(GuestError::file("exec socket", &exec.socket))
     };
     let exec = request.exec.as_ref().map(open).transpose()?;
     let started = Instant::now();

@@ -209,8 +209,9 @@ impl<'a> Session<'a> {
 
     /// Keeps the bytes that the guest has sent.
     fn take_outbox(&mut self, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
-        let taken = self.outbox.take(|bytes| sinks.outbox.write_all(bytes));
-        taken.map_err(|source| GuestError::Outbox { source })
+        self.outbox
+            .take(|bytes| sinks.outbox.write_all(bytes))
+            .map_err(|source| GuestError::Outbox { source })
     }
 
     /// Returns the next event, none if there is none within `pause`, or the error of a timeout that expires

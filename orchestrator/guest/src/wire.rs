@@ -168,7 +168,8 @@ mod tests {
 
     #[test]
     fn only_the_guests_init_says_more_than_that_it_is_alive() {
-        let (token, other) = (Token::random().unwrap(), Token::random().unwrap());
+        let token = Token::random().unwrap();
+        let other = Token::random().unwrap();
         let exit = ToHost::Exit { code: 4 };
         let open = |line: &[u8]| token.open(line);
         let written = |by: &Token, message: &ToHost| {

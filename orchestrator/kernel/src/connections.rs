@@ -23,7 +23,8 @@ impl Connections {
             let text = fs::read_to_string(format!("/proc/sys/net/netfilter/{name}")).ok()?;
             text.trim().parse().ok()
         };
-        let (count, max) = (number("nf_conntrack_count")?, number("nf_conntrack_max")?);
+        let count = number("nf_conntrack_count")?;
+        let max = number("nf_conntrack_max")?;
         // The kernel lists 0 if there is no limit.
         (count > 0 && max > 0).then_some(Self { count, max })
     }

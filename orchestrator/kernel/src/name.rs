@@ -44,9 +44,10 @@ impl FromStr for LabName {
             && !text.starts_with('-')
             && !text.ends_with('-');
         let text = text.to_owned();
-        match good {
-            true => Ok(Self(text)),
-            false => Err(LabNameError { text }),
+        if good {
+            Ok(Self(text))
+        } else {
+            Err(LabNameError { text })
         }
     }
 }

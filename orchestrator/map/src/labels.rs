@@ -55,7 +55,8 @@ impl Curve {
     /// A rectangle that holds the line.
     fn hull(&self) -> Area {
         let span = |a: f64, b: f64, c: f64| {
-            let (low, high) = (a.min(b).min(c), a.max(b).max(c));
+            let low = a.min(b).min(c);
+            let high = a.max(b).max(c);
             (f64::midpoint(low, high), (high - low) / 2.0 + 1.0)
         };
         let (x, width) = span(self.from.0, self.control.0, self.to.0);

@@ -65,7 +65,8 @@ impl Layout {
     /// Returns the rows that lie between two nodes of one column; `None` for nodes of two columns.
     #[must_use]
     pub fn rows_between(&self, a: usize, b: usize) -> Option<f64> {
-        let (a, b) = (self.places[a], self.places[b]);
+        let a = self.places[a];
+        let b = self.places[b];
         ((a.0 - b.0).abs() < 0.5).then_some((a.1 - b.1).abs() - 1.0)
     }
 }
@@ -113,14 +114,16 @@ fn columns(neighbours: &[Vec<usize>], first: usize) -> Vec<Vec<usize>> {
 fn best_order(members: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> Vec<usize> {
     if members.len() <= MAX_TRIED {
         // Of equals the first, which is the nearest to the order of nodes.
-        let orders = permutations(members).into_iter();
-        let best = orders.min_by_key(|order| disorder(order, left, neighbours));
+        let best = permutations(members)
+            .into_iter()
+            .min_by_key(|order| disorder(order, left, neighbours));
         return best.unwrap_or_default();
     }
     let mean = |&node: &usize| {
-        let rows = neighbours[node].iter();
-        let rows = rows.filter_map(|near| left.iter().position(|other| other == near));
-        let rows: Vec<usize> = rows.collect();
+        let rows: Vec<usize> = neighbours[node]
+            .iter()
+            .filter_map(|near| left.iter().position(|other| other == near))
+            .collect();
         f64::from(int(rows.iter().sum())) / f64::from(int(rows.len().max(1)))
     };
     let mut order = members.to_vec();
@@ -146,8 +149,10 @@ fn disorder(order: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> usize
     let crosses = |a: &(usize, usize), b: &(usize, usize)| {
         (a.0 < b.0 && a.1 > b.1) || (a.0 > b.0 && a.1 < b.1)
     };
-    let pairs = links.iter().enumerate();
-    let crossings = pairs.flat_map(|(at, a)| links[..at].iter().filter(move |b| crosses(a, b)));
+    let crossings = links
+        .iter()
+        .enumerate()
+        .flat_map(|(at, a)| links[..at].iter().filter(move |b| crosses(a, b)));
     crossings.count() + passed
 }
 
@@ -210,8 +215,11 @@ mod tests {
     fn a_long_column_is_ordered_by_its_neighbours_too() {
         let mut links = vec![(0, 1), (0, 2)];
         links.extend((0..8).map(|number| (if number % 2 == 0 { 2 } else { 1 }, 3 + number)));
-        let places = Layout::new(11, &links, &[0]).places;
-        let rows: Vec<f64> = places.iter().map(|place| place.1).collect();
+        let rows: Vec<f64> = Layout::new(11, &links, &[0])
+            .places
+            .iter()
+            .map(|place| place.1)
+            .collect();
         assert_eq!(rows[3..], [4.0, 0.0, 5.0, 1.0, 6.0, 2.0, 7.0, 3.0]);
     }
 

@@ -262,7 +262,8 @@ const fn delay_unit(preset: Preset) -> (u64, &'static str) {
 
 /// Between the two marks the counter rests; were they to meet, it would rise and fall at once.
 fn water_marks(config: &LcmpConfig) -> Option<ParameterError> {
-    let (low, high) = (config.low_water, config.high_water);
+    let low = config.low_water;
+    let high = config.high_water;
     (low >= high).then(|| ParameterError::Order {
         low: ("low_water", Value::Number(low.into())),
         high: ("high_water", Value::Number(high.into())),
@@ -338,8 +339,8 @@ mod tests {
     /// 32 and 64 ms; powers of two of microseconds are as near as the preset `paper` comes to them.
     #[test]
     fn published_delays_are_no_departure() {
-        let mut parameters = LcmpConfig::PARAMETERS.iter();
-        let parameter = parameters
+        let parameter = LcmpConfig::PARAMETERS
+            .iter()
             .find(|it| it.name == "max_delay")
             .expect("the parameter");
         let departs = |delay| parameter.departs(Value::Time(delay), None);

@@ -42,7 +42,8 @@ parameters! {
 
 /// No round trip is both below the lower threshold and above the upper one.
 fn thresholds(config: &TimelyConfig) -> Option<ParameterError> {
-    let (low, high) = (config.t_low_ns, config.t_high_ns);
+    let low = config.t_low_ns;
+    let high = config.t_high_ns;
     (low > high).then_some(ParameterError::Order {
         low: ("t_low", Value::Time(low)),
         high: ("t_high", Value::Time(high)),

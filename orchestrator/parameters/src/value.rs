@@ -263,7 +263,8 @@ mod tests {
     fn flags_and_sizes_belong_to_their_domain() {
         assert!(Domain::Flag.contains(Value::Flag(false)));
         assert!(!Domain::Flag.contains(Value::Number(0)));
-        let (min, max) = (Bytes::new(2), Bytes::new(9));
+        let min = Bytes::new(2);
+        let max = Bytes::new(9);
         let domain = Domain::Size { min, max };
         let contained = [1, 2, 9, 10].map(|size| domain.contains(Value::Size(Bytes::new(size))));
         assert_eq!(contained, [false, true, true, false]);

@@ -114,8 +114,9 @@ fn links(network: &Network, path: &str, fault: &Fault) -> Result<Vec<LinkId>, Pl
         hint: String::new(),
     };
     let dc = |name: &String| {
-        let known = network.dc_named(name);
-        known.ok_or_else(|| unknown("datacenter", name.clone()))
+        network
+            .dc_named(name)
+            .ok_or_else(|| unknown("datacenter", name.clone()))
     };
     let [a, b] = &fault.link;
     let links: Vec<_> = network.links_between(dc(a)?, dc(b)?).collect();

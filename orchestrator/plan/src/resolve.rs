@@ -64,9 +64,10 @@ pub fn resolve(
     let seed = options.seed.unwrap_or(scenario.seed);
     let paper = topology::build(&scenario.topology, &Scale::PAPER)?;
     let paths = Paths::find(&paper);
-    let repetitions = match options.follows_rxe() {
-        true => scenario.repetitions.lab,
-        false => scenario.repetitions.sim,
+    let repetitions = if options.follows_rxe() {
+        scenario.repetitions.lab
+    } else {
+        scenario.repetitions.sim
     };
     let drafted = schedule::draft(scenario, files, seed, repetitions, &paper)?;
     let load = load::of_drafts(scenario, repetitions, &paper, &drafted)?;
@@ -119,9 +120,10 @@ pub fn resolve(
     };
     let sent = round_trip::max_wire_bytes(&flows);
     let trips = RoundTrips::longest(&network, &paths, scenario.generator.mtu, sent)?;
-    let slowest_qp = match options.follows_rxe() {
-        true => transport::resolve::slowest_qp(&scenario.transport, &scale)?,
-        false => None,
+    let slowest_qp = if options.follows_rxe() {
+        transport::resolve::slowest_qp(&scenario.transport, &scale)?
+    } else {
+        None
     };
     let rdma = rdma::settings(
         &scenario.generator,
@@ -246,8 +248,9 @@ fn measured_window(measure: &Measure, flows: &[Flow]) -> Result<Option<MeasuredW
 
 /// SHA-256 of the scenario's text and the files it names, each behind its length.
 fn hash(scenario: &Scenario, source_text: &str, files: &Files) -> String {
-    let named = lab_scenario::files(scenario).into_iter();
-    let texts = named.filter_map(|path| files.get(path).map(String::as_str));
+    let texts = lab_scenario::files(scenario)
+        .into_iter()
+        .filter_map(|path| files.get(path).map(String::as_str));
     let mut hasher = Sha256::new();
     for text in std::iter::once(source_text).chain(texts) {
         let length = u64::try_from(text.len()).unwrap_or(u64::MAX);

@@ -83,12 +83,14 @@ impl Hops {
     pub fn ranges(&self, plan: &Plan, [from, to]: [DcId; 2], packets: Packets) -> Vec<PathRange> {
         let count = packets.messages * packets.of_message;
         let ranges = self.walks([from, to], count, |at| only_hop(plan, at, to));
-        let named = ranges.into_iter().map(|(crossed, start, end)| PathRange {
-            path: path_over(plan, &crossed),
-            start: packets.first_byte(start),
-            end: packets.first_byte(end),
-        });
-        named.collect()
+        ranges
+            .into_iter()
+            .map(|(crossed, start, end)| PathRange {
+                path: path_over(plan, &crossed),
+                start: packets.first_byte(start),
+                end: packets.first_byte(end),
+            })
+            .collect()
     }
 
     fn walks(
@@ -141,8 +143,10 @@ impl Hops {
     /// Returns the hop of a packet. The first packet to a switch may be lost or overtaken, so packets before the
     /// switch's first recorded hop are assumed to take that hop.
     fn at(&self, dc: DcId, packet: u64) -> Option<DcId> {
-        let mut hops = self.0.iter();
-        let hop = hops.rfind(|hop| hop.from == dc && hop.packet <= packet);
+        let hop = self
+            .0
+            .iter()
+            .rfind(|hop| hop.from == dc && hop.packet <= packet);
         hop.map(|hop| hop.to).or_else(|| self.first(dc))
     }
 }
@@ -203,8 +207,9 @@ mod tests {
             found.add(DcId(from), DcId(to), packet);
         }
         let only_hop = |at| (at != DcId(1)).then_some(DcId(4));
-        let ranges = found.walks([DcId(1), DcId(4)], 100, only_hop).into_iter();
-        ranges
+        found
+            .walks([DcId(1), DcId(4)], 100, only_hop)
+            .into_iter()
             .map(|(path, start, end)| (path.into_iter().map(|dc| dc.0).collect(), start, end))
             .collect()
     }

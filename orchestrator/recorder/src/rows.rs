@@ -50,8 +50,9 @@ impl RowBatch {
         writer.append(&self.splits)?;
         writer.append(&self.story)?;
         writer.append(&self.switches)?;
-        let mut flows = self.flows.iter();
-        flows.try_for_each(|row| writer.append_flow(row))
+        self.flows
+            .iter()
+            .try_for_each(|row| writer.append_flow(row))
     }
 }
 
@@ -254,7 +255,8 @@ impl<'a> RowMaker<'a> {
     #[must_use]
     pub fn flow(&self, flow: &Flow, result: FlowResult) -> FlowRow {
         let node = |node: NodeId| &self.plan.nodes[node.index()];
-        let (src, dst) = (node(flow.src), node(flow.dst));
+        let src = node(flow.src);
+        let dst = node(flow.dst);
         let ideal = flow.ideal_fct_ns;
         FlowRow {
             repetition: self.repetition,
@@ -292,19 +294,22 @@ impl<'a> RowMaker<'a> {
         let mut rows: Vec<PathRow> = Vec::new();
         for PathRange { path, start, end } in ranges {
             let [from, to] = [start, end].map(|&byte| self.paper.size(Bytes::new(byte)));
-            let (paper, emulated) = (to.get() - from.get(), end - start);
-            let known = rows.iter().position(|row| row.path == *path);
-            let at = known.unwrap_or_else(|| {
-                rows.push(PathRow {
-                    policy: self.policy.to_owned(),
-                    repetition: self.repetition,
-                    flow_id: flow,
-                    path: path.clone(),
-                    sent_bytes: Bytes::ZERO,
-                    emu_sent_bytes: Bytes::ZERO,
+            let paper = to.get() - from.get();
+            let emulated = end - start;
+            let at = rows
+                .iter()
+                .position(|row| row.path == *path)
+                .unwrap_or_else(|| {
+                    rows.push(PathRow {
+                        policy: self.policy.to_owned(),
+                        repetition: self.repetition,
+                        flow_id: flow,
+                        path: path.clone(),
+                        sent_bytes: Bytes::ZERO,
+                        emu_sent_bytes: Bytes::ZERO,
+                    });
+                    rows.len() - 1
                 });
-                rows.len() - 1
-            });
             let row = &mut rows[at];
             row.sent_bytes = Bytes::new(row.sent_bytes.get() + paper);
             row.emu_sent_bytes = Bytes::new(row.emu_sent_bytes.get() + emulated);

@@ -83,8 +83,10 @@ impl ArrivalUse {
     /// Returns the busiest direction; `None` without a sample after time zero.
     #[must_use]
     pub fn busiest(&self, info: &RunInfo) -> Option<BusyLink> {
-        let uses = self.uses(info).into_iter();
-        let busiest = uses.max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))?;
+        let busiest = self
+            .uses(info)
+            .into_iter()
+            .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))?;
         Some(BusyLink {
             from_dc: busiest.from_dc,
             to_dc: busiest.to_dc,

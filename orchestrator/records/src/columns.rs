@@ -138,11 +138,10 @@ impl Batch {
     /// If one is no column of the batch.
     pub(crate) fn places(&self, names: &[&str]) -> Vec<usize> {
         let place = |name: &&str| {
-            let found = self
-                .columns
+            self.columns
                 .iter()
-                .position(|(column, _)| column.name == *name);
-            found.unwrap_or_else(|| panic!("`{name}` is not a requested column"))
+                .position(|(column, _)| column.name == *name)
+                .unwrap_or_else(|| panic!("`{name}` is not a requested column"))
         };
         names.iter().map(place).collect()
     }
@@ -255,11 +254,12 @@ impl<'de> Deserializer<'de> for Value<'de> {
 
 /// Checks that a text of `column` is not too long.
 pub(crate) fn check_length(column: &str, bytes: usize) -> Result<(), String> {
-    match bytes <= MAX_FIELD {
-        true => Ok(()),
-        false => Err(format!(
+    if bytes <= MAX_FIELD {
+        Ok(())
+    } else {
+        Err(format!(
             "column `{column}` has a text of {bytes} bytes, at most {MAX_FIELD} are read"
-        )),
+        ))
     }
 }
 

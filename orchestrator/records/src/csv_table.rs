@@ -31,15 +31,18 @@ pub(crate) fn read<E: From<RecordsError>>(
         return Ok(truncated);
     }
     let mut reader = csv::Reader::from_reader(Bounded::new(file, MAX_ROW));
-    let header = reader.headers();
-    let header = header.map_err(|error| row_error(path, 1, error))?;
+    let header = reader
+        .headers()
+        .map_err(|error| row_error(path, 1, error))?;
     let position = |column: &Column| {
-        let found = header.iter().position(|name| name == column.name);
-        found.ok_or_else(|| RecordsError::Row {
-            path: path.to_owned(),
-            line: 1,
-            source: format!("column `{}` is missing", column.name).into(),
-        })
+        header
+            .iter()
+            .position(|name| name == column.name)
+            .ok_or_else(|| RecordsError::Row {
+                path: path.to_owned(),
+                line: 1,
+                source: format!("column `{}` is missing", column.name).into(),
+            })
     };
     let positions: Vec<usize> = columns.iter().map(position).collect::<Result<_, _>>()?;
     let mut batch = Batch::new(columns);

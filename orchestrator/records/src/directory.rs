@@ -167,8 +167,11 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), RecordsError> {
 fn run_name(now: SystemTime, scenario: &str, plan_hash: &str) -> String {
     let kept = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let scenario: String = scenario.chars().filter(kept).take(MAX_NAME).collect();
-    let hash = plan_hash.chars().filter(char::is_ascii_hexdigit);
-    let hash: String = hash.take(SHORT_HASH).collect();
+    let hash: String = plan_hash
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(SHORT_HASH)
+        .collect();
     format!("{}-{scenario}-{hash}", UtcTime::new(now).file_name())
 }
 

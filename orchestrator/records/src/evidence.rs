@@ -389,10 +389,12 @@ impl PolicyEvidence {
 
 impl Sampling {
     fn sentence(&self) -> String {
-        let (late, samples) = (commas(self.late_samples), commas(self.samples));
+        let late = commas(self.late_samples);
+        let samples = commas(self.samples);
         let mut sentence = format!("{late} of {samples} samples of queues late");
         if self.decisions > 0 {
-            let (stale, decisions) = (commas(self.stale), commas(self.decisions));
+            let stale = commas(self.stale);
+            let decisions = commas(self.decisions);
             sentence +=
                 &format!(", {stale} of {decisions} decisions by one older than its interval");
         }

@@ -9,12 +9,13 @@ use crate::error::RecordsError;
 
 /// Refuses the file at `path` if its format `found` is not `own`, this program's format.
 pub(crate) fn check(path: &Path, found: u32, own: u32) -> Result<(), RecordsError> {
-    match found == own {
-        true => Ok(()),
-        false => Err(RecordsError::OtherFormat {
+    if found == own {
+        Ok(())
+    } else {
+        Err(RecordsError::OtherFormat {
             path: path.to_owned(),
             found,
             own,
-        }),
+        })
     }
 }

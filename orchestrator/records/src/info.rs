@@ -196,10 +196,11 @@ impl RunInfo {
     pub fn measured_flows(&self) -> u64 {
         match &self.measured {
             None => self.scheduled_flows,
-            Some(measured) => {
-                let ids = measured.ids.iter();
-                ids.map(|range| u64::from(range.end - range.start)).sum()
-            }
+            Some(measured) => measured
+                .ids
+                .iter()
+                .map(|range| u64::from(range.end - range.start))
+                .sum(),
         }
     }
 

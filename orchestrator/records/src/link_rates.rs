@@ -19,8 +19,11 @@ impl LinkRates {
     #[must_use]
     pub fn of(info: &RunInfo, link: &str) -> Option<Self> {
         let scenario = info.links.iter().find(|it| it.name == link)?.rate_bps;
-        let faults = info.faults.iter().filter(|fault| fault.link == link);
-        let changes = faults.filter_map(|fault| Some((fault.time_ns, fault.rate_bps?)));
+        let changes = info
+            .faults
+            .iter()
+            .filter(|fault| fault.link == link)
+            .filter_map(|fault| Some((fault.time_ns, fault.rate_bps?)));
         let mut spans = vec![(Nanos::ZERO, scenario)];
         spans.extend(changes);
         Some(Self { spans })
@@ -29,13 +32,21 @@ impl LinkRates {
     /// Returns the bits that the link can carry until `until`, times 10^9: the sum of rate times nanoseconds.
     #[must_use]
     pub fn capacity_until(&self, until: Nanos) -> u128 {
-        let ends = self.spans.iter().skip(1).map(|(start, _)| *start);
-        let ends = ends.chain([until]).map(|end| end.min(until));
-        let carried = self.spans.iter().zip(ends).map(|(&(start, rate), end)| {
-            let time = end.get().saturating_sub(start.get());
-            u128::from(rate.get()) * u128::from(time)
-        });
-        carried.sum()
+        let ends = self
+            .spans
+            .iter()
+            .skip(1)
+            .map(|(start, _)| *start)
+            .chain([until])
+            .map(|end| end.min(until));
+        self.spans
+            .iter()
+            .zip(ends)
+            .map(|(&(start, rate), end)| {
+                let time = end.get().saturating_sub(start.get());
+                u128::from(rate.get()) * u128::from(time)
+            })
+            .sum()
     }
 }
 

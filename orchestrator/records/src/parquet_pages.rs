@@ -51,9 +51,10 @@ impl ChunkReader for Pages {
     /// Returns the bytes of a page.
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
         let end = start.saturating_add(length as u64);
-        match end <= self.bytes {
-            true => self.file.get_bytes(start, length),
-            false => Err(refused("a page ends after the file")),
+        if end <= self.bytes {
+            self.file.get_bytes(start, length)
+        } else {
+            Err(refused("a page ends after the file"))
         }
     }
 }
@@ -93,12 +94,13 @@ impl Header {
         let expanded = self.packed.saturating_mul(MAX_EXPANSION);
         let is_possible =
             self.packed <= bytes && self.unpacked <= expanded && self.values <= BATCH_ROWS as u64;
-        match is_possible {
-            true => Ok(()),
-            false => Err(refused(&format!(
+        if is_possible {
+            Ok(())
+        } else {
+            Err(refused(&format!(
                 "a page of {} bytes announces {} bytes and {} values, more than it can have",
                 self.packed, self.unpacked, self.values
-            ))),
+            )))
         }
     }
 }
@@ -170,7 +172,8 @@ impl<'a, R: Read> Fields<'a, R> {
         if byte == STOP {
             return Ok(None);
         }
-        let (delta, kind) = (byte >> 4, byte & 0x0f);
+        let delta = byte >> 4;
+        let kind = byte & 0x0f;
         if delta == 0 || kind == STOP {
             return Err(refused("a page's header has fields in no order"));
         }

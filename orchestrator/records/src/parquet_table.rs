@@ -70,8 +70,10 @@ pub(crate) fn copy(csv: &Path, columns: &[Column]) -> Result<(), RecordsError> {
         write_group(&mut writer, batch).map_err(failed)
     })?;
     writer.finish().map_err(failed)?;
-    let synced = writer.inner().sync_all();
-    synced.map_err(Operation::Sync.failed(&draft))?;
+    writer
+        .inner()
+        .sync_all()
+        .map_err(Operation::Sync.failed(&draft))?;
     fs::rename(&draft, &target).map_err(Operation::Replace.failed(target))
 }
 
@@ -98,8 +100,9 @@ pub(crate) fn read<E: From<RecordsError>>(
     columns: &[Column],
     visit: &mut dyn FnMut(&Batch) -> Result<(), E>,
 ) -> Result<(), E> {
-    let decoders = thread::available_parallelism().map_or(1, NonZero::get);
-    let decoders = decoders.min(MAX_DECODERS);
+    let decoders = thread::available_parallelism()
+        .map_or(1, NonZero::get)
+        .min(MAX_DECODERS);
     quiet_decoders();
     thread::scope(|scope| {
         let decoder = |first: usize| {
@@ -115,15 +118,19 @@ pub(crate) fn read<E: From<RecordsError>>(
                 }
             };
             let named = thread::Builder::new().name(DECODER.to_owned());
-            let started = named.spawn_scoped(scope, decode);
-            started.map_err(Operation::Read.failed(path))?;
+            named
+                .spawn_scoped(scope, decode)
+                .map_err(Operation::Read.failed(path))?;
             Ok(batches)
         };
-        let batches = (0..decoders).map(decoder);
-        let batches = batches.collect::<Result<Vec<_>, RecordsError>>()?;
+        let batches = (0..decoders)
+            .map(decoder)
+            .collect::<Result<Vec<_>, RecordsError>>()?;
         // A decoder ends after its last group: the first without another one is at the end of the table.
-        let in_order = batches.iter().cycle();
-        let mut in_order = in_order.map_while(|batches| batches.recv().ok());
+        let mut in_order = batches
+            .iter()
+            .cycle()
+            .map_while(|batches| batches.recv().ok());
         in_order.try_for_each(|batch: Result<Batch, RecordsError>| visit(&batch?))
     })
 }
@@ -135,8 +142,10 @@ fn without_panic(
     step: impl FnOnce() -> Result<(), RecordsError>,
 ) -> Result<(), RecordsError> {
     catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|panic| {
-        let message = panic.downcast_ref::<String>().map(String::as_str);
-        let message = message.or_else(|| panic.downcast_ref().copied());
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref().copied());
         let message = message.unwrap_or("without a message");
         Err(RecordsError::Parquet {
             path: path.to_owned(),
@@ -171,12 +180,16 @@ fn decode(
         path: path.to_owned(),
         source,
     };
-    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file);
-    let metadata = metadata.map_err(failed)?;
+    let metadata = ParquetMetaDataReader::new()
+        .parse_and_finish(&file)
+        .map_err(failed)?;
     let pages = Arc::new(Pages::of(file).map_err(Operation::Read.failed(path))?);
     let row_groups = metadata.row_groups();
-    let rows_of = row_groups.iter().map(rows);
-    let rows_of: Vec<usize> = rows_of.collect::<Result<_, _>>().map_err(failed)?;
+    let rows_of: Vec<usize> = row_groups
+        .iter()
+        .map(rows)
+        .collect::<Result<_, _>>()
+        .map_err(failed)?;
     for index in groups.take_while(|&index| index < rows_of.len()) {
         let values = read_group(&pages, &row_groups[index], columns).map_err(failed)?;
         let first = 1 + rows_of[..index].iter().sum::<usize>() as u64;
@@ -191,12 +204,13 @@ fn decode(
 /// Returns the number of rows of a row group, which becomes one batch.
 fn rows(group: &RowGroupMetaData) -> Result<usize, ParquetError> {
     let rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
-    match rows <= BATCH_ROWS {
-        true => Ok(rows),
-        false => Err(ParquetError::General(format!(
+    if rows <= BATCH_ROWS {
+        Ok(rows)
+    } else {
+        Err(ParquetError::General(format!(
             "a row group of {} rows, a table has at most {BATCH_ROWS} in one",
             group.num_rows()
-        ))),
+        )))
     }
 }
 
@@ -205,8 +219,8 @@ fn read_group(
     group: &RowGroupMetaData,
     columns: &[Column],
 ) -> Result<Vec<(Column, Values)>, ParquetError> {
-    let columns = columns.iter();
     columns
+        .iter()
         .map(|column| Ok((*column, read_column(pages, group, column)?)))
         .collect()
 }
@@ -218,9 +232,10 @@ fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
             Kind::Float => None,
             Kind::Text => Some(LogicalType::String),
         };
-        let repetition = match column.optional {
-            true => Repetition::OPTIONAL,
-            false => Repetition::REQUIRED,
+        let repetition = if column.optional {
+            Repetition::OPTIONAL
+        } else {
+            Repetition::REQUIRED
         };
         let field = Type::primitive_type_builder(column.name, physical(column.kind))
             .with_repetition(repetition)
@@ -247,7 +262,8 @@ fn write_group(file: &mut SerializedFileWriter<File>, batch: &Batch) -> Result<(
         let Some(mut writer) = group.next_column()? else {
             break;
         };
-        let (to, optional) = (&mut writer, column.optional);
+        let to = &mut writer;
+        let optional = column.optional;
         match values {
             // The logical type says that the bits are unsigned.
             Values::Integers(values) => {
@@ -272,7 +288,8 @@ fn write_column<T: DataType>(
     values: impl Iterator<Item = Option<T::T>>,
     optional: bool,
 ) -> Result<(), ParquetError> {
-    let (mut levels, mut present) = (Vec::new(), Vec::new());
+    let mut levels = Vec::new();
+    let mut present = Vec::new();
     for value in values {
         levels.push(i16::from(value.is_some()));
         present.extend(value);
@@ -287,7 +304,8 @@ fn write_column<T: DataType>(
 fn only_text(column: &ColumnChunkMetaData) -> Option<&str> {
     let statistics = column.statistics()?;
     let is_exact = statistics.min_is_exact() && statistics.max_is_exact();
-    let (min, max) = (statistics.min_bytes_opt()?, statistics.max_bytes_opt()?);
+    let min = statistics.min_bytes_opt()?;
+    let max = statistics.max_bytes_opt()?;
     let is_one = is_exact && min == max && statistics.null_count_opt() == Some(0);
     std::str::from_utf8(min).ok().filter(|_| is_one)
 }
@@ -298,8 +316,10 @@ fn read_column(
     column: &Column,
 ) -> Result<Values, ParquetError> {
     let rows = rows(group)?;
-    let mut names = group.schema_descr().columns().iter();
-    let index = names
+    let index = group
+        .schema_descr()
+        .columns()
+        .iter()
         .position(|found| found.path().parts() == [column.name])
         .ok_or_else(|| general(column, "is missing"))?;
     let chunk = group.column(index);
@@ -349,15 +369,17 @@ fn read_column(
 
 /// Checks that a column of the file has the type of `column` and lies within the file.
 fn check_type(chunk: &ColumnChunkMetaData, column: &Column) -> Result<(), ParquetError> {
-    let (found, expected) = (chunk.column_type(), physical(column.kind));
+    let found = chunk.column_type();
+    let expected = physical(column.kind);
     if found != expected {
         return Err(general(column, &format!("is {found}, not {expected}")));
     }
     let descriptor = chunk.column_descr();
     if descriptor.max_rep_level() > 0 || descriptor.max_def_level() > i16::from(column.optional) {
-        let expected = match column.optional {
-            true => "at most one value",
-            false => "one value",
+        let expected = if column.optional {
+            "at most one value"
+        } else {
+            "one value"
         };
         return Err(general(
             column,
@@ -365,14 +387,15 @@ fn check_type(chunk: &ColumnChunkMetaData, column: &Column) -> Result<(), Parque
         ));
     }
     let dictionary = chunk.dictionary_page_offset().unwrap_or(0);
-    match chunk
+    if chunk
         .data_page_offset()
         .min(dictionary)
         .min(chunk.compressed_size())
         < 0
     {
-        true => Err(general(column, "is at a negative place")),
-        false => Ok(()),
+        Err(general(column, "is at a negative place"))
+    } else {
+        Ok(())
     }
 }
 
@@ -385,7 +408,9 @@ fn read_values<T: DataType, V>(
     rows: usize,
     convert: impl Fn(T::T) -> V,
 ) -> Result<Vec<Option<V>>, ParquetError> {
-    let (mut levels, mut values, mut read) = (Vec::new(), Vec::new(), 0);
+    let mut levels = Vec::new();
+    let mut values = Vec::new();
+    let mut read = 0;
     while read < rows {
         let (more, ..) = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
         if more == 0 {

@@ -48,8 +48,9 @@ impl WholeFlow<'_> {
     /// # Errors
     /// If a field is invalid.
     pub fn read(self) -> Result<FlowRow, RecordsError> {
-        let row = self.batch.row(self.index);
-        row.map_err(|source| row_error(self.path, self.batch, self.index, source))
+        self.batch
+            .row(self.index)
+            .map_err(|source| row_error(self.path, self.batch, self.index, source))
     }
 }
 
@@ -179,8 +180,9 @@ impl RunDir {
         self.read(FlowRow::FILE, FlowRow::REQUIRED, columns, |path, batch| {
             let places = batch.places(&FlowFields::COLUMNS);
             for index in 0..batch.len() {
-                let fields = batch.part(&places, index);
-                let fields = fields.map_err(|source| row_error(path, batch, index, source))?;
+                let fields = batch
+                    .part(&places, index)
+                    .map_err(|source| row_error(path, batch, index, source))?;
                 visit(path, batch, index, fields)?;
             }
             Ok(())

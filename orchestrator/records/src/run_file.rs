@@ -39,13 +39,17 @@ impl RunFile {
     /// Reads the file from `run_dir`, its version first: the rest may differ in another version.
     pub(crate) fn read(run_dir: &Path) -> Result<Self, RecordsError> {
         let path = run_dir.join(RUN_FILE);
-        let text = lab_files::read_text(&path, Links::Refuse, MAX_RUN_FILE);
-        let text = text.map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => RecordsError::NotARun {
-                path: run_dir.to_owned(),
-            },
-            _ => Operation::Read.failed(&path)(source),
-        })?;
+        let text =
+            lab_files::read_text(&path, Links::Refuse, MAX_RUN_FILE).map_err(
+                |source| match source.kind() {
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                        RecordsError::NotARun {
+                            path: run_dir.to_owned(),
+                        }
+                    }
+                    _ => Operation::Read.failed(&path)(source),
+                },
+            )?;
         let not_json = |source| RecordsError::Json {
             path: path.clone(),
             source,

@@ -177,35 +177,40 @@ impl TableWriter {
             count: 0,
         };
         let header = columns.iter().map(|column| column.name);
-        let written = table.csv.write_record(header);
-        written.map_err(|source| table.write_error(source))?;
+        table
+            .csv
+            .write_record(header)
+            .map_err(|source| table.write_error(source))?;
         table.flush()?;
         Ok(table)
     }
 
     fn append<R: Row>(&mut self, rows: &[R]) -> Result<(), RecordsError> {
         for row in rows {
-            let written = self.csv.serialize(row);
-            written.map_err(|source| self.write_error(source))?;
+            self.csv
+                .serialize(row)
+                .map_err(|source| self.write_error(source))?;
             self.count += 1;
         }
         self.flush()
     }
 
     fn flush(&mut self) -> Result<(), RecordsError> {
-        let flushed = self.csv.flush();
-        flushed.map_err(Operation::Write.failed(&self.path))
+        self.csv
+            .flush()
+            .map_err(Operation::Write.failed(&self.path))
     }
 
     /// Syncs the table to the disk, and turns it into Parquet if it has more than `large` rows.
     fn close(mut self, large: u64) -> Result<(), RecordsError> {
         self.flush()?;
-        let synced = self.csv.get_ref().sync();
-        synced.map_err(Operation::Sync.failed(&self.path))?;
+        self.csv
+            .get_ref()
+            .sync()
+            .map_err(Operation::Sync.failed(&self.path))?;
         if self.count > large {
             parquet_table::copy(&self.path, self.columns)?;
-            let removed = fs::remove_file(&self.path);
-            removed.map_err(Operation::Delete.failed(&self.path))?;
+            fs::remove_file(&self.path).map_err(Operation::Delete.failed(&self.path))?;
         }
         Ok(())
     }

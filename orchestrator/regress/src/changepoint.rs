@@ -93,7 +93,8 @@ impl Sums {
         // Deviations from the first value keep their digits.
         let base = values.first().copied().unwrap_or(0.0);
         let mut sums = vec![(base, 0.0)];
-        let (mut sum, mut squares) = (0.0, 0.0);
+        let mut sum = 0.0;
+        let mut squares = 0.0;
         for value in values {
             sum += value - base;
             squares += (value - base).powi(2);
@@ -113,7 +114,8 @@ impl Sums {
 
     /// Returns the sum of squared deviations from that mean.
     fn cost(&self, start: usize, end: usize) -> f64 {
-        let (to, from) = (self.total(end), self.total(start));
+        let to = self.total(end);
+        let from = self.total(start);
         let sum = to.0 - from.0;
         (to.1 - from.1 - sum * sum / float(end - start)).max(0.0)
     }
@@ -122,13 +124,16 @@ impl Sums {
 /// Returns the variance of values about their level: half the mean square difference of neighbours, or a tiny
 /// value if most neighbours are equal.
 fn variance(values: &[f64]) -> f64 {
-    let differences = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2));
-    let differences: Vec<f64> = differences.collect();
+    let differences: Vec<f64> = values
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).powi(2))
+        .collect();
     let count = differences.len();
     let equal = differences.iter().filter(|&&square| square < MIN_VARIANCE);
-    match 2 * equal.count() > count {
-        true => MIN_VARIANCE,
-        false => differences.iter().sum::<f64>() / (2.0 * float(count)),
+    if 2 * equal.count() > count {
+        MIN_VARIANCE
+    } else {
+        differences.iter().sum::<f64>() / (2.0 * float(count))
     }
 }
 

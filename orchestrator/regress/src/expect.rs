@@ -70,17 +70,19 @@ fn compare(
     let sides = format!("left {}, right {}", short(a), short(b));
     let draws = usize::try_from(samples.info.repetitions).unwrap_or(usize::MAX);
     if draws < 2 {
-        let verdict = match relation_holds(relation, a - b) {
-            true => Verdict::Pass,
-            false => Verdict::Fail,
+        let verdict = if relation_holds(relation, a - b) {
+            Verdict::Pass
+        } else {
+            Verdict::Fail
         };
         return (verdict, format!("{sides}, in this draw of arrivals"));
     }
-    let differences = (0..draws).map(|draw| {
-        let of_draw = |series: &Series, statistic| series.of_draw(statistic, draw);
-        Some(values.value(left, &of_draw)? - values.value(right, &of_draw)?)
-    });
-    let differences: Option<Vec<f64>> = differences.collect();
+    let differences: Option<Vec<f64>> = (0..draws)
+        .map(|draw| {
+            let of_draw = |series: &Series, statistic| series.of_draw(statistic, draw);
+            Some(values.value(left, &of_draw)? - values.value(right, &of_draw)?)
+        })
+        .collect();
     let Some(Interval { low, high }) = differences.and_then(|it| student(a - b, &it)) else {
         let none = format!("{sides}, and not defined in every repetition");
         return (Verdict::Inconclusive, none);
@@ -91,14 +93,15 @@ fn compare(
         [false, false] if !is_between(relation, low, high) => Verdict::Fail,
         _ => Verdict::Inconclusive,
     };
-    let interval = match low < high {
-        true => format!(
+    let interval = if low < high {
+        format!(
             ", left less right {} [{}, {}]",
             short(a - b),
             short(low),
             short(high)
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     (verdict, sides + &interval)
 }
@@ -177,7 +180,8 @@ impl<'a> Values<'a> {
             Expr::Number(number) => *number,
             Expr::Minus(inner) => -self.value(inner, lookup)?,
             Expr::Pair(left, operator, right) => {
-                let (left, right) = (self.value(left, lookup)?, self.value(right, lookup)?);
+                let left = self.value(left, lookup)?;
+                let right = self.value(right, lookup)?;
                 match operator {
                     Operator::Add => left + right,
                     Operator::Subtract => left - right,
@@ -231,7 +235,8 @@ fn uses(
     samples: &Samples,
 ) -> (Verdict, String) {
     let dcs: Vec<&str> = samples.info.dcs.iter().map(|dc| dc.name.as_str()).collect();
-    let (mut verdict, mut details) = (Verdict::Pass, Vec::new());
+    let mut verdict = Verdict::Pass;
+    let mut details = Vec::new();
     let asked = |it: &&PolicySamples| policy.is_none_or(|label| it.policy == label);
     for policy in samples.policies.iter().filter(asked) {
         let paths = policy.paths.get(&(from.clone(), to.clone()));

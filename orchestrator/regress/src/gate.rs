@@ -41,7 +41,7 @@ fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
     let mut gauges = BTreeMap::new();
     for policy in &samples.policies {
         for percent in PERCENTS {
-            let logs = policy
+            let logs: BTreeMap<u32, f64> = policy
                 .repetitions
                 .iter()
                 .filter_map(|(&number, slowdowns)| {
@@ -49,8 +49,8 @@ fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
                     sorted.sort_by(f64::total_cmp);
                     let percentile = lab_reports::nearest_rank(&sorted, percent)?;
                     Some((number, percentile.ln()))
-                });
-            let logs: BTreeMap<u32, f64> = logs.collect();
+                })
+                .collect();
             if !logs.is_empty() {
                 gauges.insert(Gauge(format!("{}.p{percent}", policy.policy)), logs);
             }
@@ -62,12 +62,13 @@ fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
 /// Returns the gauges of a run: means over repetitions of the logarithms of p50 and p99.
 #[must_use]
 pub fn gauges(samples: &Samples) -> BTreeMap<Gauge, f64> {
-    let gauges = by_repetition(samples).into_iter();
-    let gauges = gauges.map(|(gauge, logs)| {
-        let logs: Vec<f64> = logs.into_values().collect();
-        (gauge, mean(&logs))
-    });
-    gauges.collect()
+    by_repetition(samples)
+        .into_iter()
+        .map(|(gauge, logs)| {
+            let logs: Vec<f64> = logs.into_values().collect();
+            (gauge, mean(&logs))
+        })
+        .collect()
 }
 
 /// Returns the number of gauges of a run with `policies` policies.
@@ -81,13 +82,14 @@ impl Change {
     /// `None` without a repetition.
     #[must_use]
     pub fn of(differences: &[f64], gauges: usize) -> Option<Self> {
-        let (repetitions, mean) = (differences.len(), mean(differences));
+        let repetitions = differences.len();
+        let mean = mean(differences);
         let freedom = float(repetitions.checked_sub(1)?);
         let squares = differences.iter().map(|value| (value - mean).powi(2));
         let error = (squares.sum::<f64>() / freedom / float(repetitions)).sqrt();
         let quantile = |student: &StudentsT, rate: f64| error * student.inverse_cdf(1.0 - rate);
-        let student = StudentsT::new(0.0, 1.0, freedom).ok();
-        let student = student.as_ref();
+        let distribution = StudentsT::new(0.0, 1.0, freedom).ok();
+        let student = distribution.as_ref();
         Some(Self {
             repetitions,
             mean,
@@ -129,7 +131,8 @@ impl Change {
 /// Gates the run of a case of a suite with `gauges` gauges against its baseline, a run of the same plan.
 #[must_use]
 pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
-    let (base, current) = (by_repetition(base), by_repetition(current));
+    let base = by_repetition(base);
+    let current = by_repetition(current);
     let check = |(gauge, now): (&Gauge, &BTreeMap<u32, f64>)| {
         let name = format!("{} against baseline", gauge.0);
         let Some(before) = base.get(gauge) else {
@@ -139,9 +142,10 @@ pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
                 detail: "the baseline has no finished flow under this policy".to_owned(),
             });
         };
-        let pairs = now.iter();
-        let pairs = pairs.filter_map(|(number, now)| Some((*before.get(number)?, *now)));
-        let (before, now): (Vec<f64>, Vec<f64>) = pairs.unzip();
+        let (before, now): (Vec<f64>, Vec<f64>) = now
+            .iter()
+            .filter_map(|(number, now)| Some((*before.get(number)?, *now)))
+            .unzip();
         let differences = before.iter().zip(&now).map(|(before, now)| now - before);
         let change = Change::of(&differences.collect::<Vec<f64>>(), gauges)?;
         Some(Check {
@@ -219,7 +223,8 @@ mod tests {
         let mut noise = Noise::new(1);
         let mut differences =
             |slower: f64| -> Vec<f64> { (0..16).map(|_| slower + 0.05 * noise.normal()).collect() };
-        let (mut alarms, mut found) = (0, 0);
+        let mut alarms = 0;
+        let mut found = 0;
         for _ in 0..2_000 {
             let gauges = [(); 4].map(|()| verdict(&differences(0.0)));
             alarms += u32::from(gauges.contains(&Verdict::Fail));
@@ -234,11 +239,12 @@ mod tests {
     #[test]
     fn an_increase_of_the_minimum_passes_in_one_of_ten_cases_whatever_the_noise() {
         let mut noise = Noise::new(2);
-        let passes = (0..2_000).filter(|_| {
-            let slower = |_| MIN_EFFECT.ln_1p() + 0.2 * noise.normal();
-            verdict(&(0..16).map(slower).collect::<Vec<f64>>()) == Verdict::Pass
-        });
-        let passes = passes.count();
+        let passes = (0..2_000)
+            .filter(|_| {
+                let slower = |_| MIN_EFFECT.ln_1p() + 0.2 * noise.normal();
+                verdict(&(0..16).map(slower).collect::<Vec<f64>>()) == Verdict::Pass
+            })
+            .count();
         // A binomial count with mean 200 lies within 160 to 240 in 997 of 1,000 cases.
         assert!((160..=240).contains(&passes), "{passes}");
     }

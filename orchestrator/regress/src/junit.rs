@@ -130,7 +130,8 @@ mod tests {
     fn elements_and_attributes_are_those_of_jenkins_schema() {
         let xml = junit(&outcome()).unwrap();
         let mut reader = Reader::from_str(&xml);
-        let (mut around, mut found) = (vec![String::new()], BTreeMap::new());
+        let mut around = vec![String::new()];
+        let mut found = BTreeMap::new();
         loop {
             let event = reader.read_event().unwrap();
             let (element, is_open) = match &event {
@@ -145,8 +146,10 @@ mod tests {
             };
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
             let name = text(element.name().as_ref());
-            let rule = SCHEMA.iter().find(|rule| rule.0 == name);
-            let (_, parent, required, optional) = rule.unwrap_or_else(|| panic!("<{name}>"));
+            let (_, parent, required, optional) = SCHEMA
+                .iter()
+                .find(|rule| rule.0 == name)
+                .unwrap_or_else(|| panic!("<{name}>"));
             assert_eq!(around.last().map(String::as_str), Some(*parent), "<{name}>");
             let attributes: Vec<String> = element
                 .attributes()

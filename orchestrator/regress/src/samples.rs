@@ -48,8 +48,9 @@ impl Samples {
     /// If the flows cannot be read.
     pub fn read(run: &RunDir) -> Result<Self, RecordsError> {
         let info = run.info().clone();
-        let labels = info.policies.iter();
-        let mut policies: Vec<PolicySamples> = labels
+        let mut policies: Vec<PolicySamples> = info
+            .policies
+            .iter()
             .map(|label| PolicySamples {
                 policy: label.clone(),
                 ..PolicySamples::default()
@@ -62,8 +63,10 @@ impl Samples {
             if !info.is_measured(fields.flow_id) {
                 return;
             }
-            let policy = policies.iter().position(|it| it.policy == fields.policy);
-            let policy = policy.expect("records are read with rows of the run's policies only");
+            let policy = policies
+                .iter()
+                .position(|it| it.policy == fields.policy)
+                .expect("records are read with rows of the run's policies only");
             policies[policy].counts.add(fields);
             flows.push(Flow {
                 key: (fields.repetition, fields.flow_id),
@@ -78,10 +81,12 @@ impl Samples {
             policies[flow.policy].add(flow);
         }
         let doubts = match run.outcome() {
-            Some(outcome) => {
-                let sentences = outcome.verdict.sentences().into_iter();
-                sentences.chain(outcome.lost_rows(rows)).collect()
-            }
+            Some(outcome) => outcome
+                .verdict
+                .sentences()
+                .into_iter()
+                .chain(outcome.lost_rows(rows))
+                .collect(),
             None => vec!["the run did not end".to_owned()],
         };
         Ok(Self {

@@ -117,18 +117,18 @@ fn row(series: &Series<'_>) -> Markup {
 /// Returns the values as a line, from the smallest at the bottom to the largest at the top.
 fn line(series: &Series<'_>) -> Markup {
     let values = || series.rows.iter().map(|row| row.value);
-    let (min, max) = (
-        values().fold(f64::INFINITY, f64::min),
-        values().fold(0.0, f64::max),
-    );
+    let min = values().fold(f64::INFINITY, f64::min);
+    let max = values().fold(0.0, f64::max);
     let span = if max > min { max - min } else { 1.0 };
     let count = u32::try_from(series.rows.len()).unwrap_or(u32::MAX);
     let x = |at: f64| (at + 0.5) / f64::from(count) * WIDTH;
-    let points = (0u32..).zip(values()).map(|(at, value)| {
-        let y = HEIGHT - 4.0 - (value - min) / span * (HEIGHT - 8.0);
-        format!("{:.1},{y:.1}", x(f64::from(at)))
-    });
-    let points: Vec<String> = points.collect();
+    let points: Vec<String> = (0u32..)
+        .zip(values())
+        .map(|(at, value)| {
+            let y = HEIGHT - 4.0 - (value - min) / span * (HEIGHT - 8.0);
+            format!("{:.1},{y:.1}", x(f64::from(at)))
+        })
+        .collect();
     let label = format!(
         "{} {} over {count} runs, {min:.3} to {max:.3}",
         series.case, series.gauge

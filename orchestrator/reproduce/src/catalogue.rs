@@ -84,8 +84,10 @@ impl FromStr for Figure {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|figure| figure.name() == text).ok_or(())
+        Self::ALL
+            .into_iter()
+            .find(|figure| figure.name() == text)
+            .ok_or(())
     }
 }
 

@@ -240,12 +240,15 @@ impl Comparison {
     fn support(&self) -> Support {
         let each = self.changes.iter();
         let support = |change: Change| change.support(self.wanted);
-        let each = each.map(|change| change.map_or(Support::Missing, support));
-        let each: Vec<Support> = each.collect();
+        let each: Vec<Support> = each
+            .map(|change| change.map_or(Support::Missing, support))
+            .collect();
         // The first that is found counts.
         let ranked = [Support::Missing, Support::Contrary, Support::Shown];
-        let found = ranked.into_iter().find(|support| each.contains(support));
-        found.unwrap_or(Support::Undecided)
+        ranked
+            .into_iter()
+            .find(|support| each.contains(support))
+            .unwrap_or(Support::Undecided)
     }
 
     fn words(&self) -> String {
@@ -268,22 +271,25 @@ impl Claim {
         cases: &[(&Case, Option<&Values>)],
         published: &Published,
     ) -> Option<Judged> {
-        let comparisons = cases.iter().flat_map(|(case, values)| {
-            let empty = Values::default();
-            let values = values.unwrap_or(&empty);
-            let each = compared(source, against, case).into_iter();
-            each.flat_map(move |(base, label)| {
-                let stated = published.stated(case, base);
-                match self.rule {
-                    Rule::Slowdowns if !published.is_in_text(case) => Vec::new(),
-                    Rule::Slowdowns => slowdowns(case, values, label, stated),
-                    Rule::Parts => vec![part(case, values, label)],
-                    Rule::Balance => balances(case, values, label),
-                }
+        let comparisons: Vec<_> = cases
+            .iter()
+            .flat_map(|(case, values)| {
+                let empty = Values::default();
+                let values = values.unwrap_or(&empty);
+                compared(source, against, case)
+                    .into_iter()
+                    .flat_map(move |(base, label)| {
+                        let stated = published.stated(case, base);
+                        match self.rule {
+                            Rule::Slowdowns if !published.is_in_text(case) => Vec::new(),
+                            Rule::Slowdowns => slowdowns(case, values, label, stated),
+                            Rule::Parts => vec![part(case, values, label)],
+                            Rule::Balance => balances(case, values, label),
+                        }
+                    })
+                    .collect::<Vec<_>>()
             })
-            .collect::<Vec<_>>()
-        });
-        let comparisons: Vec<_> = comparisons.collect();
+            .collect();
         (!comparisons.is_empty()).then(|| judge(&comparisons))
     }
 }
@@ -292,10 +298,11 @@ impl Claim {
 /// and its label in the source.
 fn compared(source: Source, against: Against, case: &Case) -> Vec<(&'static str, &'static str)> {
     match against {
-        Against::Named => {
-            let named = case.against.iter();
-            named.map(|&base| (base, source.label(base))).collect()
-        }
+        Against::Named => case
+            .against
+            .iter()
+            .map(|&base| (base, source.label(base)))
+            .collect(),
         Against::StandIn if source.has_stand_in(case) => vec![(REDTE, TE)],
         Against::StandIn => Vec::new(),
     }
@@ -316,14 +323,14 @@ fn slowdowns(
     let each = [" p50", " p99"]
         .into_iter()
         .zip(found)
-        .zip(Wanted::by_text(stated));
-    let each = each.filter_map(|((what, change), wanted)| {
-        Some(Comparison {
-            name: name(case, what, label),
-            changes: vec![change],
-            wanted: wanted?,
-        })
-    });
+        .zip(Wanted::by_text(stated))
+        .filter_map(|((what, change), wanted)| {
+            Some(Comparison {
+                name: name(case, what, label),
+                changes: vec![change],
+                wanted: wanted?,
+            })
+        });
     each.collect()
 }
 
@@ -339,13 +346,15 @@ fn part(case: &Case, values: &Values, label: &str) -> Comparison {
 /// Returns the comparisons of the links' use with the policy `label`.
 fn balances(case: &Case, values: &Values, label: &str) -> Vec<Comparison> {
     let found = balance_changes(values, label);
-    let each = [" imbalance", " busiest link"].into_iter().zip(found);
-    let each = each.map(|(what, change)| Comparison {
-        name: name(case, what, label),
-        changes: vec![change],
-        wanted: Wanted::Lower(MIN_CHANGE),
-    });
-    each.collect()
+    [" imbalance", " busiest link"]
+        .into_iter()
+        .zip(found)
+        .map(|(what, change)| Comparison {
+            name: name(case, what, label),
+            changes: vec![change],
+            wanted: Wanted::Lower(MIN_CHANGE),
+        })
+        .collect()
 }
 
 fn judge(comparisons: &[Comparison]) -> Judged {
@@ -490,8 +499,9 @@ mod tests {
             .iter()
             .map(|(case, values)| (*case, values.as_ref()))
             .collect();
-        let judged = claim.judge(Source::Published, Against::Named, &cases, &published);
-        judged.unwrap()
+        claim
+            .judge(Source::Published, Against::Named, &cases, &published)
+            .unwrap()
     }
 
     /// The published tables alone: large networks are at odds with the text.
@@ -525,7 +535,8 @@ mod tests {
     fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> Values {
         let slowdowns = |p50, p99| {
             let spread = |mean| Spread { mean, ends: None };
-            let (p50, p99) = (spread(p50), Some(spread(p99)));
+            let p50 = spread(p50);
+            let p99 = Some(spread(p99));
             Slowdowns { p50, p99 }
         };
         let mut values = Values::default();
@@ -550,8 +561,9 @@ mod tests {
         for claim in CLAIMS.iter().filter(is_by_text) {
             for (source, end) in [(Source::Simulated, 0), (Source::Fair, 1)] {
                 let own = |case: &&Case| claim.figures.contains(&case.figure);
-                let values = CASES.iter().filter(own);
-                let values: Vec<_> = values
+                let values: Vec<_> = CASES
+                    .iter()
+                    .filter(own)
                     .map(|case| (case, as_stated(case, &published, source, end)))
                     .collect();
                 let cases: Vec<_> = values.iter().map(|(case, it)| (*case, Some(it))).collect();
@@ -671,7 +683,9 @@ mod tests {
     #[test]
     fn nothing_and_too_little_cannot_tell() {
         assert_eq!(judge(&[]).verdict, Verdict::CannotTell);
-        let (shown, not, none) = (Some(-0.2), Some(0.0), None);
+        let shown = Some(-0.2);
+        let not = Some(0.0);
+        let none = None;
         let verdict = |changes: &[Option<f64>]| {
             judge(
                 &changes
@@ -690,8 +704,9 @@ mod tests {
     #[test]
     fn even_links_are_balanced_and_idle_ones_say_nothing() {
         let links = |percent: &[f64]| {
-            let named = percent.iter().enumerate();
-            named
+            percent
+                .iter()
+                .enumerate()
                 .map(|(link, percent)| (link.to_string(), *percent))
                 .collect()
         };

@@ -25,7 +25,8 @@ pub fn markdown(report: &Report, figures: &str) -> String {
             .map(|run| &run.run)
             .collect();
         let all: BTreeSet<_> = runs().map(|run| &run.run).collect();
-        let (short, all) = (short.len(), all.len());
+        let short = short.len();
+        let all = all.len();
         let _ = writeln!(text, "{QUICK} {short} of the {all} runs are so short.\n");
     }
     text += "## Claims\n\n";
@@ -45,8 +46,10 @@ pub fn markdown(report: &Report, figures: &str) -> String {
     }
     if !report.contradictions.is_empty() {
         text += "## Text against data\n\n";
-        let rows = report.contradictions.iter();
-        let rows = rows.map(|row| [row.figure.clone(), row.text.clone(), row.data.clone()]);
+        let rows = report
+            .contradictions
+            .iter()
+            .map(|row| [row.figure.clone(), row.text.clone(), row.data.clone()]);
         table(
             &mut text,
             ["figure", "the text", "the published data and code"],
@@ -127,9 +130,10 @@ fn runs(text: &mut String, report: &Report) {
     text.push_str("## Runs\n\n");
     let mut rows: Vec<[String; 4]> = Vec::new();
     for run in report.cases.iter().flat_map(|case| case.runs.values()) {
-        let doubts = match run.doubts.is_empty() {
-            true => NONE.to_owned(),
-            false => run.doubts.join("; "),
+        let doubts = if run.doubts.is_empty() {
+            NONE.to_owned()
+        } else {
+            run.doubts.join("; ")
         };
         let repetitions = run.repetitions.to_string();
         let row = [run.run.clone(), run.commit.clone(), repetitions, doubts];

@@ -282,14 +282,16 @@ fn bins(rows: &[Flow]) -> Vec<Bin> {
     let finished = sized(rows);
     let mut sizes: Vec<u64> = finished.iter().map(|(size, _)| *size).collect();
     sizes.sort_unstable();
-    let found = paper_bins(finished).into_iter().enumerate();
-    let bins = found.filter_map(|(bin, slowdowns)| {
-        let [p50, p99] = slowdowns?;
-        let end = sizes.len() * (bin + 1) / BINS;
-        let largest = *sizes.get(end.checked_sub(1)?)?;
-        Some(Bin { largest, p50, p99 })
-    });
-    bins.collect()
+    paper_bins(finished)
+        .into_iter()
+        .enumerate()
+        .filter_map(|(bin, slowdowns)| {
+            let [p50, p99] = slowdowns?;
+            let end = sizes.len() * (bin + 1) / BINS;
+            let largest = *sizes.get(end.checked_sub(1)?)?;
+            Some(Bin { largest, p50, p99 })
+        })
+        .collect()
 }
 
 /// Returns Student's intervals of the changes of p50 and p99 from `base` to `other` over the repetitions,
@@ -333,8 +335,11 @@ fn utilisation(
     if policies.values().any(|rows| left_out(rows) > MAX_LEFT_OUT) {
         return Ok(BTreeMap::new());
     }
-    let links = run.info().links.iter();
-    let own = links.filter(|link| [&link.a, &link.b].contains(&&sender.to_owned()));
+    let own = run
+        .info()
+        .links
+        .iter()
+        .filter(|link| [&link.a, &link.b].contains(&&sender.to_owned()));
     let rates: BTreeMap<_, _> = own.map(|link| (link.name.clone(), link.rate_bps)).collect();
     let mut carried: BTreeMap<(String, String), Carried> = BTreeMap::new();
     run.visit(|row: LinkRow| {
@@ -347,8 +352,11 @@ fn utilisation(
         let ends = rows.iter().filter_map(|row| row.end);
         ends.max().unwrap_or(Nanos::ZERO)
     };
-    let span = policies.values().map(|rows| end(rows)).max();
-    let span = span.unwrap_or(Nanos::ZERO);
+    let span = policies
+        .values()
+        .map(|rows| end(rows))
+        .max()
+        .unwrap_or(Nanos::ZERO);
     let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     for ((policy, link), samples) in carried {
         let (Some(rows), Some(rate)) = (policies.get(&*policy), rates.get(&link)) else {

@@ -21,11 +21,13 @@ impl Network {
     #[must_use]
     pub fn of(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
         let position = |name: &str| dcs.iter().position(|dc| dc.name == name);
-        let links_of = links.iter().filter_map(|link| {
-            let ends = [position(&link.a)?, position(&link.b)?];
-            Some(ends)
-        });
-        let ends: Vec<[usize; 2]> = links_of.collect();
+        let ends: Vec<[usize; 2]> = links
+            .iter()
+            .filter_map(|link| {
+                let ends = [position(&link.a)?, position(&link.b)?];
+                Some(ends)
+            })
+            .collect();
         let several = (0..dcs.len()).map(|from| {
             let counts = path_counts(dcs.len(), &ends, from);
             let beyond = counts.into_iter().skip(from + 1);

@@ -233,8 +233,8 @@ pub(crate) mod tests {
         for row in &published.slowdowns {
             let case = CASES
                 .iter()
-                .find(|case| case.figure.name() == row.figure && case.name == row.case);
-            let case = case.unwrap_or_else(|| panic!("{row:?}"));
+                .find(|case| case.figure.name() == row.figure && case.name == row.case)
+                .unwrap_or_else(|| panic!("{row:?}"));
             let is_known = row.policy == LCMP || case.against.contains(&&*row.policy);
             assert!(is_known, "{row:?}");
             // The ends have three digits.
@@ -252,16 +252,18 @@ pub(crate) mod tests {
     fn every_statement_of_the_text_is_about_a_case_and_a_policy_of_it() {
         let published = of_repository();
         for row in &published.text {
-            let case = CASES.iter().find(|case| row.is_about(case));
-            let case = case.unwrap_or_else(|| panic!("{row:?}"));
+            let case = CASES
+                .iter()
+                .find(|case| row.is_about(case))
+                .unwrap_or_else(|| panic!("{row:?}"));
             let is_known = row.base == "redte" || case.against.contains(&&*row.base);
             assert!(is_known, "{row:?}");
         }
         for row in &published.statements {
             let case = CASES
                 .iter()
-                .find(|case| case.figure.name() == row.figure && case.name == row.case);
-            let case = case.unwrap_or_else(|| panic!("{row:?}"));
+                .find(|case| case.figure.name() == row.figure && case.name == row.case)
+                .unwrap_or_else(|| panic!("{row:?}"));
             let is_known =
                 ["", LCMP].contains(&&*row.policy) || case.against.contains(&&*row.policy);
             assert!(is_known, "{row:?}");

@@ -142,11 +142,15 @@ impl Report {
         fidelity: Option<[f64; 2]>,
     ) -> Self {
         let has = |figure: &str| settings.figures.iter().any(|it| it.name() == figure);
-        let claims = CLAIMS.iter().filter(|claim| {
-            let mut figures = claim.figures.iter();
-            figures.any(|figure| settings.figures.contains(figure))
-        });
-        let claims = claims.map(|claim| claim_report(claim, &settings, published, &runs));
+        let claims = CLAIMS
+            .iter()
+            .filter(|claim| {
+                claim
+                    .figures
+                    .iter()
+                    .any(|figure| settings.figures.contains(figure))
+            })
+            .map(|claim| claim_report(claim, &settings, published, &runs));
         let text = published.text.iter().filter(|row| has(&row.figure));
         let found = |percentile: &str| {
             let both = fidelity?;
@@ -193,8 +197,9 @@ impl Report {
             cannot_tell.is_some_and(|it| !it.is_weak || lacks_run(claim, source))
         };
         let simulated = [Source::Simulated, Source::Fair];
-        let mut claims = self.claims.iter();
-        claims.any(|claim| simulated.iter().any(|source| lacks_verdict(claim, *source)))
+        self.claims
+            .iter()
+            .any(|claim| simulated.iter().any(|source| lacks_verdict(claim, *source)))
     }
 
     /// Returns the values of the figure `reproduction`: p50 and p99 that were published and found.
@@ -214,14 +219,13 @@ impl Report {
                 }
             }
         }
-        let series = all
-            .into_iter()
+        all.into_iter()
             .map(|((source, name, policy), values)| Series {
                 panel: format!("{name}, {}", source.name()),
                 policy,
                 values,
-            });
-        series.collect()
+            })
+            .collect()
     }
 }
 
@@ -244,10 +248,10 @@ fn claim_report(
                 .map(|it| Some(it.measured(source)?.values.clone()))
                 .collect(),
         };
-        let cases = own()
+        let cases: Vec<_> = own()
             .map(|it| it.case)
-            .zip(values.iter().map(Option::as_ref));
-        let cases: Vec<_> = cases.collect();
+            .zip(values.iter().map(Option::as_ref))
+            .collect();
         let judged = claim.judge(source, against, &cases, published)?;
         let is_short = |it: &CaseRuns| it.measured(source).is_some_and(|it| it.played.is_short);
         let is_doubtful =
@@ -261,8 +265,10 @@ fn claim_report(
         Some((source, judged))
     };
     let verdicts = |against: Against| {
-        let found = Source::ALL.into_iter();
-        found.filter_map(|source| judge(against, source)).collect()
+        Source::ALL
+            .into_iter()
+            .filter_map(|source| judge(against, source))
+            .collect()
     };
     let is_asked = |figure: &&Figure| settings.figures.contains(figure);
     let (asked, others) = claim.figures.iter().partition::<Vec<Figure>, _>(is_asked);
@@ -305,15 +311,20 @@ fn case_report(runs: CaseRuns, published: &Published) -> CaseReport {
             .into_iter()
             .chain(links.iter().map(|link| link.as_str()));
         for name in names {
-            let found = Source::ALL.into_iter().filter_map(|source| {
-                Some((source, value(values(source)?, source.label(policy), name)?))
-            });
-            let found: BTreeMap<Source, f64> = found.collect();
+            let found: BTreeMap<Source, f64> = Source::ALL
+                .into_iter()
+                .filter_map(|source| {
+                    Some((source, value(values(source)?, source.label(policy), name)?))
+                })
+                .collect();
             let difference = difference(&found);
             let is_far = difference.is_some_and(|it| it.abs() > MIN_CHANGE);
-            let cause = |played: Played| match played.is_short {
-                true => Some("a tenth of the duration"),
-                false => published.cause(case.figure.name(), case.name, policy, played.is_drawn),
+            let cause = |played: Played| {
+                if played.is_short {
+                    Some("a tenth of the duration")
+                } else {
+                    published.cause(case.figure.name(), case.name, policy, played.is_drawn)
+                }
             };
             let known = simulated.and_then(cause);
             cells.push(Cell {
@@ -326,7 +337,8 @@ fn case_report(runs: CaseRuns, published: &Published) -> CaseReport {
         }
     }
     cells.retain(|cell| !cell.values.is_empty());
-    let (mut ended, mut without) = (BTreeMap::new(), BTreeMap::new());
+    let mut ended = BTreeMap::new();
+    let mut without = BTreeMap::new();
     for (source, run) in runs.runs {
         match run {
             Ok(measured) => drop(ended.insert(source, measured)),
@@ -355,26 +367,25 @@ fn value(values: &Values, policy: &str, name: &str) -> Option<f64> {
 /// Returns the relative difference of the simulated value from the published one; values under a
 /// thousandth, such as an idle link's, are equal.
 fn difference(values: &BTreeMap<Source, f64>) -> Option<f64> {
-    let (published, simulated) = (
-        values.get(&Source::Published)?,
-        values.get(&Source::Simulated)?,
-    );
-    match published.max(*simulated) < 1e-3 {
-        true => Some(0.0),
-        false => Some(simulated / published - 1.0),
+    let published = values.get(&Source::Published)?;
+    let simulated = values.get(&Source::Simulated)?;
+    if published.max(*simulated) < 1e-3 {
+        Some(0.0)
+    } else {
+        Some(simulated / published - 1.0)
     }
 }
 
 fn text_report(row: &TextRow, runs: &[CaseRuns]) -> TextReport {
     let own = || runs.iter().filter(|it| row.is_about(it.case));
     let found = Source::ALL.into_iter().filter_map(|source| {
-        let all = own().filter_map(|it| {
-            it.measured(source)?
-                .values
-                .reductions
-                .get(source.label(&row.base))
-        });
-        let all: Vec<[f64; 2]> = all
+        let all: Vec<[f64; 2]> = own()
+            .filter_map(|it| {
+                it.measured(source)?
+                    .values
+                    .reductions
+                    .get(source.label(&row.base))
+            })
             .map(|it| [it.median_bin_p50, it.worst_bin_p99])
             .collect();
         let ends = |at: usize| {

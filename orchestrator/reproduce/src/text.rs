@@ -209,18 +209,20 @@ pub(crate) fn origin(report: &Report) -> String {
         "Written by `{}` at commit {}",
         settings.command, settings.commit
     );
-    text += match is_clean(&settings.commit) {
-        true => ".",
-        false => {
-            ", dirty: files differed from the commit, which does not tell what wrote the report."
-        }
+    text += if is_clean(&settings.commit) {
+        "."
+    } else {
+        ", dirty: files differed from the commit, which does not tell what wrote the report."
     };
     let runs = || report.cases.iter().flat_map(|case| case.runs.values());
     let all: BTreeSet<_> = runs().map(|run| &run.run).collect();
-    let others = runs().filter(|run| run.commit != settings.commit || !is_clean(&run.commit));
-    let others: BTreeSet<_> = others.map(|run| &run.run).collect();
+    let others: BTreeSet<_> = runs()
+        .filter(|run| run.commit != settings.commit || !is_clean(&run.commit))
+        .map(|run| &run.run)
+        .collect();
     if !others.is_empty() {
-        let (others, all) = (others.len(), all.len());
+        let others = others.len();
+        let all = all.len();
         text += &format!(" {others} of the {all} runs were made at another commit, or dirty.");
     }
     text
@@ -233,10 +235,10 @@ fn is_clean(commit: &str) -> bool {
 
 /// Returns the warnings of a case's runs, in the order of the sources.
 pub(crate) fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
-    let runs = case.runs.iter();
-    runs.flat_map(|(source, run)| {
-        let warnings = run.warnings.iter();
-        warnings.map(|warning| (*source, warning.as_str()))
+    case.runs.iter().flat_map(|(source, run)| {
+        run.warnings
+            .iter()
+            .map(|warning| (*source, warning.as_str()))
     })
 }
 
@@ -266,11 +268,14 @@ pub(crate) fn claim_rows(report: &Report) -> Vec<[String; 5]> {
 
 /// Returns the verdicts on a claim, each with the name of its source.
 pub(crate) fn judgements(claim: &ClaimReport) -> impl Iterator<Item = (String, &Judged)> {
-    let verdicts = claim.verdicts.iter();
-    let verdicts = verdicts.map(|(source, judged)| (source.name().to_owned(), judged));
-    let stand_in = claim.stand_in.iter();
-    let stand_in =
-        stand_in.map(|(source, judged)| (format!("{} {STAND_IN}", source.name()), judged));
+    let verdicts = claim
+        .verdicts
+        .iter()
+        .map(|(source, judged)| (source.name().to_owned(), judged));
+    let stand_in = claim
+        .stand_in
+        .iter()
+        .map(|(source, judged)| (format!("{} {STAND_IN}", source.name()), judged));
     verdicts.chain(stand_in)
 }
 
@@ -291,8 +296,10 @@ pub(crate) fn statement_row(row: &StatementReport) -> [String; 7] {
         (Quantity::Utilisation, _) | (_, Err(_)) => stated.at.clone(),
         (_, Ok(bytes)) => format!("at {} B", show::commas(bytes)),
     };
-    let words = [&stated.policy, quantity, &at];
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = [&stated.policy, quantity, &at]
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .collect();
     let found = |source: Source| {
         let found = row.found.get(&source);
         found.map_or_else(
@@ -497,24 +504,27 @@ pub(crate) mod tests {
     fn verdicts_of_a_doubtful_run_are_marked_and_name_its_case() {
         let published = of_repository();
         let mut found = report(false);
-        let runs = found.cases.iter_mut().map(|case| {
-            let mut runs = std::mem::take(&mut case.runs);
-            let run = runs.get_mut(&Source::Simulated).unwrap();
-            if case.case == "50 %" {
-                run.doubts = vec!["2 flows did not finish".into()];
-            }
-            CaseRuns {
-                case: CASES
-                    .iter()
-                    .find(|it| (it.figure, it.name) == (case.figure, case.case))
-                    .unwrap(),
-                runs: runs
-                    .into_iter()
-                    .map(|(source, run)| (source, Ok(run)))
-                    .collect(),
-            }
-        });
-        let runs = runs.collect();
+        let runs = found
+            .cases
+            .iter_mut()
+            .map(|case| {
+                let mut runs = std::mem::take(&mut case.runs);
+                let run = runs.get_mut(&Source::Simulated).unwrap();
+                if case.case == "50 %" {
+                    run.doubts = vec!["2 flows did not finish".into()];
+                }
+                CaseRuns {
+                    case: CASES
+                        .iter()
+                        .find(|it| (it.figure, it.name) == (case.figure, case.case))
+                        .unwrap(),
+                    runs: runs
+                        .into_iter()
+                        .map(|(source, run)| (source, Ok(run)))
+                        .collect(),
+                }
+            })
+            .collect();
         let report = Report::new(found.settings, &published, runs, None);
         assert_eq!(claim_rows(&report)[0][2], "holds partly?");
         let reason = report.claims[0].verdicts[&Source::Simulated].reason();

@@ -140,7 +140,9 @@ fn suffix(variant: &Variant<'_>) -> &'static str {
 }
 
 fn change(line: &str, variant: &Variant<'_>, lines: &mut Vec<String>, done: &mut Done) {
-    if let (Some((file, _)), "traffic:") = (variant.flows, line) {
+    if line == "traffic:"
+        && let Some((file, _)) = variant.flows
+    {
         lines.extend([line.to_owned(), format!("  - flow_file: {file}")]);
         (done.is_in_flows, done.flows) = (true, true);
         return;

@@ -134,25 +134,26 @@ impl std::str::FromStr for Expectation {
     type Err = ParseExpectationError;
 
     fn from_str(text: &str) -> Result<Self, ParseExpectationError> {
-        let parsed = delimited(space0, claim, space0).parse(text);
-        let claim = parsed.map_err(|error| {
-            let expected: Vec<String> = error
-                .inner()
-                .context()
-                .filter_map(|context| match context {
-                    StrContext::Expected(value) => Some(value.to_string()),
-                    _ => None,
-                })
-                .collect();
-            ParseExpectationError {
-                found: text.chars().take(MAX_SHOWN).collect(),
-                expected: match expected.as_slice() {
-                    [] => "an operator, or nothing more".to_owned(),
-                    expected => expected.join(" or "),
-                },
-                offset: error.offset(),
-            }
-        })?;
+        let claim = delimited(space0, claim, space0)
+            .parse(text)
+            .map_err(|error| {
+                let expected: Vec<String> = error
+                    .inner()
+                    .context()
+                    .filter_map(|context| match context {
+                        StrContext::Expected(value) => Some(value.to_string()),
+                        _ => None,
+                    })
+                    .collect();
+                ParseExpectationError {
+                    found: text.chars().take(MAX_SHOWN).collect(),
+                    expected: match expected.as_slice() {
+                        [] => "an operator, or nothing more".to_owned(),
+                        expected => expected.join(" or "),
+                    },
+                    offset: error.offset(),
+                }
+            })?;
         Ok(Self {
             text: text.trim().to_owned(),
             claim,
@@ -404,7 +405,8 @@ mod tests {
     #[test]
     fn comparisons_bind_as_in_arithmetic() {
         let p99 = Metric::Percentile(99);
-        let (lcmp, te) = (metric("lcmp", p99), metric("te-100ms", p99));
+        let lcmp = metric("lcmp", p99);
+        let te = metric("te-100ms", p99);
         let six = pair(Expr::Number(0.6), Operator::Multiply, te.clone());
         let sides = |left: &Expr, right: &Expr| Claim::Compare {
             left: left.clone(),

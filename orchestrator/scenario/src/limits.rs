@@ -60,9 +60,10 @@ pub fn beyond_load(load: Ratio, text: &str) -> Option<String> {
         return None;
     }
     let is_percentage = load.denominator() == 1 && load <= whole(100) && !text.ends_with('%');
-    let hint = match is_percentage && load > Ratio::ONE {
-        true => format!(" (hint: did you mean `{load}%`?)"),
-        false => String::new(),
+    let hint = if is_percentage && load > Ratio::ONE {
+        format!(" (hint: did you mean `{load}%`?)")
+    } else {
+        String::new()
     };
     Some(format!(
         "above 0 and at most {MAX_LOAD}, which is {} %{hint}",

@@ -42,8 +42,9 @@ fn one(
 #[must_use]
 pub fn item_lines(text: &str, list: &str) -> Vec<usize> {
     let source = SourceText { name: "", text };
-    let starts = Locator::new(text).items(list).into_iter();
-    starts
+    Locator::new(text)
+        .items(list)
+        .into_iter()
         .map(|start| source.location(start..start).line)
         .collect()
 }
@@ -86,15 +87,18 @@ pub fn files(scenario: &Scenario) -> Vec<&str> {
 /// Returns the files `scenario` names as [`files`] does, each behind the YAML path that names it first.
 #[must_use]
 pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
-    let traffic = scenario.traffic.iter().enumerate();
-    let named = traffic.filter_map(|(at, traffic)| match traffic {
-        Traffic::Workload(workload) => Some((
-            format!("traffic[{at}].workload.sizes"),
-            workload.sizes.as_str(),
-        )),
-        Traffic::FlowFile { path } => Some((format!("traffic[{at}].flow_file"), path.as_str())),
-        Traffic::Flows(_) => None,
-    });
+    let named = scenario
+        .traffic
+        .iter()
+        .enumerate()
+        .filter_map(|(at, traffic)| match traffic {
+            Traffic::Workload(workload) => Some((
+                format!("traffic[{at}].workload.sizes"),
+                workload.sizes.as_str(),
+            )),
+            Traffic::FlowFile { path } => Some((format!("traffic[{at}].flow_file"), path.as_str())),
+            Traffic::Flows(_) => None,
+        });
     let routes = scenario.transport.routes.as_deref();
     let named = named.chain(routes.map(|path| ("transport.routes".to_owned(), path)));
     let mut seen = BTreeSet::new();

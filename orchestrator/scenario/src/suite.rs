@@ -96,8 +96,12 @@ pub fn parse_suite(source_name: &str, text: &[u8]) -> Result<Suite, ScenarioErro
 
 fn case(context: &mut Context<'_>, raw: &At<RawCase>) -> Case {
     let repetitions = raw.value.repetitions.as_ref();
-    let policies = raw.value.policies.as_ref();
-    let policies = policies.iter().flat_map(|it| &it.value);
+    let policies = raw
+        .value
+        .policies
+        .as_ref()
+        .into_iter()
+        .flat_map(|it| &it.value);
     Case {
         name: raw.value.name.as_str().to_owned(),
         scenario: raw.value.scenario.as_str().to_owned(),

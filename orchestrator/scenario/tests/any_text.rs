@@ -114,7 +114,8 @@ proptest! {
     ) {
         let total: u64 = steps.iter().map(|(_, weight)| weight + 1).sum();
         let mut text = String::from("bytes,percent\n0,0\n");
-        let (mut size, mut seen) = (0, 0);
+        let mut size = 0;
+        let mut seen = 0;
         for (rise, weight) in &steps {
             size += rise + 1;
             seen += weight + 1;

@@ -51,8 +51,13 @@ fn the_files_scenarios_name_are_there_and_can_be_read() {
 #[test]
 fn a_file_named_twice_is_listed_once() {
     let text = fs::read_to_string(folder().join("8dc.yaml")).unwrap();
-    let workload = text.split("traffic:\n").nth(1).unwrap();
-    let workload = workload.split("\ngenerator").next().unwrap();
+    let workload = text
+        .split("traffic:\n")
+        .nth(1)
+        .unwrap()
+        .split("\ngenerator")
+        .next()
+        .unwrap();
     let workload = format!("{workload}\n");
     let again = text.replace(&workload, &workload.repeat(2));
     let scenario = read("8dc.yaml", again.as_bytes());
@@ -89,18 +94,21 @@ policies: [ecmp]
     let ratio = |part, whole| Ratio::new(part, whole).unwrap();
     let links: Vec<_> = topology.links.iter().map(|link| link.wire.loss).collect();
     assert_eq!(links, [ratio(1, 50), ratio(1, 1_000)]);
-    let inside = topology.dcs.iter().map(|dc| match &dc.fabric {
-        Fabric::Direct { host_link, .. } => vec![host_link.loss],
-        Fabric::LeafSpine {
-            host_link,
-            leaf_spine,
-            spine_dci,
-            ..
-        } => [host_link, leaf_spine, spine_dci]
-            .map(|wire| wire.loss)
-            .to_vec(),
-    });
-    let inside: Vec<_> = inside.collect();
+    let inside: Vec<_> = topology
+        .dcs
+        .iter()
+        .map(|dc| match &dc.fabric {
+            Fabric::Direct { host_link, .. } => vec![host_link.loss],
+            Fabric::LeafSpine {
+                host_link,
+                leaf_spine,
+                spine_dci,
+                ..
+            } => [host_link, leaf_spine, spine_dci]
+                .map(|wire| wire.loss)
+                .to_vec(),
+        })
+        .collect();
     let expected = [
         vec![ratio(1, 500)],
         vec![ratio(1, 400), Ratio::ZERO, Ratio::ZERO],
@@ -191,8 +199,9 @@ fn settings(key: &str, entry: &str) -> Settings {
 /// Sets each parameter that the preset `artifact` has to its default there.
 fn every_parameter_is_read_as_it_is_printed<S: ParameterSet>(key: &str, name: &str) {
     let set = S::preset(Preset::Artifact);
-    let declared = S::PARAMETERS.iter();
-    let declared = declared.filter(|parameter| parameter.is_of(Preset::Artifact));
+    let declared = S::PARAMETERS
+        .iter()
+        .filter(|parameter| parameter.is_of(Preset::Artifact));
     let values: BTreeMap<_, _> = declared
         .map(|parameter| (parameter.name, set.get(parameter.name).unwrap()))
         .collect();
@@ -239,17 +248,20 @@ fn unusual(domain: Domain) -> Value {
 #[test]
 fn every_parameter_of_links_is_read_where_it_may_be_set() {
     for parameter in LinkConfig::PARAMETERS {
-        let (name, value) = (parameter.name, unusual(parameter.domain));
+        let name = parameter.name;
+        let value = unusual(parameter.domain);
         let set = format!("{name}: {value}");
         let mut rest = vec!["rate: 1 Gbit", "delay: 1 ms"];
         rest.retain(|entry| !entry.starts_with(name));
-        let (default, link) = match parameter.is_required {
-            true => ("", format!("{}, {set}", rest.join(", "))),
-            false => (set.as_str(), rest.join(", ")),
+        let (default, link) = if parameter.is_required {
+            ("", format!("{}, {set}", rest.join(", ")))
+        } else {
+            (set.as_str(), rest.join(", "))
         };
-        let fault = match parameter.is_changeable {
-            true => &set,
-            false => "down: true",
+        let fault = if parameter.is_changeable {
+            &set
+        } else {
+            "down: true"
         };
         let text = format!(
             "name: links\n\
@@ -267,12 +279,13 @@ fn every_parameter_of_links_is_read_where_it_may_be_set() {
         };
         let links = [host_link, &scenario.topology.links[0].wire];
         assert_eq!(links.map(|link| link.get(name)), [Some(value); 2], "{text}");
-        let change = match parameter.is_changeable {
-            true => FaultSpec::Set {
+        let change = if parameter.is_changeable {
+            FaultSpec::Set {
                 parameter: name,
                 value,
-            },
-            false => FaultSpec::Down,
+            }
+        } else {
+            FaultSpec::Down
         };
         assert_eq!(scenario.faults[0].change, change);
     }

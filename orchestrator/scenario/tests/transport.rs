@@ -21,8 +21,7 @@ fn text(transport: &str) -> String {
 
 fn read(transport: &str) -> TransportSpec {
     let text = text(transport);
-    let scenario = parse("case.yaml", text.as_bytes());
-    scenario
+    parse("case.yaml", text.as_bytes())
         .unwrap_or_else(|errors| panic!("{errors}"))
         .transport
 }

@@ -41,8 +41,8 @@ const CASES: [(&str, usize, u32); 8] = [
 ];
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let owned: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
     match arguments[..] {
         ["--instructions", ..] => instructions(),
         ["--small", policy, ..] => {
@@ -184,9 +184,11 @@ fn measure(plan: &Plan, policy: usize, threads: usize) -> Measured {
         threads,
         ..RunOptions::default()
     };
-    let (began, cpu) = (Instant::now(), cpu_time());
+    let began = Instant::now();
+    let cpu = cpu_time();
     let outcome = simulate(Job::new(plan, policy, 0), &options, &mut Silent).expect("a simulation");
-    let (wall, cpu) = (began.elapsed(), cpu_time() - cpu);
+    let wall = began.elapsed();
+    let cpu = cpu_time() - cpu;
     assert_eq!(outcome.reason, EndReason::Finished);
     Measured {
         cpu,

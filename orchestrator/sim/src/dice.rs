@@ -20,10 +20,8 @@ impl Dice {
     #[must_use]
     pub fn of(plan: &Plan, repetition: u32, port: PortId) -> Self {
         let node = plan.ports[port.index()].node;
-        let (link, node) = (
-            &plan.links[port.link().index()].name,
-            &plan.nodes[node.index()].name,
-        );
+        let link = &plan.links[port.link().index()].name;
+        let node = &plan.nodes[node.index()].name;
         let stream = |purpose| {
             let seed = plan.seed;
             generator(&format!(

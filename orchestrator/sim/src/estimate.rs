@@ -67,7 +67,8 @@ fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
 
 /// Returns the number of links of the path of the smallest delay; 0 if there is none.
 fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u64 {
-    let (mut at, to) = (network.node(src), network.node(dst));
+    let mut at = network.node(src);
+    let to = network.node(dst);
     let mut links = 0;
     while at != to && links <= plan.nodes.len() as u64 {
         let decided = || {
@@ -86,15 +87,18 @@ fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u6
 /// Estimates memory for paths of at most `switches` switches. Packets under way fill at most the links and their
 /// queues, and are at most the flows' packets; each data packet counts with its ACK.
 fn memory(plan: &Plan, estimate: &Estimate, switches: u64) -> Bytes {
-    let held = plan.links.iter().map(|link| {
-        let wire = &link.emu;
-        let in_flight = wire.rate_bps.bytes_in(wire.delay_ns);
-        in_flight
-            .saturating_add(wire.buffer_bytes)
-            .get()
-            .saturating_mul(2)
-    });
-    let held = held.fold(0, u64::saturating_add);
+    let held = plan
+        .links
+        .iter()
+        .map(|link| {
+            let wire = &link.emu;
+            let in_flight = wire.rate_bps.bytes_in(wire.delay_ns);
+            in_flight
+                .saturating_add(wire.buffer_bytes)
+                .get()
+                .saturating_mul(2)
+        })
+        .fold(0, u64::saturating_add);
     let room = held / u64::from(plan.transport.payload_bytes.max(1));
     let packets = estimate.data_packets.min(room).saturating_mul(2);
     let each = match &plan.transport.cc {

@@ -79,8 +79,9 @@ impl<S: SemanticsRules> Mmu<S> {
 
     /// Returns the ports without headroom, which drop instead of sending a pause.
     pub fn lossy_ports(&self) -> impl Iterator<Item = usize> {
-        let ports = self.ports.iter().enumerate();
-        ports
+        self.ports
+            .iter()
+            .enumerate()
             .filter(|(_, port)| port.headroom == 0)
             .map(|(at, _)| at)
     }

@@ -195,7 +195,8 @@ impl Network {
     }
 
     fn hops_towards(&self, plan: &Plan, node: u32, host: u32) -> Result<Vec<u32>, SimError> {
-        let (at, to) = (&self.nodes[node as usize], &self.nodes[host as usize]);
+        let at = &self.nodes[node as usize];
+        let to = &self.nodes[host as usize];
         let is_decided = at.role == Role::DciSwitch && at.dc != to.dc;
         if node == host || is_decided {
             return Ok(Vec::new());
@@ -203,17 +204,19 @@ impl Network {
         if at.role == Role::Host {
             return Ok(vec![at.ports.start]);
         }
-        let (at, to) = (&plan.nodes[at.plan.index()], &plan.nodes[to.plan.index()]);
+        let at = &plan.nodes[at.plan.index()];
+        let to = &plan.nodes[to.plan.index()];
         let address = to.addr.to_bits();
         let matching = at.routes.iter().filter(|route| {
             let host_bits = 32 - u32::from(route.to.len);
             (u64::from(address ^ route.to.addr.to_bits())) >> host_bits == 0
         });
-        let best = matching.max_by_key(|route| route.to.len);
-        let best = best.ok_or_else(|| SimError::NoRoute {
-            node: at.name.clone(),
-            host: to.name.clone(),
-        })?;
+        let best = matching
+            .max_by_key(|route| route.to.len)
+            .ok_or_else(|| SimError::NoRoute {
+                node: at.name.clone(),
+                host: to.name.clone(),
+            })?;
         Ok(best.via.iter().map(|&port| self.port(port)).collect())
     }
 }

@@ -30,8 +30,10 @@ impl Replay {
     /// Returns the end of the last flow.
     #[must_use]
     pub fn last_end(&self) -> Nanos {
-        let ends = self.flows.iter();
-        let ends = ends.filter_map(|flow| Some(flow.start.saturating_add(flow.fct?)));
+        let ends = self
+            .flows
+            .iter()
+            .filter_map(|flow| Some(flow.start.saturating_add(flow.fct?)));
         ends.max().unwrap_or(Nanos::ZERO)
     }
 

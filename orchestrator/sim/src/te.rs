@@ -77,8 +77,8 @@ impl TeController {
     /// Takes the report of the switch of `dc` about the interval before `tick`: bytes by datacenter, and
     /// the rates of its links, up or down.
     pub fn report(&self, tick: u64, dc: u32, bytes: &[u64], links: &[(u32, BitsPerSec)]) {
-        let rows = self.rows[dc as usize].iter();
-        let demands: Vec<Bytes> = rows
+        let demands: Vec<Bytes> = self.rows[dc as usize]
+            .iter()
             .map(|(to_dc, _)| Bytes::new(bytes[*to_dc as usize]))
             .collect();
         let controller = &mut self.state().controller;
@@ -104,12 +104,14 @@ impl TeController {
             }
             (Some(_), _) | (None, Ok(None)) => return Vec::new(),
         };
-        let rows = self.rows[dc as usize].iter().zip(&tables.rows[dc as usize]);
-        let new = rows.filter_map(|((to_dc, ports), buckets)| {
-            let buckets = buckets.as_ref()?.iter().copied();
-            Some((*to_dc, ports.iter().copied().zip(buckets).collect()))
-        });
-        new.collect()
+        self.rows[dc as usize]
+            .iter()
+            .zip(&tables.rows[dc as usize])
+            .filter_map(|((to_dc, ports), buckets)| {
+                let buckets = buckets.as_ref()?.iter().copied();
+                Some((*to_dc, ports.iter().copied().zip(buckets).collect()))
+            })
+            .collect()
     }
 
     /// Returns the first error of the solver.

@@ -68,9 +68,13 @@ impl Wire {
         if self.older.is_empty() {
             return None;
         }
-        let lanes = self.older.iter().chain([&self.newest]).enumerate();
-        let fronts = lanes.filter_map(|(lane, packets)| Some((packets.front(pool)?.at(), lane)));
-        let (_, lane) = fronts.min()?;
+        let (_, lane) = self
+            .older
+            .iter()
+            .chain([&self.newest])
+            .enumerate()
+            .filter_map(|(lane, packets)| Some((packets.front(pool)?.at(), lane)))
+            .min()?;
         (lane < self.older.len()).then_some(lane)
     }
 
@@ -125,7 +129,8 @@ mod tests {
 
     #[test]
     fn packets_of_one_delay_arrive_as_sent() {
-        let (mut wire, mut pool) = (Wire::default(), Pool::default());
+        let mut wire = Wire::default();
+        let mut pool = Pool::default();
         assert!(wire.push(&mut pool, packet(0, 10)));
         assert!(!wire.push(&mut pool, packet(1, 12)));
         assert!(!wire.push(&mut pool, packet(2, 20)));
@@ -134,7 +139,8 @@ mod tests {
 
     #[test]
     fn packets_of_a_shorter_delay_overtake_and_share_the_receiver() {
-        let (mut wire, mut pool) = (Wire::default(), Pool::default());
+        let mut wire = Wire::default();
+        let mut pool = Pool::default();
         for (seq, at) in [(0, 100), (1, 102), (2, 104)] {
             wire.push(&mut pool, packet(seq, at));
         }
@@ -157,7 +163,8 @@ mod tests {
 
     #[test]
     fn a_packet_overtakes_though_those_before_it_at_its_delay_have_arrived() {
-        let (mut wire, mut pool) = (Wire::default(), Pool::default());
+        let mut wire = Wire::default();
+        let mut pool = Pool::default();
         wire.push(&mut pool, packet(0, 100));
         wire.push(&mut pool, packet(1, 50));
         assert_eq!(wire.pop(&mut pool).map(|first| first.packet.seq), Some(1));
@@ -167,7 +174,8 @@ mod tests {
 
     #[test]
     fn delays_may_shorten_again_and_again() {
-        let (mut wire, mut pool) = (Wire::default(), Pool::default());
+        let mut wire = Wire::default();
+        let mut pool = Pool::default();
         for (seq, at) in [(0, 300), (1, 200), (2, 100), (3, 250)] {
             wire.push(&mut pool, packet(seq, at));
         }

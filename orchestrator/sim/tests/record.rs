@@ -46,11 +46,12 @@ fn run(dir: &Path, plan: &Plan, options: &RunOptions) -> Vec<Outcome> {
         ..sample::info()
     };
     let mut writer = RunWriter::create_in(dir, sample::now(), &info).expect("a run");
-    let outcomes = (0..plan.policies.len()).map(|policy| {
-        let job = Job::new(plan, policy, 0);
-        record(job, options, &mut writer, &mut |_| true).expect("a simulation")
-    });
-    let outcomes = outcomes.collect();
+    let outcomes = (0..plan.policies.len())
+        .map(|policy| {
+            let job = Job::new(plan, policy, 0);
+            record(job, options, &mut writer, &mut |_| true).expect("a simulation")
+        })
+        .collect();
     writer.finish(sample::end()).expect("an end");
     outcomes
 }
@@ -104,9 +105,10 @@ fn a_flows_path_follows_its_decision() {
             Some(flow.flow_id) == decision.flow_id && flow.policy == decision.policy
         };
         let flow = flows.iter().find(is_its).expect("a decision is a flow's");
-        let path = match decision.switch == flow.src_dc {
-            true => &flow.path,
-            false => &flow.ack_path,
+        let path = if decision.switch == flow.src_dc {
+            &flow.path
+        } else {
+            &flow.ack_path
         };
         let chosen = decision.chosen.expect("it chose");
         let path = path.as_ref().expect("known").as_str();
@@ -168,15 +170,20 @@ fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
     run(folder.path(), &plan, &RunOptions::default());
     let undecided = || {
         let evidence = lab_recorder::evidence(&plan, folder.path()).expect("readable");
-        let policies = evidence.policies.into_iter();
-        policies.map(|policy| policy.undecided).collect::<Vec<_>>()
+        evidence
+            .policies
+            .into_iter()
+            .map(|policy| policy.undecided)
+            .collect::<Vec<_>>()
     };
     assert_eq!(undecided(), [0, 0]);
     let path = folder.path().join("decisions.csv");
     let text = fs::read_to_string(&path).expect("readable");
     let is_of_dc1_for_lcmp = |line: &str| line.contains("lcmp") && line.contains(",dc1,");
-    let kept = text.lines().filter(|line| !is_of_dc1_for_lcmp(line));
-    let kept: Vec<&str> = kept.collect();
+    let kept: Vec<&str> = text
+        .lines()
+        .filter(|line| !is_of_dc1_for_lcmp(line))
+        .collect();
     fs::write(&path, kept.join("\n") + "\n").expect("writable");
     assert_eq!(undecided(), [0, 2], "the third starts at dc4");
 }
@@ -295,8 +302,10 @@ fn a_full_table_evicts_the_least_recently_seen_flows_at_a_sample() {
     assert_eq!(times[..4], [3; 4]);
     assert_eq!(times[4..], [1; 16]);
     let switches: Vec<SwitchRow> = rows(folder.path());
-    let last = switches.iter().rfind(|row| row.switch == "dc1");
-    let last = last.expect("a sample");
+    let last = switches
+        .iter()
+        .rfind(|row| row.switch == "dc1")
+        .expect("a sample");
     assert_eq!((last.evicted, last.occupancy), (12, 16));
 }
 
@@ -525,8 +534,10 @@ faults: [{ at: 10 ms, link: [dc1, dc2], delay: 1 ms }]
         flows.iter().all(|flow| flow.slowdown >= Some(1.0)),
         "{flows:?}"
     );
-    let late = flows.iter().find(|flow| flow.flow_id == FlowId(1));
-    let late = late.expect("a flow");
+    let late = flows
+        .iter()
+        .find(|flow| flow.flow_id == FlowId(1))
+        .expect("a flow");
     assert_eq!(late.fct_ns, Some(Nanos::new(2_004_268)));
     assert_eq!(late.ideal_fct_ns, Nanos::new(2_004_268));
 }
@@ -616,12 +627,15 @@ fn a_requested_flow_has_a_story_from_start_to_finish() {
     let story: Vec<StoryRow> = rows(folder.path());
     assert!(story.iter().all(|row| row.flow_id == FlowId(1)));
     let of_lcmp: Vec<&StoryRow> = story.iter().filter(|row| row.policy == "lcmp").collect();
-    let (first, last) = (of_lcmp[0], of_lcmp[of_lcmp.len() - 1]);
+    let first = of_lcmp[0];
+    let last = of_lcmp[of_lcmp.len() - 1];
     assert_eq!((first.event, &*first.node), (StoryEvent::Started, "dc1/h2"));
     assert_eq!(first.time_ns, Nanos::from_millis(1));
     assert_eq!((last.event, &*last.node), (StoryEvent::Finished, "dc1/h2"));
-    let decided = of_lcmp.iter().find(|row| row.event == StoryEvent::Decided);
-    let decided = decided.expect("dc1 had a choice");
+    let decided = of_lcmp
+        .iter()
+        .find(|row| row.event == StoryEvent::Decided)
+        .expect("dc1 had a choice");
     assert_eq!(&*decided.node, "dc1");
     assert!(decided.peer.is_some());
 }
@@ -631,7 +645,8 @@ fn a_requested_flow_has_a_story_from_start_to_finish() {
 fn one_way(policies: &str, more: &str) -> String {
     let (topology, _) = DIAMOND.split_once("traffic:").expect("its traffic");
     let flow = |n: u32| {
-        let (from, to) = (1 + n % 2, 1 + n / 2 % 2);
+        let from = 1 + n % 2;
+        let to = 1 + n / 2 % 2;
         format!("      - {{ from: dc1/h{from}, to: dc4/h{to}, size: 30 MB, start: {n} ms }}\n")
     };
     let flows: String = (0..6).map(flow).collect();
@@ -679,8 +694,9 @@ fn bytes_of_the_paths_are_those_that_the_links_counted() {
         for via in ["dc2", "dc3"] {
             let path = format!("dc1-{via}-dc4");
             let own = bytes.iter().filter(|(_, of, _)| *of == path);
-            let wire = own.map(|(_, _, bytes)| bytes + bytes.div_ceil(1_024) * 58);
-            let wire: u64 = wire.sum();
+            let wire: u64 = own
+                .map(|(_, _, bytes)| bytes + bytes.div_ceil(1_024) * 58)
+                .sum();
             for (from, to) in [("dc1", via), (via, "dc4")] {
                 let counter = links.iter().rfind(|row| {
                     (&*row.policy, &*row.from_dc, &*row.to_dc) == (&*policy.label, from, to)
@@ -707,12 +723,13 @@ fn flows_that_a_cut_moves_have_both_paths() {
         let more = "transport: { retransmit_timeout: 20 ms }\n\
                     faults: [{ at: 6 ms, link: [dc1, dc3], down: true }]\n";
         let text = one_way("[ecmp]", more);
-        let text = match legacy {
-            false => text,
-            true => text.replace(
+        let text = if legacy {
+            text.replace(
                 "{ name: dc1, hosts: 2 }",
                 "{ name: dc1, hosts: 2, agent: legacy }",
-            ),
+            )
+        } else {
+            text
         };
         run(folder.path(), &plan(&text, false), &RunOptions::default());
         let bytes = path_bytes(folder.path(), "ecmp");

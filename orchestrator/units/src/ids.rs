@@ -81,7 +81,9 @@ mod tests {
     #[test]
     fn a_link_has_two_ports_that_are_each_others_peers() {
         for (link, a, b) in [(0, 0, 1), (1, 2, 3), (7, 14, 15)] {
-            let (link, a, b) = (LinkId(link), PortId(a), PortId(b));
+            let link = LinkId(link);
+            let a = PortId(a);
+            let b = PortId(b);
             assert_eq!((link.port_a(), link.port_b()), (a, b));
             assert_eq!((a.link(), b.link()), (link, link));
             assert_eq!((a.peer(), b.peer()), (b, a));

@@ -68,7 +68,8 @@ impl Grammar {
         let split = trimmed
             .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
             .unwrap_or(trimmed.len());
-        let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
+        let number = trimmed[..split].replace('_', "");
+        let unit = trimmed[split..].trim();
         let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
         let no_digit_first = !trimmed.starts_with(|c: char| c.is_ascii_digit());
         if no_digit_first || fraction.contains('.') || number.ends_with('.') {
@@ -122,8 +123,9 @@ impl Grammar {
         let mantissa: u128 = digits.parse().map_err(|_| too_large())?;
         let decimals = u32::try_from(fraction.len()).map_err(|_| too_large())?;
         let divisor = 10u128.checked_pow(decimals).ok_or_else(too_large)?;
-        let scaled = mantissa.checked_mul(u128::from(factor));
-        let scaled = scaled.ok_or_else(too_large)?;
+        let scaled = mantissa
+            .checked_mul(u128::from(factor))
+            .ok_or_else(too_large)?;
         if !scaled.is_multiple_of(divisor) {
             return Err(ParseQuantityError::NotWhole {
                 text: text.to_string(),
@@ -136,8 +138,13 @@ impl Grammar {
     /// Writes `value` with the largest unit that divides it.
     pub fn print(&self, value: u64, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let fits = |(_, factor): &&(&str, u64)| value.is_multiple_of(*factor);
-        let best = self.units.iter().rev().find(fits).filter(|_| value > 0);
-        let (unit, factor) = best.unwrap_or(&self.units[0]);
+        let (unit, factor) = self
+            .units
+            .iter()
+            .rev()
+            .find(fits)
+            .filter(|_| value > 0)
+            .unwrap_or(&self.units[0]);
         write!(f, "{} {unit}", value / factor)
     }
 }

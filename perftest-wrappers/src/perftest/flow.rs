@@ -169,7 +169,9 @@ impl ReadyFlow {
 
     /// Forwards the bytes of both sides until the client halts, or the server fails.
     async fn until_halt(&mut self) -> (Side, Halt) {
-        let (mut client_sends, mut server_sends, mut server_runs) = (true, true, true);
+        let mut client_sends = true;
+        let mut server_sends = true;
+        let mut server_runs = true;
         loop {
             let Pair { client, server } = &mut self.pair;
             tokio::select! {
@@ -259,9 +261,10 @@ impl ReadyFlow {
 
     fn finished(&self, stdout: &str) -> Result<(Fct, Bandwidth), ReportError> {
         let printed = report::parse(stdout)?;
-        let exchanged = match self.ready.exact {
-            true => report::exchanged(&self.closing, &self.job),
-            false => None,
+        let exchanged = if self.ready.exact {
+            report::exchanged(&self.closing, &self.job)
+        } else {
+            None
         };
         let fct = fct::fct(self.job.total_bytes(), printed, exchanged, self.marker)?;
         Ok((fct, exchanged.unwrap_or(printed)))

@@ -246,11 +246,12 @@ async fn launch_server(spawner: Spawner<'_>) -> Result<Peer, Status> {
 
 async fn launch_client(spawner: Spawner<'_>) -> Result<Peer, Status> {
     let listener = spawner.netns.run(listen).await;
-    let listening = listener.and_then(|listener| {
-        let port = listener.local_addr()?.port();
-        Ok((TcpListener::from_std(listener)?, port))
-    });
-    let (listener, port) = listening.map_err(socket("listen for the client"))?;
+    let (listener, port) = listener
+        .and_then(|listener| {
+            let port = listener.local_addr()?.port();
+            Ok((TcpListener::from_std(listener)?, port))
+        })
+        .map_err(socket("listen for the client"))?;
     let mut process = spawner.spawn(Side::Client, port).await?;
     tokio::select! {
         accepted = listener.accept() => {
@@ -283,13 +284,15 @@ async fn connect(process: &mut Process, port: u16, netns: &Netns) -> Result<TcpS
 impl Spawner<'_> {
     async fn spawn(&self, side: Side, port: u16) -> Result<Process, Status> {
         let command = (self.command)(port);
-        let process = self.launcher.spawn(command, self.netns.clone()).await;
-        process.map_err(|error| {
-            not_ready(HandshakeError::Spawn {
-                side,
-                reason: error.to_string(),
+        self.launcher
+            .spawn(command, self.netns.clone())
+            .await
+            .map_err(|error| {
+                not_ready(HandshakeError::Spawn {
+                    side,
+                    reason: error.to_string(),
+                })
             })
-        })
     }
 }
 

@@ -43,8 +43,11 @@ pub fn exchanged(closing: &[u8], job: &FlowJob) -> Option<Bandwidth> {
         let bytes = closing.get(start..start + 8)?.try_into().ok()?;
         Some(u64::from_be_bytes(bytes))
     };
-    let (size, iterations, _peak, average, _rate) =
-        (word(0)?, word(1)?, word(2)?, word(3)?, word(4)?);
+    let size = word(0)?;
+    let iterations = word(1)?;
+    let _peak = word(2)?;
+    let average = word(3)?;
+    let _rate = word(4)?;
     let value = f64::from_bits(average);
     let is_ours = size == job.message_bytes.get() && iterations == u64::from(job.messages);
     (is_ours && value.is_finite() && value > 0.0).then_some(Bandwidth::Exchanged { bits: average })

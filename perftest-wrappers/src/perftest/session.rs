@@ -110,7 +110,8 @@ impl Session {
                     let (sender, started) = oneshot::channel();
                     let entry = flow.schedule(t0, sender);
                     schedule.push(entry.map_err(|source| SessionError::Thread { source })?);
-                    let (events, abort) = (events.clone(), abort.subscribe());
+                    let events = events.clone();
+                    let abort = abort.subscribe();
                     flows.spawn(async move {
                         let row = flow.run(started, abort, &events).await;
                         emit(&events, Event::Ended(row.clone()));

@@ -117,23 +117,24 @@ impl Device {
         let context = Arc::new(context);
         let at = context.as_ptr();
         // SAFETY: the context is open.
-        let pd = NonNull::new(unsafe { (verbs.alloc_pd)(at) });
-        let pd = pd.ok_or_else(|| failed("ibv_alloc_pd"))?;
+        let pd =
+            NonNull::new(unsafe { (verbs.alloc_pd)(at) }).ok_or_else(|| failed("ibv_alloc_pd"))?;
         let parent = Arc::clone(&context);
         // SAFETY: the domain was made above from the context, and holds it as its parent.
         let pd = unsafe { Pd::new(pd, parent, verbs.dealloc_pd, "ibv_dealloc_pd") };
         let pd = Arc::new(pd);
         let access = sys::ACCESS_LOCAL_WRITE | sys::ACCESS_REMOTE_WRITE;
-        let (memory, len) = (buffer.memory.as_ptr(), buffer.len);
+        let memory = buffer.memory.as_ptr();
+        let len = buffer.len;
         // SAFETY: the domain is open, and `memory` has `len` mapped bytes.
-        let mr = NonNull::new(unsafe { (verbs.reg_mr)(pd.as_ptr(), memory, len, access) });
-        let mr = mr.ok_or_else(|| failed("ibv_reg_mr"))?;
+        let mr = NonNull::new(unsafe { (verbs.reg_mr)(pd.as_ptr(), memory, len, access) })
+            .ok_or_else(|| failed("ibv_reg_mr"))?;
         let parents = (Arc::clone(&pd), Arc::clone(&buffer));
         // SAFETY: the region was made above from the domain and the memory, and holds both as its parents.
         let mr = unsafe { Object::new(mr, parents, verbs.dereg_mr, "ibv_dereg_mr") };
         // SAFETY: the context is open.
-        let channel = NonNull::new(unsafe { (verbs.create_comp_channel)(at) });
-        let channel = channel.ok_or_else(|| failed("ibv_create_comp_channel"))?;
+        let channel = NonNull::new(unsafe { (verbs.create_comp_channel)(at) })
+            .ok_or_else(|| failed("ibv_create_comp_channel"))?;
         let close = verbs.destroy_comp_channel;
         let parent = Arc::clone(&context);
         // SAFETY: the channel was made above from the context, and holds it as its parent.
@@ -248,7 +249,8 @@ impl Device {
     /// # Errors
     /// The device has failed.
     pub(crate) fn take_sent(&self, to: &mut Vec<Completion>) -> Result<(), VerbsError> {
-        let (mut cq, mut context) = (ptr::null_mut(), ptr::null_mut());
+        let mut cq = ptr::null_mut();
+        let mut context = ptr::null_mut();
         loop {
             // SAFETY: the channel is open, and its descriptor is readable, so the call does not block.
             let taken = unsafe {

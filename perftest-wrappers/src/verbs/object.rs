@@ -64,7 +64,8 @@ impl<T, P> Drop for Object<T, P> {
         // from it held it as a parent, and is closed.
         let errno = unsafe { (self.close)(self.pointer.as_ptr()) };
         if errno != 0 {
-            let (call, error) = (self.call, io::Error::from_raw_os_error(errno.abs()));
+            let call = self.call;
+            let error = io::Error::from_raw_os_error(errno.abs());
             tracing::warn!(call, %error, "an RDMA object stays open to the end of the process");
             return;
         }

@@ -110,10 +110,10 @@ impl Session {
             ready,
         };
         let refused = |source| VerbsError::Thread { source };
-        let maker = thread::Builder::new().name("verbs-pairs".to_owned());
-        let maker =
-            maker.spawn(move || make_ahead(&factory, &jobs, &received, &made, &events, &waker));
-        let maker = maker.map_err(refused)?;
+        let maker = thread::Builder::new()
+            .name("verbs-pairs".to_owned())
+            .spawn(move || make_ahead(&factory, &jobs, &received, &made, &events, &waker))
+            .map_err(refused)?;
         let (ended, outcomes) = oneshot::channel();
         let flows = thread::Builder::new().name("verbs-flows".to_owned());
         flows

@@ -106,8 +106,9 @@ impl Bench {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
-        ended.expect("no process is left");
+        tokio::time::timeout(Duration::from_secs(60), ended)
+            .await
+            .expect("no process is left");
     }
 }
 

@@ -53,7 +53,8 @@ async fn both_ends_run_in_their_namespaces_and_connect_to_the_gate() {
         eprintln!("skipped: both_ends_run_in_their_namespaces_and_connect_to_the_gate: needs root");
         return;
     }
-    let (here, there) = (Namespace::new(), Namespace::new());
+    let here = Namespace::new();
+    let there = Namespace::new();
     let bench = Bench::new();
     let jobs = Tool::PERFTEST.into_iter().zip(0..).map(|(tool, flow)| {
         let mut job = bench.job(flow, tool, "good", "good");

@@ -37,8 +37,8 @@ use self::{
 };
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let owned: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
     match arguments[..] {
         ["--report", dir, ..] => {
             lab_reports::render(Path::new(dir)).expect("a report");
@@ -90,9 +90,11 @@ fn table(flows: u32) -> ExitCode {
 fn against_peer(run: &Path, folder: &Path) {
     let (own, found) = measure("percentiles", "--percentiles", run);
     let peer = Peer::new();
-    let (before, since) = (cpu_of_children(), Instant::now());
+    let before = cpu_of_children();
+    let since = Instant::now();
     let expected = peer.percentiles(folder);
-    let (wall, cpu) = (since.elapsed().as_secs_f64(), cpu_of_children() - before);
+    let wall = since.elapsed().as_secs_f64();
+    let cpu = cpu_of_children() - before;
     println!(
         "  the same by awk, sort and {:7}{wall:8.2} s, {cpu:.2} s of CPU time",
         peer.by
@@ -119,10 +121,15 @@ fn report(run: &Path) {
 /// in seconds, and what it found.
 fn measure(name: &str, told: &str, run: &Path) -> (f64, String) {
     let program = std::env::current_exe().expect("this program");
-    let (before, since) = (cpu_of_children(), Instant::now());
-    let output = Command::new(program).arg(told).arg(run).output();
-    let output = output.expect("this program");
-    let (wall, cpu) = (since.elapsed().as_secs_f64(), cpu_of_children() - before);
+    let before = cpu_of_children();
+    let since = Instant::now();
+    let output = Command::new(program)
+        .arg(told)
+        .arg(run)
+        .output()
+        .expect("this program");
+    let wall = since.elapsed().as_secs_f64();
+    let cpu = cpu_of_children() - before;
     let memory = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{memory}");
     println!("  {name:29}  {wall:8.2} s, {cpu:.2} s of CPU time");
@@ -133,8 +140,10 @@ fn measure(name: &str, told: &str, run: &Path) -> (f64, String) {
 /// Prints the largest memory of this process, where its results are not.
 fn peak_memory() {
     let status = fs::read_to_string("/proc/self/status").expect("this process");
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let peak = peak.and_then(|text| text.split_whitespace().next()?.parse().ok());
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|text| text.split_whitespace().next()?.parse().ok());
     let peak = megabytes(peak.unwrap_or(0) * 1_024);
     eprintln!("    peak memory                  {peak:8.1} MB");
 }
@@ -145,7 +154,8 @@ fn percentiles(run: &Path) -> String {
     let mut policies = POLICIES.map(|_| Vec::new());
     let columns = ["policy", "size_bytes", "slowdown"];
     let read = run.visit_batches::<FlowRow, RecordsError>(&columns, |batch| {
-        let (sizes, slowdowns) = (batch.integers("size_bytes"), batch.floats("slowdown"));
+        let sizes = batch.integers("size_bytes");
+        let slowdowns = batch.floats("slowdown");
         let flows = batch.texts("policy").iter().zip(sizes).zip(slowdowns);
         for ((policy, size), slowdown) in flows {
             let at = POLICIES.iter().position(|it| Some(*it) == policy);

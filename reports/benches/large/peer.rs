@@ -24,9 +24,10 @@ impl Peer {
     /// Returns the analysis by Python, or by awk where there is none.
     pub fn new() -> Self {
         let python = Command::new("python3").arg("--version").output();
-        let (second, by) = match python.is_ok_and(|it| it.status.success()) {
-            true => (BY_PYTHON, "Python"),
-            false => (BY_AWK, "awk"),
+        let (second, by) = if python.is_ok_and(|it| it.status.success()) {
+            (BY_PYTHON, "Python")
+        } else {
+            (BY_AWK, "awk")
         };
         let script = [BY_SIZE, second].concat();
         Self { script, by }
@@ -43,8 +44,8 @@ impl Peer {
         let done = Command::new("sh")
             .args(["-euc", &self.script, "sh"])
             .arg(output)
-            .output();
-        let done = done.expect("a shell");
+            .output()
+            .expect("a shell");
         assert!(done.status.success(), "{done:?}");
         String::from_utf8_lossy(&done.stdout).into_owned()
     }
@@ -63,11 +64,9 @@ pub fn outputs(run: &Path, folder: &Path) {
     run.visit(|row: FlowRow| {
         let at = POLICIES.iter().position(|policy| *policy == row.policy);
         let fct = row.fct_ns.map_or(0, Nanos::get);
-        let (size, start, ideal) = (
-            row.size_bytes.get(),
-            row.start_ns.get(),
-            row.ideal_fct_ns.get(),
-        );
+        let size = row.size_bytes.get();
+        let start = row.start_ns.get();
+        let ideal = row.ideal_fct_ns.get();
         let file = &mut files[at.expect("a policy")];
         writeln!(
             file,
@@ -87,7 +86,8 @@ pub fn check_same(found: &str, expected: &str) {
         let numbers = text.split_whitespace().map(str::parse);
         numbers.map(|number| number.expect("a number")).collect()
     };
-    let (found, expected) = (numbers(found), numbers(expected));
+    let found = numbers(found);
+    let expected = numbers(expected);
     let bins = POLICIES.len() * BINS;
     assert_eq!((found.len(), expected.len()), (2 * bins, 2 * bins));
     for (found, expected) in found.iter().zip(&expected) {

@@ -54,8 +54,10 @@ pub fn write(results: &Path, flows: u32, with_decisions: bool) -> PathBuf {
 fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     let size = 1_000 + (random.below(5_500) * random.below(5_500)) * random.below(4);
     let start = u64::from(id) * 1_500_000_000 / u64::from(count) + random.below(3_000_000);
-    let (src, dst) = (1 + random.below(4), 1 + random.below(4));
-    let (any, queueing) = (random.below(6), random.below(1_000));
+    let src = 1 + random.below(4);
+    let dst = 1 + random.below(4);
+    let any = random.below(6);
+    let queueing = random.below(1_000);
     let route = match policy {
         "lcmp" => [4, 4, 2, 2, 0, 5][usize::try_from(any).expect("an index")],
         _ => usize::try_from(any).expect("an index"),

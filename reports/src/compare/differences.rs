@@ -97,10 +97,12 @@ impl FromStr for Aspect {
     type Err = ParseAspectError;
 
     fn from_str(word: &str) -> Result<Self, ParseAspectError> {
-        let found = ASPECTS.into_iter().find(|aspect| aspect.name() == word);
-        found.ok_or_else(|| ParseAspectError {
-            word: word.to_owned(),
-        })
+        ASPECTS
+            .into_iter()
+            .find(|aspect| aspect.name() == word)
+            .ok_or_else(|| ParseAspectError {
+                word: word.to_owned(),
+            })
     }
 }
 
@@ -108,8 +110,10 @@ impl FromStr for Aspect {
 pub fn differences(runs: &[RunDir]) -> Vec<Difference> {
     let policy_text = PolicyText::of(runs);
     let difference = |aspect: Aspect| {
-        let values = runs.iter().map(|run| aspect.value(run, policy_text));
-        let values: Vec<String> = values.collect();
+        let values: Vec<String> = runs
+            .iter()
+            .map(|run| aspect.value(run, policy_text))
+            .collect();
         let is_other = values.iter().any(|value| *value != values[0]);
         is_other.then_some(Difference { aspect, values })
     };
@@ -181,15 +185,18 @@ fn network(info: &RunInfo) -> String {
 }
 
 fn faults(info: &RunInfo) -> String {
-    let faults = info.faults.iter().map(|fault| {
-        format!(
-            "{:?} of {} at {}",
-            fault.change,
-            fault.link,
-            text::time_exact(fault.time_ns)
-        )
-    });
-    let faults: Vec<String> = faults.collect();
+    let faults: Vec<String> = info
+        .faults
+        .iter()
+        .map(|fault| {
+            format!(
+                "{:?} of {} at {}",
+                fault.change,
+                fault.link,
+                text::time_exact(fault.time_ns)
+            )
+        })
+        .collect();
     match faults.as_slice() {
         [] => "none".to_owned(),
         faults => faults.join(", "),
@@ -256,13 +263,19 @@ fn engine(info: &RunInfo) -> String {
 
 /// Returns the parts of `plan.json` that no other aspect covers, by name; none without a plan.
 fn settings(run: &RunDir) -> BTreeMap<String, String> {
-    let plan = run.plan::<PlanSettings>();
-    let plan = plan.ok().flatten().unwrap_or_default();
+    let plan = run
+        .plan::<PlanSettings>()
+        .ok()
+        .flatten()
+        .unwrap_or_default();
     let parts = [plan.transport, plan.rdma, plan.measure];
-    let values = parts.into_iter().flatten();
-    let values = values.map(|(name, value)| (name, value.to_string()));
-    let age = plan.max_table_age_ns;
-    let age = age.map(|age| ("max_table_age_ns".to_owned(), age.to_string()));
+    let values = parts
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name, value.to_string()));
+    let age = plan
+        .max_table_age_ns
+        .map(|age| ("max_table_age_ns".to_owned(), age.to_string()));
     let mut settings: BTreeMap<String, String> = values.chain(age).collect();
     // It follows from the flows.
     settings.remove("flow_deadline_ns");
@@ -273,8 +286,10 @@ fn settings(run: &RunDir) -> BTreeMap<String, String> {
 fn differing(runs: &[BTreeMap<String, String>]) -> Vec<String> {
     let is_other = |name: &String| runs.iter().any(|run| run.get(name) != runs[0].get(name));
     let of_run = |run: &BTreeMap<String, String>| {
-        let others = run.iter().filter(|(name, _)| is_other(name));
-        let others = others.map(|(name, value)| (name.clone(), value.clone()));
+        let others = run
+            .iter()
+            .filter(|(name, _)| is_other(name))
+            .map(|(name, value)| (name.clone(), value.clone()));
         listed(&others.collect())
     };
     runs.iter().map(of_run).collect()

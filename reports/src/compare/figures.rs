@@ -33,8 +33,10 @@ pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, Repor
 
 fn points(comparison: &Comparison) -> Points {
     let series = || {
-        let against = comparison.against.iter();
-        against.flat_map(|it| it.policies.iter().map(move |policy| (&*it.run, policy)))
+        comparison
+            .against
+            .iter()
+            .flat_map(|it| it.policies.iter().map(move |policy| (&*it.run, policy)))
     };
     let mut labels: Vec<String> = Vec::new();
     for (_, policy) in series() {
@@ -52,9 +54,10 @@ fn points(comparison: &Comparison) -> Points {
     };
     let has_several = comparison.against.len() > 1;
     let styles = series().enumerate().map(|(index, (run, policy))| DotStyle {
-        label: match has_several {
-            true => format!("{} in {run}", policy.policy),
-            false => policy.policy.clone(),
+        label: if has_several {
+            format!("{} in {run}", policy.policy)
+        } else {
+            policy.policy.clone()
         },
         color: color(&policy.policy),
         marker: Marker::of(index),
@@ -66,19 +69,22 @@ fn points(comparison: &Comparison) -> Points {
         dots: series()
             .enumerate()
             .flat_map(|(style, (_, policy))| {
-                let bins = policy
+                policy
                     .bins
                     .iter()
-                    .filter(move |bin| bin.percentile == percentile);
-                bins.map(move |bin| Dot {
-                    at: (to_float(bin.upper_bytes.max(1)), bin.change()),
-                    style,
-                })
+                    .filter(move |bin| bin.percentile == percentile)
+                    .map(move |bin| Dot {
+                        at: (to_float(bin.upper_bytes.max(1)), bin.change()),
+                        style,
+                    })
             })
             .collect(),
     };
-    let panels = PERCENTS.map(panel).into_iter();
-    let panels: Vec<DotPanel> = panels.filter(|panel| !panel.dots.is_empty()).collect();
+    let panels: Vec<DotPanel> = PERCENTS
+        .map(panel)
+        .into_iter()
+        .filter(|panel| !panel.dots.is_empty())
+        .collect();
     let dots = || panels.iter().flat_map(|panel| &panel.dots);
     let max = dots().map(|dot| dot.at.1.abs()).fold(0.0, f64::max);
     Points {
@@ -97,9 +103,10 @@ fn points(comparison: &Comparison) -> Points {
 fn sizes(values: impl Iterator<Item = f64> + Clone) -> Axis {
     let min = values.clone().fold(f64::INFINITY, f64::min);
     let max = values.fold(0.0, f64::max);
-    let axis = match min <= max {
-        true => Axis::logarithmic(min, max),
-        false => Axis::logarithmic(1.0, 10.0),
+    let axis = if min <= max {
+        Axis::logarithmic(min, max)
+    } else {
+        Axis::logarithmic(1.0, 10.0)
     };
     let whole = |tick: f64| format!("{tick:.0}").parse().unwrap_or(u64::MAX);
     let label = |&(at, _): &(f64, String)| (at, text::size(Bytes::new(whole(at))));

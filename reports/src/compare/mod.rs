@@ -81,8 +81,11 @@ pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, Compare
         return Err(CompareError::OneRun);
     }
     let differences = differences::differences(&runs);
-    let not_meant = differences.iter().filter(|it| !meant.contains(&it.aspect));
-    let not_meant: Vec<Difference> = not_meant.cloned().collect();
+    let not_meant: Vec<Difference> = differences
+        .iter()
+        .filter(|it| !meant.contains(&it.aspect))
+        .cloned()
+        .collect();
     if !not_meant.is_empty() {
         return Err(CompareError::OtherPlan {
             differences: not_meant,
@@ -96,7 +99,8 @@ pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, Compare
         if described.is_empty() {
             described.push(facts(first, &name(0), flows.rows[0], flows.truncated[0]));
         }
-        let (rows, truncated) = (flows.rows[1], flows.truncated[1]);
+        let rows = flows.rows[1];
+        let truncated = flows.truncated[1];
         described.push(facts(other, &name(index), rows, truncated));
         let facts = [&described[0], &described[index]];
         against.push(Against::of([first, other], facts, &flows));
@@ -112,8 +116,11 @@ pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, Compare
 /// Reads the flows of both runs under the policies that both have.
 fn read(first: &RunDir, other: &RunDir) -> Result<Flows, CompareError> {
     let [base, others] = [first, other].map(|run| &run.info().policies);
-    let shared = base.iter().filter(|policy| others.contains(policy));
-    let shared: Vec<String> = shared.cloned().collect();
+    let shared: Vec<String> = base
+        .iter()
+        .filter(|policy| others.contains(policy))
+        .cloned()
+        .collect();
     if shared.is_empty() {
         return Err(CompareError::NoPolicy {
             first: base.join(", "),
@@ -130,13 +137,18 @@ impl Against {
         let unfinished = runs.map(Unfinished::of);
         let measured = infos.map(|info| info.measured.as_ref().map(|it| &it.ids));
         let is_paired = measured[0] == measured[1] && schedule::is_same(runs);
-        let not_valid = facts.into_iter().filter(|it| !it.problems.is_empty());
-        let not_valid: Vec<String> = not_valid.map(|it| it.name.clone()).collect();
+        let not_valid: Vec<String> = facts
+            .into_iter()
+            .filter(|it| !it.problems.is_empty())
+            .map(|it| it.name.clone())
+            .collect();
         let compared = (0..flows.policies.len())
             .map(|at| policy::compare(flows, at, &unfinished, not_valid.is_empty(), is_paired))
             .collect();
-        let alone = infos.into_iter().flat_map(|info| &info.policies);
-        let alone = alone.filter(|policy| !flows.policies.contains(policy));
+        let alone = infos
+            .into_iter()
+            .flat_map(|info| &info.policies)
+            .filter(|policy| !flows.policies.contains(policy));
         let [base, other] = infos.map(|info| info.engine == EngineInfo::Kernel);
         Self {
             run: facts[1].name.clone(),
@@ -163,9 +175,10 @@ impl Against {
         if self.is_of_two_engines {
             notes.push(TWO_ENGINES.to_owned());
         }
-        let flows = match self.is_paired {
-            true => "Both runs measure the same flows.",
-            false => "The runs measure different flows, so no flow is compared with itself.",
+        let flows = if self.is_paired {
+            "Both runs measure the same flows."
+        } else {
+            "The runs measure different flows, so no flow is compared with itself."
         };
         notes.push(format!("{flows} {}", self.intervals.note()));
         let policies = self.policies.iter();

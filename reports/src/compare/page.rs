@@ -113,8 +113,11 @@ fn differences(comparison: &Comparison) -> Markup {
 }
 
 fn labels(against: &Against) -> Vec<String> {
-    let labels = against.policies.iter().map(|it| it.policy.clone());
-    labels.collect()
+    against
+        .policies
+        .iter()
+        .map(|it| it.policy.clone())
+        .collect()
 }
 
 fn changes(against: &Against) -> Markup {
@@ -170,9 +173,10 @@ fn row(policy: &PolicyComparison, is_of_two_engines: bool) -> Markup {
 fn reductions(against: &Against) -> Markup {
     let labels = labels(against);
     // Between two engines no flow is called faster or slower.
-    let columns = match against.is_of_two_engines {
-        true => &["ratio"][..],
-        false => &["ratio", "faster", "effect"],
+    let columns = if against.is_of_two_engines {
+        &["ratio"][..]
+    } else {
+        &["ratio", "faster", "effect"]
     };
     let is_paired = against.policies.iter().any(|it| it.paired.is_some());
     html! {

@@ -67,8 +67,10 @@ impl Played {
     fn of(flows: &[Recorded], policy: usize, unfinished: &Unfinished) -> Self {
         let of_policy: Vec<&Recorded> = flows.iter().filter(|it| it.key.policy == policy).collect();
         let finished = |flows: &[&Recorded]| -> Vec<(u64, f64)> {
-            let finished = flows.iter().filter_map(|it| Some((it.size, it.slowdown?)));
-            finished.collect()
+            flows
+                .iter()
+                .filter_map(|it| Some((it.size, it.slowdown?)))
+                .collect()
         };
         let repetition = |flows: &[&Recorded]| {
             let mut sorted: Vec<f64> = finished(flows).into_iter().map(|it| it.1).collect();
@@ -117,10 +119,12 @@ pub fn compare(
         bins: Vec::new(),
     };
     if are_valid {
-        comparison.change = Some(match is_paired {
-            true => stats::change(&base.repetitions, &other.repetitions),
-            false => stats::change_between(&base.repetitions, &other.repetitions),
-        });
+        let change = if is_paired {
+            stats::change(&base.repetitions, &other.repetitions)
+        } else {
+            stats::change_between(&base.repetitions, &other.repetitions)
+        };
+        comparison.change = Some(change);
         comparison.paired = is_paired
             .then(|| stats::paired(&pairs(flows, policy)))
             .flatten();
@@ -133,8 +137,10 @@ pub fn compare(
 
 /// Returns the slowdowns of a policy's flows in both runs, by repetition.
 fn pairs(flows: &Flows, policy: usize) -> Vec<Vec<Pair>> {
-    let pairs = flows.pairs().filter(|pair| pair[0].key.policy == policy);
-    let pairs: Vec<[&Recorded; 2]> = pairs.collect();
+    let pairs: Vec<[&Recorded; 2]> = flows
+        .pairs()
+        .filter(|pair| pair[0].key.policy == policy)
+        .collect();
     let pair = |[base, other]: &[&Recorded; 2]| {
         Some(Pair {
             base: base.slowdown?,
@@ -177,8 +183,11 @@ fn bins(runs: [&Vec<(u64, f64)>; 2]) -> Vec<BinChange> {
                 slowdown: [base?, other?],
             })
         };
-        let found = bins.upper().iter().zip(slowdowns).filter_map(bin);
-        found.collect::<Vec<_>>()
+        bins.upper()
+            .iter()
+            .zip(slowdowns)
+            .filter_map(bin)
+            .collect::<Vec<_>>()
     };
     PERCENTS.into_iter().flat_map(of_percentile).collect()
 }

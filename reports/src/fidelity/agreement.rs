@@ -88,7 +88,8 @@ impl Agreement {
         bins: &[&BinPoint],
     ) -> Self {
         let points = |of: fn(&BinPoint) -> [f64; 2]| bins.iter().map(|bin| of(bin)).collect();
-        let (p50s, p99s): (Vec<_>, Vec<_>) = (points(|bin| bin.p50), points(|bin| bin.p99));
+        let p50s: Vec<_> = points(|bin| bin.p50);
+        let p99s: Vec<_> = points(|bin| bin.p99);
         let mut agreement = Self {
             policy,
             scheduled,
@@ -105,7 +106,8 @@ impl Agreement {
             pearson_of_p50: pearson(&p50s),
             pearson_of_p99: pearson(&p99s),
         };
-        let (mut differences, mut slowdowns) = (Vec::new(), Vec::new());
+        let mut differences = Vec::new();
+        let mut slowdowns = Vec::new();
         for pair in pairs {
             agreement.count_paths(pair);
             differences.extend(difference(pair).map(f64::abs));
@@ -151,8 +153,10 @@ pub fn agreements(flows: &Flows, bins: &[BinPoint], scheduled: u64) -> (Vec<Agre
 /// have ten flows of each policy.
 pub fn by_size(flows: &Flows) -> Vec<BinPoint> {
     let compared = flows.pairs().filter(|pair| slowdowns_of(*pair).is_some());
-    let sizes = compared.clone().map(|pair| Bytes::new(pair[0].size));
-    let mut sizes: Vec<Bytes> = sizes.collect();
+    let mut sizes: Vec<Bytes> = compared
+        .clone()
+        .map(|pair| Bytes::new(pair[0].size))
+        .collect();
     sizes.sort_unstable();
     let bins = SizeBins::equal(&sizes, flows.policies.len(), MIN_FLOWS);
     let none = [Vec::new(), Vec::new()];

@@ -92,9 +92,10 @@ impl FromStr for Bound {
             .trim()
             .parse()
             .map_err(|_| error())?;
-        let is_plausible = match is_percent {
-            true => number.is_finite() && number >= 0.0,
-            false => number.abs() <= 1.0,
+        let is_plausible = if is_percent {
+            number.is_finite() && number >= 0.0
+        } else {
+            number.abs() <= 1.0
         };
         if !is_plausible || policy == Some("") {
             return Err(error());
@@ -221,9 +222,12 @@ impl Bounded<'_> {
         if holds {
             return None;
         }
-        let show = |value: f64| match bound.is_percent {
-            true => format!("{} %", text::significant(value * 100.0, 4)),
-            false => text::significant(value, 6),
+        let show = |value: f64| {
+            if bound.is_percent {
+                format!("{} %", text::significant(value * 100.0, 4))
+            } else {
+                text::significant(value, 6)
+            }
         };
         let found_text = found.map_or_else(|| "not defined".to_owned(), show);
         let limit = match self.side {

@@ -109,7 +109,8 @@ impl Flows {
     pub fn read(runs: [&RunDir; 2], policies: Vec<String>) -> Result<Self, ReportError> {
         let mut names = Names::default();
         let mut flows = [Vec::new(), Vec::new()];
-        let (mut rows, mut truncated) = ([0; 2], [0; 2]);
+        let mut rows = [0; 2];
+        let mut truncated = [0; 2];
         for (index, flows) in flows.iter_mut().enumerate() {
             [rows[index], truncated[index]] = read(runs[index], &policies, &mut names, flows)?;
             flows.sort_by_key(|flow| flow.key);
@@ -194,7 +195,8 @@ fn append(
 
 /// Returns the positions of equal keys in both sorted runs.
 fn pairs([first, second]: &[Vec<Recorded>; 2]) -> Vec<[usize; 2]> {
-    let (mut a, mut b) = (0, 0);
+    let mut a = 0;
+    let mut b = 0;
     let mut pairs = Vec::with_capacity(first.len().min(second.len()));
     while let (Some(one), Some(other)) = (first.get(a), second.get(b)) {
         let order = one.key.cmp(&other.key);

@@ -93,8 +93,11 @@ pub struct OverTime {
 impl Links {
     /// Reads the links and rates of two runs under the policies of `flows`.
     pub fn read(runs: [&RunDir; 2], flows: &Flows) -> Result<Self, ReportError> {
-        let ends = flows.runs.iter().flatten();
-        let ends = ends.filter(|flow| flow.key.repetition == 0 && flow.fct.is_some());
+        let ends = flows
+            .runs
+            .iter()
+            .flatten()
+            .filter(|flow| flow.key.repetition == 0 && flow.fct.is_some());
         let faults = runs.iter().flat_map(|run| &run.info().faults);
         let last_fault = faults.map(|fault| fault.time_ns).max();
         let grid = TimeGrid::new(ends.map(Recorded::end).collect(), last_fault);
@@ -168,7 +171,8 @@ fn paused(policies: &[String], runs: &[BTreeMap<String, Pauses>; 2]) -> Vec<Paus
 
 fn cnps(policies: &[String], [first, second]: &[Rates; 2]) -> Vec<CnpPair> {
     let of_policy = |policy: &String| {
-        let (first, second) = (first.get(policy)?, second.get(policy)?);
+        let first = first.get(policy)?;
+        let second = second.get(policy)?;
         let both = first.iter().filter_map(|(flow, series)| {
             let other = second.get(flow)?;
             Some([series.cnps, other.cnps])
@@ -219,11 +223,13 @@ mod tests {
             ..sample::counter(&link, "a")
         };
         let idle = sample::counter(&sample::link("dc2", "dc3", 1, 1), "a");
-        let queues = queued.iter().map(|&bytes| QueueRow {
-            backlog_bytes: Bytes::new(bytes),
-            ..sample::queue(&link, "a")
-        });
-        let queues: Vec<QueueRow> = queues.collect();
+        let queues: Vec<QueueRow> = queued
+            .iter()
+            .map(|&bytes| QueueRow {
+                backlog_bytes: Bytes::new(bytes),
+                ..sample::queue(&link, "a")
+            })
+            .collect();
         testing::run(&testing::info(), |writer| {
             writer.append_flow(&FlowRow {
                 dst_host: "dc2/h1".into(),

@@ -171,20 +171,22 @@ fn names(runs: [&RunDir; 2]) -> [&'static str; 2] {
 pub(crate) fn facts(run: &RunDir, name: &str, rows: u64, truncated: u64) -> RunFacts {
     let info = run.info();
     let mut problems = match run.outcome() {
-        Some(outcome) => {
-            let sentences = outcome.verdict.sentences().into_iter();
-            sentences.chain(outcome.lost_rows(rows)).collect()
-        }
+        Some(outcome) => outcome
+            .verdict
+            .sentences()
+            .into_iter()
+            .chain(outcome.lost_rows(rows))
+            .collect(),
         None => vec!["the run did not end: it was interrupted, or is still going on".to_owned()],
     };
     if truncated > 0 {
         problems.push(format!("rows that are truncated and left out: {truncated}"));
     }
-    let directory = run
+    let path = run
         .path()
         .canonicalize()
         .unwrap_or_else(|_| run.path().to_owned());
-    let directory = directory.file_name().unwrap_or_default().to_string_lossy();
+    let directory = path.file_name().unwrap_or_default().to_string_lossy();
     RunFacts {
         name: name.to_owned(),
         directory: directory.into_owned(),

@@ -27,8 +27,12 @@ impl Drawn<'_> {
         }
         let longest = |runs: &[Option<&DirectionSeries>; 2]| {
             let shown = |one: &&DirectionSeries| {
-                let queue = one.queue.iter().take(over_time.grid.narrow_len());
-                queue.flatten().copied().max()
+                one.queue
+                    .iter()
+                    .take(over_time.grid.narrow_len())
+                    .flatten()
+                    .copied()
+                    .max()
             };
             runs.iter().flatten().filter_map(shown).max().unwrap_or(0)
         };
@@ -72,11 +76,13 @@ impl Drawn<'_> {
             }
         }
         let left_out = flows.len().saturating_sub(MAX_STRIPS);
-        let strips = flows.into_iter().take(MAX_STRIPS);
-        let strips = strips.map(|((policy, flow), runs)| {
-            let label = format!("{}: flow {flow}", self.flows.policies[policy]);
-            (label, runs)
-        });
+        let strips = flows
+            .into_iter()
+            .take(MAX_STRIPS)
+            .map(|((policy, flow), runs)| {
+                let label = format!("{}: flow {flow}", self.flows.policies[policy]);
+                (label, runs)
+            });
         let gigabits = |one: &RateSeries, index: usize| {
             let mean = one.means.get(index).copied().flatten();
             mean.map(|rate| rate / 1e9)

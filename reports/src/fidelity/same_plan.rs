@@ -34,9 +34,12 @@ pub fn shared_policies([first, second]: [&RunInfo; 2]) -> Result<Vec<String>, Fi
     for (what, fact) in facts {
         same(what, [fact(first), fact(second)])?;
     }
-    let shared = first.policies.iter();
-    let shared = shared.filter(|policy| second.policies.contains(policy));
-    let shared: Vec<String> = shared.cloned().collect();
+    let shared: Vec<String> = first
+        .policies
+        .iter()
+        .filter(|policy| second.policies.contains(policy))
+        .cloned()
+        .collect();
     if shared.is_empty() {
         same(
             "the list of policies",

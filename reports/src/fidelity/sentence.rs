@@ -64,8 +64,11 @@ fn shown(path: Option<&str>) -> &str {
 /// no samples there.
 fn queues(sides: &[FlowSide; 2]) -> Option<String> {
     let longest = |side: &FlowSide| {
-        let queues = side.queues.iter().rev();
-        let longest = queues.max_by_key(|queue| queue.backlog_bytes)?;
+        let longest = side
+            .queues
+            .iter()
+            .rev()
+            .max_by_key(|queue| queue.backlog_bytes)?;
         let port = match longest.backlog_bytes {
             0 => String::new(),
             _ => format!(" ({} to {})", longest.switch, longest.to_dc),
@@ -88,7 +91,8 @@ fn queues(sides: &[FlowSide; 2]) -> Option<String> {
 
 fn sharing(sides: &[FlowSide; 2]) -> Option<String> {
     let [first, second] = sides.each_ref().map(|side| side.bottleneck.as_ref());
-    let (first, second) = (first?, second?);
+    let first = first?;
+    let second = second?;
     let link = |it: &Bottleneck| format!("{} to {}", it.from_dc, it.to_dc);
     let flows = |it: &Bottleneck| {
         let count = usize::try_from(it.other_flows).unwrap_or(usize::MAX);

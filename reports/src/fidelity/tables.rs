@@ -121,9 +121,12 @@ impl Around {
         if time <= start && self.before.is_none_or(|(other, _)| other < time) {
             self.before = Some((time, drops));
         }
-        let is_better = |(other, _): Sample| match other >= end {
-            true => end <= time && time < other,
-            false => other < time,
+        let is_better = |(other, _): Sample| {
+            if other >= end {
+                end <= time && time < other
+            } else {
+                other < time
+            }
         };
         if self.after.is_none_or(is_better) {
             self.after = Some((time, drops));
@@ -152,7 +155,8 @@ pub fn drops(run: &RunDir, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, Re
         "drops",
     ];
     run.visit_batches::<LinkRow, RecordsError>(&columns, |batch| {
-        let (times, drops) = (batch.integers("time_ns"), batch.integers("drops"));
+        let times = batch.integers("time_ns");
+        let drops = batch.integers("drops");
         wanted.each(batch, ["from_dc", "to_dc"], |row, flows| {
             let (Some(time), Some(drops)) = (times[row], drops[row]) else {
                 return;

@@ -60,10 +60,11 @@ pub fn worst(
         *sides = facts(flows, index, runs[index], &placed.collect::<Vec<_>>())?;
     }
     let [first, second] = sides;
-    let rows = found.into_iter().zip(first.into_iter().zip(second));
-    let rows = rows.map(|((difference, pair), (first, second))| {
-        row(flows, difference, pair[0], [first, second], names)
-    });
+    let rows = found.into_iter().zip(first.into_iter().zip(second)).map(
+        |((difference, pair), (first, second))| {
+            row(flows, difference, pair[0], [first, second], names)
+        },
+    );
     Ok(rows.collect())
 }
 
@@ -90,8 +91,9 @@ fn row(
 
 fn place<'a>(flows: &'a Flows, info: &RunInfo, flow: &'a Recorded) -> Placed<'a> {
     let dcs: Vec<&str> = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
-    let path = flow.path.map(|path| DcPath::new([flows.names.text(path)]));
-    let hops = path
+    let hops = flow
+        .path
+        .map(|path| DcPath::new([flows.names.text(path)]))
         .as_ref()
         .and_then(|path| path.hops(&dcs))
         .unwrap_or_default();
@@ -140,8 +142,10 @@ fn bottleneck(
         });
         joins.map(|link| link.rate_bps.get()).max()
     };
-    let hops = placed.hops.windows(2);
-    let hop = hops.min_by_key(|hop| rate(hop).unwrap_or(u64::MAX))?;
+    let hop = placed
+        .hops
+        .windows(2)
+        .min_by_key(|hop| rate(hop).unwrap_or(u64::MAX))?;
     Some(Bottleneck {
         from_dc: hop[0].clone(),
         to_dc: hop[1].clone(),

@@ -136,13 +136,13 @@ impl AroundFaults {
             Some([point(at, max), point(at, 0.0)])
         })?;
         for ((_, color), rates) in self.links.iter().zip(&sent.rates) {
-            let steps = rates
+            let steps: Vec<_> = rates
                 .iter()
                 .filter(|(_, end, _)| *end >= self.time.0)
                 .flat_map(|&(start, end, rate)| {
                     [point(start.max(self.time.0), rate), point(end, rate)]
-                });
-            let steps: Vec<_> = steps.collect();
+                })
+                .collect();
             if !steps.is_empty() {
                 canvas.line(&steps, *color, 2.0)?;
             }

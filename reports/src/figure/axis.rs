@@ -116,8 +116,11 @@ impl Axis {
         }
         let label = |sign: &str, tick: f64| format!("{sign}{} %", text::significant(tick * 1e2, 3));
         let possible = |tick: &&f64| **tick < 1.0 + 1e-9;
-        let below = positive.iter().filter(possible).rev();
-        let below = below.map(|&tick| (-tick, label("−", tick)));
+        let below = positive
+            .iter()
+            .filter(possible)
+            .rev()
+            .map(|&tick| (-tick, label("−", tick)));
         let above = positive.iter().map(|&tick| (tick, label("+", tick)));
         let ticks: Vec<_> = below.chain([(0.0, "0".to_owned())]).chain(above).collect();
         Self {
@@ -143,8 +146,11 @@ impl Axis {
             power *= 10.0;
         }
         let first = at.iter().rposition(|&tick| tick <= min * (1.0 + 1e-9));
-        let last = at.iter().position(|&tick| tick >= max * (1.0 - 1e-9));
-        let last = last.unwrap_or(at.len() - 1).max(1);
+        let last = at
+            .iter()
+            .position(|&tick| tick >= max * (1.0 - 1e-9))
+            .unwrap_or(at.len() - 1)
+            .max(1);
         let first = first.unwrap_or(0).min(last - 1);
         let kept = &at[first..=last];
         Self {
@@ -200,7 +206,8 @@ impl Ranged for Axis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let (start, end) = (f64::from(limit.0), f64::from(limit.1));
+        let start = f64::from(limit.0);
+        let end = f64::from(limit.1);
         #[expect(
             clippy::cast_possible_truncation,
             reason = "rounding to pixels is the purpose; casts of floats saturate"
@@ -233,8 +240,10 @@ fn symmetric(value: f64, linear: f64) -> f64 {
 fn nice_step(min: f64) -> f64 {
     let power = 10f64.powf(min.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-    let enough = steps.into_iter().find(|step| *step >= min * (1.0 - 1e-9));
-    enough.unwrap_or(10.0 * power)
+    steps
+        .into_iter()
+        .find(|step| *step >= min * (1.0 - 1e-9))
+        .unwrap_or(10.0 * power)
 }
 
 /// Relative difference up to which an axis of differences is linear.

@@ -79,8 +79,8 @@ impl Figure for SizePanels {
         let fewest = self
             .panels
             .iter()
-            .map(|it| Statistic::Percentile(it.percent).min_values());
-        let fewest = fewest.min()?;
+            .map(|it| Statistic::Percentile(it.percent).min_values())
+            .min()?;
         if bins().any(|bin| bin.value.is_some()) {
             return None;
         }
@@ -124,7 +124,8 @@ impl Figure for SizePanels {
             for ((policy, _), bins) in self.policies.iter().zip(&panel.bins) {
                 for (upper, bin) in panel.upper.iter().zip(bins) {
                     let value = bin.value.map_or_else(String::new, |it| it.to_string());
-                    let (flows, finished) = (&bin.flows, &bin.finished);
+                    let flows = &bin.flows;
+                    let finished = &bin.finished;
                     let upper = upper.get();
                     numbers.row([&panel.percent, policy, &upper, flows, finished, &value]);
                 }
@@ -164,10 +165,10 @@ impl SizePanels {
         let values = |dots: &Vec<Dot>| -> Vec<f64> { dots.iter().map(|dot| dot.1).collect() };
         let extra = extra_widths(&series.iter().map(values).collect::<Vec<_>>());
         for ((_, style), (dots, extra)) in self.policies.iter().zip(series.iter().zip(extra)) {
-            let points = dots
+            let points: Vec<Point> = dots
                 .iter()
-                .map(|dot| canvas.logical(chart.backend_coord(dot)));
-            let points: Vec<Point> = points.collect();
+                .map(|dot| canvas.logical(chart.backend_coord(dot)))
+                .collect();
             canvas.dashed(&points, style.dash, style.color, 1.6 + extra)?;
             for point in points {
                 canvas.marker(style.marker, point, 3.6 + extra / 2.0, style.color)?;

@@ -60,12 +60,15 @@ impl Dash {
             return vec![points.to_vec()];
         }
         let mut strokes: Vec<Vec<Point>> = Vec::new();
-        let (mut part, mut rest, mut is_drawn) = (0, self.0[0], true);
+        let mut part = 0;
+        let mut rest = self.0[0];
+        let mut is_drawn = true;
         if let Some(&first) = points.first() {
             strokes.push(vec![first]);
         }
         for pair in points.windows(2) {
-            let (mut from, to) = (pair[0], pair[1]);
+            let mut from = pair[0];
+            let to = pair[1];
             let mut length = (to.0 - from.0).hypot(to.1 - from.1);
             while length > rest {
                 let share = rest / length;
@@ -83,7 +86,7 @@ impl Dash {
                 rest = self.0[part];
             }
             rest -= length;
-            if let (true, Some(stroke)) = (is_drawn, strokes.last_mut()) {
+            if is_drawn && let Some(stroke) = strokes.last_mut() {
                 stroke.push(to);
             }
         }
@@ -182,8 +185,9 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// Draws a line of dashes from point to point.
     pub fn dashed(&self, points: &[Point], dash: Dash, color: RGBColor, width: f64) -> Drawn {
-        let mut strokes = dash.strokes(points).into_iter();
-        strokes.try_for_each(|stroke| self.line(&stroke, color, width))
+        dash.strokes(points)
+            .into_iter()
+            .try_for_each(|stroke| self.line(&stroke, color, width))
     }
 
     /// Draws a line of even dashes between two points.
@@ -238,11 +242,12 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// Draws two lines through `at`, each from its end to the opposite one.
     fn cross(&self, ends: [Point; 2], at: Point, radius: f64, color: RGBColor) -> Drawn {
-        let mut ends = ends.into_iter().map(|(x, y)| (x * radius, y * radius));
-        ends.try_for_each(|(x, y)| {
-            let line = [(at.0 - x, at.1 - y), (at.0 + x, at.1 + y)];
-            self.line(&line, color, radius * 0.55)
-        })
+        ends.into_iter()
+            .map(|(x, y)| (x * radius, y * radius))
+            .try_for_each(|(x, y)| {
+                let line = [(at.0 - x, at.1 - y), (at.0 + x, at.1 + y)];
+                self.line(&line, color, radius * 0.55)
+            })
     }
 
     fn fine(&self, (x, y): Point) -> (i32, i32) {

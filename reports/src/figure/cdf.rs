@@ -53,10 +53,8 @@ impl Curve<'_> {
         let mut corners = Vec::new();
         let mut below = 0.0;
         for rank in (0..slowest).step_by(every).chain(slowest..len) {
-            let (value, share) = (
-                finished[rank],
-                100.0 * text::to_float(rank as u64 + 1) / total,
-            );
+            let value = finished[rank];
+            let share = 100.0 * text::to_float(rank as u64 + 1) / total;
             corners.extend([(value, below), (value, share)]);
             below = share;
         }
@@ -72,13 +70,14 @@ impl Curve<'_> {
     /// Returns the policy and the number of its flows: `ecmp (902 of 6,635 finished)`.
     fn label(&self) -> String {
         let all = self.flows.len();
-        let flows = match self.flows.is_finished() {
-            true => text::count(all, "flow"),
-            false => format!(
+        let flows = if self.flows.is_finished() {
+            text::count(all, "flow")
+        } else {
+            format!(
                 "{} of {} finished",
                 text::number(self.flows.finished().len() as u64),
                 text::number(all as u64)
-            ),
+            )
         };
         noted(&self.policy, [&self.parameters, &flows])
     }
@@ -140,23 +139,28 @@ impl Figure for Cdf<'_> {
             canvas.text(&format!("p{percent}"), (x + 6.0, y), lettering)?;
         }
         for curve in &self.curves {
-            let ends = (1..100).filter_map(|percent| Some((percent, curve.interval(percent)?)));
-            let ends: Vec<(u32, Interval)> = ends.collect();
+            let ends: Vec<(u32, Interval)> = (1..100)
+                .filter_map(|percent| Some((percent, curve.interval(percent)?)))
+                .collect();
             let low = ends
                 .iter()
                 .map(|(at, it)| point(it.low.max(start), f64::from(*at)));
-            let high = ends.iter().rev();
-            let high = high.map(|(at, it)| point(it.high.min(end), f64::from(*at)));
+            let high = ends
+                .iter()
+                .rev()
+                .map(|(at, it)| point(it.high.min(end), f64::from(*at)));
             let corners: Vec<Point> = low.chain(high).collect();
             if !corners.is_empty() {
                 canvas.area(&corners, curve.style.color, BAND)?;
             }
         }
-        let lines = self.curves.iter().map(|it| it.flows.finished());
-        let lines: Vec<&[f64]> = lines.collect();
+        let lines: Vec<&[f64]> = self.curves.iter().map(|it| it.flows.finished()).collect();
         for (curve, extra) in self.curves.iter().zip(extra_widths(&lines)) {
-            let corners = curve.corners().into_iter();
-            let corners: Vec<Point> = corners.map(|(x, y)| point(x, y)).collect();
+            let corners: Vec<Point> = curve
+                .corners()
+                .into_iter()
+                .map(|(x, y)| point(x, y))
+                .collect();
             canvas.dashed(&corners, curve.style.dash, curve.style.color, 2.0 + extra)?;
         }
         Ok(())

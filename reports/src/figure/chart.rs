@@ -70,7 +70,8 @@ impl Plot<'_> {
         canvas: &Canvas<'_, DB>,
         chart: &Chart<'_, DB>,
     ) -> Drawn {
-        let ((left, right), (bottom, top)) = (self.x.ends(), self.y.ends());
+        let (left, right) = self.x.ends();
+        let (bottom, top) = self.y.ends();
         let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
         let corners = [point(left, top), point(left, bottom), point(right, bottom)];
         canvas.line(&corners, MUTED, 1.0)?;

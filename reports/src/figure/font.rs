@@ -35,8 +35,9 @@ pub fn bitmap_size(em: f64) -> f64 {
 pub fn width(text: &str, em: f64) -> Result<f64, DrawError> {
     // Enlarged, because plotters returns whole pixels.
     const ENLARGED: f64 = 32.0;
-    let layout = at_size(bitmap_size(em) * ENLARGED).layout_box(text);
-    let ((left, _), (right, _)) = layout.map_err(DrawError::new)?;
+    let ((left, _), (right, _)) = at_size(bitmap_size(em) * ENLARGED)
+        .layout_box(text)
+        .map_err(DrawError::new)?;
     Ok(f64::from(right - left) / ENLARGED)
 }
 

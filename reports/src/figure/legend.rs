@@ -75,7 +75,8 @@ impl Legend {
     /// Lays out `entries` in as many rows of `width` as they need.
     pub fn new(entries: Vec<Entry>, width: f64) -> Result<Self, DrawError> {
         let mut positions = Vec::new();
-        let (mut x, mut rows) = (0.0, u32::from(!entries.is_empty()));
+        let mut x = 0.0;
+        let mut rows = u32::from(!entries.is_empty());
         for entry in &entries {
             let room = KEY_WIDTH + font::width(&entry.label, TEXT)?;
             if x > 0.0 && x + room > width {
@@ -100,7 +101,8 @@ impl Legend {
     /// Draws the legend with its upper left corner at `at`.
     pub fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>, at: Point) -> Drawn {
         for (entry, position) in self.entries.iter().zip(&self.positions) {
-            let (x, middle) = (at.0 + position.0, at.1 + position.1 + ROW / 2.0);
+            let x = at.0 + position.0;
+            let middle = at.1 + position.1 + ROW / 2.0;
             let ends = [(x, middle), (x + KEY_LENGTH, middle)];
             match entry.key {
                 Key::Bar => canvas.fill(

@@ -69,9 +69,10 @@ impl PairCell {
     /// Returns the number of flows: `3 of 20` if some did not finish.
     fn count(&self) -> String {
         let flows = text::number(self.flows as u64);
-        match self.finished == self.flows {
-            true => flows,
-            false => format!("{} of {flows}", text::number(self.finished as u64)),
+        if self.finished == self.flows {
+            flows
+        } else {
+            format!("{} of {flows}", text::number(self.finished as u64))
         }
     }
 }
@@ -126,7 +127,10 @@ impl DcPairs {
     ) -> Drawn {
         let depth =
             (cell.p50.unwrap_or(1.0).max(1.0).ln() / self.max.max(1.1).ln()).clamp(0.0, 1.0);
-        let (left, top, right, bottom) = (left + 1.0, top + 1.0, right - 1.0, bottom - 1.0);
+        let left = left + 1.0;
+        let top = top + 1.0;
+        let right = right - 1.0;
+        let bottom = bottom - 1.0;
         let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
         canvas.area(&corners, panel.style.color, 0.04 + 0.4 * depth)?;
         let x = f64::midpoint(left, right);
@@ -179,7 +183,9 @@ impl Figure for DcPairs {
             for ((source, sink), cell) in &panel.cells {
                 let [p50, p99, max] = [cell.p50, cell.p99, cell.max]
                     .map(|it| it.map_or_else(String::new, |it| it.to_string()));
-                let (policy, flows, finished) = (&panel.policy, &cell.flows, &cell.finished);
+                let policy = &panel.policy;
+                let flows = &cell.flows;
+                let finished = &cell.finished;
                 numbers.row([policy, source, sink, flows, finished, &p50, &p99, &max]);
             }
         }

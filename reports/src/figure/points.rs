@@ -106,7 +106,8 @@ impl Figure for Points {
         let (columns, width, height) = self.grid();
         let top = legend.height() + GAP;
         for (index, panel) in (0u32..).zip(&self.panels) {
-            let (row, column) = (f64::from(index / columns), f64::from(index % columns));
+            let row = f64::from(index / columns);
+            let column = f64::from(index % columns);
             let plot = Plot {
                 at: (width * column, top + height * row + TITLE),
                 size: (width - GAP, height - TITLE - GAP),
@@ -150,9 +151,12 @@ impl Points {
             let mut dots = self.panels.iter().flat_map(|panel| &panel.dots);
             dots.any(|dot| dot.style == index)
         };
-        let styles = self.styles.iter().enumerate();
-        let styles = styles.filter(|(index, style)| !style.label.is_empty() && is_used(*index));
-        let styles = styles.map(|(_, style)| style);
+        let styles = self
+            .styles
+            .iter()
+            .enumerate()
+            .filter(|(index, style)| !style.label.is_empty() && is_used(*index))
+            .map(|(_, style)| style);
         let entry =
             |style: &DotStyle| Entry::new(style.color, Key::Dot(style.marker), &*style.label);
         let line = Entry::new(MUTED, Key::Dashed, "equal");
@@ -167,11 +171,13 @@ impl Points {
     ) -> Drawn {
         let chart = plot.draw(canvas)?;
         let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
-        let ((left, right), (bottom, top)) = (plot.x.ends(), plot.y.ends());
+        let (left, right) = plot.x.ends();
+        let (bottom, top) = plot.y.ends();
         let (from, to) = match self.guide {
             Guide::Zero => (point(left, 0.0), point(right, 0.0)),
             Guide::Diagonal => {
-                let (start, end) = (left.max(bottom), right.min(top));
+                let start = left.max(bottom);
+                let end = right.min(top);
                 (point(start, start), point(end, end))
             }
         };
@@ -217,7 +223,8 @@ fn with_room(axis: Axis, length: f64) -> Result<Axis, DrawError> {
     let mut kept: Vec<(f64, String)> = Vec::new();
     let mut free_until = f64::INFINITY;
     for (at, label) in axis.ticks().iter().rev() {
-        let (center, half) = (axis.share(*at) * length, font::width(label, SMALL)? / 2.0);
+        let center = axis.share(*at) * length;
+        let half = font::width(label, SMALL)? / 2.0;
         if center + half + GAP <= free_until {
             free_until = center - half;
             kept.push((*at, label.clone()));

@@ -79,11 +79,8 @@ pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, Report
     let image = png_of(figure).map_err(failed)?;
     draft::replace(&png, &image).map_err(write_failed(&png))?;
     let is_empty = figure.missing().is_some();
-    let parts = match is_empty {
-        true => Vec::new(),
-        false => figure.parts(),
-    };
-    let parts = parts.iter().map(|part| svg_of(part).map_err(failed));
+    let figures = if is_empty { Vec::new() } else { figure.parts() };
+    let parts = figures.iter().map(|part| svg_of(part).map_err(failed));
     Ok(Image {
         name,
         numbers: figure.numbers(),
@@ -168,7 +165,8 @@ impl Image {
 
     /// Returns the figure as a separate file, with the font in it.
     pub fn standalone(&self, label: &str) -> String {
-        let (width, height) = (WIDTH + 2.0 * MARGIN, self.whole.height + 2.0 * MARGIN);
+        let width = WIDTH + 2.0 * MARGIN;
+        let height = self.whole.height + 2.0 * MARGIN;
         let view = format!("0 0 {} {}", SVG.px(width), SVG.px(height));
         let svg = html! {
             svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label=(label)

@@ -86,8 +86,12 @@ impl Figure for Stacks {
 
     fn numbers(&self) -> String {
         let mut numbers = Numbers::new(["policy", "start_s", "end_s", "route", "value"]);
-        let names = self.routes.iter().map(|(name, _)| name.as_str());
-        let names: Vec<&str> = names.chain(["another or unknown"]).collect();
+        let names: Vec<&str> = self
+            .routes
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .chain(["another or unknown"])
+            .collect();
         for panel in &self.panels {
             for (layer, name) in panel.layers.iter().zip(&names) {
                 for (edges, value) in self.edges.windows(2).zip(layer) {
@@ -150,8 +154,7 @@ impl Stacks {
                 .collect();
             if layer.iter().any(|&value| value > 0.0) {
                 let upper = times.iter().zip(&above).map(|(&x, &y)| point(x, y));
-                let lower = times.iter().zip(&below).rev();
-                let lower = lower.map(|(&x, &y)| point(x, y));
+                let lower = times.iter().zip(&below).rev().map(|(&x, &y)| point(x, y));
                 let corners: Vec<Point> = upper.chain(lower).collect();
                 canvas.area(&corners, color, 1.0)?;
             }
@@ -166,8 +169,10 @@ impl Stacks {
 
     /// Returns the times of the corners: the middles of the intervals, and both ends.
     fn times(&self) -> Vec<f64> {
-        let middles = self.edges.windows(2);
-        let middles = middles.map(|edge| f64::midpoint(edge[0], edge[1]));
+        let middles = self
+            .edges
+            .windows(2)
+            .map(|edge| f64::midpoint(edge[0], edge[1]));
         let first = self.edges.first().copied();
         let last = self.edges.last().copied();
         first.into_iter().chain(middles).chain(last).collect()

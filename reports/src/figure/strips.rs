@@ -118,10 +118,7 @@ impl Figure for Strips {
                     WIDTH - left - 10.0,
                     STRIP + if is_last { AXIS } else { BELOW },
                 ),
-                x: match is_last {
-                    true => x,
-                    false => x.with_ticks(Vec::new()),
-                },
+                x: if is_last { x } else { x.with_ticks(Vec::new()) },
                 y: strip.axis(),
                 min_left,
                 x_title: if is_last { &unit.axis_title() } else { "" },
@@ -162,8 +159,7 @@ impl Strips {
         let entry = |((label, style), parameters): (&(String, Style), &String)| {
             Entry::line(style, noted(label, [parameters]))
         };
-        let lines = self.lines.iter().zip(&self.parameters);
-        let mut entries: Vec<Entry> = lines.map(entry).collect();
+        let mut entries: Vec<Entry> = self.lines.iter().zip(&self.parameters).map(entry).collect();
         entries.extend(faults::entries(&self.faults));
         if !self.has_legend {
             entries.clear();
@@ -189,9 +185,12 @@ impl Strips {
             if line.iter().flatten().all(|&value| value == 0.0) {
                 continue;
             }
-            let known = self.times.iter().zip(line);
-            let known = known.filter_map(|(&time, value)| Some(point(time, (*value)?)));
-            let points: Vec<Point> = known.collect();
+            let points: Vec<Point> = self
+                .times
+                .iter()
+                .zip(line)
+                .filter_map(|(&time, value)| Some(point(time, (*value)?)))
+                .collect();
             canvas.dashed(&points, style.dash, style.color, 1.5)?;
         }
         Ok(())

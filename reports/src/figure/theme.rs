@@ -74,8 +74,11 @@ pub fn policy_styles(policies: &[String]) -> Vec<Style> {
         dash: DASHES[index % DASHES.len()],
         marker: Marker::of(index),
     };
-    let colors = policy_colors(policies).into_iter().enumerate();
-    colors.map(style).collect()
+    policy_colors(policies)
+        .into_iter()
+        .enumerate()
+        .map(style)
+        .collect()
 }
 
 /// Policies that have the same colour in every report.
@@ -95,8 +98,10 @@ pub fn policy_colors(policies: &[String]) -> Vec<RGBColor> {
         found.map(|&(_, color)| color)
     };
     let taken: Vec<RGBColor> = policies.iter().filter_map(own).collect();
-    let free = SERIES.iter().filter(|color| !taken.contains(color));
-    let mut free = free.chain([&INK]);
+    let mut free = SERIES
+        .iter()
+        .filter(|color| !taken.contains(color))
+        .chain([&INK]);
     let mut next = || free.next().copied().unwrap_or(UNUSED);
     policies
         .iter()
@@ -119,9 +124,10 @@ pub const WIDTH: f64 = 900.0;
 /// Returns the additional width of each line: a line under later ones is wider, to be seen.
 pub fn extra_widths<L: AsRef<[f64]>>(lines: &[L]) -> Vec<f64> {
     let covered = |(index, line): (usize, &L)| {
-        let later = lines[index + 1..].iter();
-        let covers = later.filter(|other| coincide(line.as_ref(), other.as_ref()));
-        let covers = covers.count();
+        let covers = lines[index + 1..]
+            .iter()
+            .filter(|other| coincide(line.as_ref(), other.as_ref()))
+            .count();
         [0.0, 1.8, 3.2][covers.min(2)]
     };
     lines.iter().enumerate().map(covered).collect()

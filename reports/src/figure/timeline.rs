@@ -132,12 +132,15 @@ impl Figure for Timeline {
         let mut numbers = Numbers::new(["policy", "start_s", "end_s", "route"]);
         for lane in &self.panels {
             for flow in &lane.flows {
-                let end = match flow.is_finished {
-                    true => flow.end.to_string(),
-                    false => String::new(),
+                let end = if flow.is_finished {
+                    flow.end.to_string()
+                } else {
+                    String::new()
                 };
-                let route = flow.route.and_then(|route| self.routes.get(route));
-                let route = route.map_or("", |(label, _)| label);
+                let route = flow
+                    .route
+                    .and_then(|route| self.routes.get(route))
+                    .map_or("", |(label, _)| label);
                 numbers.row([&lane.policy, &flow.start, &end, &route]);
             }
         }
@@ -190,8 +193,10 @@ impl Timeline {
         for (row, flow) in (0u32..).map(f64::from).zip(&lane.flows) {
             let (start, top) = point(flow.start * unit.per_second, row);
             let (_, bottom) = point(0.0, row + 1.0);
-            let color = flow.route.and_then(|route| self.routes.get(route));
-            let color = color.map_or(UNUSED, |(_, color)| *color);
+            let color = flow
+                .route
+                .and_then(|route| self.routes.get(route))
+                .map_or(UNUSED, |(_, color)| *color);
             let (end, _) = point(flow.end * unit.per_second, row);
             if !flow.is_finished {
                 let middle = f64::midpoint(top, bottom);

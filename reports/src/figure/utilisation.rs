@@ -58,8 +58,10 @@ impl Utilisation {
         let shown: Vec<usize> = order.into_iter().take(MAX_LINKS).collect();
         let left_out = links.len() - shown.len();
         let max = links.iter().map(busiest).fold(0.0, f64::max);
-        let kept = links.into_iter().enumerate();
-        let kept = kept.filter(|(index, _)| shown.contains(index));
+        let kept = links
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| shown.contains(index));
         Self {
             policies,
             links: kept.map(|(_, bars)| bars).collect(),
@@ -227,7 +229,8 @@ fn draw_bar<DB: DrawingBackend>(
 
 /// Returns rate and delay of a link: `200 Gbit/s · 25 ms`.
 pub fn attributes(link: &LinkInfo) -> String {
-    let (rate, delay) = (text::rate(link.rate_bps), text::time(link.delay_ns));
+    let rate = text::rate(link.rate_bps);
+    let delay = text::time(link.delay_ns);
     format!("{rate} · {delay}")
 }
 

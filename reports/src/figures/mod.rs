@@ -91,10 +91,11 @@ pub fn draw_figures<'a>(
     if run.faults().next().is_some() {
         figures.push(Draw::around_faults);
     }
-    figures.push(match run.flows.max_flows() > MAX_BARS {
-        true => Draw::flows_in_flight,
-        false => Draw::timeline,
-    });
+    if run.flows.max_flows() > MAX_BARS {
+        figures.push(Draw::flows_in_flight);
+    } else {
+        figures.push(Draw::timeline);
+    }
     if !run.rates.is_empty() {
         figures.push(Draw::rates_over_time);
     }
@@ -214,8 +215,8 @@ impl Draw<'_> {
 
     /// Returns the parameters of each policy for legends.
     fn parameters(&self) -> Vec<String> {
-        let policies = self.policies.iter();
-        policies
+        self.policies
+            .iter()
             .map(|(policy, _)| departures::legend(&self.run.info, policy))
             .collect()
     }
@@ -303,12 +304,15 @@ impl Draw<'_> {
         let flows = &self.run.flows;
         let shares = flows.routes(policy);
         let all: u64 = shares.iter().map(|share| share.bytes).sum();
-        let routes = shares
+        let routes: Vec<Route> = shares
             .iter()
-            .map(|share| self.run.routes.named(&share.route));
-        let routes: Vec<Route> = routes.collect();
-        let names = flows.route_names.iter();
-        let numbered: Vec<Route> = names.map(|name| self.run.routes.named(name)).collect();
+            .map(|share| self.run.routes.named(&share.route))
+            .collect();
+        let numbered: Vec<Route> = flows
+            .route_names
+            .iter()
+            .map(|name| self.run.routes.named(name))
+            .collect();
         let of = |link: &LinkInfo| {
             let over = shares
                 .iter()
@@ -320,8 +324,9 @@ impl Draw<'_> {
             // A re-routed flow counts once on a link that several of its routes share.
             let again = flows.rerouted(policy).map(|own| {
                 let crossing = own.iter().filter(|(route, _)| {
-                    let route = usize::try_from(*route).ok();
-                    let route = route.and_then(|route| numbered.get(route));
+                    let route = usize::try_from(*route)
+                        .ok()
+                        .and_then(|route| numbered.get(route));
                     route.is_some_and(|route| route.crosses(link))
                 });
                 (crossing.count() as u64).saturating_sub(1)
@@ -335,17 +340,19 @@ impl Draw<'_> {
     fn utilisation(&self) -> Plotted {
         let uses = &self.run.arrival_uses;
         let share = |link: &LinkInfo, policy: &str| {
-            let of = uses.iter().filter(|(label, _)| label == policy);
-            let of = of.filter(|(_, one)| one.link == link.name);
+            let of = uses
+                .iter()
+                .filter(|(label, _)| label == policy)
+                .filter(|(_, one)| one.link == link.name);
             of.map(|(_, one)| one.utilisation).reduce(f64::max)
         };
         let is_measured = |policy: &String| uses.iter().any(|(label, _)| label == policy);
-        let policies = self
+        let policies: Vec<(String, RGBColor)> = self
             .policies
             .iter()
-            .filter(|(policy, _)| is_measured(policy));
-        let policies = policies.map(|(policy, style)| (policy.clone(), style.color));
-        let policies: Vec<(String, RGBColor)> = policies.collect();
+            .filter(|(policy, _)| is_measured(policy))
+            .map(|(policy, style)| (policy.clone(), style.color))
+            .collect();
         let bars = |link: &LinkInfo| LinkBars {
             link: link.clone(),
             shares: (policies.iter().map(|(policy, _)| share(link, policy))).collect(),
@@ -377,12 +384,11 @@ impl Draw<'_> {
 
 /// Returns the sentence under percentiles of bins in which flows did not finish; empty if all finished.
 fn about_unfinished(figure: &SizePanels) -> &'static str {
-    match figure.has_unfinished() {
-        true => {
-            " Percentiles are of all scheduled flows of a bin; one beyond the flows that finished has no \
+    if figure.has_unfinished() {
+        " Percentiles are of all scheduled flows of a bin; one beyond the flows that finished has no \
              marker."
-        }
-        false => "",
+    } else {
+        ""
     }
 }
 
@@ -395,8 +401,10 @@ const MAX_BARS: usize = 100;
 /// Returns a percentile of slowdowns by policy and bin.
 fn size_panel(slowdowns: &[Vec<Population<'_>>], bins: &SizeBins, percent: u32) -> SizePanel {
     let of_policy = |policy: &Vec<Population<'_>>| {
-        let bins = policy.iter().map(|flows| SizeBin::of(flows, percent));
-        bins.collect()
+        policy
+            .iter()
+            .map(|flows| SizeBin::of(flows, percent))
+            .collect()
     };
     SizePanel {
         percent,

@@ -66,15 +66,17 @@ impl Draw<'_> {
             IN_FLIGHT_MERGED,
             |flows, edges| {
                 let mean = |layer: &Vec<f64>| {
-                    let parts = edges.windows(2).map(|edge| {
-                        let (sum, time) =
-                            (edge[0]..edge[1]).fold((0.0, 0.0), |(sum, time), index| {
-                                let width = self.width(index);
-                                (sum + layer[index] * width, time + width)
-                            });
-                        sum / time
-                    });
-                    parts.collect()
+                    edges
+                        .windows(2)
+                        .map(|edge| {
+                            let (sum, time) =
+                                (edge[0]..edge[1]).fold((0.0, 0.0), |(sum, time), index| {
+                                    let width = self.width(index);
+                                    (sum + layer[index] * width, time + width)
+                                });
+                            sum / time
+                        })
+                        .collect()
                 };
                 flows.under_way.iter().map(mean).collect()
             },
@@ -119,9 +121,10 @@ impl Draw<'_> {
                         .sum::<f64>()
                 };
                 let share = |layer: &Vec<u32>| {
-                    let shares = edges.windows(2);
-                    let shares = shares.map(|edge| 100.0 * count(layer, edge) / all(edge).max(1.0));
-                    shares.collect()
+                    edges
+                        .windows(2)
+                        .map(|edge| 100.0 * count(layer, edge) / all(edge).max(1.0))
+                        .collect()
                 };
                 flows.started.iter().map(share).collect()
             },
@@ -366,8 +369,11 @@ impl Draw<'_> {
         let mut labels: Vec<(String, Option<Nanos>)> = labels.into_iter().collect();
         labels.sort_by_key(|(_, delay)| *delay);
         let colors = ROUTES.into_iter().chain(iter::repeat(UNUSED));
-        let links = labels.into_iter().map(|(label, _)| label).zip(colors);
-        let links: Vec<(String, RGBColor)> = links.collect();
+        let links: Vec<(String, RGBColor)> = labels
+            .into_iter()
+            .map(|(label, _)| label)
+            .zip(colors)
+            .collect();
         let switches: BTreeSet<&String> = series.iter().map(|one| &one.from_dc).collect();
         let rates = |one: &LinkSeries| {
             let gigabits = |(start, end, rate)| (start, end, rate * 8.0 / 1e9);
@@ -388,12 +394,10 @@ impl Draw<'_> {
                 rates: links.iter().map(of).collect(),
             }
         };
-        let policies = self.policies.iter();
-        let panels = policies.flat_map(|(policy, _)| {
-            let switches = switches.iter();
-            switches.map(move |switch| (policy, *switch))
-        });
-        let panels = panels
+        let panels = self
+            .policies
+            .iter()
+            .flat_map(|(policy, _)| switches.iter().map(move |switch| (policy, *switch)))
             .map(|(policy, switch)| panel(policy, switch))
             .collect();
         let faults: Vec<_> = self.run.faults().cloned().collect();
@@ -437,9 +441,10 @@ impl Draw<'_> {
     }
 
     fn about_routes(&self) -> &'static str {
-        match self.run.groups.is_by_length() {
-            true => " There are more routes than colours, so those of as many links share one.",
-            false => "",
+        if self.run.groups.is_by_length() {
+            " There are more routes than colours, so those of as many links share one."
+        } else {
+            ""
         }
     }
 

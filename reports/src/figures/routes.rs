@@ -26,10 +26,12 @@ impl Groups {
     pub fn of(flows: &Flows, all: &Routes) -> Self {
         let routes: BTreeSet<String> = flows.first_routes().iter().cloned().collect();
         if routes.len() > ROUTES.len() {
-            let routes = routes.iter().map(|route| all.named(route));
-            let lengths: BTreeSet<usize> = routes.filter_map(|route| links_of(&route)).collect();
-            let lengths = lengths.into_iter().take(ROUTES.len());
-            return Self::Lengths(lengths.collect());
+            let lengths: BTreeSet<usize> = routes
+                .iter()
+                .map(|route| all.named(route))
+                .filter_map(|route| links_of(&route))
+                .collect();
+            return Self::Lengths(lengths.into_iter().take(ROUTES.len()).collect());
         }
         // Routes of unknown delay come last.
         let order = |route: &str| {

@@ -24,9 +24,10 @@ impl Chosen {
             sample: Vec::new(),
             threshold: 0.0,
             seen: 0,
-            every: match expected <= 2 * room {
-                true => 1,
-                false => expected.div_ceil(room.max(1)),
+            every: if expected <= 2 * room {
+                1
+            } else {
+                expected.div_ceil(room.max(1))
             },
             room,
         }

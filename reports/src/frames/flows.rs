@@ -301,11 +301,9 @@ impl Flows {
     pub fn by_pair(&self, policy: usize) -> BTreeMap<(&str, &str), Population<'_>> {
         let of = &self.of_policies[policy];
         let groups = of.groups(self.pairs.len(), |flow| flow.pair);
-        let pairs = self
-            .pairs
+        self.pairs
             .iter()
-            .map(|(src, dst)| (src.as_str(), dst.as_str()));
-        pairs
+            .map(|(src, dst)| (src.as_str(), dst.as_str()))
             .zip(groups)
             .filter(|(_, group)| group.len() > 0)
             .collect()
@@ -330,9 +328,10 @@ impl Reader<'_> {
             of.unfinished
                 .push(self.unfinished.least_slowdown(flow.start_ns, ideal));
         }
-        let flows_of_policy = match is_measured {
-            true => &mut of.flows,
-            false => &mut of.unmeasured,
+        let flows_of_policy = if is_measured {
+            &mut of.flows
+        } else {
+            &mut of.unmeasured
         };
         flows_of_policy.push(Flow {
             repetition: flow.repetition,
@@ -354,8 +353,7 @@ impl Reader<'_> {
 
     fn add_path(&mut self, row: &PathRow) {
         let route = self.routes.number(row.path.as_str());
-        let policies = self.flows.policies.iter();
-        let of_policies = policies.zip(&mut self.flows.of_policies);
+        let of_policies = self.flows.policies.iter().zip(&mut self.flows.of_policies);
         for (_, of) in of_policies.filter(|(policy, _)| **policy == row.policy) {
             let routes = of.rerouted.entry((row.repetition, row.flow_id.0));
             routes.or_default().push((route, row.sent_bytes.get()));

@@ -25,9 +25,10 @@ impl TimeGrid {
             _ => 0,
         };
         let focus = most.max(fault).saturating_mul(5) / 4;
-        let focus = match focus.saturating_mul(3) / 2 >= end {
-            true => end,
-            false => focus.max(NARROW as u64),
+        let focus = if focus.saturating_mul(3) / 2 >= end {
+            end
+        } else {
+            focus.max(NARROW as u64)
         };
         let narrow = focus.div_ceil(NARROW as u64);
         let rest = end.saturating_sub(narrow * NARROW as u64);
@@ -71,9 +72,10 @@ impl TimeGrid {
     /// Returns the interval of `time`, the last one for a later time.
     pub fn index(&self, time: u64) -> usize {
         let focus = self.edge(NARROW);
-        let index = match time < focus {
-            true => time / self.narrow,
-            false => NARROW as u64 + (time - focus) / self.wide,
+        let index = if time < focus {
+            time / self.narrow
+        } else {
+            NARROW as u64 + (time - focus) / self.wide
         };
         usize::try_from(index)
             .unwrap_or(usize::MAX)
@@ -163,12 +165,17 @@ mod tests {
         );
         let times: Vec<u64> = (0..1_000).map(|step| step * 1_003).collect();
         let frame = DataFrame::new(times.len(), vec![Column::new("t".into(), &times)]).unwrap();
-        let found = frame
+        let found: Vec<Option<u64>> = frame
             .lazy()
             .select([grid.index_of("t").alias("i")])
             .collect()
-            .unwrap();
-        let found: Vec<Option<u64>> = found.column("i").unwrap().u64().unwrap().iter().collect();
+            .unwrap()
+            .column("i")
+            .unwrap()
+            .u64()
+            .unwrap()
+            .iter()
+            .collect();
         let expected = times.iter().map(|&time| Some(grid.index(time) as u64));
         assert_eq!(found, expected.collect::<Vec<_>>());
     }

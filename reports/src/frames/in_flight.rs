@@ -22,7 +22,8 @@ pub fn flows_over_time(
     group_of: impl Fn(&Span) -> usize,
 ) -> FlowsOverTime {
     let zeros = vec![0.0; grid.len() + 1];
-    let (mut within, mut entered) = (vec![zeros.clone(); groups], vec![zeros; groups]);
+    let mut within = vec![zeros.clone(); groups];
+    let mut entered = vec![zeros; groups];
     let mut flows = FlowsOverTime {
         under_way: Vec::new(),
         started: vec![vec![0; grid.len()]; groups],
@@ -30,8 +31,11 @@ pub fn flows_over_time(
     };
     let width = |index: usize| to_float(grid.edge(index + 1) - grid.edge(index));
     for span in spans {
-        let (start, end) = (span.start.get(), span.end.get());
-        let (first, last, group) = (grid.index(start), grid.index(end), group_of(&span));
+        let start = span.start.get();
+        let end = span.end.get();
+        let first = grid.index(start);
+        let last = grid.index(end);
+        let group = group_of(&span);
         flows.started[group][first] += 1;
         if span.is_finished {
             flows.finished[last] += 1;

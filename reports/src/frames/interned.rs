@@ -34,11 +34,14 @@ impl<'a> RouteNumbers<'a> {
             return known;
         }
         let name = self.routes.named(path).text;
-        let known = self.names.iter().position(|it| *it == name);
-        let number = known.unwrap_or_else(|| {
-            self.names.push(name);
-            self.names.len() - 1
-        });
+        let number = self
+            .names
+            .iter()
+            .position(|it| *it == name)
+            .unwrap_or_else(|| {
+                self.names.push(name);
+                self.names.len() - 1
+            });
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         self.of_path.insert(path.to_owned(), number);
         number

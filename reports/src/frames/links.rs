@@ -112,8 +112,9 @@ fn uses(
 ) -> PolarsResult<Vec<LinkUse>> {
     let queues = |frame| {
         let [policy, switch, to_dc] = QUEUE_KEYS;
-        let keys = texts(frame, policy)?.zip(texts(frame, switch)?);
-        let keys = keys.zip(texts(frame, to_dc)?);
+        let keys = texts(frame, policy)?
+            .zip(texts(frame, switch)?)
+            .zip(texts(frame, to_dc)?);
         PolarsResult::Ok(keys.zip(numbers(frame, "backlog_bytes")?))
     };
     let peaks: BTreeMap<_, u64> = queues(peaks)?.collect();
@@ -122,8 +123,10 @@ fn uses(
     let counters = read_counters(&counters.sort(KEYS, SortMultipleOptions::default())?)?;
     let directions = counters.chunk_by(|a, b| a.direction == b.direction);
     let of = |rows: &[Counters]| {
-        let marks = rows.iter().filter_map(|row| row.marks);
-        let marks = marks.reduce(|sum, more| sum + more);
+        let marks = rows
+            .iter()
+            .filter_map(|row| row.marks)
+            .reduce(|sum, more| sum + more);
         let [policy, link, from_dc, to_dc] = rows[0].direction.clone();
         let port = ports
             .iter()

@@ -94,7 +94,8 @@ pub fn decisions(run: &RunDir) -> Result<(Vec<DecisionCount>, u64), ReportError>
     };
     let ([frame], truncated) = reduce::<DecisionRow, 1>(run, &["policy", "reason"], [&count])?;
     let frame = frame.sort(["policy", "reason"], SortMultipleOptions::default())?;
-    let (policies, reasons) = (texts(&frame, "policy")?, texts(&frame, "reason")?);
+    let policies = texts(&frame, "policy")?;
+    let reasons = texts(&frame, "reason")?;
     let rows = policies.zip(reasons).zip(numbers(&frame, ROWS)?);
     let count = |((policy, reason), count)| DecisionCount {
         policy,

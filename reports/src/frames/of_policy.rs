@@ -79,13 +79,16 @@ impl PolicyFlows {
         for &group in &group_of {
             counts[index(group)] += 1;
         }
-        let groups = counts.iter().map(|&flows| Vec::with_capacity(flows));
-        let mut groups: Vec<Vec<f64>> = groups.collect();
+        let mut groups: Vec<Vec<f64>> = counts
+            .iter()
+            .map(|&flows| Vec::with_capacity(flows))
+            .collect();
         for (&place, &slowdown) in self.by_slowdown.iter().zip(&self.slowdowns) {
             groups[index(group_of[index(place)])].push(slowdown);
         }
-        let groups = groups.into_iter().zip(counts);
         groups
+            .into_iter()
+            .zip(counts)
             .map(|(finished, flows)| Population::new(finished, flows))
             .collect()
     }

@@ -70,7 +70,8 @@ impl Pauses {
     /// Adds a pause to the intervals that it is in.
     fn add_over_time(&mut self, grid: &TimeGrid, since: Nanos, until: Nanos) {
         self.over_time.resize(grid.len(), 0);
-        let (first, last) = (grid.index(since.get()), grid.index(until.get()));
+        let first = grid.index(since.get());
+        let last = grid.index(until.get());
         for index in first..=last {
             let start = since.get().max(grid.edge(index));
             let end = until.get().min(grid.edge(index + 1));

@@ -39,8 +39,10 @@ pub struct SeriesQuery {
 impl SeriesQuery {
     /// Returns the filter for the faults of a run.
     pub fn new(info: &RunInfo) -> Self {
-        let faults = info.faults.iter();
-        let links = faults.filter_map(|fault| info.links.iter().find(|it| it.name == fault.link));
+        let links = info
+            .faults
+            .iter()
+            .filter_map(|fault| info.links.iter().find(|it| it.name == fault.link));
         let mut dcs: Vec<String> = links
             .map(|link| end_with_more_links(link, &info.links).clone())
             .collect();
@@ -78,8 +80,9 @@ pub fn series(rows: &DataFrame) -> PolarsResult<Vec<LinkSeries>> {
     let order = ["from_dc", "policy", "to_dc", "time_ns"];
     let by_time = SortMultipleOptions::default().with_maintain_order(true);
     let rows = rows.sort(order, by_time)?;
-    let directions = texts(&rows, "from_dc")?.zip(texts(&rows, "policy")?);
-    let directions = directions.zip(texts(&rows, "to_dc")?);
+    let directions = texts(&rows, "from_dc")?
+        .zip(texts(&rows, "policy")?)
+        .zip(texts(&rows, "to_dc")?);
     let counters = numbers(&rows, "time_ns")?.zip(numbers(&rows, "tx_bytes")?);
     let rows: Vec<_> = directions.zip(counters).collect();
     let of_direction = rows.chunk_by(|(one, _), (other, _)| one == other);
@@ -124,8 +127,10 @@ impl LinkSeries {
 
 fn end_with_more_links<'a>(link: &'a LinkInfo, links: &[LinkInfo]) -> &'a String {
     let degree = |dc: &String| {
-        let ends = links.iter().filter(|link| link.a == *dc || link.b == *dc);
-        ends.count()
+        links
+            .iter()
+            .filter(|link| link.a == *dc || link.b == *dc)
+            .count()
     };
     if degree(&link.b) > degree(&link.a) {
         &link.b

@@ -52,7 +52,8 @@ pub fn stories(
         let [repetitions, times, flow_ids] =
             ["repetition", "time_ns", "flow_id"].map(|it| batch.integers(it));
         for row in 0..batch.len() {
-            let (repetition, time) = (number(repetitions[row]), number(times[row]));
+            let repetition = number(repetitions[row]);
+            let time = number(times[row]);
             let text = |texts: &lab_records::Texts| texts.at(row).unwrap_or_default().to_owned();
             let reason = reasons.at(row).unwrap_or_default();
             if repetition == 0 && AGAIN.contains(&reason) {

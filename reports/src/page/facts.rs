@@ -65,7 +65,8 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
 
 /// Returns the time in which flows start and end; in a run whose flows did not all finish, the time that it covers.
 fn times(run: &Run) -> String {
-    let (flows, counts) = (&run.flows, run.flows.total());
+    let flows = &run.flows;
+    let counts = run.flows.total();
     let last_start = text::time(run.last_start);
     if counts.unfinished == 0 {
         let end = text::time(flows.last_completion());
@@ -209,8 +210,12 @@ fn parameters(settings: &PolicySettings) -> String {
             plain => planned(plain),
         };
     }
-    let values = settings.values.iter().map(ToString::to_string);
-    values.collect::<Vec<_>>().join(", ")
+    settings
+        .values
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Returns parameters of the plan as names and values; the unit at the end of a name moves to its value.
@@ -237,11 +242,11 @@ fn quantity(name: &str, value: &Value) -> String {
         let name = name.strip_suffix(unit)?;
         Some(format!("{name} {}", show(number?)?))
     };
-    let shown = shown("_ns", &|it| Some(text::time_exact(Nanos::new(it))))
+    shown("_ns", &|it| Some(text::time_exact(Nanos::new(it))))
         .or_else(|| shown("_bytes", &|it| Some(text::size(Bytes::new(it)))))
         .or_else(|| shown("_bps", &|it| BitsPerSec::new(it).map(text::rate)))
-        .or_else(|| shown("_percent", &|it| Some(format!("{it} %"))));
-    shown.unwrap_or_else(|| format!("{name} {}", planned(value)))
+        .or_else(|| shown("_percent", &|it| Some(format!("{it} %"))))
+        .unwrap_or_else(|| format!("{name} {}", planned(value)))
 }
 
 /// Returns the congestion control of all policies, or each policy's if they differ.
@@ -250,8 +255,11 @@ fn congestion_control(info: &RunInfo, sim: &SimInfo) -> String {
         [] => "unknown".to_owned(),
         [first, others @ ..] if others.iter().all(|other| other == first) => first.clone(),
         each => {
-            let pairs = info.policies.iter().zip(each);
-            let pairs = pairs.map(|(policy, cc)| format!("{policy}: {cc}"));
+            let pairs = info
+                .policies
+                .iter()
+                .zip(each)
+                .map(|(policy, cc)| format!("{policy}: {cc}"));
             pairs.collect::<Vec<_>>().join(", ")
         }
     }
@@ -281,8 +289,7 @@ fn simulated(work: &SimWork) -> String {
 
 fn ended(run: &Run, end: &RunEnd) -> Markup {
     let took = end.ended_at.since(run.started_at);
-    let phases = end.phases.iter();
-    let phases: Vec<String> = phases.map(phase).collect();
+    let phases: Vec<String> = end.phases.iter().map(phase).collect();
     html! {
         (fact("ended", &format!("{}, after {} by this machine's clock", end.ended_at, text::time(took))))
         @if !end.phases.is_empty() {
@@ -340,10 +347,14 @@ fn exactness(run: &Run) -> Option<String> {
     if matches!(run.info.engine, EngineInfo::Sim(_)) {
         return None;
     }
-    let late = run.flows.max_lateness;
-    let late = late.map(|late| format!("starts at most {} late", text::time(late)));
-    let resolution = run.flows.max_resolution;
-    let resolution = resolution.map(|span| format!("FCTs measured to ±{}", text::time(span)));
+    let late = run
+        .flows
+        .max_lateness
+        .map(|late| format!("starts at most {} late", text::time(late)));
+    let resolution = run
+        .flows
+        .max_resolution
+        .map(|span| format!("FCTs measured to ±{}", text::time(span)));
     let known: Vec<String> = late.into_iter().chain(resolution).collect();
     (!known.is_empty()).then(|| format!("{}, emulated", known.join(", ")))
 }
@@ -354,10 +365,11 @@ fn decisions(run: &Run) -> String {
     let position = |policy: &str| policies.iter().position(|label| label == policy);
     let mut counts: Vec<_> = run.decisions.iter().collect();
     counts.sort_by_key(|it| (position(&it.policy).unwrap_or(usize::MAX), &it.reason));
-    let counts = counts.into_iter();
-    let counts =
-        counts.map(|it| format!("{}: {} {}", it.policy, text::number(it.count), it.reason));
-    counts.collect::<Vec<_>>().join(", ")
+    counts
+        .into_iter()
+        .map(|it| format!("{}: {} {}", it.policy, text::number(it.count), it.reason))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn warnings(run: &Run) -> Markup {

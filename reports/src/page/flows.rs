@@ -20,7 +20,8 @@ use crate::{
 /// Returns the table of routes, the least delay first.
 pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
     let mut shares: BTreeMap<(u8, Nanos, String), BTreeMap<&str, &RouteShare>> = BTreeMap::new();
-    let (policies, routes) = (&page.run.flows.policies, &page.run.routes);
+    let policies = &page.run.flows.policies;
+    let routes = &page.run.routes;
     for (index, policy) in policies.iter().enumerate() {
         for share in page.run.flows.routes(index) {
             let delay = routes.delay(&routes.named(&share.route));
@@ -98,8 +99,12 @@ fn worst(run: &Run) -> Vec<&FlowRow> {
     let mut worst = Vec::new();
     for policy in &run.flows.policies {
         let badness = |row: &FlowRow| badness(row.fields());
-        let flows = run.flows.shown.iter().filter(|row| row.policy == *policy);
-        let mut flows: Vec<&FlowRow> = flows.collect();
+        let mut flows: Vec<&FlowRow> = run
+            .flows
+            .shown
+            .iter()
+            .filter(|row| row.policy == *policy)
+            .collect();
         flows.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
         worst.extend(flows.into_iter().take(MAX_WORST));
     }

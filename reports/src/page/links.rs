@@ -123,8 +123,11 @@ fn ports(page: &Page<'_>) -> Markup {
 /// Returns the table of pauses by priority flow control.
 fn paused(page: &Page<'_>) -> Markup {
     let run = page.run;
-    let policies = run.flows.policies.iter();
-    let policies = policies.filter_map(|policy| Some((policy, run.pauses.get(policy)?)));
+    let policies = run
+        .flows
+        .policies
+        .iter()
+        .filter_map(|policy| Some((policy, run.pauses.get(policy)?)));
     html! {
         h3 { "Paused by priority flow control" }
         div.wide {

@@ -285,9 +285,11 @@ fn directions(run: &Run) -> Vec<Direction> {
 }
 
 fn per_mille(one: &DirectionSeries) -> Series<Option<f64>> {
-    let shares = one.utilisation.iter();
-    let shares = shares.map(|share| share.map(|share| rounded(share * 1_000.0, 1.0)));
-    let shares: Vec<Option<f64>> = shares.collect();
+    let shares: Vec<Option<f64>> = one
+        .utilisation
+        .iter()
+        .map(|share| share.map(|share| rounded(share * 1_000.0, 1.0)))
+        .collect();
     shares
         .iter()
         .flatten()
@@ -296,9 +298,11 @@ fn per_mille(one: &DirectionSeries) -> Series<Option<f64>> {
 }
 
 fn kilobytes(one: &DirectionSeries) -> Series<Option<f64>> {
-    let sizes = one.queue.iter();
-    let sizes = sizes.map(|size| size.map(|size| rounded(to_float(size) / 1e3, 1.0)));
-    let sizes: Vec<Option<f64>> = sizes.collect();
+    let sizes: Vec<Option<f64>> = one
+        .queue
+        .iter()
+        .map(|size| size.map(|size| rounded(to_float(size) / 1e3, 1.0)))
+        .collect();
     sizes
         .iter()
         .flatten()
@@ -349,11 +353,13 @@ fn add_flow(table: &mut FlowTable, names: &mut Names, run: &Run, row: &FlowRow) 
         .get(&key)
         .map_or(&[][..], Vec::as_slice);
     let mut story = |decision: &Decision| {
-        let candidates = decision.candidates.iter();
-        let candidates = candidates.map(|(name, c_path, c_cong, cost, kept)| {
-            (names.number(name), *c_path, *c_cong, *cost, u8::from(*kept))
-        });
-        let candidates = candidates.collect();
+        let candidates = decision
+            .candidates
+            .iter()
+            .map(|(name, c_path, c_cong, cost, kept)| {
+                (names.number(name), *c_path, *c_cong, *cost, u8::from(*kept))
+            })
+            .collect();
         (
             millis(decision.time),
             names.number(&decision.switch),

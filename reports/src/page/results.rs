@@ -123,14 +123,20 @@ fn tails(page: &Page<'_>) -> Markup {
             .filter(|one| one.policy == *policy);
         uses.map(|one| one.drops).sum::<u64>()
     };
-    let policies = page.run.flows.policies.iter();
-    let lossy: Vec<String> = policies
+    let lossy: Vec<String> = page
+        .run
+        .flows
+        .policies
+        .iter()
         .map(|policy| (policy, drops(policy)))
         .filter(|(_, drops)| *drops > 0)
         .map(|(policy, drops)| format!("{policy} {}", text::number(drops)))
         .collect();
-    let end = page.run.end.as_ref();
-    let counts = end.and_then(|end| go_backs(end, &page.run.flows.policies));
+    let counts = page
+        .run
+        .end
+        .as_ref()
+        .and_then(|end| go_backs(end, &page.run.flows.policies));
     html! {
         @if !lossy.is_empty() {
             p.note {
@@ -146,14 +152,17 @@ fn tails(page: &Page<'_>) -> Markup {
 /// Returns the sentence that counts each policy's go-backs and time-outs, if they were counted.
 fn go_backs(end: &RunEnd, policies: &[String]) -> Option<String> {
     let least = if end.lab.is_some() { "at least " } else { "" };
-    let counts = policies.iter().filter_map(|policy| {
-        let Retransmissions { go_backs, timeouts } = *end.retransmissions.get(policy)?;
-        (go_backs > 0).then(|| {
-            let (go_backs, timeouts) = (text::number(go_backs), text::number(timeouts));
-            format!("{policy} {go_backs}, {least}{timeouts} of them at a time-out")
+    let counts: Vec<String> = policies
+        .iter()
+        .filter_map(|policy| {
+            let Retransmissions { go_backs, timeouts } = *end.retransmissions.get(policy)?;
+            (go_backs > 0).then(|| {
+                let go_backs = text::number(go_backs);
+                let timeouts = text::number(timeouts);
+                format!("{policy} {go_backs}, {least}{timeouts} of them at a time-out")
+            })
         })
-    });
-    let counts: Vec<String> = counts.collect();
+        .collect();
     (!counts.is_empty()).then(|| format!("Times that senders went back: {}.", counts.join("; ")))
 }
 

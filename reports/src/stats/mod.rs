@@ -263,8 +263,10 @@ fn pooled(repetitions: &[Vec<f64>]) -> Vec<f64> {
 }
 
 fn log_replicates(repetitions: &[Vec<f64>], statistic: Statistic) -> Vec<f64> {
-    let values = replicates(repetitions, statistic).into_iter();
-    values.map(f64::ln).collect()
+    replicates(repetitions, statistic)
+        .into_iter()
+        .map(f64::ln)
+        .collect()
 }
 
 #[cfg(test)]

@@ -49,13 +49,14 @@ pub enum Effect {
 
 /// Compares the flows of each repetition with themselves; `None` for fewer flows than a mean needs.
 pub fn paired(repetitions: &[Vec<Pair>]) -> Option<Paired> {
-    let ratios = repetitions.iter().map(|pairs| {
-        let ratios = pairs.iter().map(|it| it.other / it.base);
-        let mut ratios: Vec<f64> = ratios.collect();
-        ratios.sort_by(f64::total_cmp);
-        ratios
-    });
-    let ratios: Vec<Vec<f64>> = ratios.collect();
+    let ratios: Vec<Vec<f64>> = repetitions
+        .iter()
+        .map(|pairs| {
+            let mut ratios: Vec<f64> = pairs.iter().map(|it| it.other / it.base).collect();
+            ratios.sort_by(f64::total_cmp);
+            ratios
+        })
+        .collect();
     let all = pooled(&ratios);
     let share = |count: usize| float(count) / float(all.len());
     let faster = all.partition_point(|&ratio| ratio < 1.0 - SAME);

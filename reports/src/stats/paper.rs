@@ -30,18 +30,23 @@ impl PaperReductions {
 /// Returns the changes from `base` to `other`, flows as size and slowdown; `None` if one has no flows.
 #[must_use]
 pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<PaperReductions> {
-    let (base, other) = (bins(base), bins(other));
-    let both = base.into_iter().zip(other);
-    let both: Vec<([f64; 2], [f64; 2])> = both
+    let base = bins(base);
+    let other = bins(other);
+    let both: Vec<([f64; 2], [f64; 2])> = base
+        .into_iter()
+        .zip(other)
         .filter_map(|(base, other)| Some((base?, other?)))
         .collect();
     let changes = |at: usize| {
-        let changes = both.iter().map(|(base, other)| other[at] / base[at] - 1.0);
-        let mut changes: Vec<f64> = changes.collect();
+        let mut changes: Vec<f64> = both
+            .iter()
+            .map(|(base, other)| other[at] / base[at] - 1.0)
+            .collect();
         changes.sort_by(f64::total_cmp);
         changes
     };
-    let (p50s, p99s) = (changes(0), changes(1));
+    let p50s = changes(0);
+    let p99s = changes(1);
     let middle = (
         p50s.get(p50s.len().checked_sub(1)? / 2)?,
         p50s.get(p50s.len() / 2)?,
@@ -66,8 +71,10 @@ pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
     let edges: Vec<usize> = (0..=BINS).map(|bin| flows.len() * bin / BINS).collect();
     part(&mut flows, &edges);
     let bin = |edge: &[usize]| {
-        let bin = flows[edge[0]..edge[1]].iter();
-        let mut slowdowns: Vec<f64> = bin.map(|flow| flow.slowdown).collect();
+        let mut slowdowns: Vec<f64> = flows[edge[0]..edge[1]]
+            .iter()
+            .map(|flow| flow.slowdown)
+            .collect();
         let mut at = |percent: usize| {
             let rank = slowdowns.len() * percent / 100;
             let is_there = rank < slowdowns.len();
@@ -132,9 +139,12 @@ mod tests {
             let mut sorted = flows.clone();
             sorted.sort_by_key(|&(size, _)| size);
             let expected = (0..BINS).map(|bin| {
-                let (from, to) = (sorted.len() * bin / BINS, sorted.len() * (bin + 1) / BINS);
-                let bin = sorted[from..to].iter().map(|flow| flow.1.max(1.0));
-                let mut bin: Vec<f64> = bin.collect();
+                let from = sorted.len() * bin / BINS;
+                let to = sorted.len() * (bin + 1) / BINS;
+                let mut bin: Vec<f64> = sorted[from..to]
+                    .iter()
+                    .map(|flow| flow.1.max(1.0))
+                    .collect();
                 bin.sort_by(f64::total_cmp);
                 Some([*bin.get(bin.len() / 2)?, *bin.get(bin.len() * 99 / 100)?])
             });

@@ -70,9 +70,10 @@ pub fn welch(value: f64, base: &[f64], other: &[f64]) -> Option<Interval> {
     let variance = variances[0] + variances[1];
     // Welch–Satterthwaite; equal replicates in both runs have any number of degrees of freedom.
     let parts = [0, 1].map(|at| variances[at].powi(2) / freedoms[at]);
-    let freedom = match variance > 0.0 {
-        true => variance.powi(2) / (parts[0] + parts[1]),
-        false => freedoms[0] + freedoms[1],
+    let freedom = if variance > 0.0 {
+        variance.powi(2) / (parts[0] + parts[1])
+    } else {
+        freedoms[0] + freedoms[1]
     };
     around(value, variance.sqrt(), freedom)
 }

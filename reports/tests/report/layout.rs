@@ -88,8 +88,9 @@ fn findings(browser: &str, page: &Path) -> String {
         .output()
         .expect("the browser starts");
     let dom = String::from_utf8_lossy(&output.stdout);
-    let found = dom.split_once("<pre id=\"layout-findings\">");
-    let found = found.and_then(|(_, rest)| rest.split_once("</pre>"));
+    let found = dom
+        .split_once("<pre id=\"layout-findings\">")
+        .and_then(|(_, rest)| rest.split_once("</pre>"));
     let (found, _) = found.unwrap_or_else(|| {
         let problems = String::from_utf8_lossy(&output.stderr);
         panic!("the browser ran no probe ({}): {problems}", output.status)

@@ -46,8 +46,11 @@ fn a_run_of_the_simulator_is_reported() {
     assert_eq!(report.summary.verdict, Grade::Valid, "{:?}", report.summary);
     let text = html::text(&html);
     let section = |start: &str, end: &str| {
-        let lines = text.lines().skip_while(|line| !line.starts_with(start));
-        let lines: Vec<&str> = lines.take_while(|line| *line != end).collect();
+        let lines: Vec<&str> = text
+            .lines()
+            .skip_while(|line| !line.starts_with(start))
+            .take_while(|line| *line != end)
+            .collect();
         lines.join("\n")
     };
     insta::assert_snapshot!("simulated_facts", section("scenario", "Written by"));

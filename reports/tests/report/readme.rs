@@ -10,8 +10,10 @@ const README: &str = include_str!("../../README.md");
 /// Names in backquotes in the first cells of the table that follows `heading`.
 pub fn first_cells(heading: &str) -> Vec<&'static str> {
     let (_, section) = README.split_once(heading).expect("the heading");
-    let lines = section.lines().skip(1);
-    let lines = lines.skip_while(|line| !line.starts_with("|---"));
+    let lines = section
+        .lines()
+        .skip(1)
+        .skip_while(|line| !line.starts_with("|---"));
     let rows = lines.skip(1).take_while(|line| line.starts_with('|'));
     let cells = rows.map(|row| row.split('|').nth(1).expect("a cell"));
     cells

@@ -69,8 +69,9 @@ impl Synthetic {
 
     /// Returns the row of `flow` of `policy`.
     pub fn flow_mut(&mut self, policy: &str, flow: u32) -> &mut FlowRow {
-        let mut rows = self.flows.iter_mut();
-        rows.find(|row| row.policy == policy && row.flow_id.0 == flow)
+        self.flows
+            .iter_mut()
+            .find(|row| row.policy == policy && row.flow_id.0 == flow)
             .expect("the flow")
     }
 
@@ -92,8 +93,7 @@ impl Synthetic {
         writer.append(&self.pauses).expect("pauses");
         writer.append(&self.rates).expect("rates");
         if matches!(self.info.engine, EngineInfo::Kernel) && self.end.is_some() {
-            let links = self.info.links.iter();
-            let rows: Vec<CertifiedRow> = links.flat_map(certified).collect();
+            let rows: Vec<CertifiedRow> = self.info.links.iter().flat_map(certified).collect();
             writer.append(&rows).expect("the certificate");
         }
         let dir = writer.dir().to_owned();
@@ -170,9 +170,12 @@ fn certified(link: &LinkInfo) -> [CertifiedRow; 2] {
 fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     let size = 20_000_000 * (1 + random.below(12)) + 1_000_000 * random.below(20);
     let start = u64::from(id) * 200_000_000 / u64::from(count) + random.below(3_000_000);
-    let (src_host, dst_host) = (1 + random.below(4), 1 + random.below(4));
+    let src_host = 1 + random.below(4);
+    let dst_host = 1 + random.below(4);
     let forth = random.below(2) == 0;
-    let (any, best, queueing) = (random.below(6), random.below(10), random.below(1_000));
+    let any = random.below(6);
+    let best = random.below(10);
+    let queueing = random.below(1_000);
     let route = match policy {
         "ecmp" => any,
         // The lower half by cost, and rarely the fourth.
@@ -183,8 +186,8 @@ fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     let ideal = 20_000_000 + size * 8 / 40;
     let crowd = if policy == "ecmp" { 900 } else { 500 };
     let sending = size * 8 / gbit;
-    let fct = 4 * delay_ms * 1_000_000 + sending + sending * queueing * crowd / 100_000;
-    let fct = fct.max(ideal + ideal * queueing / 40_000);
+    let loaded = 4 * delay_ms * 1_000_000 + sending + sending * queueing * crowd / 100_000;
+    let fct = loaded.max(ideal + ideal * queueing / 40_000);
     let path = if forth {
         ["dc1", middle, "dc8"]
     } else {

@@ -60,8 +60,10 @@ impl ValidAgentConfig {
 
 impl AgentConfig {
     fn port(&self, id: lab_units::PortId) -> Result<usize, AgentConfigError> {
-        let index = self.ports.iter().position(|port| port.id == id);
-        index.ok_or(AgentConfigError::UnknownPort { port: id })
+        self.ports
+            .iter()
+            .position(|port| port.id == id)
+            .ok_or(AgentConfigError::UnknownPort { port: id })
     }
 
     /// Returns the index of a destination's row.
@@ -167,8 +169,11 @@ mod tests {
             let command = AgentCommand::SetDestination(row.clone());
             changed.apply(&command).expect("it fits");
         }
-        let rows = changed.destinations.iter();
-        let paths: Vec<_> = rows.map(|row| row.candidates[0].c_path).collect();
+        let paths: Vec<_> = changed
+            .destinations
+            .iter()
+            .map(|row| row.candidates[0].c_path)
+            .collect();
         assert_eq!(paths, [99, 99]);
     }
 

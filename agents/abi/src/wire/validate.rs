@@ -115,8 +115,9 @@ impl AgentConfig {
             ("gc_interval_ns", self.gc_interval_ns),
             ("idle_timeout_ns", self.idle_timeout_ns),
         ];
-        let demand = self.demand_interval_ns;
-        let demand = demand.map(|time| ("demand_interval_ns", time));
+        let demand = self
+            .demand_interval_ns
+            .map(|time| ("demand_interval_ns", time));
         // A wake-up every 10 µs would leave one CPU no time for the packets.
         let in_range = intervals
             .into_iter()

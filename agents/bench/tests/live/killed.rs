@@ -52,8 +52,7 @@ fn spawn(config: &AgentConfig, enter: impl FnOnce() -> Result + Send) -> Child {
             .expect("it starts")
     };
     // A child inherits the namespace of the thread that starts it.
-    let child = thread::scope(|scope| scope.spawn(start).join());
-    let mut child = child.expect("no panic");
+    let mut child = thread::scope(|scope| scope.spawn(start).join()).expect("no panic");
     let text = serde_json::to_vec(config).expect("plain data");
     let mut stdin = child.stdin.take().expect("it is piped");
     stdin.write_all(&text).expect("it reads");

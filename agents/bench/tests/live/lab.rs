@@ -188,8 +188,9 @@ impl Lab {
         for sport in flows {
             let socket = self.sender(sport)?;
             for _ in 0..packets {
-                let sent = socket.send_to(&roce_payload(sport, PAYLOAD), (TARGET, ROCE));
-                sent.expect("there is a route");
+                socket
+                    .send_to(&roce_payload(sport, PAYLOAD), (TARGET, ROCE))
+                    .expect("there is a route");
             }
             receive(&mut arrived);
         }

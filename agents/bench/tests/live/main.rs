@@ -141,8 +141,10 @@ fn lcmp_routes_new_flows_around_a_queue() -> Result {
         // Equal paths: the hash spreads the flows.
         assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
         let spread = chosen(&controller.decisions(FLOWS.len())?);
-        let flow_on_p1 = spread.iter().find(|&(_, &port)| port == P1);
-        let (&elephant, _) = flow_on_p1.expect("some flow of 40 is on p1");
+        let (&elephant, _) = spread
+            .iter()
+            .find(|&(_, &port)| port == P1)
+            .expect("some flow of 40 is on p1");
 
         // One of them fills its port's queue, and the agent reports it.
         let later = 51_000..51_020;

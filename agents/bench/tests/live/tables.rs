@@ -55,8 +55,9 @@ fn tables_that_nobody_confirms_are_not_used() -> Result {
             controller.decisions(flows.len())
         };
         let by_hash = |made: &[DecisionReport]| {
-            let mut made = made.iter().map(|made| (made.rule, made.port));
-            made.all(|made| made == (Rule::Hash, P2))
+            made.iter()
+                .map(|made| (made.rule, made.port))
+                .all(|made| made == (Rule::Hash, P2))
         };
         // Fresh tables: by buckets, of which one port has none.
         assert!(by_hash(&send(&mut controller, 50_000..50_005)?));
@@ -176,8 +177,10 @@ fn a_port_that_came_back_takes_new_flows_alone() -> Result {
         lab.send(later.clone(), 1)?;
         let last = controller.stop()?;
         let port_of = |sport| {
-            let mut flows = last.flows.iter();
-            flows.find(|flow| flow.sport == sport).map(|flow| flow.port)
+            last.flows
+                .iter()
+                .find(|flow| flow.sport == sport)
+                .map(|flow| flow.port)
         };
         assert!(FLOWS.into_iter().all(|flow| port_of(flow) == Some(P2)));
         let on_p1 = later.filter(|&flow| port_of(flow) == Some(P1)).count();

@@ -102,7 +102,8 @@ fn cut_at_check(point: &mut ReactionPoint, params: &DcqcnParams) {
 }
 
 fn raise(point: &mut ReactionPoint, params: &DcqcnParams) {
-    let (stage, fast) = (point.timer_stage, params.fast_recovery);
+    let stage = point.timer_stage;
+    let fast = params.fast_recovery;
     let add = match stage.cmp(&fast) {
         Ordering::Less => 0,
         Ordering::Equal => params.additive_bps,

@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn the_first_cnp_halves_the_rate() {
-        let (mut point, params) = (new_point(), params());
+        let mut point = new_point();
+        let params = params();
         assert_eq!(
             (point.rate_bps, next_timer(&point, &params)),
             (100 * GBIT, None)
@@ -186,7 +187,8 @@ mod tests {
 
     #[test]
     fn after_a_pause_every_raise_is_made_up_for() {
-        let (mut punctual, params) = (new_point(), params());
+        let mut punctual = new_point();
+        let params = params();
         on_cnp(&mut punctual, 0, &params);
         on_cnp(&mut punctual, 50 * MICRO, &params);
         let mut late = punctual;
@@ -214,7 +216,8 @@ mod tests {
     /// R_AI = 40 Mbit/s to R_T.
     #[test]
     fn the_timer_recovers_five_times_and_then_raises_the_target() {
-        let (mut point, params) = (cut_twice(), params());
+        let mut point = cut_twice();
+        let params = params();
         let raises = [1, 2, 3, 4, 5, 6, 7].map(|raise| {
             on_timer(&mut point, raise * 55 * MICRO - 1, &params);
             let before = rates(&point);
@@ -237,7 +240,8 @@ mod tests {
     /// A raise follows every B = 10 MB; bytes of a packet beyond them count towards the next raise.
     #[test]
     fn the_byte_counter_raises_after_each_ten_megabytes() {
-        let (mut point, params) = (cut_twice(), params());
+        let mut point = cut_twice();
+        let params = params();
         let mut after = |bytes| {
             on_sent(&mut point, 0, bytes, &params);
             (point.rate_bps, point.byte_stage)
@@ -259,7 +263,8 @@ mod tests {
     /// and (min(t, b) − 5) · 200 Mbit/s if both are.
     #[test]
     fn the_target_grows_faster_once_timer_and_bytes_are_past_recovery() {
-        let (mut point, params) = (cut_twice(), params());
+        let mut point = cut_twice();
+        let params = params();
         on_timer(&mut point, 330 * MICRO, &params);
         assert_eq!(point.target_bps, 50_040_000_000, "t = 6");
         let targets = [1, 2, 3, 4, 5, 6].map(|_| {

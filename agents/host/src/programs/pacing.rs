@@ -78,7 +78,8 @@ impl Host {
     }
 
     fn run(&mut self, program: &'static str, packet: &mut [u8], mark: u32) -> After {
-        let (mut context, mut output) = ([0; 256], vec![0; packet.len()]);
+        let mut context = [0; 256];
+        let mut output = vec![0; packet.len()];
         context[8..12].copy_from_slice(&mark.to_ne_bytes());
         let mut after = [0; 256];
         let run = classifier(&mut self.ebpf, program)
@@ -199,7 +200,8 @@ fn the_wait_for_a_turn_is_no_late_timer() {
     let Some(mut host) = Host::load("a turn") else {
         return;
     };
-    let (turn, stopped) = (now(), 800_000_000);
+    let turn = now();
+    let stopped = 800_000_000;
     host.stop_clock(stopped);
     let due = turn - stopped;
     let (after, left) = host.pass(HostProgram::PacerGate, qp(due, due), FIRST);
@@ -276,6 +278,7 @@ fn packets_to_two_hosts_have_two_hashes_though_their_qps_have_one_number() {
         .fold(number, mix);
     assert_eq!(hash(key, number), mixed >> 8);
     // The slot is not hashed: the same hosts in slot 9 have the same hash.
-    let (src, dst) = (Ipv4Addr::new(10, 145, 0, 1), Ipv4Addr::new(10, 152, 0, 1));
+    let src = Ipv4Addr::new(10, 145, 0, 1);
+    let dst = Ipv4Addr::new(10, 152, 0, 1);
     assert_eq!(hash(QpKey::new(src, dst, 17), number), mixed >> 8);
 }

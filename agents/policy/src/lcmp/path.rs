@@ -219,7 +219,8 @@ mod tests {
             b in 0..65_535 * MS,
         ) {
             let capacity = BitsPerSec::new(capacity).expect("not zero");
-            let (short, long) = (Nanos::new(a.min(b)), Nanos::new(a.max(b)));
+            let short = Nanos::new(a.min(b));
+            let long = Nanos::new(a.max(b));
             prop_assert!(
                 path_score(short, capacity, &config) <= path_score(long, capacity, &config)
             );
@@ -233,7 +234,9 @@ mod tests {
             b in 1..=u64::MAX,
         ) {
             let rate = |bits| BitsPerSec::new(bits).expect("not zero");
-            let (delay, thin, fat) = (Nanos::new(delay), rate(a.min(b)), rate(a.max(b)));
+            let delay = Nanos::new(delay);
+            let thin = rate(a.min(b));
+            let fat = rate(a.max(b));
             prop_assert!(path_score(delay, fat, &config) <= path_score(delay, thin, &config));
         }
 

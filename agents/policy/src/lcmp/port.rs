@@ -376,7 +376,8 @@ mod tests {
         ) {
             let growth_per_micro = tenths * 100 + 50;
             let mut port = PortState::new(ms(0));
-            let (mut micros, mut level) = (0, 0);
+            let mut micros = 0;
+            let mut level = 0;
             for step in steps {
                 micros += step;
                 let queue = Bytes::new(micros * growth_per_micro);

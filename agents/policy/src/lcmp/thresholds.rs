@@ -224,7 +224,8 @@ mod tests {
             let port = PortProvision::paper_units(gbit(100), Bytes::new(6_000_000_000));
             PortThresholds::new(&port, &config)
         };
-        let (short, long) = (Nanos::new(10_000), Nanos::from_millis(2));
+        let short = Nanos::new(10_000);
+        let long = Nanos::from_millis(2);
         let [paper, artifact] = [LcmpConfig::paper(gbit(200)), LcmpConfig::artifact()];
         assert_eq!(every(short, paper.clone()).trend_level(12_499), 0);
         assert_eq!(every(short, paper.clone()).trend_level(12_500), 25);
@@ -278,9 +279,11 @@ mod tests {
             let port = PortProvision::paper_units(rate, Bytes::new(buffer));
             let config = LcmpConfig { sample_interval_ns, ..LcmpConfig::paper(gbit(200)) };
             let port = PortThresholds::new(&port, &config);
-            let (low, high) = (queues.0.min(queues.1), queues.0.max(queues.1));
+            let low = queues.0.min(queues.1);
+            let high = queues.0.max(queues.1);
             prop_assert!(port.queue_level(Bytes::new(low)) <= port.queue_level(Bytes::new(high)));
-            let (low, high) = (trends.0.min(trends.1), trends.0.max(trends.1));
+            let low = trends.0.min(trends.1);
+            let high = trends.0.max(trends.1);
             prop_assert!(port.trend_level(low) <= port.trend_level(high));
         }
     }

@@ -50,8 +50,12 @@ pub fn decide(
     hash: u32,
 ) -> Option<Decision> {
     let (mut scored, count) = unscored(candidates);
-    let rows = candidates.iter().zip(next_hops).take(count).enumerate();
-    let mut live = rows.filter(|(_, (candidate, _))| candidate.is_alive);
+    let mut live = candidates
+        .iter()
+        .zip(next_hops)
+        .take(count)
+        .enumerate()
+        .filter(|(_, (candidate, _))| candidate.is_alive);
     let (index, (_, &next_hop)) = live.next()?;
     let mut indices = [index; MAX_CANDIDATES];
     let mut seen = [next_hop; MAX_CANDIDATES];
@@ -145,8 +149,11 @@ pub(crate) mod tests {
             hash: u32,
         ) {
             let candidates: Vec<_> = alive.iter().map(|&alive| candidate(alive)).collect();
-            let next_hops = queues.iter().map(|&queue| next_hop(1, 100, queue));
-            let next_hops: Vec<_> = next_hops.take(alive.len()).collect();
+            let next_hops: Vec<_> = queues
+                .iter()
+                .map(|&queue| next_hop(1, 100, queue))
+                .take(alive.len())
+                .collect();
             for policy in ALL.iter().copied().chain([&PastTheEnd as &dyn OwnPolicy]) {
                 let decision = decide(policy, &candidates, &next_hops, hash);
                 prop_assert_eq!(decision.is_some(), alive.contains(&true), "{}", policy.name());

@@ -22,7 +22,8 @@ impl OwnPolicy for TwoChoice {
     }
 
     fn choose(&self, next_hops: &[NextHop], hash: u32) -> usize {
-        let (Ok(hash), count) = (usize::try_from(hash), next_hops.len()) else {
+        let count = next_hops.len();
+        let Ok(hash) = usize::try_from(hash) else {
             return 0;
         };
         if count < 2 {

@@ -31,19 +31,21 @@ impl Agent {
 
     /// Reads the destinations back from the kernel.
     fn tables(&self) -> Result<Vec<DestinationConfig>, SwitchdError> {
-        let rows = self.config.destinations.iter();
-        rows.map(|row| {
-            let prefix = PrefixKey::new(row.addr, row.prefix_len);
-            let found = self.program.destination(prefix)?;
-            Ok(DestinationConfig {
-                addr: row.addr,
-                prefix_len: row.prefix_len,
-                candidates: found
-                    .map_or_else(Vec::new, |row| reports::candidates(&row, &self.slots)),
-                size_thresholds: Vec::new(),
+        self.config
+            .destinations
+            .iter()
+            .map(|row| {
+                let prefix = PrefixKey::new(row.addr, row.prefix_len);
+                let found = self.program.destination(prefix)?;
+                Ok(DestinationConfig {
+                    addr: row.addr,
+                    prefix_len: row.prefix_len,
+                    candidates: found
+                        .map_or_else(Vec::new, |row| reports::candidates(&row, &self.slots)),
+                    size_thresholds: Vec::new(),
+                })
             })
-        })
-        .collect()
+            .collect()
     }
 
     /// Reports the decisions since the previous report.

@@ -55,8 +55,11 @@ impl Setup {
     pub(super) fn start(self) -> Result<Agent, SwitchdError> {
         let Self { config, ports, .. } = self;
         let entries = config.flow_table_entries;
-        let pins = config.pin_dir.as_deref();
-        let pins = pins.map(|dir| Pins::open(dir, entries)).transpose()?;
+        let pins = config
+            .pin_dir
+            .as_deref()
+            .map(|dir| Pins::open(dir, entries))
+            .transpose()?;
         let is_inherited = pins.as_ref().is_some_and(Pins::is_inherited);
         let mut program = Program::load_object(&self.object, entries, pins.as_ref())?;
         let before = if is_inherited {
@@ -64,8 +67,10 @@ impl Setup {
         } else {
             SwitchTable::default()
         };
-        let links = self.ifindexes.iter().enumerate();
-        let links: Vec<_> = links
+        let links: Vec<_> = self
+            .ifindexes
+            .iter()
+            .enumerate()
             .map(|(slot, &ifindex)| (ifindex, ports.is_alive(slot)))
             .collect();
         let mut tables = Tables::new(&config, &links, &before);
@@ -180,17 +185,18 @@ fn object(config: &AgentConfig) -> Result<Cow<'static, [u8]>, SwitchdError> {
 
 /// Returns the inode of the calling thread's network namespace.
 fn netns() -> Result<u64, SwitchdError> {
-    let file = std::fs::metadata("/proc/thread-self/ns/net");
-    let file = file.map_err(|source| SwitchdError::Io {
-        action: "find the network namespace",
-        source,
-    })?;
+    let file =
+        std::fs::metadata("/proc/thread-self/ns/net").map_err(|source| SwitchdError::Io {
+            action: "find the network namespace",
+            source,
+        })?;
     Ok(file.ino())
 }
 
 fn ifindexes(config: &AgentConfig) -> Result<Vec<u32>, SwitchdError> {
-    let ports = config.ports.iter();
-    ports
+    config
+        .ports
+        .iter()
         .map(|port| {
             if_nametoindex(port.interface.as_str()).map_err(|_| SwitchdError::NoInterface {
                 port: port.id,

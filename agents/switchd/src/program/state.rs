@@ -24,7 +24,8 @@ const REDIRECTED: u32 = 7;
 /// Runs the program on a packet of 1,000 B with a mark; returns the resulting packet.
 fn run(program: &mut Program, mark: u32) -> Vec<u8> {
     let packet = roce_frame(flow(7), 1, 64, 946).bytes;
-    let (mut context, mut output) = ([0; 192], vec![0; packet.len()]);
+    let mut context = [0; 192];
+    let mut output = vec![0; packet.len()];
     context[8..12].copy_from_slice(&mark.to_ne_bytes());
     let options = TestRunOptions {
         data_in: Some(&packet),
@@ -117,7 +118,8 @@ fn a_queue_keeps_its_bytes_at_another_rate() {
     let Some((mut program, mut table)) = with_one_port("rates") else {
         return;
     };
-    let (now, second) = (1 << 40, 1_000_000_000);
+    let now = 1 << 40;
+    let second = 1_000_000_000;
     let at = |byte_time: u64| PortQueueRow {
         byte_time_q20: byte_time << 20,
         max_wait_ns: byte_time,
@@ -197,8 +199,12 @@ fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
         ..before.ports[0]
     };
     set_buffer(&mut program, before);
-    let calendar = program.ebpf.map_mut("calendar").expect("the map");
-    let mut calendar: Array<_, Row<CalendarSlot>> = calendar.try_into().expect("an array");
+    let mut calendar: Array<_, Row<CalendarSlot>> = program
+        .ebpf
+        .map_mut("calendar")
+        .expect("the map")
+        .try_into()
+        .expect("an array");
     for slot in from + 1..=from + 24 {
         let mut leaving = CalendarSlot {
             total: 2_000,
@@ -297,8 +303,9 @@ fn two_choice_draws_as_the_policy_of_the_same_name() {
             };
             let port = usize::try_from(decision.port).expect("small");
             assert_eq!(port, TwoChoice.choose(&next_hops, decision.hash));
-            let kept = decision.candidates[..hops].iter();
-            let kept = kept.filter(|row| row.flags & CANDIDATE_KEPT != 0);
+            let kept = decision.candidates[..hops]
+                .iter()
+                .filter(|row| row.flags & CANDIDATE_KEPT != 0);
             assert_eq!(kept.count(), 2);
         }
     }

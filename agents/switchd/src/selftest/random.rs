@@ -102,13 +102,14 @@ impl Buckets {
     /// Returns a random source of buckets, each equally often.
     pub(super) fn any(random: &mut Random) -> Self {
         let defaults = POLICIES.iter().filter(|policy| policy.sets.is_none());
-        let tables = defaults.filter_map(|policy| match policy.mechanism {
-            Mechanism::Buckets(policy) => Some(Self::Policy(policy)),
-            Mechanism::UniformCost => Some(Self::FlowAgeing),
-            Mechanism::Splits => Some(Self::TeWeights),
-            Mechanism::Scores => None,
-        });
-        let tables: Vec<_> = tables.collect();
+        let tables: Vec<_> = defaults
+            .filter_map(|policy| match policy.mechanism {
+                Mechanism::Buckets(policy) => Some(Self::Policy(policy)),
+                Mechanism::UniformCost => Some(Self::FlowAgeing),
+                Mechanism::Splits => Some(Self::TeWeights),
+                Mechanism::Scores => None,
+            })
+            .collect();
         let count = u32::try_from(tables.len()).unwrap_or(1);
         tables[usize::try_from(random.below(count)).unwrap_or(0)]
     }

@@ -143,7 +143,9 @@ impl Selftest {
         let payload = 100 + 8 * usize::from(self.random.byte());
         let frame = roce_frame(flow, 7, 64, payload);
         let sent = entry.bytes + length(&frame);
-        let (switch, port, before) = (&self.switch, entry.port, entry.bytes);
+        let switch = &self.switch;
+        let port = entry.port;
+        let before = entry.bytes;
         let must_reroute = || switch.must_reroute(flow, port, before, sent);
         if let Some(trigger) = failover::trigger(Some(true), must_reroute) {
             return self.expect_moved(flow, entry, &frame, trigger);
@@ -226,7 +228,8 @@ impl Selftest {
             _ => Ipv4Addr::from_bits(word),
         };
         let random = &mut self.random;
-        let (sport, dport) = (random.word16(), random.word16());
+        let sport = random.word16();
+        let dport = random.word16();
         let ttl = random.byte().max(2);
         let tos = random.byte();
         let payload = usize::from(random.byte());
@@ -307,11 +310,15 @@ impl Selftest {
         let slot = usize::from(entry.port);
         let expected = frame.forwarded(&self.switch.table.ports[slot]);
         self.compare("frame", output, &(REDIRECT, expected.bytes));
-        let found = self.program.flows.get(&Row(flow), 0).ok();
-        let found = found.map(|Row(entry)| FlowEntry {
-            last_seen_ns: u64::from(entry.last_seen_ns == 0),
-            ..entry
-        });
+        let found = self
+            .program
+            .flows
+            .get(&Row(flow), 0)
+            .ok()
+            .map(|Row(entry)| FlowEntry {
+                last_seen_ns: u64::from(entry.last_seen_ns == 0),
+                ..entry
+            });
         self.compare("flow table entry", &found, &Some(entry));
         self.pinned = Some((flow, entry));
         Ok(())

@@ -48,8 +48,9 @@ impl Switch {
 
     /// Returns all destination rows.
     pub(super) fn destinations(&self) -> impl Iterator<Item = (PrefixKey, &DestinationRow)> {
-        let rows = self.destinations.iter();
-        rows.map(|(bits, addr, row)| (PrefixKey::new(*addr, *bits), row))
+        self.destinations
+            .iter()
+            .map(|(bits, addr, row)| (PrefixKey::new(*addr, *bits), row))
     }
 
     /// Replaces parameters, ports and one destination row; returns its prefix and index.
@@ -112,14 +113,17 @@ impl Switch {
         let row = self.lookup(flow.destination())?;
         let threshold = self.size_threshold(row, sent);
         let rows = &row.candidates[..usize::try_from(row.count).unwrap_or(0)];
-        let candidates = rows.iter().zip(0u32..).map(|(row, index)| {
-            let mut candidate = self.candidate(row);
-            if let Some(threshold) = threshold {
-                candidate.buckets = u16::from(threshold.is_cheapest(index));
-            }
-            candidate
-        });
-        let candidates: Vec<_> = candidates.collect();
+        let candidates: Vec<_> = rows
+            .iter()
+            .zip(0u32..)
+            .map(|(row, index)| {
+                let mut candidate = self.candidate(row);
+                if let Some(threshold) = threshold {
+                    candidate.buckets = u16::from(threshold.is_cheapest(index));
+                }
+                candidate
+            })
+            .collect();
         let tuple = FlowTuple {
             src: flow.source(),
             dst: flow.destination(),
@@ -154,8 +158,11 @@ impl Switch {
         };
         let old = self.size_threshold(row, before);
         let new = self.size_threshold(row, after);
-        let candidates = row.candidates.iter().zip(0u32..);
-        let mut own = candidates.filter(|(candidate, _)| candidate.port == u32::from(port));
+        let mut own = row
+            .candidates
+            .iter()
+            .zip(0u32..)
+            .filter(|(candidate, _)| candidate.port == u32::from(port));
         old != new && new.is_some_and(|row| !own.any(|(_, index)| row.is_cheapest(index)))
     }
 
@@ -174,8 +181,10 @@ impl Switch {
             let free = u32::MAX.checked_shr(u32::from(bits)).unwrap_or(0);
             address.to_bits() & !free == addr.to_bits()
         };
-        let rows = self.destinations.iter();
-        let covering = rows.filter(|&&(bits, addr, _)| covers(bits, addr));
+        let covering = self
+            .destinations
+            .iter()
+            .filter(|&&(bits, addr, _)| covers(bits, addr));
         covering
             .max_by_key(|&&(bits, ..)| bits)
             .map(|(_, _, row)| row)
@@ -193,9 +202,10 @@ impl Switch {
     }
 
     fn shuffle_params(&mut self, random: &mut Random, now: Nanos) {
-        let default = match random.once_in(3) {
-            true => LcmpConfig::artifact(),
-            false => LcmpConfig::paper(self.lcmp.max_capacity_bps),
+        let default = if random.once_in(3) {
+            LcmpConfig::artifact()
+        } else {
+            LcmpConfig::paper(self.lcmp.max_capacity_bps)
         };
         // The preset's weights and thresholds half of the time, else any.
         self.lcmp = if random.once_in(2) {
@@ -219,9 +229,10 @@ impl Switch {
         };
         let (sampled_at_ns, stale_after_ns) = age();
         let (tables_at_ns, max_table_age_ns) = age();
-        let mechanism = match random.once_in(2) {
-            true => MECHANISM_BUCKETS,
-            false => MECHANISM_LCMP,
+        let mechanism = if random.once_in(2) {
+            MECHANISM_BUCKETS
+        } else {
+            MECHANISM_LCMP
         };
         let is_old = |at, max| at == 0 && max != 0;
         self.is_stale = is_old(tables_at_ns, max_table_age_ns)

@@ -14,8 +14,7 @@ fn imported(topology: &str, flows: &str) -> Result<String, String> {
     };
     let source = |path, text| Source { path, text };
     let topology = source("made/topology.txt", topology);
-    let text = import(topology, source("made/flows.txt", flows), &options);
-    text.map_err(|error| error.to_string())
+    import(topology, source("made/flows.txt", flows), &options).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -37,12 +36,15 @@ fn the_plan_is_the_topology() {
         .iter()
         .map(|row| (row.between, row.wire.rate, row.wire.delay, row.wire.loss))
         .collect();
-    let ours = plan.links.iter().map(|link| {
-        let mut between = [link.a, link.b].map(|node| ids.theirs(node));
-        between.sort_unstable();
-        (between, link.emu.rate_bps, link.emu.delay_ns, link.emu.loss)
-    });
-    let mut ours: Vec<_> = ours.collect();
+    let mut ours: Vec<_> = plan
+        .links
+        .iter()
+        .map(|link| {
+            let mut between = [link.a, link.b].map(|node| ids.theirs(node));
+            between.sort_unstable();
+            (between, link.emu.rate_bps, link.emu.delay_ns, link.emu.loss)
+        })
+        .collect();
     theirs.sort_by_key(|(between, ..)| *between);
     ours.sort_by_key(|(between, ..)| *between);
     assert_eq!(ours, theirs);
@@ -55,7 +57,8 @@ fn the_plans_flows_are_the_files() {
     let plan = plan(&text, &[]);
     let flows = plan.flows.iter().map(|flow| {
         let name = |node: lab_units::NodeId| plan.nodes[node.index()].name.as_str();
-        let (size, start) = (flow.size_bytes.get(), flow.start_ns.get());
+        let size = flow.size_bytes.get();
+        let start = flow.start_ns.get();
         (name(flow.src), name(flow.dst), size, start)
     });
     let expected = [
@@ -76,8 +79,11 @@ fn hosts_on_dci_switches_are_known_too() {
     let topology = "4 0 2 3\n2 3\n0 2 25Gbps 2us 0\n1 3 25Gbps 2us 0\n2 3 40Gbps 5ms 0\n";
     let text = imported(topology, "1\n0 1 3 100 20000 2.0\n").unwrap();
     let plan = plan(&text, &[]);
-    let host = plan.links.iter().find(|link| link.kind == LinkKind::Host);
-    let host = host.unwrap();
+    let host = plan
+        .links
+        .iter()
+        .find(|link| link.kind == LinkKind::Host)
+        .unwrap();
     assert_eq!(host.emu.rate_bps.to_string(), "25 Gbit");
     assert!(plan.nodes.iter().all(|node| node.role != Role::Spine));
 }
@@ -153,7 +159,8 @@ fn flows_of_no_host_are_refused_at_their_line() {
 
 #[test]
 fn a_damaged_topology_is_imported_or_refused() {
-    let (topology, flows) = (data("topology.txt"), data("flows.txt"));
+    let topology = data("topology.txt");
+    let flows = data("flows.txt");
     lab_fuzz::fuzz("topology of the artifact", &[topology], |bytes| {
         let imported = imported(&String::from_utf8_lossy(bytes), &flows);
         imported.is_ok_and(|text| parses(&text))
@@ -162,7 +169,8 @@ fn a_damaged_topology_is_imported_or_refused() {
 
 #[test]
 fn damaged_flows_are_imported_or_refused() {
-    let (topology, flows) = (data("topology.txt"), data("flows.txt"));
+    let topology = data("topology.txt");
+    let flows = data("flows.txt");
     lab_fuzz::fuzz("flows of the artifact", &[flows], |bytes| {
         let imported = imported(&topology, &String::from_utf8_lossy(bytes));
         imported.is_ok_and(|text| parses(&text))

@@ -13,7 +13,8 @@ use lab_units::Nanos;
 
 fn planned(directory: &std::path::Path, topology: &str, flows: &str) -> Plan {
     let read = |name| fs::read_to_string(directory.join(name)).unwrap();
-    let (topology_text, flows_text) = (read(topology), read(flows));
+    let topology_text = read(topology);
+    let flows_text = read(flows);
     let options = ImportOptions {
         name: "published".to_owned(),
         max_delay: published::MAX_DELAY,
@@ -85,16 +86,23 @@ fn the_published_routing_table_has_the_plans_next_hops() {
     };
     let plan = planned(&directory, TOPOLOGY, FLOWS);
     let text = fs::read_to_string(directory.join(ROUTES)).unwrap();
-    let order = RoutingTable::parse(ROUTES, &text).unwrap().in_plan(&plan);
-    let order = order.unwrap();
+    let order = RoutingTable::parse(ROUTES, &text)
+        .unwrap()
+        .in_plan(&plan)
+        .unwrap();
     let ids = NodeIds::of(&plan);
-    let (dci, host) = (ids.ours(176).unwrap(), ids.ours(112).unwrap());
-    let theirs = order[&(dci, host)].iter().map(|node| ids.theirs(*node));
-    let theirs: Vec<u32> = theirs.collect();
+    let dci = ids.ours(176).unwrap();
+    let host = ids.ours(112).unwrap();
+    let theirs: Vec<u32> = order[&(dci, host)]
+        .iter()
+        .map(|node| ids.theirs(*node))
+        .collect();
     assert_eq!(theirs, [182, 181, 180, 179, 178, 177]);
     let ports = lab_artifact::routing_table::port_order(&plan);
-    let by_port = ports[&(dci, host)].iter().map(|node| ids.theirs(*node));
-    let by_port: Vec<u32> = by_port.collect();
+    let by_port: Vec<u32> = ports[&(dci, host)]
+        .iter()
+        .map(|node| ids.theirs(*node))
+        .collect();
     assert_eq!(by_port, [177, 178, 179, 180, 181, 182]);
     for (key, hops) in ports {
         let mut table = order[&key].clone();

@@ -162,10 +162,13 @@ impl Progress {
         open.done = done;
         match &self.output {
             Output::Screen(screen) => {
-                let left = self.remaining.left(Instant::now());
-                let left = left.filter(|left| left.as_secs() > 0);
-                let left = left.map(|left| format!("{text} (run: about {} left)", about(left)));
-                let text = left.as_deref().unwrap_or(text);
+                let left = self
+                    .remaining
+                    .left(Instant::now())
+                    .filter(|left| left.as_secs() > 0);
+                let with_left =
+                    left.map(|left| format!("{text} (run: about {} left)", about(left)));
+                let text = with_left.as_deref().unwrap_or(text);
                 screen.set(&open.name, done, total, text, is_milestone);
             }
             Output::Host(relay) => relay.send(&Message::Step {

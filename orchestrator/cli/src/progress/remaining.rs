@@ -33,7 +33,8 @@ impl Remaining {
 
     /// Returns the time that the rest takes; none before the first run has ended, and after the last.
     pub(super) fn left(&self, now: Instant) -> Option<Duration> {
-        let (since, last) = (self.since?, self.last?);
+        let since = self.since?;
+        let last = self.last?;
         let rest = self
             .expected
             .checked_sub(self.done)

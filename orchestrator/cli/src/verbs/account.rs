@@ -41,6 +41,8 @@ pub fn run(arguments: &ScenarioArgs, json: bool) -> Outcome {
 /// Returns the largest flow table of the scenario's policies, in rows.
 fn flow_table_entries(plan: &Plan) -> u32 {
     let tables = plan.policies.iter().filter_map(|run| run.policy.lcmp());
-    let max = tables.map(|config| config.flow_table_entries).max();
-    max.unwrap_or(lab_abi::lcmp::MAX_FLOW_TABLE_ENTRIES)
+    tables
+        .map(|config| config.flow_table_entries)
+        .max()
+        .unwrap_or(lab_abi::lcmp::MAX_FLOW_TABLE_ENTRIES)
 }

@@ -22,8 +22,11 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
         None => PathBuf::new(),
     };
     let named = |path: &Path| relative(path, &folder);
-    let routes = arguments.routes.as_ref();
-    let routes = routes.map(|path| Ok((path, named(path)?))).transpose()?;
+    let routes = arguments
+        .routes
+        .as_ref()
+        .map(|path| Ok((path, named(path)?)))
+        .transpose()?;
     let loaded = loaded(
         &arguments.topology,
         (&arguments.flows, &named(&arguments.flows)?),
@@ -57,10 +60,8 @@ pub fn loaded(
     };
     let source = |path, text| Source { path, text };
     let topology = topology.display().to_string();
-    let (topology, flows) = (
-        source(&topology, &topology_text),
-        source(flows_name, &flows_text),
-    );
+    let topology = source(&topology, &topology_text);
+    let flows = source(flows_name, &flows_text);
     let text = lab_artifact::import(topology, flows, &options).map_err(Failure::usage)?;
     let scenario = lab_scenario::parse("the imported scenario", text.as_bytes());
     let mut files = Files::from([(flows_name.to_owned(), flows_text)]);
@@ -90,11 +91,16 @@ pub fn order(loaded: &Loaded, plan: &Plan) -> Result<Option<NextHopOrder>, Failu
 /// Returns a scenario name of letters, digits and `-` for a file.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let kept = stem.chars().map(|c| match c.is_ascii_alphanumeric() {
-        true => c.to_ascii_lowercase(),
-        false => '-',
-    });
-    let name: String = kept.collect();
+    let name: String = stem
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        })
+        .collect();
     match name.trim_matches('-') {
         "" => "artifact".to_owned(),
         name => name.chars().take(MAX_NAME).collect(),
@@ -106,9 +112,9 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     // The parent of a bare name is empty, and none.
     let is_bare = folder.as_os_str().is_empty();
     let folder = load::absolute(if is_bare { Path::new(".") } else { folder })?;
-    let file = load::absolute(file)?;
-    let (file, folder): (Vec<Component<'_>>, Vec<Component<'_>>) =
-        (file.components().collect(), folder.components().collect());
+    let absolute = load::absolute(file)?;
+    let file: Vec<Component<'_>> = absolute.components().collect();
+    let folder: Vec<Component<'_>> = folder.components().collect();
     let common = file.iter().zip(&folder).take_while(|(a, b)| a == b).count();
     let up = folder[common..].iter().map(|_| Component::ParentDir);
     let path: PathBuf = up.chain(file[common..].iter().copied()).collect();
@@ -135,7 +141,8 @@ mod tests {
     #[test]
     fn a_file_is_found_from_where_the_scenario_is() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        let a = folder.path().join("a");
+        let b = folder.path().join("b");
         fs::create_dir(&a).expect("a folder");
         fs::create_dir(&b).expect("a folder");
         fs::write(a.join("flows.txt"), "").expect("a file");

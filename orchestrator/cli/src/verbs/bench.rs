@@ -72,7 +72,8 @@ fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
         all.sort_unstable();
         all
     };
-    let (up, down) = (of(|time| time.up), of(|time| time.down));
+    let up = of(|time| time.up);
+    let down = of(|time| time.down);
     if global.json {
         print_json(&LabTimes {
             namespaces: first.namespaces,
@@ -134,8 +135,9 @@ fn bench_decision(json: bool) -> Outcome {
         selftest.packets - selftest.mismatches,
         selftest.packets
     ));
-    let rows = new_flows.map(|(policy, cost)| (format!("new flow, {policy}"), *cost));
-    let mut rows: Vec<(String, Cost)> = rows.collect();
+    let mut rows: Vec<(String, Cost)> = new_flows
+        .map(|(policy, cost)| (format!("new flow, {policy}"), *cost))
+        .collect();
     rows.push(("pinned flow".to_owned(), cost.hit));
     rows.push(("not its business".to_owned(), cost.passed));
     print(&format!(
@@ -181,7 +183,8 @@ impl From<PacketTimes> for PacketTimesNs {
 fn bench_forwarding(arguments: &BenchArgs, json: bool) -> Outcome {
     let rounds = usize::try_from(arguments.repeat).unwrap_or(usize::MAX);
     let measured = lab_bench::forwarding(rounds, FORWARDED).during("measure forwarding")?;
-    let (rounds, packets) = (measured.rounds, measured.packets);
+    let rounds = measured.rounds;
+    let packets = measured.packets;
     if json {
         print_json(&ForwardingTimes {
             rounds,

@@ -108,9 +108,10 @@ fn text(packed: &Packed<'_>) -> String {
 
 /// Returns the failure of a bundle: one that is refused is a usage error.
 pub fn failure(error: BundleError) -> Failure {
-    match error.is_of_machine() {
-        true => Failure::of(&error),
-        false => Failure::usage(with_causes(&error)),
+    if error.is_of_machine() {
+        Failure::of(&error)
+    } else {
+        Failure::usage(with_causes(&error))
     }
 }
 

@@ -40,9 +40,10 @@ pub fn compare(arguments: &CompareArgs, global: &Global) -> Outcome {
     let comparison = compare::compare(&arguments.runs, &arguments.differs).map_err(failure)?;
     let written = write(&comparison, arguments)?;
     let doubts = doubts(&comparison);
-    let exit = match comparison.runs.iter().all(|run| run.problems.is_empty()) {
-        true => Exit::Pass,
-        false => Exit::Inconclusive,
+    let exit = if comparison.runs.iter().all(|run| run.problems.is_empty()) {
+        Exit::Pass
+    } else {
+        Exit::Inconclusive
     };
     if global.json {
         print_json(&Output {
@@ -129,9 +130,10 @@ fn table(against: &Against) -> String {
         "change".to_owned(),
     ];
     let mut rows = vec![heads];
-    let in_words = match against.is_of_two_engines {
-        true => change_in_numbers,
-        false => change_in_words,
+    let in_words = if against.is_of_two_engines {
+        change_in_numbers
+    } else {
+        change_in_words
     };
     rows.extend(against.policies.iter().map(|policy| row(policy, in_words)));
     let mut text = show::table(0, sides(1), &rows);
@@ -165,8 +167,10 @@ fn row(policy: &PolicyComparison, in_words: InWords) -> [String; 6] {
         }
     };
     let change = |of: fn(&Change) -> Option<Estimate>, name: &str| {
-        let change = policy.change.as_ref();
-        change.map_or_else(none, |it| in_words(of(it), it.flows, name))
+        policy
+            .change
+            .as_ref()
+            .map_or_else(none, |it| in_words(of(it), it.flows, name))
     };
     [
         policy.policy.clone(),

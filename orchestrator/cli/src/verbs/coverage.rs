@@ -36,9 +36,10 @@ pub fn coverage(arguments: &CoverageArgs, global: &Global) -> Outcome {
     let coverage = coverage::coverage(&arguments.run, study).map_err(|error| failure(&error))?;
     let least = coverage.least_held();
     let min = f64::from(arguments.min) / 100.0;
-    let exit = match least >= min {
-        true => Exit::Pass,
-        false => Exit::Failed,
+    let exit = if least >= min {
+        Exit::Pass
+    } else {
+        Exit::Failed
     };
     if global.json {
         print_json(&Output {

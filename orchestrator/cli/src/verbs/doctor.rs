@@ -97,7 +97,8 @@ fn needs(cache: &Path) -> Vec<Finding> {
 }
 
 fn need(need: Need) -> Finding {
-    let (subject, why) = (need.subject, need.why);
+    let subject = need.subject;
+    let why = need.why;
     match need.found {
         Ok(what) => Finding::ok(subject, what, why),
         Err(missing) => Finding::fail(subject, missing.to_string(), why).with_fix(missing.remedy()),

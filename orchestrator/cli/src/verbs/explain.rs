@@ -39,14 +39,18 @@ fn plan(arguments: &ExplainArgs) -> Result<Plan, Failure> {
 }
 
 fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>, Failure> {
-    let (from, to) = (dc(plan, &arguments.from)?, dc(plan, &arguments.to)?);
-    let queues = arguments.queues.iter().map(|text| queue(plan, from, text));
-    let queues = queues.collect::<Result<Vec<_>, _>>()?;
+    let from = dc(plan, &arguments.from)?;
+    let to = dc(plan, &arguments.to)?;
+    let queues = arguments
+        .queues
+        .iter()
+        .map(|text| queue(plan, from, text))
+        .collect::<Result<Vec<_>, _>>()?;
     let dead = arguments
         .dead
         .iter()
-        .map(|name| neighbour(plan, from, name));
-    let dead = dead.collect::<Result<Vec<_>, _>>()?;
+        .map(|name| neighbour(plan, from, name))
+        .collect::<Result<Vec<_>, _>>()?;
     let asked = queues.iter().map(|(dc, _)| *dc).chain(dead.iter().copied());
     note_idle(plan, (from, to), asked);
     let flow = flow(plan, arguments, from, to)?;
@@ -58,8 +62,9 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
         queues: &queues,
         dead: &dead,
     };
-    let all = (0..plan.policies.len()).map(|policy| explain(plan, &question(policy)));
-    let all: Option<Vec<Explanation>> = all.collect();
+    let all: Option<Vec<Explanation>> = (0..plan.policies.len())
+        .map(|policy| explain(plan, &question(policy)))
+        .collect();
     all.ok_or_else(|| {
         Failure::usage(format_args!(
             "the switch of `{}` decides nothing for `{}`: it is the same datacenter, or it has no \
@@ -146,7 +151,8 @@ fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Fail
 /// Returns the flow between the requested hosts, by default the first ones that have such flows.
 fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<FlowTuple, Failure> {
     let asked = |name: &Option<String>| name.as_deref().map(|name| host(plan, name)).transpose();
-    let (src, dst) = (asked(&arguments.src)?, asked(&arguments.dst)?);
+    let src = asked(&arguments.src)?;
+    let dst = asked(&arguments.dst)?;
     if let Some(src) = src.filter(|src| !passes(plan, src.dc, from, to)) {
         return Err(Failure::usage(format_args!(
             "no flow from `{}` to `{}` passes `{}` (hint: name a host of `{}`)",
@@ -195,8 +201,10 @@ fn passes(plan: &Plan, src: DcId, via: DcId, to: DcId) -> bool {
 }
 
 fn host<'a>(plan: &'a Plan, name: &str) -> Result<&'a Node, Failure> {
-    let mut nodes = plan.nodes.iter();
-    let host = nodes.find(|node| node.role == Role::Host && node.name == name);
+    let host = plan
+        .nodes
+        .iter()
+        .find(|node| node.role == Role::Host && node.name == name);
     host.ok_or_else(|| {
         Failure::usage(format_args!(
             "there is no host `{name}` (hint: hosts are named like `dc1/h1`)"

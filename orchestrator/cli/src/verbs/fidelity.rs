@@ -199,9 +199,10 @@ fn pauses(fidelity: &Fidelity) -> String {
         format!("{} {times}", pair.policy)
     };
     let pauses: Vec<String> = fidelity.pauses.iter().map(of_policy).collect();
-    match pauses.is_empty() {
-        true => String::new(),
-        false => show::paragraph("paused by PFC: ", &pauses.join("; ")),
+    if pauses.is_empty() {
+        String::new()
+    } else {
+        show::paragraph("paused by PFC: ", &pauses.join("; "))
     }
 }
 
@@ -211,12 +212,14 @@ fn row(one: &Agreement) -> [String; 11] {
         None => ["–"; 4].map(str::to_owned),
     };
     let [p50, p95, p99, max] = differences;
+    let flows = if one.compared == one.scheduled {
+        one.compared.to_string()
+    } else {
+        format!("{}/{}", one.compared, one.scheduled)
+    };
     [
         one.policy.clone().unwrap_or_else(|| "all".to_owned()),
-        match one.compared == one.scheduled {
-            true => one.compared.to_string(),
-            false => format!("{}/{}", one.compared, one.scheduled),
-        },
+        flows,
         fidelity::share_of(one.same_paths, one.recorded),
         p50,
         p95,

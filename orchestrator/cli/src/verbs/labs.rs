@@ -76,8 +76,8 @@ pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
 
 /// Executes the command in place of this process.
 fn exec_here(lab: &LabName, arguments: &ExecArgs) -> Outcome {
-    let ready = lab::node_command(lab, &arguments.node, &arguments.command);
-    let ready = ready.map_err(enter_failure)?;
+    let ready =
+        lab::node_command(lab, &arguments.node, &arguments.command).map_err(enter_failure)?;
     if ready.runs_in_root() {
         note(&format!(
             "`{}` is an RDMA host in the root namespace: the command runs there",
@@ -253,8 +253,11 @@ fn down_text(lab: &LabName, result: Result<Vec<UndoError>, DownError>) -> (Strin
     match result {
         Ok(left) if left.is_empty() => (format!("lab `{lab}` is down"), false),
         Ok(left) => {
-            let left: Vec<String> = left.iter().map(ToString::to_string).collect();
-            let left = left.join("\n  ");
+            let left = left
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("\n  ");
             (format!("lab `{lab}` is down except for:\n  {left}"), true)
         }
         Err(error) => (format!("error: {error}"), true),
@@ -264,8 +267,10 @@ fn down_text(lab: &LabName, result: Result<Vec<UndoError>, DownError>) -> (Strin
 /// Returns the named lab, or the only one of this machine, with its status if it exists.
 fn find(global: &Global) -> Result<(LabName, Option<Status>), Failure> {
     let name = named_or_only(global.lab.as_deref())?;
-    let mut labs = lab::status().during("list the labs")?.into_iter();
-    let status = labs.find(|status| status.lab == name);
+    let status = lab::status()
+        .during("list the labs")?
+        .into_iter()
+        .find(|status| status.lab == name);
     Ok((name, status))
 }
 
@@ -328,8 +333,8 @@ fn row(lab: &Status) -> [String; 5] {
 /// Returns `path` relative to the working directory if `path` is inside it.
 fn from_here(path: &Path) -> &Path {
     let here = env::current_dir().ok();
-    let inside = here.and_then(|here| path.strip_prefix(here).ok());
-    inside.unwrap_or(path)
+    here.and_then(|here| path.strip_prefix(here).ok())
+        .unwrap_or(path)
 }
 
 #[cfg(test)]

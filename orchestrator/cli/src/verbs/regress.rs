@@ -82,8 +82,11 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
     };
     let mut rows = Vec::new();
     for (case, loaded) in suite.suite.cases.iter().zip(&suite.cases) {
-        let baseline = arguments.baseline.as_deref();
-        let baseline = baseline.map(|dir| suite.baseline(case, dir)).transpose()?;
+        let baseline = arguments
+            .baseline
+            .as_deref()
+            .map(|dir| suite.baseline(case, dir))
+            .transpose()?;
         let since = Instant::now();
         let ran = suite.run(case, &loaded.scenario, global);
         let (run, checks) = match ran {
@@ -119,8 +122,8 @@ impl Loaded {
         let path = load::locate(path);
         let text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
         let name = path.display().to_string();
-        let suite = parse_suite(&name, text.as_bytes());
-        let suite = suite.map_err(|errors| Failure::scenario(&errors))?;
+        let suite =
+            parse_suite(&name, text.as_bytes()).map_err(|errors| Failure::scenario(&errors))?;
         let base = path.parent().unwrap_or(Path::new(""));
         let mut cases = Vec::new();
         for case in &suite.cases {
@@ -294,9 +297,10 @@ fn clean(samples: &Samples) -> Vec<Check> {
 }
 
 fn end_if_interrupted() -> Result<(), Failure> {
-    match is_interrupted() {
-        true => Err(Failure::interrupted("the suite was interrupted")),
-        false => Ok(()),
+    if is_interrupted() {
+        Err(Failure::interrupted("the suite was interrupted"))
+    } else {
+        Ok(())
     }
 }
 

@@ -61,9 +61,10 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
         ));
         runs.push(work.case(case)?);
     }
-    let fidelity = match figures.contains(&Figure::Fig6) {
-        true => work.fidelity()?,
-        false => None,
+    let fidelity = if figures.contains(&Figure::Fig6) {
+        work.fidelity()?
+    } else {
+        None
     };
     let settings = Settings {
         command: command(arguments),
@@ -72,24 +73,26 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
         is_quick: arguments.quick,
     };
     let report = Report::new(settings, &published, runs, fidelity);
-    let output = arguments.output.clone();
-    let output = output.unwrap_or_else(|| global.results.join("reproduction"));
+    let output = arguments
+        .output
+        .clone()
+        .unwrap_or_else(|| global.results.join("reproduction"));
     let page = write(&report, &output)?;
-    let exit = match report.is_incomplete() {
-        true => Exit::Inconclusive,
-        false => Exit::Pass,
+    let exit = if report.is_incomplete() {
+        Exit::Inconclusive
+    } else {
+        Exit::Pass
     };
-    match global.json {
-        true => print_json(&Output {
+    if global.json {
+        print_json(&Output {
             report: &report,
             verdict: exit,
             exit: exit.code(),
             page: &page,
-        }),
-        false => {
-            print(&text(&report));
-            print(&format!("page: {}", page.display()));
-        }
+        });
+    } else {
+        print(&text(&report));
+        print(&format!("page: {}", page.display()));
     }
     Ok(exit)
 }
@@ -393,9 +396,12 @@ impl<'a> Work<'a> {
         let published = [flows, routes.flatten()];
         let base = path.parent().unwrap_or(Path::new(""));
         load::loaded(&name, text.into_bytes(), |named| {
-            let artifact = self.arguments.artifact.as_deref();
-            let artifact = artifact.filter(|_| published.contains(&Some(named)));
-            artifact.unwrap_or(base).join(named)
+            self.arguments
+                .artifact
+                .as_deref()
+                .filter(|_| published.contains(&Some(named)))
+                .unwrap_or(base)
+                .join(named)
         })
     }
 
@@ -457,8 +463,10 @@ impl<'a> Work<'a> {
         };
         let arguments = self.sim_args(&request, &options)?;
         let simulated = ended(&sim::run(&arguments, self.global)?)?;
-        let compared = fidelity::compare(&kernel, &simulated);
-        let all = compared.map_err(Failure::usage)?.fidelity.all;
+        let all = fidelity::compare(&kernel, &simulated)
+            .map_err(Failure::usage)?
+            .fidelity
+            .all;
         let both = all.pearson_of_p50.zip(all.pearson_of_p99);
         Ok(both.map(<[f64; 2]>::from))
     }

@@ -123,8 +123,9 @@ fn read_flows(run: &RunDir, arguments: &FlowArgs) -> Result<Vec<FlowRecords>, Fa
 }
 
 fn find<'a>(flows: &'a mut [FlowRecords], policy: &str) -> Option<&'a mut FlowRecords> {
-    let mut flows = flows.iter_mut();
-    flows.find(|records| records.flow.policy == policy)
+    flows
+        .iter_mut()
+        .find(|records| records.flow.policy == policy)
 }
 
 fn unknown(run: &RunDir, arguments: &FlowArgs) -> Failure {
@@ -220,7 +221,8 @@ fn policy(records: &FlowRecords) -> String {
         (Some(fct), None) => format!("finished after {}", about_time(fct)),
         (None, _) => format!("{}: {}", flow.status.label(), flow.reason),
     };
-    let (data, acks) = (show(&flow.path), show(&flow.ack_path));
+    let data = show(&flow.path);
+    let acks = show(&flow.ack_path);
     let _ = writeln!(
         text,
         "  {end}\n  data by {data}, acknowledgements by {acks}"
@@ -239,9 +241,10 @@ fn policy(records: &FlowRecords) -> String {
 }
 
 fn decision(choice: &Choice) -> String {
-    let packets = match choice.is_ack {
-        true => "acknowledgements",
-        false => "data",
+    let packets = if choice.is_ack {
+        "acknowledgements"
+    } else {
+        "data"
     };
     let text = format!(
         "  {:>10}  {} decides for {packets} ({})\n",

@@ -97,8 +97,10 @@ fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> O
         }
         [] => matching(filter, global)?,
         runs => {
-            let found = runs.iter().map(|run| find(run, global));
-            let found: Vec<PathBuf> = found.collect::<Result<_, _>>()?;
+            let found: Vec<PathBuf> = runs
+                .iter()
+                .map(|run| find(run, global))
+                .collect::<Result<_, _>>()?;
             let read = found.into_iter().map(ListedRun::read);
             read.map(Entry::of).collect()
         }
@@ -258,8 +260,9 @@ fn text(entries: &[Entry]) -> String {
         columns[at] = Side::Left;
     }
     let total = entries.iter().map(|entry| entry.size_bytes).sum();
-    let problems = entries.iter().filter_map(|entry| entry.problem.as_ref());
-    let problems: String = problems
+    let problems: String = entries
+        .iter()
+        .filter_map(|entry| entry.problem.as_ref())
         .map(|problem| format!("unreadable: {problem}\n"))
         .collect();
     format!(

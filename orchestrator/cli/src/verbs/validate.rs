@@ -58,15 +58,16 @@ pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
         [] => Exit::Pass,
         _ => Exit::Failed,
     };
-    match json {
-        true => print_json(&json!({
+    if json {
+        print_json(&json!({
             "artifact": arguments.artifact,
             "verdict": exit,
             "exit": exit.code(),
             "reasons": broken,
             "policies": to_json(&compared),
-        })),
-        false => print(&text(&compared)),
+        }));
+    } else {
+        print(&text(&compared));
     }
     for reason in &broken {
         note(&format!("out of bounds: {reason}"));
@@ -123,8 +124,8 @@ fn simulate(job: Job<'_>, label: &str, arguments: &ValidateArgs) -> Result<Repla
             progress.flows,
             about(since.elapsed())
         ));
-    });
-    let replay = replay.map_err(Failure::usage)?;
+    })
+    .map_err(Failure::usage)?;
     note(&format!("{label:>10}  done in {}", about(since.elapsed())));
     Ok(replay)
 }
@@ -138,18 +139,20 @@ fn compare(
         parse_utilisation(UTILISATION, &files.text(UTILISATION)?).map_err(Failure::usage)?;
     let ends = runs.iter().map(|(_, replay)| replay.last_end());
     let span = ends.max().unwrap_or(Nanos::ZERO);
-    let compared = runs.iter().zip(POLICIES);
-    let compared = compared.map(|((published, replay), (label, output))| {
-        let utilisation = |between| replay.utilisation(plan, between, span);
-        let column = columns.iter().position(|column| column == output);
-        Comparison {
-            label,
-            flows: Agreement::of(published, &replay.flows),
-            links: column.map_or_else(Vec::new, |column| {
-                LinkAgreement::of(&averages, column, utilisation)
-            }),
-        }
-    });
+    let compared = runs
+        .iter()
+        .zip(POLICIES)
+        .map(|((published, replay), (label, output))| {
+            let utilisation = |between| replay.utilisation(plan, between, span);
+            let column = columns.iter().position(|column| column == output);
+            Comparison {
+                label,
+                flows: Agreement::of(published, &replay.flows),
+                links: column.map_or_else(Vec::new, |column| {
+                    LinkAgreement::of(&averages, column, utilisation)
+                }),
+            }
+        });
     Ok(compared.collect())
 }
 
@@ -199,7 +202,8 @@ fn to_json(compared: &[Comparison]) -> Value {
 fn out_of_bounds(compared: &[Comparison]) -> Vec<String> {
     let mut broken = Vec::new();
     for policy in compared {
-        let (label, flows) = (policy.label, &policy.flows);
+        let label = policy.label;
+        let flows = &policy.flows;
         if flows.compared < flows.published {
             broken.push(format!(
                 "{label}: {} of {} flows are compared",

@@ -110,8 +110,10 @@ impl Fault {
         };
         let pid = process.to_string();
         let mut prlimit = Command::new("prlimit");
-        let ran = prlimit.args(["--pid", &pid, limit]).output();
-        ran.expect("util-linux has prlimit");
+        prlimit
+            .args(["--pid", &pid, limit])
+            .output()
+            .expect("util-linux has prlimit");
     }
 
     /// Returns true if the process itself has no time to clean up.

@@ -58,8 +58,9 @@ impl Ledger {
     }
 
     pub fn has(&self, attack: &Attack) -> bool {
-        let mut results = self.results.iter();
-        results.any(|(place, number, ..)| (*place, *number) == (attack.place, attack.number))
+        self.results
+            .iter()
+            .any(|(place, number, ..)| (*place, *number) == (attack.place, attack.number))
     }
 
     pub fn count(&self, place: Place) -> u64 {
@@ -108,14 +109,13 @@ impl Ledger {
 
     /// Returns the failures, one a line.
     pub fn failures(&self) -> Vec<String> {
-        let failures = self
-            .results
+        self.results
             .iter()
             .filter_map(|(place, number, kind, harm)| {
                 let failure = harm.failure()?;
                 Some(format!("{place} {number}, {kind}: {failure}"))
-            });
-        failures.collect()
+            })
+            .collect()
     }
 
     /// Returns the results by place and kind.

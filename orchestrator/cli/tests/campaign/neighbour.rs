@@ -120,7 +120,9 @@ fn as_nobody(folder: &Path, text: &str) -> Outcome {
 fn state() -> Vec<String> {
     fn add(path: &Path, all: &mut Vec<String>) {
         let file = fs::symlink_metadata(path).unwrap();
-        let (uid, mode, size) = (file.uid(), file.mode(), file.size());
+        let uid = file.uid();
+        let mode = file.mode();
+        let size = file.size();
         all.push(format!("{} {uid} {mode:o} {size}", path.display()));
         if file.is_dir() {
             let mut entries: Vec<_> = fs::read_dir(path).unwrap().map(Result::unwrap).collect();

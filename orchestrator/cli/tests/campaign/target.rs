@@ -237,8 +237,10 @@ impl Target {
 
     /// Counts the rows that were kept, and reads the run as a user would.
     fn read(&self, results: &Path, harm: &mut Harm) {
-        let runs = fs::read_dir(results).unwrap().map(|run| run.unwrap());
-        let runs = runs.filter(|run| run.file_type().unwrap().is_dir());
+        let runs = fs::read_dir(results)
+            .unwrap()
+            .map(|run| run.unwrap())
+            .filter(|run| run.file_type().unwrap().is_dir());
         for run in runs.map(|run| run.path()) {
             // A run that ended before its lab was there has no description.
             if run.join("run.json").exists() {
@@ -273,7 +275,8 @@ impl SmallDisk {
     fn mount() -> Self {
         let at = tempfile::tempdir().unwrap();
         let options = format!("size={}", Self::BYTES);
-        let (kind, flags) = (Some("tmpfs"), MsFlags::empty());
+        let kind = Some("tmpfs");
+        let flags = MsFlags::empty();
         mount(kind, at.path(), kind, flags, Some(options.as_str())).unwrap();
         Self(at)
     }
@@ -315,9 +318,9 @@ fn progress(line: &str) -> Option<(&str, u64)> {
 
 fn children(process: Pid) -> Vec<Pid> {
     let path = format!("/proc/{process}/task/{process}/children");
-    let children = fs::read_to_string(path).unwrap_or_default();
-    let children = children.split_whitespace();
-    children
+    fs::read_to_string(path)
+        .unwrap_or_default()
+        .split_whitespace()
         .filter_map(|child| child.parse().ok())
         .map(Pid::from_raw)
         .collect()
@@ -330,8 +333,7 @@ fn processes_of(results: &Path) -> Vec<String> {
         let bytes = fs::read(file).unwrap_or_default();
         bytes.windows(results.len()).any(|part| part == results)
     };
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let processes = processes.filter(|process| {
+    let processes = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
         let path = process.path();
         names_it(path.join("cmdline")) || names_it(path.join("environ"))
     });

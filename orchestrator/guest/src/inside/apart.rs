@@ -19,8 +19,8 @@ pub(super) fn set_apart() -> Result<(), InsideError> {
     }
     for right in WITHHELD {
         // The init keeps these rights: the set bounds the rights that a program gets as it starts.
-        let removed = remove_capability_from_bounding_set(right);
-        removed.map_err(InsideError::kernel("rights of programs"))?;
+        remove_capability_from_bounding_set(right)
+            .map_err(InsideError::kernel("rights of programs"))?;
     }
     Ok(())
 }

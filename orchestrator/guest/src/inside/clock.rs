@@ -47,11 +47,12 @@ pub fn host_waits() -> io::Result<u64> {
 /// Sums the interrupts of all virtio devices; a guest has no others than file systems.
 fn virtio_interrupts(interrupts: &str) -> u64 {
     let lines = interrupts.lines().filter(|line| line.contains(" virtio"));
-    let counts = lines.flat_map(|line| {
-        let counts = line.split_whitespace().skip(1);
-        counts.map_while(|count| count.parse::<u64>().ok())
-    });
-    counts.sum()
+    lines
+        .flat_map(|line| {
+            let counts = line.split_whitespace().skip(1);
+            counts.map_while(|count| count.parse::<u64>().ok())
+        })
+        .sum()
 }
 
 /// Tick of `/proc/stat`: 0.01 s on x86-64 (`USER_HZ`).

@@ -70,8 +70,10 @@ impl Running {
 
     /// Returns the pipes to poll.
     pub(crate) fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let stdout = self.stdout.iter().map(AsFd::as_fd);
-        stdout.chain(self.stderr.iter().map(AsFd::as_fd))
+        self.stdout
+            .iter()
+            .map(AsFd::as_fd)
+            .chain(self.stderr.iter().map(AsFd::as_fd))
     }
 
     /// Forwards the bytes that one read of each readable pipe returns.
@@ -129,17 +131,19 @@ pub(crate) fn reap() -> nix::Result<Option<(Pid, u8)>> {
 }
 
 fn output(port: &File, is_terminal: bool) -> io::Result<Stdio> {
-    match is_terminal {
-        true => Ok(port.try_clone()?.into()),
-        false => Ok(Stdio::piped()),
+    if is_terminal {
+        Ok(port.try_clone()?.into())
+    } else {
+        Ok(Stdio::piped())
     }
 }
 
 /// Returns the environment of every command in the guest.
 pub(crate) fn environment(request: &InnerRequest) -> Vec<(String, String)> {
-    let progress = match request.terminal.stderr {
-        true => "bar",
-        false => "plain",
+    let progress = if request.terminal.stderr {
+        "bar"
+    } else {
+        "plain"
     };
     let mut environment = vec![("PATH".to_owned(), PATH.to_owned())];
     environment.extend(request.env.iter().cloned());

@@ -51,15 +51,16 @@ impl Ports {
     pub(crate) fn send(&mut self, message: &ToHost) -> Result<(), InsideError> {
         let line = self.token.seal(message);
         let line = line.map_err(InsideError::kernel("control line"))?;
-        let written = self.control.write_all(&line);
-        written.map_err(InsideError::port(CONTROL_PORT))
+        self.control
+            .write_all(&line)
+            .map_err(InsideError::port(CONTROL_PORT))
     }
 
     /// Reads the control lines that are available.
     pub(crate) fn receive(&mut self) -> Result<Vec<ToGuest>, InsideError> {
         let mut buffer = [0; 1024];
-        let read = uninterrupted(|| self.control.read(&mut buffer));
-        let count = read.map_err(InsideError::port(CONTROL_PORT))?;
+        let count = uninterrupted(|| self.control.read(&mut buffer))
+            .map_err(InsideError::port(CONTROL_PORT))?;
         self.received.extend_from_slice(&buffer[..count]);
         Ok(take_lines(&mut self.received))
     }
@@ -102,9 +103,9 @@ fn take_lines(received: &mut Vec<u8>) -> Vec<ToGuest> {
     let Some(end) = received.iter().rposition(|&byte| byte == b'\n') else {
         return Vec::new();
     };
-    let lines: Vec<u8> = received.drain(..=end).collect();
-    let lines = lines.split(|&byte| byte == b'\n');
-    lines
+    let complete: Vec<u8> = received.drain(..=end).collect();
+    complete
+        .split(|&byte| byte == b'\n')
         .filter_map(|line| serde_json::from_slice(line).ok())
         .collect()
 }

@@ -124,7 +124,8 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let source = entry.path();
+        let target = to.join(entry.file_name());
         let kind = entry.file_type()?;
         if kind.is_dir() {
             copy_tree(&source, &target)?;
@@ -219,7 +220,8 @@ mod tests {
     #[test]
     fn a_copied_directory_has_its_files_links_and_permissions() {
         let dir = tempfile::tempdir().unwrap();
-        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        let from = dir.path().join("from");
+        let to = dir.path().join("to");
         fs::create_dir_all(from.join("below")).unwrap();
         fs::write(from.join("below/file"), "text").unwrap();
         fs::set_permissions(from.join("below/file"), Permissions::from_mode(0o750)).unwrap();

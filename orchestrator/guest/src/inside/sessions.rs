@@ -142,9 +142,10 @@ impl ExecSession {
         let mut words = request.exec_prefix.iter().chain(&start.words);
         let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
-        let cwd = match start.cwd.is_dir() {
-            true => &start.cwd,
-            false => Path::new("/"),
+        let cwd = if start.cwd.is_dir() {
+            &start.cwd
+        } else {
+            Path::new("/")
         };
         command
             .args(words)
@@ -192,9 +193,11 @@ impl ExecSession {
 
     fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         let has_room = self.has_room();
-        let outputs = [&self.stdout, &self.stderr].into_iter().flatten();
-        let outputs = outputs.filter(move |_| has_room);
-        let outputs = outputs.map(|output| PollFd::new(output.as_fd(), PollFlags::POLLIN));
+        let outputs = [&self.stdout, &self.stderr]
+            .into_iter()
+            .flatten()
+            .filter(move |_| has_room)
+            .map(|output| PollFd::new(output.as_fd(), PollFlags::POLLIN));
         let stdin = self.stdin.iter().filter(|_| !self.input.is_empty());
         outputs.chain(stdin.map(|stdin| PollFd::new(stdin.as_fd(), PollFlags::POLLOUT)))
     }
@@ -206,7 +209,8 @@ impl ExecSession {
         if written > 0 {
             send(ExecReply::Ack(written))?;
         }
-        let (stdout, stderr) = (&mut self.stdout, &mut self.stderr);
+        let stdout = &mut self.stdout;
+        let stderr = &mut self.stderr;
         for (stream, reply) in [
             (stdout, ExecReply::Stdout as fn(_) -> _),
             (stderr, ExecReply::Stderr),

@@ -50,11 +50,12 @@ pub(crate) fn detach(request: &InnerRequest) -> Result<(), InsideError> {
 }
 
 fn attach(what: &str, kind: &str, at: &Path, options: &str) -> Result<(), InsideError> {
-    let mounted = fs::create_dir_all(at).and_then(|()| {
-        let flags = MsFlags::empty();
-        mount(Some(what), at, Some(kind), flags, Some(options)).map_err(io::Error::from)
-    });
-    mounted.map_err(mount_error(what, at))
+    fs::create_dir_all(at)
+        .and_then(|()| {
+            let flags = MsFlags::empty();
+            mount(Some(what), at, Some(kind), flags, Some(options)).map_err(io::Error::from)
+        })
+        .map_err(mount_error(what, at))
 }
 
 fn mount_error<E: Into<io::Error>>(what: &str, at: &Path) -> impl FnOnce(E) -> InsideError {
@@ -66,17 +67,18 @@ fn mount_error<E: Into<io::Error>>(what: &str, at: &Path) -> impl FnOnce(E) -> I
 }
 
 fn load(module: &Path) -> Result<(), InsideError> {
-    let loaded = File::open(module).and_then(|file| {
-        match finit_module(&file, c"", ModuleInitFlags::empty()) {
-            // The kernel may have loaded the module itself, or the CPU may lack its instructions.
-            Ok(()) | Err(Errno::EEXIST | Errno::ENODEV) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    });
-    loaded.map_err(|source| InsideError::Module {
-        path: module.to_owned(),
-        source,
-    })
+    File::open(module)
+        .and_then(|file| {
+            match finit_module(&file, c"", ModuleInitFlags::empty()) {
+                // The kernel may have loaded the module itself, or the CPU may lack its instructions.
+                Ok(()) | Err(Errno::EEXIST | Errno::ENODEV) => Ok(()),
+                Err(error) => Err(error.into()),
+            }
+        })
+        .map_err(|source| InsideError::Module {
+            path: module.to_owned(),
+            source,
+        })
 }
 
 /// Runs the kernel's packet threads with a higher priority than every program.

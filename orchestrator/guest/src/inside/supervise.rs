@@ -115,8 +115,8 @@ impl<'a> Supervisor<'a> {
             }
         }
         if ready.heartbeat {
-            let beat = uninterrupted(|| Ok(self.heartbeat.wait()?));
-            beat.map_err(InsideError::kernel("heartbeat"))?;
+            uninterrupted(|| Ok(self.heartbeat.wait()?))
+                .map_err(InsideError::kernel("heartbeat"))?;
             self.ports.send(&ToHost::Alive)?;
         }
         self.sessions.advance(self.ports)
@@ -154,9 +154,11 @@ impl<'a> Supervisor<'a> {
             self.children.as_fd(),
         ];
         let output = own.len();
-        let readable = own.into_iter().chain(self.running.pipes());
-        let readable = readable.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        let mut fds: Vec<_> = readable.collect();
+        let mut fds: Vec<_> = own
+            .into_iter()
+            .chain(self.running.pipes())
+            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+            .collect();
         let sessions = fds.len();
         fds.extend(self.sessions.poll_fds());
         uninterrupted(|| Ok(poll(&mut fds, PollTimeout::NONE)?))?;

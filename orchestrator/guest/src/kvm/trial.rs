@@ -84,9 +84,10 @@ fn watch(mut console: PipeReader, mut marker: PipeReader) -> Result<(), TrialErr
     let mut received = Vec::new();
     let mut buffer = [0; 4096];
     loop {
-        let (limit, error) = match has_output {
-            true => (BOOT_TIMEOUT, TrialError::TooSlow),
-            false => (FIRST_OUTPUT_TIMEOUT, TrialError::NoOutput),
+        let (limit, error) = if has_output {
+            (BOOT_TIMEOUT, TrialError::TooSlow)
+        } else {
+            (FIRST_OUTPUT_TIMEOUT, TrialError::NoOutput)
         };
         let Some(left) = limit.checked_sub(started.elapsed()) else {
             return Err(error);

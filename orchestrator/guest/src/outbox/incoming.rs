@@ -65,11 +65,12 @@ mod tests {
 
     fn take(incoming: &mut Incoming) -> Vec<u8> {
         let mut taken = Vec::new();
-        let kept = incoming.take(|bytes| {
-            taken.extend_from_slice(bytes);
-            Ok(())
-        });
-        kept.unwrap();
+        incoming
+            .take(|bytes| {
+                taken.extend_from_slice(bytes);
+                Ok(())
+            })
+            .unwrap();
         taken
     }
 
@@ -82,7 +83,8 @@ mod tests {
     #[test]
     fn bytes_arrive_in_order_however_often_the_ring_wraps() {
         let (mut outbox, mut incoming) = pair();
-        let (mut sent, mut received) = (Vec::new(), Vec::new());
+        let mut sent = Vec::new();
+        let mut received = Vec::new();
         for round in 0..400 {
             let more = bytes(round * 37 % 700, round);
             outbox.send(&more);

@@ -28,8 +28,8 @@ fn what_was_sent_is_on_the_host_even_if_the_machine_is_killed_at_once() {
 #[test]
 fn sending_makes_no_guest_wait_for_the_host() {
     Guest::test(|guest| {
-        let program = program();
-        let program = program.display();
+        let path = program();
+        let program = path.display();
         let script = format!(
             "{program} preload {program} && {program} send warm && {program} waits && \
              before=$({program} waits) && {program} send {{1..5000}} && \

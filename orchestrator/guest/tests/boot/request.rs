@@ -106,7 +106,8 @@ fn what_a_guest_writes_is_its_callers_and_holds_no_link_or_right() {
         let made = ["", "table", "inner", "inner/table", "program"];
         for path in made.map(|name| results.join(name)) {
             let found = fs::symlink_metadata(&path).unwrap();
-            let (owner, expected) = ((found.uid(), found.gid()), (before.uid(), before.gid()));
+            let owner = (found.uid(), found.gid());
+            let expected = (before.uid(), before.gid());
             assert_eq!(owner, expected, "{}", path.display());
             assert_eq!(found.mode() & 0o7000, 0, "{}", path.display());
         }

@@ -63,12 +63,15 @@ pub(crate) fn deliveries(
     lab: &mut Lab,
     cancel: &CancellationToken,
 ) -> Result<Vec<Delivery>, LabErrorKind> {
-    let (plan, options) = (lab.plan().clone(), lab.options().clone());
+    let plan = lab.plan().clone();
+    let options = lab.options().clone();
     let layout = Layout::new(&plan, &options);
     let mut deliveries = Vec::new();
     for pairs in pairs(&layout).chunks(AT_ONCE) {
-        let tracks = pairs.iter().map(|pair| Track::open(lab, &layout, pair));
-        let mut tracks = tracks.collect::<Result<Vec<Track>, LabErrorKind>>()?;
+        let mut tracks = pairs
+            .iter()
+            .map(|pair| Track::open(lab, &layout, pair))
+            .collect::<Result<Vec<Track>, LabErrorKind>>()?;
         send(&mut tracks, cancel)?;
         let delays = pairs.iter().map(|pair| pair.path.delay.to_duration());
         let wait = delays.max().unwrap_or_default() + lateness(options.clock);
@@ -124,20 +127,29 @@ struct Path {
 /// Returns pairs in which every host sends and receives once, if possible to and from another datacenter.
 /// Hosts between which there is no path send nothing.
 fn pairs(layout: &Layout<'_>) -> Vec<Pair> {
-    let dcs = layout.plan.dcs.iter().enumerate();
-    let hosts = dcs.flat_map(|(dc, it)| {
-        let hosts = it.hosts.iter().enumerate();
-        hosts.map(move |(number, host)| (number, dc, *host))
-    });
-    let mut hosts: Vec<(usize, usize, NodeId)> = hosts.collect();
+    let mut hosts: Vec<(usize, usize, NodeId)> = layout
+        .plan
+        .dcs
+        .iter()
+        .enumerate()
+        .flat_map(|(dc, it)| {
+            it.hosts
+                .iter()
+                .enumerate()
+                .map(move |(number, host)| (number, dc, *host))
+        })
+        .collect();
     hosts.sort_unstable();
     let next = hosts.iter().cycle().skip(1);
-    let pairs = hosts.iter().zip(next).filter_map(|(from, to)| {
-        let hosts = [from.2, to.2];
-        let path = path(layout, hosts, &mut BTreeMap::new())?;
-        (hosts[0] != hosts[1]).then_some(Pair { hosts, path })
-    });
-    pairs.collect()
+    hosts
+        .iter()
+        .zip(next)
+        .filter_map(|(from, to)| {
+            let hosts = [from.2, to.2];
+            let path = path(layout, hosts, &mut BTreeMap::new())?;
+            (hosts[0] != hosts[1]).then_some(Pair { hosts, path })
+        })
+        .collect()
 }
 
 /// Returns the longest path from one node to another. `known` has the paths of nodes looked up before, and `None` for
@@ -155,8 +167,10 @@ fn path(
     }
     known.insert(from, None);
     let addr = layout.node(to).addr;
-    let routes = layout.node(from).routes.iter();
-    let route = routes
+    let route = layout
+        .node(from)
+        .routes
+        .iter()
         .filter(|route| route.to.contains(addr))
         .max_by_key(|route| route.to.len)?;
     let mut longest: Option<Path> = None;
@@ -260,7 +274,8 @@ fn inside<T: Send>(
     port: PortId,
     open: impl FnOnce(&str, u32) -> io::Result<T> + Send,
 ) -> Result<T, LabErrorKind> {
-    let (netns, dev) = (layout.port_netns(port), &layout.port(port).interface);
+    let netns = layout.port_netns(port);
+    let dev = &layout.port(port).interface;
     let gone = || io::Error::other(format!("`{dev}` in {netns} is gone"));
     let handle = lab.executor()?.handle(&netns).ok_or_else(gone)?;
     let index = handle.interface(dev)?.ok_or_else(gone)?;

@@ -57,16 +57,20 @@ impl Direction<'_> {
 
 /// Returns both directions of every link.
 pub(super) fn directions<'a>(layout: &Layout<'a>) -> Vec<Direction<'a>> {
-    let both = layout.links().flat_map(|(id, link)| {
-        let (a, b) = (id.port_a(), id.port_b());
-        [(a, b), (b, a)].map(|(from, to)| direction(layout, link, from, to))
-    });
-    both.collect()
+    layout
+        .links()
+        .flat_map(|(id, link)| {
+            let a = id.port_a();
+            let b = id.port_b();
+            [(a, b), (b, a)].map(|(from, to)| direction(layout, link, from, to))
+        })
+        .collect()
 }
 
 fn direction<'a>(layout: &Layout<'a>, link: &'a Link, from: PortId, to: PortId) -> Direction<'a> {
     let node = |port| layout.node(layout.port(port).node);
-    let (netns, dev) = (layout.port_netns(from), &layout.port(from).interface);
+    let netns = layout.port_netns(from);
+    let dev = &layout.port(from).interface;
     let root = egress(layout, &netns, dev, link, node(from)).next();
     let queue = match root.map(|at| at.qdisc) {
         // The queue must hold the plan's bytes, whatever limit the shaper is given for them.

@@ -77,7 +77,8 @@ struct InOrder {
 impl InOrder {
     fn of(arrivals: &[Arrival], sent: usize) -> Self {
         let mut at = vec![None; sent];
-        let (mut disordered, mut next) = (0, 0);
+        let mut disordered = 0;
+        let mut next = 0;
         for arrival in arrivals {
             let index = usize::try_from(arrival.sequence).unwrap_or(usize::MAX);
             let Some(place) = at.get_mut(index) else {
@@ -101,8 +102,11 @@ impl InOrder {
 /// Returns the delay of each probe that arrived, without its serialisation.
 fn delays(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Vec<Nanos> {
     let smallest = Bytes::new(count(SMALLEST));
-    let serialisation = direction.wire().rate_bps.serialize(smallest);
-    let serialisation = serialisation.unwrap_or(Nanos::ZERO);
+    let serialisation = direction
+        .wire()
+        .rate_bps
+        .serialize(smallest)
+        .unwrap_or(Nanos::ZERO);
     let probes = sent.probes.iter().zip(&arrivals.at);
     let delay = |(sent, at): (&u64, &Option<u64>)| {
         let took = Nanos::new((*at)?.saturating_sub(*sent));
@@ -112,7 +116,8 @@ fn delays(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Vec<Nan
 }
 
 fn spread(delays: &[Nanos]) -> Option<Nanos> {
-    let (least, largest) = (delays.iter().min()?, delays.iter().max()?);
+    let least = delays.iter().min()?;
+    let largest = delays.iter().max()?;
     Some(largest.saturating_sub(*least))
 }
 
@@ -166,7 +171,8 @@ fn queue_frames(direction: &Direction<'_>, sent: &Sent) -> Option<u64> {
 
 /// Returns the problem of a buffer that holds less than the shaper lets through at once.
 fn short_buffer(direction: &Direction<'_>) -> Option<String> {
-    let (burst, frames) = (direction.burst_frames(), direction.queue_frames());
+    let burst = direction.burst_frames();
+    let frames = direction.queue_frames();
     (burst > frames + 1).then(|| {
         format!(
             "the shaper lets {burst} packets through at once, and the buffer holds {frames} (hint: raise \
@@ -386,7 +392,8 @@ mod tests {
                 sent.train = vec![10_000_000; taken];
                 sent.refused = Some((10_000_000, taken));
                 let last = arrivals.len() - 1;
-                let (start, step) = (arrivals[last].at, arrivals[last].at - arrivals[last - 1].at);
+                let start = arrivals[last].at;
+                let step = arrivals[last].at - arrivals[last - 1].at;
                 for number in 45..5 + taken {
                     let since = u64::try_from(number - 44).unwrap();
                     arrivals.push(Arrival {

@@ -86,9 +86,12 @@ pub(crate) fn losses(lab: &Lab, deliveries: &[Delivery]) -> Result<Vec<Loss>, La
 fn first_loss(delivery: &Delivery) -> Option<(Place, usize)> {
     let (refused, errno) = delivery.refused.unwrap_or((0, Errno::UnknownErrno));
     let sent = delivery.offered - refused;
-    let is_lost = |before: usize, after: usize| match delivery.is_lossy {
-        true => before > 0 && after == 0,
-        false => after < before,
+    let is_lost = |before: usize, after: usize| {
+        if delivery.is_lossy {
+            before > 0 && after == 0
+        } else {
+            after < before
+        }
     };
     if refused > 0 {
         Some((Place::Sender(errno), refused))

@@ -40,7 +40,8 @@ pub(crate) fn measure(
     bounds: &LinkBounds,
     cancel: &CancellationToken,
 ) -> Result<Vec<CertifiedRow>, LabErrorKind> {
-    let (plan, options) = (lab.plan().clone(), lab.options().clone());
+    let plan = lab.plan().clone();
+    let options = lab.options().clone();
     let layout = Layout::new(&plan, &options);
     let directions = directions(&layout);
     if directions.is_empty() {
@@ -85,9 +86,12 @@ pub(crate) fn measure(
     let mut rows: Vec<CertifiedRow> = figures.map(row).collect();
     cause::explain(&mut rows, &machine);
     for loss in &losses {
-        let is_at = |direction: &Direction<'_>| match loss.is_sent {
-            true => direction.from == loss.port,
-            false => direction.to == loss.port,
+        let is_at = |direction: &Direction<'_>| {
+            if loss.is_sent {
+                direction.from == loss.port
+            } else {
+                direction.to == loss.port
+            }
         };
         let at = directions.iter().position(is_at);
         if let Some(row) = at.and_then(|at| rows.get_mut(at)) {
@@ -142,7 +146,8 @@ impl Bench<'_> {
         for group in train::groups(directions) {
             let mut end = Instant::now();
             for index in group {
-                let (direction, train) = (&directions[index], &trains[index]);
+                let direction = &directions[index];
+                let train = &trains[index];
                 self.send_train(index, direction, train)?;
                 let frames = self.sent[index].train.len();
                 let frames = u64::try_from(frames).unwrap_or(u64::MAX);
@@ -246,7 +251,8 @@ fn open(lab: &mut Lab, layout: &Layout<'_>) -> Result<Vec<ProbeSocket>, LabError
     let executor = lab.executor()?;
     let ports = (0..).map(PortId).take(layout.plan.ports.len());
     let socket = |id: PortId| {
-        let (port, peer) = (layout.port(id), layout.port(id.peer()));
+        let port = layout.port(id);
+        let peer = layout.port(id.peer());
         let netns = layout.port_netns(id);
         let gone = || io::Error::other(format!("`{}` in {netns} is gone", port.interface));
         let handle = executor.handle(&netns).ok_or_else(gone)?;
@@ -274,7 +280,8 @@ fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
     let span = after.monotonic.saturating_sub(before.monotonic);
     let drift = after.drift_since(before);
     if drift > (span / MAX_DRIFT).max(MAX_JUMP) {
-        let (drift, span) = (drift / 1_000, span / 1_000);
+        let drift = drift / 1_000;
+        let span = span / 1_000;
         return Some(format!(
             "the clock was off its hardware by {drift} µs in {span} µs, bound 0.1 % (likely cause: a \
              clock that is being corrected, or is not one)"

@@ -43,8 +43,11 @@ fn bucket(
     let second = 1_000_000_000;
     let rate = u128::from(direction.wire().rate_bps.get() / 8);
     let frame = u128::from(direction.frame.get());
-    let (burst, limit) = (u128::from(burst.get()) * second, u128::from(limit.get()));
-    let (mut tokens, mut backlog, mut before) = (burst, 0, None);
+    let burst = u128::from(burst.get()) * second;
+    let limit = u128::from(limit.get());
+    let mut tokens = burst;
+    let mut backlog = 0;
+    let mut before = None;
     move |at| {
         let since = at.saturating_sub(*before.get_or_insert(at));
         before = Some(at);
@@ -66,8 +69,11 @@ fn bucket(
 /// Returns a queue and delay line of `limit` packets: given a frame's time, tells if it is taken.
 fn delay_line(direction: &Direction<'_>, limit: u64) -> impl FnMut(u64) -> bool + use<> {
     let wire = direction.wire();
-    let serialisation = wire.rate_bps.serialize(direction.frame);
-    let serialisation = serialisation.unwrap_or(Nanos::ZERO).get();
+    let serialisation = wire
+        .rate_bps
+        .serialize(direction.frame)
+        .unwrap_or(Nanos::ZERO)
+        .get();
     let delay = wire.delay_ns.get();
     let mut departures = VecDeque::new();
     move |at| {

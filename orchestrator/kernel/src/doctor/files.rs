@@ -28,7 +28,8 @@ pub fn results_directory(results: &Path) -> Finding {
         return RESULTS.fail(format!("`{shown}` cannot be made"));
     };
     if let Err(errno) = access(&directory, AccessFlags::W_OK) {
-        let (directory, why) = (directory.display(), errno.desc());
+        let directory = directory.display();
+        let why = errno.desc();
         let what = format!("cannot write to `{directory}`: {why}");
         return RESULTS.fail(what).with_fix(ELSEWHERE);
     }

@@ -78,7 +78,8 @@ pub(super) fn connections(connections: Connections) -> Finding {
         "tracked connections",
         "a packet filter of the root namespace tracks two of each flow",
     );
-    let (flows, max) = (connections.free_flows(), connections.max);
+    let flows = connections.free_flows();
+    let max = connections.max;
     let what = format!("up to {max}, room for {flows} flows of a policy");
     if flows >= FLOWS {
         return about.ok(what);
@@ -101,9 +102,9 @@ fn free_in_cgroup() -> Option<u64> {
     let groups = Process::myself().ok()?.cgroups().ok()?;
     let own = groups.into_iter().find(|group| group.hierarchy == 0)?;
     let path = Path::new("/sys/fs/cgroup").join(own.pathname.trim_start_matches('/'));
-    let mut groups = path.ancestors();
-    let groups = groups.by_ref();
-    let groups = groups.take_while(|path| path.starts_with("/sys/fs/cgroup"));
+    let groups = path
+        .ancestors()
+        .take_while(|path| path.starts_with("/sys/fs/cgroup"));
     let free = |group: &Path| {
         let limit = number(&group.join("pids.max"))?;
         Some(limit.saturating_sub(number(&group.join("pids.current"))?))

@@ -8,13 +8,13 @@ use crate::{
 use super::finding::{Finding, Requirement};
 
 pub(super) fn findings() -> Vec<Finding> {
-    let root = NetnsHandle::root()
+    NetnsHandle::root()
         .map_err(NetlinkError::from)
-        .and_then(root);
-    root.unwrap_or_else(|error| {
-        let about = Requirement("network", "a lab must not clash with what is there");
-        vec![about.fail(format!("cannot be read: {error}"))]
-    })
+        .and_then(root)
+        .unwrap_or_else(|error| {
+            let about = Requirement("network", "a lab must not clash with what is there");
+            vec![about.fail(format!("cannot be read: {error}"))]
+        })
 }
 
 fn root(mut handle: NetnsHandle) -> Result<Vec<Finding>, NetlinkError> {
@@ -26,7 +26,9 @@ fn root(mut handle: NetnsHandle) -> Result<Vec<Finding>, NetlinkError> {
     };
     let mut own = Vec::new();
     for found in dump::addresses(&mut handle.socket)? {
-        let (addr, len, dev) = (found.addr, found.len, name(found.interface));
+        let addr = found.addr;
+        let len = found.len;
+        let dev = name(found.interface);
         if addr.octets()[0] == LABS_OCTET && !is_labs(dev) {
             own.push(format!("{addr}/{len} on `{dev}`"));
         }
@@ -39,9 +41,10 @@ pub(super) fn loopback(up: bool) -> Finding {
         "loopback",
         "the two processes of a flow shake hands over it",
     );
-    match up {
-        true => about.ok("it is up"),
-        false => about.fail("it is down").with_fix("ip link set lo up"),
+    if up {
+        about.ok("it is up")
+    } else {
+        about.fail("it is down").with_fix("ip link set lo up")
     }
 }
 

@@ -102,8 +102,9 @@ fn try_flow() -> Result<Result<(), String>, ProbeError> {
 }
 
 async fn send(lab: &Lab, hosts: &[NodeId]) -> Result<(), String> {
-    let installed = lab_generators::perftest::probe(Tool::SendBw).await;
-    installed.map_err(|error| error.to_string())?;
+    lab_generators::perftest::probe(Tool::SendBw)
+        .await
+        .map_err(|error| error.to_string())?;
     let mut last = String::new();
     for _ in 0..MAX_ATTEMPTS {
         match flow(lab, hosts).await? {
@@ -122,8 +123,9 @@ async fn send(lab: &Lab, hosts: &[NodeId]) -> Result<(), String> {
 async fn flow(lab: &Lab, hosts: &[NodeId]) -> Result<Status, String> {
     let endpoint = |host: NodeId| {
         let name = &lab.plan().nodes[host.index()].name;
-        let found = lab.host_endpoint(host);
-        let found = found.ok_or_else(|| format!("`{name}` has no RDMA device"))?;
+        let found = lab
+            .host_endpoint(host)
+            .ok_or_else(|| format!("`{name}` has no RDMA device"))?;
         Ok::<_, String>(Endpoint {
             host: name.clone(),
             rdma_device: found.rdma_device,
@@ -150,10 +152,13 @@ async fn flow(lab: &Lab, hosts: &[NodeId]) -> Result<Status, String> {
         ..Options::default()
     };
     let (events, _) = mpsc::unbounded_channel();
-    let session = Session::prepare(vec![job], &options, events).await;
-    let session = session.map_err(|error| error.to_string())?;
-    let rows = session.run(MonotonicTime::now()).await;
-    let mut rows = rows.map_err(|error| error.to_string())?;
+    let session = Session::prepare(vec![job], &options, events)
+        .await
+        .map_err(|error| error.to_string())?;
+    let mut rows = session
+        .run(MonotonicTime::now())
+        .await
+        .map_err(|error| error.to_string())?;
     let row = rows.pop().ok_or("a flow has no outcome")?;
     Ok(row.status)
 }

@@ -69,10 +69,11 @@ pub(super) const fn options(lab: LabName) -> LowerOptions {
 pub(super) fn plan(slot: u8) -> Plan {
     let scenario = lab_scenario::parse("doctor.yaml", SCENARIO.as_bytes());
     let scenario = scenario.expect("the built-in scenario is valid");
-    let (files, options) = (lab_scenario::Files::new(), PlanOptions::default());
-    let plan = lab_plan::resolve(&scenario, SCENARIO, &files, &options);
-    let plan = plan.expect("the built-in scenario can be planned");
-    let mut plan = plan.in_slot(slot);
+    let files = lab_scenario::Files::new();
+    let options = PlanOptions::default();
+    let mut plan = lab_plan::resolve(&scenario, SCENARIO, &files, &options)
+        .expect("the built-in scenario can be planned")
+        .in_slot(slot);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     for (port, at) in plan.ports.iter_mut().zip(0..) {
         port.interface = format!("{}{number}_{at}", interface_prefix());

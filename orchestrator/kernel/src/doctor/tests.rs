@@ -39,13 +39,16 @@ fn missing_features_are_those_that_the_programs_cannot_create_either() {
         return skipped(&reason);
     }
     let missing = missing_here();
-    let subjects = missing.iter().map(|finding| finding.subject.as_str());
-    let subjects: BTreeSet<&str> = subjects.collect();
-    let all: BTreeSet<&str> = BY_PROGRAM.iter().map(|trial| trial.0).collect();
-    let failed = BY_PROGRAM
+    let subjects: BTreeSet<&str> = missing
         .iter()
-        .filter(|(_, script)| !succeeds_in_a_namespace(script));
-    let failed: BTreeSet<&str> = failed.map(|trial| trial.0).collect();
+        .map(|finding| finding.subject.as_str())
+        .collect();
+    let all: BTreeSet<&str> = BY_PROGRAM.iter().map(|trial| trial.0).collect();
+    let failed: BTreeSet<&str> = BY_PROGRAM
+        .iter()
+        .filter(|(_, script)| !succeeds_in_a_namespace(script))
+        .map(|trial| trial.0)
+        .collect();
     println!("missing here: {subjects:?}");
     let compared: BTreeSet<&str> = subjects.intersection(&all).copied().collect();
     assert_eq!(compared, failed);
@@ -109,8 +112,8 @@ fn softroce_of_older_kernels_sends_from_the_root_namespace_only() {
     if let Some(finding) = missing_here().first() {
         return skipped(&format!("{} is missing", finding.subject));
     }
-    let release = nix::sys::utsname::uname().unwrap();
-    let release = release.release().to_str().unwrap();
+    let kernel = nix::sys::utsname::uname().unwrap();
+    let release = kernel.release().to_str().unwrap();
     let mut numbers = release
         .split(['.', '-'])
         .map_while(|part| part.parse::<u32>().ok());
@@ -174,8 +177,9 @@ fn cannot_compare() -> Option<String> {
     if !nix::unistd::geteuid().is_root() {
         return Some("it needs root".to_owned());
     }
-    let mut programs = ["ip", "tc", "unshare"].into_iter();
-    let missing = programs.find(|name| which::which(name).is_err());
+    let missing = ["ip", "tc", "unshare"]
+        .into_iter()
+        .find(|name| which::which(name).is_err());
     missing.map(|name| format!("`{name}` is not installed"))
 }
 
@@ -184,9 +188,11 @@ fn machine() -> [Vec<String>; 3] {
     let links = dump::links(&mut NetnsHandle::root().unwrap().socket).unwrap();
     let files = std::fs::read_dir("/run").unwrap();
     // A kernel without the RDMA subsystem has no device.
-    let devices = Socket::rdma().map(|mut socket| rdma::devices(&mut socket).unwrap());
-    let devices = devices.unwrap_or_default().into_iter();
-    let devices = devices.map(|device| device.name);
+    let devices = Socket::rdma()
+        .map(|mut socket| rdma::devices(&mut socket).unwrap())
+        .unwrap_or_default()
+        .into_iter()
+        .map(|device| device.name);
     let own = format!("rxe_{}", sandbox::interface_prefix());
     [
         links.into_iter().map(|link| link.name).collect(),
@@ -203,12 +209,14 @@ fn findings_say_what_is_missing_and_how_to_fix_it() {
     let lab_names = ["8dc", "smoke"].map(|name| name.parse().unwrap());
     let lab = |states: &[LabState]| labs::existing(lab_names.iter().zip(states.iter().copied()));
     let tool = |version: &str| {
-        let (tool, version) = (Tool::SendBw, version.to_owned());
+        let tool = Tool::SendBw;
+        let version = version.to_owned();
         programs::perftest((tool, Ok(Installed { tool, version })))
     };
     let tool_missing = Err(ProbeError::Missing { tool: Tool::ReadBw });
     let connections = |count, max| limits::connections(Connections { count, max });
-    let (net, admin) = (rights::CAP_NET_ADMIN, rights::CAP_SYS_ADMIN);
+    let net = rights::CAP_NET_ADMIN;
+    let admin = rights::CAP_SYS_ADMIN;
     let findings = [
         limits::open_files(1_048_576),
         limits::open_files(1_124),
@@ -256,9 +264,10 @@ fn findings_say_what_is_missing_and_how_to_fix_it() {
 
 #[test]
 fn the_limits_of_this_machine_are_read() {
-    let subjects = limits::findings().into_iter();
-    let subjects = subjects.map(|finding| finding.subject);
-    let subjects: Vec<_> = subjects.collect();
+    let subjects: Vec<_> = limits::findings()
+        .into_iter()
+        .map(|finding| finding.subject)
+        .collect();
     let expected = ["open files", "neighbour table", "processes", "memory"];
     assert_eq!(subjects, expected);
 }

@@ -114,9 +114,10 @@ pub(super) fn load_programs(
         Ok(Nic {
             ifindex: index(&nic.dev)?,
             line_bps: nic.rate.get(),
-            quantum_ns: match programs.pfc {
-                true => quantum_ns(nic.rate),
-                false => 0,
+            quantum_ns: if programs.pfc {
+                quantum_ns(nic.rate)
+            } else {
+                0
             },
         })
     };

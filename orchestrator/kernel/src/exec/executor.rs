@@ -97,8 +97,10 @@ impl Executor {
             return self.create_netns(name, steps);
         }
         let backend = Backend::of(first);
-        let netns = first.netns_name().cloned();
-        let netns = netns.map_or(Namespace::Root, Namespace::Named);
+        let netns = first
+            .netns_name()
+            .cloned()
+            .map_or(Namespace::Root, Namespace::Named);
         let handle = self.known(&netns, first)?;
         let work: fn(&[Step]) -> Result<(), StepError> = match backend {
             Backend::Machine => return Ok(each(steps, |step| self.raise_shared(step))?),
@@ -129,8 +131,9 @@ impl Executor {
             let name = name.clone();
             journal.write(&Entry::MadeNetns { name, id })
         };
-        let made = NetnsHandle::create(name, record, || backend::write_sysctls(&steps[1..]));
-        let (handle, written) = made.map_err(|error| failed(&steps[0], error))?;
+        let (handle, written) =
+            NetnsHandle::create(name, record, || backend::write_sysctls(&steps[1..]))
+                .map_err(|error| failed(&steps[0], error))?;
         self.handles.insert(name.clone(), handle);
         Ok(written?)
     }
@@ -141,8 +144,10 @@ impl Executor {
             let batch = self.batch(netns, rest)?;
             let count = batch.len();
             let handle = self.known(netns, first)?;
-            let errors = handle.socket.execute(batch);
-            let errors = errors.map_err(|error| failed(first, error))?;
+            let errors = handle
+                .socket
+                .execute(batch)
+                .map_err(|error| failed(first, error))?;
             if let Some((number, error)) = errors.into_iter().next() {
                 return Err(failed(&rest[number], error));
             }

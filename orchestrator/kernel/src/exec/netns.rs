@@ -91,8 +91,9 @@ pub(crate) fn directory_is_ready() -> io::Result<bool> {
         return Ok(false);
     }
     // The mounts of this thread, which may be in a mount namespace of its own.
-    let mounts = MountInfos::from_file("/proc/thread-self/mountinfo").map_err(io::Error::other)?;
-    let mut mounts = mounts.into_iter();
+    let mut mounts = MountInfos::from_file("/proc/thread-self/mountinfo")
+        .map_err(io::Error::other)?
+        .into_iter();
     Ok(mounts.any(|mount| mount.mount_point == directory()))
 }
 
@@ -222,6 +223,6 @@ const OWN: &str = "/proc/thread-self/ns/net";
 
 /// Runs `work` on a new thread, whose changes of its own namespaces end with it.
 pub(crate) fn on_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-    let result = thread::scope(|scope| scope.spawn(work).join());
-    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread::scope(|scope| scope.spawn(work).join())
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -68,8 +68,10 @@ pub(super) fn end(inventory: &Inventory<'_>) -> Ended {
 
 /// Returns the namespaces that still have their names.
 fn mounted(inventory: &Inventory<'_>) -> BTreeSet<NetnsId> {
-    let namespaces = inventory.namespaces.iter();
-    let mounted = namespaces.filter(|(name, id)| netns::state(name) == netns::Name::Netns(**id));
+    let mounted = inventory
+        .namespaces
+        .iter()
+        .filter(|(name, id)| netns::state(name) == netns::Name::Netns(**id));
     mounted.map(|(_, id)| *id).collect()
 }
 

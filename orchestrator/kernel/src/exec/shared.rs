@@ -57,12 +57,14 @@ pub(crate) fn raise(
     if enough && !record.sysctls.contains_key(key) {
         return Ok(());
     }
-    let raised = record.sysctls.entry(key.to_owned());
-    let raised = raised.or_insert_with(|| Raised {
-        before: now.clone(),
-        ours: now,
-        labs: Vec::new(),
-    });
+    let raised = record
+        .sysctls
+        .entry(key.to_owned())
+        .or_insert_with(|| Raised {
+            before: now.clone(),
+            ours: now,
+            labs: Vec::new(),
+        });
     let wanted = at_least.max(number(&raised.ours)).to_string();
     raised.ours.clone_from(&wanted);
     join(&mut raised.labs, lab);

@@ -74,7 +74,8 @@ impl Chains {
             Direction::Out => ["output", "postrouting"],
             Direction::In => ["prerouting", "input"],
         };
-        let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+        let mut found = Vec::new();
+        let mut seen = BTreeSet::new();
         for hook in hooks {
             let bases = self.0.iter();
             for (name, base) in bases.filter(|(_, base)| base.hook.as_deref() == Some(hook)) {

@@ -22,13 +22,15 @@ pub(super) fn chains() -> Result<Chains, String> {
 
 /// Reads a listing: `*table`, `:CHAIN POLICY [0:0]`, `-A CHAIN … -j TARGET …`.
 pub(super) fn parse(listing: &str) -> Chains {
-    let (mut chains, mut table) = (BTreeMap::new(), "");
+    let mut chains = BTreeMap::new();
+    let mut table = "";
     for line in listing.lines() {
         if let Some(name) = line.strip_prefix('*') {
             table = name;
         } else if let Some(head) = line.strip_prefix(':') {
             let mut words = head.split(' ');
-            let (name, policy) = (words.next().unwrap_or_default(), words.next());
+            let name = words.next().unwrap_or_default();
+            let policy = words.next();
             let chain = Chain {
                 // Only chains of a hook have a policy.
                 hook: (policy != Some("-")).then(|| name.to_ascii_lowercase()),

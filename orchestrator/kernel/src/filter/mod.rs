@@ -18,7 +18,8 @@ pub(crate) use self::chains::{Direction, Dropper};
 /// Returns the chains that drop a host's datagrams in a direction, the likely ones first, and the reasons for
 /// which some chains are not known.
 pub(crate) fn droppers(direction: Direction) -> (Vec<Dropper>, Vec<String>) {
-    let (mut found, mut unknown) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut unknown = Vec::new();
     for chains in [nft::chains(), legacy::chains()] {
         match chains {
             Ok(chains) => found.extend(chains.droppers(direction)),

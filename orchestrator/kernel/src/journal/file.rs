@@ -61,8 +61,10 @@ impl Contents {
     }
 
     fn parse(text: &[u8], path: &Path) -> io::Result<Self> {
-        let lines = whole_lines(text).split(|&b| b == b'\n').zip(1..);
-        let mut lines = lines.filter(|(line, _)| !line.is_empty());
+        let mut lines = whole_lines(text)
+            .split(|&b| b == b'\n')
+            .zip(1..)
+            .filter(|(line, _)| !line.is_empty());
         let entry = |(line, number): (&[u8], u32)| {
             serde_json::from_slice(line).map_err(|error| {
                 let text = match other_format(line) {

@@ -132,9 +132,10 @@ impl Status {
 
     /// Returns the status of a lab whose journal cannot be read.
     pub(crate) fn unreadable(lab: LabName, error: &io::Error) -> Self {
-        let state = match is_damage(error) {
-            true => LabState::Unreadable,
-            false => LabState::Private,
+        let state = if is_damage(error) {
+            LabState::Unreadable
+        } else {
+            LabState::Private
         };
         Self {
             problem: Some(format!("{error}{}", hint(error))),

@@ -111,7 +111,8 @@ pub fn status() -> io::Result<Vec<Status>> {
 pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoError>> {
     let errors = match contents.head() {
         Some(head) if head.format != FORMAT => {
-            let (lab, found) = (lab.clone(), head.format);
+            let lab = lab.clone();
+            let found = head.format;
             vec![UndoError::Format { lab, found }]
         }
         Some(head) if head.boot_id == process::boot_id()? => {

@@ -106,12 +106,12 @@ impl NodeCommand {
         let Some(name) = &self.node.netns else {
             return Ok(work(command));
         };
-        let entered = File::open(netns::path(name))
-            .and_then(|file| netns::inside_with_sysfs(file, || work(command)));
-        entered.map_err(|error| EnterError::Enter {
-            node: self.node.name.clone(),
-            error,
-        })
+        File::open(netns::path(name))
+            .and_then(|file| netns::inside_with_sysfs(file, || work(command)))
+            .map_err(|error| EnterError::Enter {
+                node: self.node.name.clone(),
+                error,
+            })
     }
 
     fn start_error(&self, error: io::Error) -> EnterError {
@@ -152,8 +152,9 @@ fn nodes(lab: &LabName) -> Result<Vec<NodeEntry>, EnterError> {
         lab: lab.clone(),
         error,
     };
-    let read = journal::read(lab).map_err(io)?;
-    let (contents, _) = read.ok_or_else(|| EnterError::NoLab { lab: lab.clone() })?;
+    let (contents, _) = journal::read(lab)
+        .map_err(io)?
+        .ok_or_else(|| EnterError::NoLab { lab: lab.clone() })?;
     let head = contents.head();
     if head.is_some_and(|head| head.location == Location::Guest) {
         return Err(EnterError::InGuest { lab: lab.clone() });
@@ -174,6 +175,9 @@ fn find(lab: &LabName, name: &str, nodes: &[NodeEntry]) -> Result<NodeEntry, Ent
         node: name.to_owned(),
         nodes: nodes.iter().map(|entry| entry.name.clone()).collect(),
     };
-    let found = nodes.iter().find(|entry| entry.is_named(name)).cloned();
-    found.ok_or_else(no_node)
+    nodes
+        .iter()
+        .find(|entry| entry.is_named(name))
+        .cloned()
+        .ok_or_else(no_node)
 }

@@ -46,7 +46,8 @@ struct Dev {
 impl Losses {
     /// Returns the retransmissions since an earlier reading, if SoftRoCE counts them.
     pub(crate) fn retransmissions_since(&self, before: &Self) -> Option<Retransmissions> {
-        let (before, after) = (before.recovery?, self.recovery?);
+        let before = before.recovery?;
+        let after = self.recovery?;
         let go_backs = after.go_backs.saturating_sub(before.go_backs);
         let naks = after.naks.saturating_sub(before.naks);
         Some(Retransmissions {
@@ -60,7 +61,8 @@ impl Lab {
     /// Returns the losses so far. Interfaces of the links in `faulty` do not count: a cut drops packets where
     /// it is made.
     pub(crate) fn losses(&mut self, faulty: &[LinkId]) -> Result<Losses, LabErrorKind> {
-        let (plan, options) = (self.plan.clone(), self.options.clone());
+        let plan = self.plan.clone();
+        let options = self.options.clone();
         let layout = Layout::new(&plan, &options);
         let mut namespaces: Vec<Namespace> =
             layout.nodes().map(|node| layout.netns(node)).collect();
@@ -71,26 +73,27 @@ impl Lab {
         namespaces.dedup();
         let ports = (0..).map(PortId).take(plan.ports.len());
         // Interfaces of each port, at the node and at the fiber.
-        let devs = ports.flat_map(|port| {
-            let is_faulty = faulty.contains(&port.link());
-            let is_lossless = plan
-                .wires()
-                .of(port.link())
-                .all(|it| it.loss.numerator() == 0);
-            let node = Dev {
-                is_faulty,
-                is_lossless_line: false,
-            };
-            let line = Dev {
-                is_faulty,
-                is_lossless_line: is_lossless && !is_faulty,
-            };
-            [
-                (layout.port(port).interface.clone(), node),
-                (layout.fiber_dev(port), line),
-            ]
-        });
-        let devs: BTreeMap<String, Dev> = devs.collect();
+        let devs: BTreeMap<String, Dev> = ports
+            .flat_map(|port| {
+                let is_faulty = faulty.contains(&port.link());
+                let is_lossless = plan
+                    .wires()
+                    .of(port.link())
+                    .all(|it| it.loss.numerator() == 0);
+                let node = Dev {
+                    is_faulty,
+                    is_lossless_line: false,
+                };
+                let line = Dev {
+                    is_faulty,
+                    is_lossless_line: is_lossless && !is_faulty,
+                };
+                [
+                    (layout.port(port).interface.clone(), node),
+                    (layout.fiber_dev(port), line),
+                ]
+            })
+            .collect();
         let mut losses = Losses {
             outside: backlog_drops(&fs::read_to_string(SOFTNET)?),
             ..Losses::default()
@@ -105,9 +108,10 @@ impl Lab {
                 };
                 let own = drops.iter().filter(|(index, _)| *index == link.index);
                 let dropped = own.map(|(_, drops)| drops).sum::<u64>();
-                match dev.is_lossless_line {
-                    true => losses.unasked += dropped,
-                    false => losses.emulated += dropped,
+                if dev.is_lossless_line {
+                    losses.unasked += dropped;
+                } else {
+                    losses.emulated += dropped;
                 }
                 if !dev.is_faulty {
                     let stats = link.stats;
@@ -132,8 +136,9 @@ fn backlog_drops(softnet: &str) -> u64 {
 impl RecoveryCounts {
     /// Returns the counts of an RDMA device.
     fn of(device: &str) -> Option<Self> {
-        let counters = Path::new("/sys/class/infiniband").join(device);
-        let counters = counters.join("ports/1/hw_counters");
+        let counters = Path::new("/sys/class/infiniband")
+            .join(device)
+            .join("ports/1/hw_counters");
         let count = |name: &str| -> Option<u64> {
             let text = fs::read_to_string(counters.join(name)).ok()?;
             text.trim().parse().ok()

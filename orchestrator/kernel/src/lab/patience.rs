@@ -37,8 +37,11 @@ impl Patience {
 /// Returns the CPU time used so far by a process and its children, ended children included: a guest is a child of its
 /// lab's owner.
 pub(super) fn worked(pid: i32) -> Duration {
-    let stats = all_processes().into_iter().flatten().flatten();
-    let stats = stats.filter_map(|process| process.stat().ok());
+    let stats = all_processes()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|process| process.stat().ok());
     let of_owner = stats.filter(|stat| stat.pid == pid || stat.ppid == pid);
     let used = |stat: Stat| {
         let of_ended = u64::try_from(stat.cutime + stat.cstime).unwrap_or(0);

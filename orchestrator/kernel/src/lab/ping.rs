@@ -63,9 +63,11 @@ mod tests {
         ];
         let echo = |program: &str, from: &NodeEntry, words: &[&str]| {
             let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-            let words = arguments(program.as_ref(), &words, from, &nodes);
-            let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-            words.join(" ")
+            arguments(program.as_ref(), &words, from, &nodes)
+                .iter()
+                .map(|word| word.to_string_lossy())
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         let from = &nodes[0];
         for (program, words, expected) in [

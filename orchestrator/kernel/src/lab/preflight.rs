@@ -77,12 +77,17 @@ fn check_names(steps: &[Step]) -> Result<(), LabErrorKind> {
         what: "netlink socket",
         error,
     };
-    let links = dump::links(&mut Socket::route().map_err(io)?)?;
-    let links: BTreeSet<String> = links.into_iter().map(|link| link.name).collect();
+    let links: BTreeSet<String> = dump::links(&mut Socket::route().map_err(io)?)?
+        .into_iter()
+        .map(|link| link.name)
+        .collect();
     // A kernel without the RDMA subsystem has no device.
-    let devices = Socket::rdma().map(|mut socket| rdma::devices(&mut socket).unwrap_or_default());
-    let devices = devices.unwrap_or_default().into_iter();
-    let devices: BTreeSet<String> = devices.map(|device| device.name).collect();
+    let devices: BTreeSet<String> = Socket::rdma()
+        .map(|mut socket| rdma::devices(&mut socket).unwrap_or_default())
+        .unwrap_or_default()
+        .into_iter()
+        .map(|device| device.name)
+        .collect();
     let exists = |what, name: &str| {
         let name = name.to_owned();
         Err(LabErrorKind::Exists { what, name })

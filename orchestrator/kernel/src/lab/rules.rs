@@ -116,9 +116,10 @@ impl<'a> HostPackets<'a> {
 
     fn is_matched(&self, rule: &Rule, lookup: Lookup) -> bool {
         let mut shares = rule.matches.iter().map(|it| self.share(it, lookup));
-        match rule.is_inverted {
-            false => shares.all(|share| share != Share::None),
-            true => shares.any(|share| share != Share::All),
+        if rule.is_inverted {
+            shares.any(|share| share != Share::All)
+        } else {
+            shares.all(|share| share != Share::None)
         }
     }
 
@@ -144,8 +145,12 @@ impl<'a> HostPackets<'a> {
         addr: Ipv4Addr,
         lookup: Lookup,
     ) -> bool {
-        let routes = self.routes.iter().filter(|route| route.table == table);
-        let mut routes: Vec<&Route> = routes.filter(|it| it.to.contains(addr)).collect();
+        let mut routes: Vec<&Route> = self
+            .routes
+            .iter()
+            .filter(|route| route.table == table)
+            .filter(|it| it.to.contains(addr))
+            .collect();
         routes.sort_by_key(|route| std::cmp::Reverse(route.to.len));
         let is_seen =
             |route: &&&Route| lookup != Lookup::Send || route.throws || route.hops.is_empty();

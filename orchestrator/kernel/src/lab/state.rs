@@ -32,15 +32,20 @@ impl Lab {
     #[must_use]
     pub fn state(&self) -> LabState {
         let layout = Layout::new(self.plan(), self.options());
-        let nodes = self.plan().nodes.iter().map(|node| layout.netns(node));
-        let names: BTreeSet<_> = nodes
+        let names: BTreeSet<_> = self
+            .plan()
+            .nodes
+            .iter()
+            .map(|node| layout.netns(node))
             .chain([layout.fiber()])
             .filter_map(|it| match it {
                 Namespace::Named(name) => Some(name),
                 Namespace::Root => None,
             })
             .collect();
-        let (mut qdiscs, mut links, mut settings) = (String::new(), String::new(), String::new());
+        let mut qdiscs = String::new();
+        let mut links = String::new();
+        let mut settings = String::new();
         let mut first = BTreeMap::new();
         for name in &names {
             let state = File::open(netns::path(name)).and_then(|file| netns::inside(file, read));
@@ -83,7 +88,9 @@ impl Lab {
         let mut text = format!("# {counts:?}\n{QPS_HEAD}\n");
         for (key, qp) in senders {
             let address = |bits: u32| Ipv4Addr::from_bits(u32::from_be(bits));
-            let (src, dst, dest_qp) = (address(key.src), address(key.dst), key.dest_qp);
+            let src = address(key.src);
+            let dst = address(key.dst);
+            let dest_qp = key.dest_qp;
             let point = qp.point;
             let marked = receivers.get(&key).copied().unwrap_or_default();
             let _ = writeln!(
@@ -162,9 +169,10 @@ fn changed(first: &BTreeMap<String, String>, settings: &BTreeMap<String, String>
             let _ = writeln!(text, "{name} = {value}");
         }
     }
-    match text.is_empty() {
-        true => "as in the first\n".to_owned(),
-        false => text,
+    if text.is_empty() {
+        "as in the first\n".to_owned()
+    } else {
+        text
     }
 }
 
@@ -206,8 +214,8 @@ mod tests {
         let expected = [
             ("net.core.rmem_max", "212992"),
             ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
-        ];
-        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(found, BTreeMap::from(expected));
         assert_eq!(changed(&found, &found), "as in the first\n");
         let other = BTreeMap::from([("net.core.rmem_max".to_owned(), "1".to_owned())]);

@@ -68,8 +68,9 @@ impl Lab {
         options: &LowerOptions,
     ) -> Result<Self, LabErrorKind> {
         let io = |what| move |error| LabErrorKind::Io { what, error };
-        let journal = reservation.into_journal();
-        let journal = journal.ok_or_else(|| io::Error::other("the reservation was released"))?;
+        let journal = reservation
+            .into_journal()
+            .ok_or_else(|| io::Error::other("the reservation was released"))?;
         let mut lab = Self {
             plan: plan.clone(),
             options: options.clone(),
@@ -197,7 +198,8 @@ impl Lab {
     pub(crate) fn counters(&mut self, node: NodeId) -> Result<Vec<Stats64>, NetlinkError> {
         let layout = Layout::new(&self.plan, &self.options);
         let node = layout.node(node);
-        let (netns, devs) = (layout.netns(node), layout.interfaces(node));
+        let netns = layout.netns(node);
+        let devs = layout.interfaces(node);
         let gone = || io::Error::other(format!("{netns} is not the lab's"));
         let handle = self.executor()?.handle(&netns).ok_or_else(gone)?;
         let links = dump::links(&mut handle.socket)?;
@@ -235,7 +237,8 @@ impl Lab {
             self.bpf_directory()?;
         }
         let executor = self.executor()?;
-        let (mut done, total) = (0, steps.len());
+        let mut done = 0;
+        let total = steps.len();
         let report = |group: &[Step]| {
             done += group.len();
             let phase = group.last().map_or(Phase::Nodes, Phase::of);
@@ -274,16 +277,17 @@ impl Lab {
         };
         drop(executor);
         let lab = self.name();
-        let cleared = MachineLock::take().and_then(|_lock| match journal::read(lab)? {
-            Some((contents, _)) => down::clear(lab, &contents),
-            None => Ok(Vec::new()),
-        });
-        cleared.unwrap_or_else(|error| {
-            vec![UndoError::File {
-                path: journal::directory(lab).display().to_string(),
-                error,
-            }]
-        })
+        MachineLock::take()
+            .and_then(|_lock| match journal::read(lab)? {
+                Some((contents, _)) => down::clear(lab, &contents),
+                None => Ok(Vec::new()),
+            })
+            .unwrap_or_else(|error| {
+                vec![UndoError::File {
+                    path: journal::directory(lab).display().to_string(),
+                    error,
+                }]
+            })
     }
 }
 

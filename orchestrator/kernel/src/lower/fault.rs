@@ -102,8 +102,9 @@ pub(crate) fn lower_after(
     }
     let layout = Layout::new(plan, options);
     let ports = cut.iter().flat_map(|link| [link.port_a(), link.port_b()]);
-    let devs = ports.flat_map(|port| [layout.port(port).interface.clone(), layout.fiber_dev(port)]);
-    let without_carrier: BTreeSet<String> = devs.collect();
+    let without_carrier: BTreeSet<String> = ports
+        .flat_map(|port| [layout.port(port).interface.clone(), layout.fiber_dev(port)])
+        .collect();
     steps.retain(|step| match step {
         Step::Device { dev, change, .. } => {
             *change != DeviceChange::Up || !without_carrier.contains(dev)
@@ -147,7 +148,8 @@ fn qdiscs(layout: &Layout<'_>, id: LinkId, wire: &WirePlan) -> Vec<QdiscAt> {
     link.emu = *wire;
     let of_port = |port: PortId| {
         let node = layout.node(layout.port(port).node);
-        let (netns, dev) = (layout.netns(node), &layout.port(port).interface);
+        let netns = layout.netns(node);
+        let dev = &layout.port(port).interface;
         link::egress(layout, &netns, dev, &link, node)
             .chain(link::fiber_line(layout, port, wire))
             .collect::<Vec<_>>()

@@ -42,8 +42,10 @@ impl<'a> Layout<'a> {
 
     /// Returns the interfaces of a node, in the order of its ports.
     pub fn interfaces(&self, node: &Node) -> Vec<String> {
-        let ports = node.ports.iter();
-        ports.map(|&id| self.port(id).interface.clone()).collect()
+        node.ports
+            .iter()
+            .map(|&id| self.port(id).interface.clone())
+            .collect()
     }
 
     /// Returns all links with their IDs.

@@ -24,7 +24,8 @@ pub(super) fn pairs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
         })
     };
     for (id, link) in layout.links() {
-        let (a, b) = (id.port_a(), id.port_b());
+        let a = id.port_a();
+        let b = id.port_b();
         match link.kind {
             LinkKind::InterDc => {
                 steps.push(pair(end(layout, a), fiber_end(layout, a)));
@@ -85,7 +86,8 @@ pub(super) fn fiber(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let fibers = layout.fiber_ports();
     steps.extend(fibers.map(|port| offloads(&netns, &layout.fiber_dev(port))));
     for port in layout.fiber_ports() {
-        let (from, to) = (layout.fiber_dev(port), layout.fiber_dev(port.peer()));
+        let from = layout.fiber_dev(port);
+        let to = layout.fiber_dev(port.peer());
         let wire = &layout.link(port.link()).emu;
         steps.extend(fiber_line(layout, port, wire).map(Step::Qdisc));
         let clsact = at(&netns, &from, Parent::Clsact, CLSACT, Qdisc::Clsact);
@@ -103,7 +105,8 @@ pub(super) fn receiving_cpus(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     };
     let rps = |netns: &Namespace, dev: &str| Step::device(netns, dev, DeviceChange::Rps(cpus));
     for node in layout.nodes() {
-        let (netns, ports) = (layout.netns(node), node.ports.iter());
+        let netns = layout.netns(node);
+        let ports = node.ports.iter();
         steps.extend(ports.map(|&id| rps(&netns, &layout.port(id).interface)));
     }
     let fibers = layout.fiber_ports();
@@ -205,7 +208,8 @@ fn shaper(layout: &Layout<'_>, wire: &WirePlan, buffer: Bytes) -> Tbf {
 /// Returns the delay line towards the switch at whose port the cable starts.
 pub(super) fn fiber_line(layout: &Layout<'_>, port: PortId, wire: &WirePlan) -> Option<QdiscAt> {
     let line = Qdisc::Netem(wire.into());
-    let (netns, dev) = (layout.fiber(), layout.fiber_dev(port));
+    let netns = layout.fiber();
+    let dev = layout.fiber_dev(port);
     let at = at(&netns, &dev, Parent::Root, ROOT, line);
     layout.options.delay_lines.then_some(at)
 }

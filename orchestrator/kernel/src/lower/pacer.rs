@@ -53,7 +53,8 @@ pub(super) fn programs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let Some(dcqcn) = layout.dcqcn() else {
         return;
     };
-    let (pacer, gate) = (layout.pacer_dev(), layout.gate_dev());
+    let pacer = layout.pacer_dev();
+    let gate = layout.gate_dev();
     let root = Namespace::Root;
     for dev in [&pacer, &gate] {
         steps.push(interface::offloads(&root, dev));

@@ -114,10 +114,12 @@ fn faults_become_steps_on_the_fiber_and_the_egress_queues() {
     let mut longer = slower;
     longer.delay_ns = Nanos::new(40_000_000);
     let wires = [slower, longer, as_planned, longer].map(FaultChange::Wire);
-    let changes = [FaultChange::Down, FaultChange::Up].into_iter();
-    let changes = changes.chain(wires);
-    let faults = changes.zip(0..);
-    let faults = faults.map(|(change, at)| fault(LinkId(0), at, change));
+    let changes = [FaultChange::Down, FaultChange::Up]
+        .into_iter()
+        .chain(wires);
+    let faults = changes
+        .zip(0..)
+        .map(|(change, at)| fault(LinkId(0), at, change));
     plan.faults = faults.collect();
     let mut text = String::new();
     for fault in &plan.faults {
@@ -140,8 +142,10 @@ fn links_and_queues_are_compared_as_faults_left_them() {
         FaultChange::Down,
         FaultChange::Up,
     ];
-    let faults = changes.into_iter().zip(0..);
-    let faults = faults.map(|(change, at)| fault(LinkId(0), at, change));
+    let faults = changes
+        .into_iter()
+        .zip(0..)
+        .map(|(change, at)| fault(LinkId(0), at, change));
     plan.faults = faults.collect();
     let after =
         |count: usize| listing(&lower_after(&plan, &options, &plan.faults[..count]).unwrap());

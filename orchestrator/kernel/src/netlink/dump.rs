@@ -149,7 +149,8 @@ fn neighbour(message: NeighbourMessage) -> Option<Neighbour> {
     if message.header.state != NeighbourState::Permanent {
         return None;
     }
-    let (mut addr, mut mac) = (None, None);
+    let mut addr = None;
+    let mut mac = None;
     for attribute in message.attributes {
         match attribute {
             NeighbourAttribute::Destination(NeighbourAddress::Inet(ip)) => addr = Some(ip),
@@ -168,7 +169,8 @@ fn route(message: RouteMessage) -> Option<Route> {
     if message.header.address_family != AddressFamily::Inet {
         return None;
     }
-    let (mut interface, mut gateway) = (None, None);
+    let mut interface = None;
+    let mut gateway = None;
     let mut route = Route {
         table: u32::from(message.header.table),
         to: Prefix {

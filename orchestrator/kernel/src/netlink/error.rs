@@ -35,8 +35,11 @@ impl KernelError {
     /// Its payload is a number, the refused message's header (the whole message unless capped), and
     /// attributes: <https://docs.kernel.org/userspace-api/netlink/intro.html#ext-ack>.
     pub(crate) fn of_message(message: &NetlinkBuffer<&[u8]>) -> Option<Self> {
-        let refused = message.payload().get(4..8).and_then(<[u8]>::first_chunk);
-        let refused = refused.map_or(HEADER, |n| u32::from_ne_bytes(*n) as usize);
+        let refused = message
+            .payload()
+            .get(4..8)
+            .and_then(<[u8]>::first_chunk)
+            .map_or(HEADER, |n| u32::from_ne_bytes(*n) as usize);
         let skip = match message.flags() & NLM_F_CAPPED {
             0 => 4 + refused.next_multiple_of(4),
             _ => 4 + HEADER,
@@ -63,9 +66,10 @@ impl KernelError {
             0 => &[][..],
             _ => payload.get(attributes..).unwrap_or_default(),
         };
-        let mut text = NlasIterator::new(attributes).flatten();
-        let text = text.find(|attribute| attribute.kind() == NLMSGERR_ATTR_MSG);
-        let text = text.map(|attribute| c_string(attribute.value()));
+        let text = NlasIterator::new(attributes)
+            .flatten()
+            .find(|attribute| attribute.kind() == NLMSGERR_ATTR_MSG)
+            .map(|attribute| c_string(attribute.value()));
         Some(Self {
             errno: -number,
             text,

@@ -51,7 +51,8 @@ pub(crate) fn interfaces(socket: &mut Socket, index: u32) -> Result<Vec<String>,
 }
 
 fn read_device(message: &NetlinkBuffer<&[u8]>) -> Option<RdmaDevice> {
-    let (mut index, mut name) = (None, None);
+    let mut index = None;
+    let mut name = None;
     for (kind, value) in attributes(message) {
         match kind {
             ATTR_DEV_INDEX => index = value.first_chunk().map(|n| u32::from_ne_bytes(*n)),

@@ -63,8 +63,12 @@ pub(crate) enum Action {
 impl Rule {
     pub(super) fn of(message: &RuleMessage) -> Self {
         let header = &message.header;
-        let (mut priority, mut table) = (0, u32::from(header.table));
-        let (mut mark, mut mask, mut suppressed, mut target) = (0, 0, None, 0);
+        let mut priority = 0;
+        let mut table = u32::from(header.table);
+        let mut mark = 0;
+        let mut mask = 0;
+        let mut suppressed = None;
+        let mut target = 0;
         let mut matches = Vec::new();
         for attribute in &message.attributes {
             match attribute {

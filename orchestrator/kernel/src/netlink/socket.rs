@@ -85,7 +85,9 @@ impl Socket {
             let mut batch = Batch::default();
             batch.raw(kind, NLM_F_REQUEST | NLM_F_DUMP, payload);
             self.send(batch.bytes_to_send())?;
-            let (mut found, mut interrupted, mut refused) = (Vec::new(), false, None);
+            let mut found = Vec::new();
+            let mut interrupted = false;
+            let mut refused = None;
             loop {
                 let done = self.receive(|message| {
                     interrupted |= message.flags() & NLM_F_DUMP_INTR != 0;

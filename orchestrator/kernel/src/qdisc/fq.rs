@@ -23,7 +23,9 @@ pub struct Fq {
 
 impl fmt::Display for Fq {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (limit, flow_limit, mask) = (self.limit, self.flow_limit, self.orphan_mask);
+        let limit = self.limit;
+        let flow_limit = self.flow_limit;
+        let mask = self.orphan_mask;
         let horizon = micros(self.horizon);
         write!(
             f,

@@ -36,7 +36,9 @@ impl From<&WirePlan> for Netem {
 
 impl fmt::Display for Netem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (limit, delay, rate) = (self.limit, self.delay.get(), self.rate.get());
+        let limit = self.limit;
+        let delay = self.delay.get();
+        let rate = self.rate.get();
         write!(f, "netem limit {limit} delay {delay}ns rate {rate}bit")?;
         if self.loss.numerator() != 0 {
             write!(f, " loss {}%", Decimal(self.loss, 100))?;
@@ -111,10 +113,10 @@ impl fmt::Display for Attributes {
             f,
             "netem delay {delay} ns, rate {bytes_per_sec} B/s, limit {limit} packets, loss {loss}/2^32"
         )?;
-        f.write_str(match disturbs {
-            true => ", and jitter, duplicates, reordering or corruption",
-            false => "",
-        })
+        if *disturbs {
+            f.write_str(", and jitter, duplicates, reordering or corruption")?;
+        }
+        Ok(())
     }
 }
 

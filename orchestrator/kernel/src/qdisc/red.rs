@@ -28,7 +28,9 @@ pub struct Red {
 impl fmt::Display for Red {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // `tc` has no option for weight 0, the instantaneous queue length.
-        let (limit, min, max) = (self.limit.get(), self.min.get(), self.max.get());
+        let limit = self.limit.get();
+        let min = self.min.get();
+        let max = self.max.get();
         let probability = Decimal(self.probability, 1);
         write!(
             f,
@@ -74,8 +76,10 @@ impl Red {
             value: attributes.flags,
             selector: attributes.flags,
         };
-        let options = message.nested_options_red().push_parms(parms);
-        let options = options.push_stab(&FORGET_WHEN_IDLE);
+        let options = message
+            .nested_options_red()
+            .push_parms(parms)
+            .push_stab(&FORGET_WHEN_IDLE);
         options.push_max_p(attributes.probability).push_flags(flags);
     }
 }

@@ -21,7 +21,9 @@ pub struct Tbf {
 
 impl fmt::Display for Tbf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rate, burst, limit) = (self.rate.get(), self.burst.get(), self.limit.get());
+        let rate = self.rate.get();
+        let burst = self.burst.get();
+        let limit = self.limit.get();
         write!(f, "tbf rate {rate}bit burst {burst} limit {limit}")
     }
 }

@@ -41,7 +41,8 @@ pub(super) fn signed(time: Nanos) -> i64 {
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_generic.c>, `psched_ratecfg_precompute`.
 pub(super) fn ticks(bytes_per_sec: u64, burst: Bytes) -> u32 {
-    let (mut factor, mut shift) = (1_000_000_000u64, 0);
+    let mut factor = 1_000_000_000u64;
+    let mut shift = 0;
     let multiplier = loop {
         let multiplier = factor / bytes_per_sec;
         if multiplier & (1 << 31) != 0 || factor & (1 << 63) != 0 {

@@ -81,11 +81,12 @@ pub(super) fn destination(
     let row = &plan.switches[switch_index].destinations[row];
     let prefix = plan.dcs[row.dc.index()].prefix;
     let (candidates, paths): (_, Vec<_>) = candidates.unzip();
-    let ages = size_thresholds(policy, &paths, row.hops, plan.scale.size);
-    let ages = ages.into_iter().map(|age| SizeThreshold {
-        from_bytes: age.from_bytes,
-        cheapest: age.is_cheapest,
-    });
+    let ages = size_thresholds(policy, &paths, row.hops, plan.scale.size)
+        .into_iter()
+        .map(|age| SizeThreshold {
+            from_bytes: age.from_bytes,
+            cheapest: age.is_cheapest,
+        });
     DestinationConfig {
         addr: prefix.addr,
         prefix_len: prefix.len,
@@ -116,8 +117,9 @@ fn shared_buffer(plan: &Plan, switch: &Switch) -> Option<SharedBuffer> {
 /// Returns the lowest rate of a switch's ports towards other datacenters, before or after a fault; `None` if the
 /// switch has no such ports.
 fn lowest_rate(plan: &Plan, switch: &Switch) -> Option<BitsPerSec> {
-    let ports = plan.nodes[switch.node.index()].ports.iter();
-    let links = ports
+    let links = plan.nodes[switch.node.index()]
+        .ports
+        .iter()
         .map(|id| id.link())
         .filter(|link| plan.links[link.index()].kind == LinkKind::InterDc);
     let wires = links.flat_map(|link| plan.wires().of(link));
@@ -159,19 +161,24 @@ fn ports(plan: &Plan, switch: &Switch, buffer: Option<&SharedBuffer>) -> Vec<Por
 
 fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<DestinationConfig> {
     let scores = run.path_scores.get(switch_index);
-    let rows = plan.switches[switch_index].destinations.iter();
-    rows.enumerate()
+    plan.switches[switch_index]
+        .destinations
+        .iter()
+        .enumerate()
         .map(|(row, planned)| {
             let score = |column: usize| scores.map_or(0, |scores| scores[row][column]);
-            let candidates = planned.candidates.iter().enumerate();
-            let candidates = candidates.map(|(column, candidate)| {
-                let config = CandidateConfig {
-                    port: candidate.port,
-                    c_path: score(column),
-                    buckets: run.buckets_of(switch_index, row, column),
-                };
-                (config, *candidate)
-            });
+            let candidates = planned
+                .candidates
+                .iter()
+                .enumerate()
+                .map(|(column, candidate)| {
+                    let config = CandidateConfig {
+                        port: candidate.port,
+                        c_path: score(column),
+                        buckets: run.buckets_of(switch_index, row, column),
+                    };
+                    (config, *candidate)
+                });
             destination(plan, &run.policy, switch_index, row, candidates)
         })
         .collect()
@@ -206,8 +213,9 @@ mod tests {
         assert_eq!(sampled, [true, true, false]);
         // One other datacenter has hosts.
         assert_eq!(config.destinations.len(), 1);
-        let far = config.destinations[0].candidates.iter();
-        let far: Vec<_> = far
+        let far: Vec<_> = config.destinations[0]
+            .candidates
+            .iter()
             .map(|candidate| (candidate.port, candidate.c_path))
             .collect();
         assert_eq!(far, [(PortId(0), 10), (PortId(2), 30)]);

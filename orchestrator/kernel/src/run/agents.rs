@@ -72,8 +72,7 @@ struct Process {
 
 /// Returns the indices in `plan.switches` of switches with an agent; switches of legacy datacenters have none.
 pub(super) fn switches(plan: &Plan) -> impl Iterator<Item = usize> {
-    let switches = plan.switches.iter().enumerate();
-    let with_agent = switches.filter(|(_, switch)| {
+    let with_agent = plan.switches.iter().enumerate().filter(|(_, switch)| {
         let dc = plan.nodes[switch.node.index()].dc;
         !plan.dcs[dc.index()].legacy
     });
@@ -114,8 +113,8 @@ impl AgentLauncher {
         })?;
         // Every repetition begins with empty tables: maps that an earlier agent left are not adopted.
         if pin_dir.exists() {
-            let removed = std::fs::remove_dir_all(&pin_dir);
-            removed.map_err(AgentError::io(name, "remove the maps of the one before"))?;
+            std::fs::remove_dir_all(&pin_dir)
+                .map_err(AgentError::io(name, "remove the maps of the one before"))?;
         }
         let process = self.launch(lab, node, dc, &config, events)?;
         Ok(Agent {
@@ -329,7 +328,8 @@ mod tests {
 
     #[test]
     fn no_datacenters_name_is_that_of_a_file_of_the_labs() {
-        let (plan, lab) = (testing::pair(0), "t".parse().unwrap());
+        let plan = testing::pair(0);
+        let lab = "t".parse().unwrap();
         let options = LowerOptions::shown("t".parse().unwrap());
         let host_maps = Layout::new(&plan, &options).host_directory();
         let tuning = tune::socket(&lab);

@@ -53,7 +53,8 @@ pub(super) fn of_fault<'a>(
         };
         let candidates = update.candidates.iter().map(candidate);
         let policy = &plan.policies[policy].policy;
-        let (switch_index, row) = (update.switch, update.destination);
+        let switch_index = update.switch;
+        let row = update.destination;
         let row = agent_config::destination(plan, policy, switch_index, row, candidates);
         commands.push((dc, AgentCommand::SetDestination(row)));
     }
@@ -72,8 +73,9 @@ pub(super) fn of_changes(
     config: &AgentConfig,
     changes: &[Change],
 ) -> Result<(Vec<AgentCommand>, Tuned), String> {
-    let parameters = config.policy.congestion();
-    let parameters = parameters
+    let parameters = config
+        .policy
+        .congestion()
         .ok_or_else(|| format!("the policy of `{}` has no weights or thresholds", config.dc))?;
     let parameters = changed(parameters, changes)?;
     let tuned = tunable(&parameters);
@@ -81,8 +83,9 @@ pub(super) fn of_changes(
         return Ok((Vec::new(), tuned));
     }
     let at = (policy, switch);
-    let rows = updated_path_costs(plan, at, injected, &config.destinations, &parameters);
-    let rows = rows.into_iter().map(AgentCommand::SetDestination);
+    let rows = updated_path_costs(plan, at, injected, &config.destinations, &parameters)
+        .into_iter()
+        .map(AgentCommand::SetDestination);
     let commands = [AgentCommand::SetLcmp(parameters)].into_iter().chain(rows);
     Ok((commands.collect(), tuned))
 }

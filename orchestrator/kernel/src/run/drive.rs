@@ -62,8 +62,10 @@ impl<'a> RunningRepetition<'a> {
 
     /// Returns the error of the first agent that has not ended after `patience`.
     fn silent(&self, patience: Duration) -> Result<(), AgentError> {
-        let mut agents = self.agents.iter();
-        let silent = agents.find(|agent| !self.repetition.is_closed(agent.dc()));
+        let silent = self
+            .agents
+            .iter()
+            .find(|agent| !self.repetition.is_closed(agent.dc()));
         silent.map_or(Ok(()), |agent| {
             Err(AgentError::Silent {
                 dc: agent.name().to_owned(),
@@ -100,8 +102,7 @@ impl Runner<'_> {
         let packets = self.lab.sent_packets()?;
         let start = self.start_time(&mut running, report).await?;
         self.phase(&running.repetition, "flows", running.repetition.flows.len());
-        let faults = self.plan.faults.iter();
-        let faulty: Vec<LinkId> = faults.map(|fault| fault.link).collect();
+        let faulty: Vec<LinkId> = self.plan.faults.iter().map(|fault| fault.link).collect();
         let losses = self.lab.losses(&faulty)?;
         let watchdog = match self.lab.options().clock {
             Clock::Real => Some(Watchdog::start().map_err(RunError::Watchdog)?),
@@ -198,7 +199,8 @@ impl Runner<'_> {
         self.lab.check_rules()?;
         let run = &plan.policies[running.setup.policy];
         for index in switches {
-            let (pin_dir, sender) = (running.setup.pin_dir, running.sender.clone());
+            let pin_dir = running.setup.pin_dir;
+            let sender = running.sender.clone();
             let agent = self
                 .agents
                 .start(self.lab, plan, run, index, pin_dir, sender)?;
@@ -237,7 +239,8 @@ impl Runner<'_> {
         let (events, received) = mpsc::unbounded_channel();
         tokio::spawn(forward(received, sender));
         let jobs = generator::jobs(self.plan, self.lab, &repetition.flows)?;
-        let (tool, clock) = (self.plan.rdma.tool, self.lab.options().clock);
+        let tool = self.plan.rdma.tool;
+        let clock = self.lab.options().clock;
         tokio::select! {
             session = Session::prepare(tool, jobs, clock, events) => session,
             () = self.cancel.cancelled() => Err(RunError::Cancelled),
@@ -335,9 +338,10 @@ impl Runner<'_> {
         let mut ended = Ok(());
         while !running.repetition.is_over() || !running.inputs.is_empty() {
             let is_cancelled = self.cancel.is_cancelled();
-            let patience = match is_cancelled {
-                true => patience.min(CANCELLED_PATIENCE),
-                false => patience,
+            let patience = if is_cancelled {
+                patience.min(CANCELLED_PATIENCE)
+            } else {
+                patience
             };
             let input = tokio::select! {
                 input = running.inputs.recv() => input,
@@ -385,8 +389,9 @@ impl Runner<'_> {
         let request = &pending.request;
         let tuned = self.tune(&request.dc, &request.changes, running);
         if tuned.is_ok() && !request.changes.is_empty() {
-            let changes = request.changes.iter();
-            let changes: Vec<_> = changes
+            let changes: Vec<_> = request
+                .changes
+                .iter()
                 .map(|change| format!("{}={}", change.name, change.value))
                 .collect();
             let tuned = Input::Tuned {
@@ -407,16 +412,14 @@ impl Runner<'_> {
         changes: &[Change],
         running: &mut RunningRepetition<'_>,
     ) -> Result<Tuned, String> {
-        let mut agents = running.agents.iter_mut();
-        let agent = agents.find(|agent| agent.name() == dc);
+        let agent = running.agents.iter_mut().find(|agent| agent.name() == dc);
         let agent = agent.ok_or_else(|| format!("`{dc}` has no agent in this run"))?;
         let at = (running.setup.policy, agent.switch());
         let faults = running.repetition.injected();
         let (commands, tuned) =
             commands::of_changes(self.plan, at, faults, agent.config(), changes)?;
         for command in commands {
-            let sent = agent.send(&command);
-            sent.map_err(|error| error.to_string())?;
+            agent.send(&command).map_err(|error| error.to_string())?;
         }
         Ok(tuned)
     }

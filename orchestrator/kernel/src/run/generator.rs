@@ -89,10 +89,12 @@ pub(super) fn jobs_between(
     flows: &[&Flow],
 ) -> Result<Vec<FlowJob>, RunError> {
     let of = |host: NodeId, addr: usize| {
-        let found = endpoints[host.index()].get(addr).cloned();
-        found.ok_or_else(|| RunError::NoEndpoint {
-            host: plan.nodes[host.index()].name.clone(),
-        })
+        endpoints[host.index()]
+            .get(addr)
+            .cloned()
+            .ok_or_else(|| RunError::NoEndpoint {
+                host: plan.nodes[host.index()].name.clone(),
+            })
     };
     let rdma = &plan.rdma;
     let job = |(flow, connection): (&&Flow, Connection)| {

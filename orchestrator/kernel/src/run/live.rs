@@ -72,8 +72,11 @@ fn a_killed_agent_is_restarted_and_its_successor_keeps_the_flow_table() {
             let adopted = live.until(|ready, _| ready.as_ref().map(|ready| ready.adopted));
             assert_eq!(adopted, Some(FLOWS.len() as u64));
             live.until(|_, effects| {
-                let mut rows = effects.rows.switches.iter();
-                rows.find(|row| row.switch == "dc1" && row.restarts == 1)
+                effects
+                    .rows
+                    .switches
+                    .iter()
+                    .find(|row| row.switch == "dc1" && row.restarts == 1)
                     .map(drop)
             });
             let (sent, arrived) = load.stop();
@@ -119,8 +122,10 @@ fn tuned_weights_reach_the_switch_and_a_restarted_agent() {
                     s_path,
                     ..LcmpConfig::paper("100 Mbit".parse().unwrap())
                 };
-                let scores = paths.iter().map(|path| path.path_score(&parameters));
-                scores.collect::<Vec<u8>>()
+                paths
+                    .iter()
+                    .map(|path| path.path_score(&parameters))
+                    .collect::<Vec<u8>>()
             };
             let mut sports = (51_000..).step_by(100);
             let mut decided = |live: &mut LiveRun<'_, '_>| {
@@ -221,7 +226,8 @@ fn a_stopped_agent_does_not_keep_a_cancelled_run() {
     isolated(|| {
         with_run(testing::routed, 0, |live| {
             live.signal(DC1, Signal::SIGSTOP);
-            let (cancel, started) = (live.runner.cancel.clone(), Instant::now());
+            let cancel = live.runner.cancel.clone();
+            let started = Instant::now();
             let cancelling = thread::spawn(move || {
                 thread::sleep(Duration::from_millis(200));
                 cancel.cancel();
@@ -366,8 +372,11 @@ impl LiveRun<'_, '_> {
     fn step(&mut self) -> (Option<Ready>, Effects) {
         let inputs = &mut self.running.inputs;
         let next = async { tokio::time::timeout(PATIENCE, inputs.recv()).await };
-        let input = self.runtime.block_on(next);
-        let input = input.expect("in time").expect("agents are there");
+        let input = self
+            .runtime
+            .block_on(next)
+            .expect("in time")
+            .expect("agents are there");
         let ready = match &input {
             Input::Agent(dc, AgentEvent::Message(AgentMessage::Ready(ready))) => {
                 self.pids.insert(*dc, ready.pid);
@@ -380,7 +389,8 @@ impl LiveRun<'_, '_> {
     }
 
     fn take(&mut self, input: Input) -> Effects {
-        let (running, report) = (&mut self.running, &mut self.report);
+        let running = &mut self.running;
+        let report = &mut self.report;
         self.runner.take(input, running, report).unwrap()
     }
 
@@ -417,8 +427,12 @@ impl LiveRun<'_, '_> {
         // Messages may have been sent before.
         for _ in 0..3 {
             self.until(|_, effects| {
-                let mut rows = effects.rows.queues.iter();
-                rows.find(|row| row.switch == "dc1").map(drop)
+                effects
+                    .rows
+                    .queues
+                    .iter()
+                    .find(|row| row.switch == "dc1")
+                    .map(drop)
             });
         }
     }
@@ -463,7 +477,8 @@ impl LiveRun<'_, '_> {
 
     /// Asks the agents to end, and handles their last messages.
     fn drain(&mut self, patience: Duration) -> Result<(), RunError> {
-        let (running, report) = (&mut self.running, &mut self.report);
+        let running = &mut self.running;
+        let report = &mut self.report;
         let drained = self.runner.drain(running, report, patience);
         self.runtime.block_on(drained)
     }

@@ -122,7 +122,8 @@ impl Runner<'_> {
             job.start = Nanos::ZERO;
         }
         let (events, _unused) = mpsc::unbounded_channel();
-        let (tool, clock) = (self.plan.rdma.tool, self.lab.options().clock);
+        let tool = self.plan.rdma.tool;
+        let clock = self.lab.options().clock;
         let session = Session::prepare(tool, jobs, clock, events).await?;
         session.run(MonotonicTime::now()).await
     }

@@ -116,7 +116,8 @@ impl<'a> PinnedPaths<'a> {
             return Vec::new();
         };
         let ends = [flow.src, flow.dst].map(|node| self.plan.nodes[node.index()].dc);
-        let (mtu, messages) = (self.plan.rdma.path_mtu, u64::from(flow.messages));
+        let mtu = self.plan.rdma.path_mtu;
+        let messages = u64::from(flow.messages);
         let packets = Packets {
             messages,
             of_message: flow.packets(mtu) / messages.max(1),
@@ -162,9 +163,10 @@ impl Pinned {
         let first = *self.first_psn.get_or_insert(psn);
         let after = psn.wrapping_sub(first) & PSN_MASK;
         // Sequence numbers wrap: the half of them below the first count as earlier.
-        match after > PSN_MASK / 2 {
-            true => 0,
-            false => u64::from(after),
+        if after > PSN_MASK / 2 {
+            0
+        } else {
+            u64::from(after)
         }
     }
 }
@@ -196,7 +198,8 @@ mod tests {
             Side::Client => (CLIENT.gid, SERVER.gid),
             Side::Server => (SERVER.gid, CLIENT.gid),
         };
-        let (mut client, mut server) = (CLIENT, SERVER);
+        let mut client = CLIENT;
+        let mut server = SERVER;
         (client.gid, server.gid) = (client_gid, server_gid);
         let mut paths = PinnedPaths::new(&plan, tool);
         paths.connect(&flow(), client, server);
@@ -211,7 +214,8 @@ mod tests {
     #[test]
     fn a_path_follows_the_first_decision_of_each_switch_with_a_choice() {
         let some = |path: &str| Some(path.to_owned());
-        let (send, read) = (Tool::SendBw, Tool::ReadBw);
+        let send = Tool::SendBw;
+        let read = Tool::ReadBw;
         for (tool, decisions, expected) in [
             (send, &[(0, SERVER, 0)][..], [some("dc1-dc2-dc4"), None]),
             (
@@ -258,8 +262,9 @@ mod tests {
             };
             paths.decide(DcId(0), &report);
         }
-        let ranges = paths.ranges(&flow(), CLIENT, SERVER).into_iter();
-        let ranges: Vec<_> = ranges
+        let ranges: Vec<_> = paths
+            .ranges(&flow(), CLIENT, SERVER)
+            .into_iter()
             .map(|range| (range.path.to_string(), range.start, range.end))
             .collect();
         let expected = [("dc1-dc2-dc4", 0, 23_072), ("dc1-dc3-dc4", 23_072, 50_000)];

@@ -201,8 +201,11 @@ impl<'a> Repetition<'a> {
             Input::Pauses { pauses, nics } => effects.rows.pfc = self.pauses(&pauses, &nics),
             Input::End(ending) => self.add_to(report, *ending),
         }
-        let flows = effects.rows.flows.iter();
-        let late = flows.filter(|row| row.is_late(late_launch(self.plan, row.flow_id)));
+        let late = effects
+            .rows
+            .flows
+            .iter()
+            .filter(|row| row.is_late(late_launch(self.plan, row.flow_id)));
         report.late_launches += u64::try_from(late.count()).unwrap_or(u64::MAX);
         Ok(effects)
     }
@@ -237,25 +240,31 @@ impl<'a> Repetition<'a> {
     }
 
     fn rates(&self, sample: &RateSample) -> Vec<RateRow> {
-        let qps = sample.qps.iter();
-        qps.filter_map(|(flow, qp)| self.rows.rate(sample.at, *flow, (*qp, &sample.law)))
+        sample
+            .qps
+            .iter()
+            .filter_map(|(flow, qp)| self.rows.rate(sample.at, *flow, (*qp, &sample.law)))
             .collect()
     }
 
     /// Returns the rows of the pauses of NICs, in their order; `nics` are the ports by interface index.
     fn pauses(&self, pauses: &[PauseRecord], nics: &BTreeMap<u32, PortId>) -> Vec<PfcRow> {
-        let rows = pauses.iter().filter_map(|pause| {
-            let nic = *nics.get(&pause.ifindex)?;
-            Some(self.rows.pause(nic, pause))
-        });
-        let mut rows: Vec<PfcRow> = rows.flatten().collect();
+        let mut rows: Vec<PfcRow> = pauses
+            .iter()
+            .filter_map(|pause| {
+                let nic = *nics.get(&pause.ifindex)?;
+                Some(self.rows.pause(nic, pause))
+            })
+            .flatten()
+            .collect();
         rows.sort_by_key(|row| row.time_ns);
         rows
     }
 
     /// Adds the repetition to the report of its run.
     fn add_to(&self, report: &mut RunReport, ending: Ending) {
-        let (before, after) = (ending.before, ending.after);
+        let before = ending.before;
+        let after = ending.after;
         let label = self.label();
         if let Some(watch) = ending.watch {
             watch::add(&mut report.conduct.watch, watch);
@@ -318,9 +327,10 @@ impl<'a> Repetition<'a> {
         if !self.is_ready() {
             return Err(AgentError::Gone { dc: self.name(dc) }.into());
         }
-        match self.is_ending {
-            true => drop(self.closed_agents.insert(dc)),
-            false => effects.lost = Some(dc),
+        if self.is_ending {
+            self.closed_agents.insert(dc);
+        } else {
+            effects.lost = Some(dc);
         }
         Ok(())
     }
@@ -348,8 +358,12 @@ impl<'a> Repetition<'a> {
                 let rows = decisions.iter();
                 effects.rows.decisions =
                     rows.map(|report| self.rows.decision(dc, report)).collect();
-                let decided = effects.rows.decisions.iter();
-                let decided: BTreeSet<FlowId> = decided.filter_map(|row| row.flow_id).collect();
+                let decided: BTreeSet<FlowId> = effects
+                    .rows
+                    .decisions
+                    .iter()
+                    .filter_map(|row| row.flow_id)
+                    .collect();
                 self.take_known(decided, effects)?;
             }
             AgentMessage::Queues(queues) => effects.rows.queues = self.rows.queues(&queues),
@@ -661,8 +675,9 @@ mod tests {
         let baseline = handle(&mut repetition, message(0, report(1_000, 700))).unwrap();
         assert!(baseline.rows.links.is_empty());
         handle(&mut repetition, Input::Start(START)).unwrap();
-        let later = handle(&mut repetition, message(0, report(START.as_nanos(), 900)));
-        let rows = later.unwrap().rows;
+        let rows = handle(&mut repetition, message(0, report(START.as_nanos(), 900)))
+            .unwrap()
+            .rows;
         assert_eq!(
             (rows.links[0].emu_tx_bytes.get(), rows.queues.len()),
             (200, 0)

@@ -42,8 +42,9 @@ fn replayed(scenario: &str) -> String {
         )
     });
     let inputs = zstd::decode_all(&*inputs).expect("a recording is packed by zstd");
-    let inputs = serde_json::Deserializer::from_slice(&inputs).into_iter();
-    let inputs = inputs.map(|input| input.expect("recorded by this build (hint: record it again)"));
+    let inputs = serde_json::Deserializer::from_slice(&inputs)
+        .into_iter()
+        .map(|input| input.expect("recorded by this build (hint: record it again)"));
     let temporary = tempfile::tempdir().unwrap();
     let folder =
         env::var_os("LCMP_LAB_REPLAYED").map_or(temporary.path().to_owned(), PathBuf::from);
@@ -58,8 +59,8 @@ fn plan(scenario: &Path) -> Plan {
     let text = fs::read_to_string(scenario).unwrap();
     let parsed = lab_scenario::parse("replayed", text.as_bytes()).unwrap();
     let folder = scenario.parent().unwrap();
-    let named = lab_scenario::named_files(&parsed).into_iter();
-    let files: Files = named
+    let files: Files = lab_scenario::named_files(&parsed)
+        .into_iter()
         .map(|(_, file)| {
             (
                 file.to_owned(),
@@ -85,8 +86,9 @@ fn replay(plan: &Plan, mut inputs: impl Iterator<Item = Input>, directory: &Path
         engine: EngineInfo::Kernel,
     };
     let info = run_info(plan, "", &setting);
-    let records = RunWriter::create_in(directory, sample::now(), &info);
-    let mut records = records.unwrap().with_large_table(u64::MAX);
+    let mut records = RunWriter::create_in(directory, sample::now(), &info)
+        .unwrap()
+        .with_large_table(u64::MAX);
     let mut report = RunReport::default();
     for policy in &plan.policies {
         for number in 0..plan.repetitions {

@@ -125,8 +125,10 @@ impl RunReport {
 
     /// Returns the decisions of all switches' latest counters that re-routed flows.
     pub(super) fn reroutes(&self) -> u64 {
-        let switches = self.switches.values();
-        switches.map(|stats| stats.failovers + stats.aged).sum()
+        self.switches
+            .values()
+            .map(|stats| stats.failovers + stats.aged)
+            .sum()
     }
 
     /// Takes in what the host programs counted in the repetition called `title`: packets that were not sent
@@ -192,16 +194,14 @@ impl RunReport {
                     "dropped in spite of PFC: the shared buffer had no room",
                 ),
             ];
+            let no_destination = if unreachable.contains(&dc) {
+                0
+            } else {
+                stats.no_destination
+            };
             let warnings = [
                 (stats.evicted, "flow", "evicted from the flow table"),
-                (
-                    match unreachable.contains(&dc) {
-                        true => 0,
-                        false => stats.no_destination,
-                    },
-                    "packet",
-                    "dropped: no live candidate",
-                ),
+                (no_destination, "packet", "dropped: no live candidate"),
                 // A loop shows in unfinished flows as well, which are the reason to doubt the run.
                 (
                     stats.ttl_expired,
@@ -218,8 +218,10 @@ impl RunReport {
 
 /// Returns a sentence for each count at `place` that is not 0. A count has its noun and what happened.
 fn sentences(place: &str, counts: &[(u64, &str, &str)]) -> impl Iterator<Item = String> {
-    let counts = counts.iter().filter(|(count, ..)| *count > 0);
-    counts.map(move |(count, noun, what)| format!("{place}: {} {what}", counted(*count, noun)))
+    counts
+        .iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(move |(count, noun, what)| format!("{place}: {} {what}", counted(*count, noun)))
 }
 
 #[cfg(test)]
@@ -251,8 +253,9 @@ mod tests {
             reroutes: 2,
         };
         assert_eq!(report.conduct.recovery, Some(recovery));
-        let go_backs = report.retransmissions.iter();
-        let go_backs: Vec<_> = go_backs
+        let go_backs: Vec<_> = report
+            .retransmissions
+            .iter()
             .map(|(policy, found)| (policy.as_str(), found.go_backs))
             .collect();
         assert_eq!(go_backs, [("ecmp", 1), ("lcmp", 5)]);
@@ -272,7 +275,8 @@ mod tests {
             };
             difference.to_string()
         };
-        let (a, b) = (difference("tbf of `a`"), difference("tbf of `b`"));
+        let a = difference("tbf of `a`");
+        let b = difference("tbf of `b`");
         report.add_altered("ecmp 0", slice::from_ref(&a));
         report.add_altered("ecmp 1", &[a, b]);
         assert_eq!(

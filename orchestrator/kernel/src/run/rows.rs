@@ -311,8 +311,9 @@ impl<'a> ReportRows<'a> {
     /// Returns the switches at a flow's ends, which route its data and its acknowledgements, that have
     /// dropped packets because no candidate was alive.
     pub(super) fn unreachable_at(&self, flow: &Flow) -> BTreeMap<DcId, u64> {
-        let nodes = [flow.src, flow.dst].into_iter();
-        let dcs = nodes.map(|node| self.rows.plan.nodes[node.index()].dc);
+        let dcs = [flow.src, flow.dst]
+            .into_iter()
+            .map(|node| self.rows.plan.nodes[node.index()].dc);
         let dropped = |dc| Some((dc, *self.unreachable.get(&dc).filter(|count| **count > 0)?));
         dcs.filter_map(dropped).collect()
     }
@@ -525,8 +526,12 @@ mod tests {
     #[test]
     fn a_decision_by_signals_older_than_an_interval_says_so() {
         let plan = plan();
-        let interval = plan.policies[1].policy.lcmp().expect("LCMP");
-        let interval = interval.sample_interval_ns.get();
+        let interval = plan.policies[1]
+            .policy
+            .lcmp()
+            .expect("LCMP")
+            .sample_interval_ns
+            .get();
         let mut report = decision(&plan, 0, SERVER, 1);
         for (age, stale) in [(interval, 0), (interval + 1, 1)] {
             report.signal_age_ns = age;

@@ -10,12 +10,13 @@ use super::AgentError;
 /// A destination with other candidates, or in another order, or a port without the program.
 pub(super) fn check(config: &AgentConfig, ready: &Ready) -> Result<(), AgentError> {
     let differences = differences(config, ready);
-    match differences.is_empty() {
-        true => Ok(()),
-        false => Err(AgentError::Tables {
+    if differences.is_empty() {
+        Ok(())
+    } else {
+        Err(AgentError::Tables {
             dc: config.dc.clone(),
             differences,
-        }),
+        })
     }
 }
 
@@ -29,8 +30,11 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
         let same = |row: &&DestinationConfig| {
             (row.addr, row.prefix_len) == (wanted.addr, wanted.prefix_len)
         };
-        let found = ready.tables.iter().find(same);
-        let found = found.map_or(&[][..], |row| &row.candidates);
+        let found = ready
+            .tables
+            .iter()
+            .find(same)
+            .map_or(&[][..], |row| &row.candidates);
         if found != wanted.candidates {
             differences.push(format!(
                 "destination {}/{}: wanted {}, found {}",
@@ -48,9 +52,10 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
 fn show(candidates: &[CandidateConfig]) -> String {
     let show = |it: &CandidateConfig| format!("{} ({}, {})", it.port, it.c_path, it.buckets);
     let shown: Vec<String> = candidates.iter().map(show).collect();
-    match shown.is_empty() {
-        true => "no candidate".to_owned(),
-        false => shown.join(", "),
+    if shown.is_empty() {
+        "no candidate".to_owned()
+    } else {
+        shown.join(", ")
     }
 }
 

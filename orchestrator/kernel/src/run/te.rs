@@ -39,26 +39,26 @@ impl<'a> TeController<'a> {
         let PolicyPlan::Te(te) = run.policy else {
             return None;
         };
-        let switches = plan.switches.iter();
-        let rows = switches.map(|switch| {
+        let rows = plan.switches.iter().map(|switch| {
             let is_alike = plan.dcs[plan.nodes[switch.node.index()].dc.index()].legacy;
-            let rows = switch.destinations.iter();
-            rows.map(|row| Row {
-                to: row.dc.index(),
-                hops: row
-                    .candidates
-                    .iter()
-                    .map(|candidate| Hop {
-                        link: candidate.port.index(),
-                        next: candidate.next_dc.index(),
-                    })
-                    .collect(),
-                is_alike,
-            })
-            .collect()
+            switch
+                .destinations
+                .iter()
+                .map(|row| Row {
+                    to: row.dc.index(),
+                    hops: row
+                        .candidates
+                        .iter()
+                        .map(|candidate| Hop {
+                            link: candidate.port.index(),
+                            next: candidate.next_dc.index(),
+                        })
+                        .collect(),
+                    is_alike,
+                })
+                .collect()
         });
-        let links = plan.links.iter();
-        let capacities = links.flat_map(|link| {
+        let capacities = plan.links.iter().flat_map(|link| {
             let rate = (link.kind == LinkKind::InterDc).then_some(link.emu.rate_bps);
             [rate; 2]
         });
@@ -130,11 +130,14 @@ impl<'a> TeController<'a> {
             .iter()
             .map(|row| ((row.addr, row.prefix_len), row.bytes))
             .collect();
-        let rows = switch.destinations.iter().map(|row| {
-            let prefix = self.plan.dcs[row.dc.index()].prefix;
-            Bytes::new(sent.get(&(prefix.addr, prefix.len)).copied().unwrap_or(0))
-        });
-        let rows: Vec<Bytes> = rows.collect();
+        let rows: Vec<Bytes> = switch
+            .destinations
+            .iter()
+            .map(|row| {
+                let prefix = self.plan.dcs[row.dc.index()].prefix;
+                Bytes::new(sent.get(&(prefix.addr, prefix.len)).copied().unwrap_or(0))
+            })
+            .collect();
         self.controller.add_demands(self.window, dc.index(), &rows);
     }
 
@@ -161,8 +164,10 @@ fn commands(plan: &Plan, agents: &BTreeSet<DcId>, tables: &Tables) -> Vec<(DcId,
     let commands = switches.filter(|(dc, _)| agents.contains(dc));
     commands
         .filter_map(|(dc, (switch, rows))| {
-            let rows = switch.destinations.iter().zip(rows);
-            let rows: Vec<_> = rows
+            let rows: Vec<_> = switch
+                .destinations
+                .iter()
+                .zip(rows)
                 .filter_map(|(destination, buckets)| {
                     let prefix = plan.dcs[destination.dc.index()].prefix;
                     Some(BucketRow {
@@ -233,11 +238,12 @@ mod tests {
     /// Returns the commands after all `dcs` have reported `bytes` in interval `tick`.
     fn report(te: &mut TeController<'_>, dcs: &[u32], tick: u64, bytes: u64) -> Commands {
         let plan = te.plan;
-        let commands = dcs.iter().flat_map(|&dc| {
-            let demands = demands(plan, dc as usize, tick, bytes);
-            te.report(DcId(dc), &demands).unwrap()
-        });
-        commands.collect()
+        dcs.iter()
+            .flat_map(|&dc| {
+                let demands = demands(plan, dc as usize, tick, bytes);
+                te.report(DcId(dc), &demands).unwrap()
+            })
+            .collect()
     }
 
     fn buckets(commands: &Commands, dc: u32) -> Vec<u16> {
@@ -249,7 +255,8 @@ mod tests {
 
     #[test]
     fn tables_are_installed_one_interval_after_their_measurement() {
-        let (plan, run) = (testing::routed(0), run());
+        let plan = testing::routed(0);
+        let run = run();
         let mut te = started(&plan, &run);
         assert_eq!(report(&mut te, &ALL, 1, 1_000_000), []);
         // Two next hops of the same rate.
@@ -262,7 +269,8 @@ mod tests {
 
     #[test]
     fn reports_from_before_the_start_end_no_window() {
-        let (plan, run) = (testing::routed(0), run());
+        let plan = testing::routed(0);
+        let run = run();
         let mut te = started(&plan, &run);
         assert_eq!(report(&mut te, &ALL, 0, 1_000_000), []);
         assert_eq!(report(&mut te, &ALL, 1, 0), []);
@@ -273,7 +281,8 @@ mod tests {
     /// quarter of its rate a link gets 1 : 4, which is 20 of 100 buckets.
     #[test]
     fn a_cut_link_keeps_its_share_and_a_slower_link_gets_less() {
-        let (plan, run) = (testing::routed(0), run());
+        let plan = testing::routed(0);
+        let run = run();
         let mut te = started(&plan, &run);
         let link = plan.switches[0].destinations[0].candidates[0].port.link();
         let fault = |change| FaultPlan {
@@ -297,7 +306,8 @@ mod tests {
 
     #[test]
     fn a_silent_switch_delays_the_others_by_no_more_than_an_interval() {
-        let (plan, run) = (testing::routed(0), run());
+        let plan = testing::routed(0);
+        let run = run();
         let mut te = started(&plan, &run);
         for tick in [1, 2] {
             assert_eq!(report(&mut te, &[0, 3], tick, 1_000_000), []);

@@ -209,8 +209,10 @@ pub(super) fn changed(parameters: &LcmpConfig, changes: &[Change]) -> Result<Lcm
     let mut parameters = parameters.clone();
     for Change { name, value } in changes {
         let Some(parameter) = declared().find(|parameter| parameter.name == name) else {
-            let names: Vec<&str> = declared().map(|parameter| parameter.name).collect();
-            let names = names.join("`, `");
+            let names = declared()
+                .map(|parameter| parameter.name)
+                .collect::<Vec<_>>()
+                .join("`, `");
             return Err(format!(
                 "there is no `{name}` to tune (hint: there are `{names}`)"
             ));
@@ -223,18 +225,20 @@ pub(super) fn changed(parameters: &LcmpConfig, changes: &[Change]) -> Result<Lcm
 
 /// Returns the tunable parameters and their values.
 pub(super) fn tunable(parameters: &LcmpConfig) -> Tuned {
-    let values = declared().filter_map(|parameter| match parameters.get(parameter.name)? {
-        Value::Number(value) => Some((parameter.name.to_owned(), u8::try_from(value).ok()?)),
-        _ => None,
-    });
-    values.collect()
+    declared()
+        .filter_map(|parameter| match parameters.get(parameter.name)? {
+            Value::Number(value) => Some((parameter.name.to_owned(), u8::try_from(value).ok()?)),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Returns the declarations of the tunable parameters: all but the scales of all paths together, and the
 /// intervals and tables that a running agent has set up.
 fn declared() -> impl Iterator<Item = &'static Parameter> {
-    let parameters = LcmpConfig::PARAMETERS.iter();
-    parameters.filter(|parameter| parameter.is_tunable)
+    LcmpConfig::PARAMETERS
+        .iter()
+        .filter(|parameter| parameter.is_tunable)
 }
 
 /// Time that either side waits for the other.

@@ -46,8 +46,9 @@ impl Watchdog {
     /// Ends the watch and returns its figures.
     pub fn stop(self) -> Watch {
         drop(self.stop);
-        let watch = self.thread.join();
-        watch.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        self.thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
@@ -157,7 +158,8 @@ struct Spent {
 impl From<&CpuTime> for Spent {
     fn from(time: &CpuTime) -> Self {
         let idle = time.idle + time.iowait.unwrap_or(0);
-        let (steal, softirq) = (time.steal.unwrap_or(0), time.softirq.unwrap_or(0));
+        let steal = time.steal.unwrap_or(0);
+        let softirq = time.softirq.unwrap_or(0);
         let used = time.user + time.nice + time.system + time.irq.unwrap_or(0);
         Self {
             all: idle + used + steal + softirq,

@@ -202,9 +202,11 @@ impl Step {
         match self {
             Self::Netns { name } => Some(Undo::Netns(name)),
             Self::Veth(veth) => {
-                let mut ends = [&veth.a, &veth.b].into_iter();
-                let end = ends.find(|end| end.netns == Namespace::Root)?;
-                let (dev, mac) = (end.dev.as_str(), end.mac);
+                let end = [&veth.a, &veth.b]
+                    .into_iter()
+                    .find(|end| end.netns == Namespace::Root)?;
+                let dev = end.dev.as_str();
+                let mac = end.mac;
                 Some(Undo::Link { dev, mac })
             }
             Self::Rule(rule) if rule.netns == Namespace::Root => Some(Undo::Rule(rule)),

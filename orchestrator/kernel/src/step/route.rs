@@ -122,7 +122,8 @@ impl fmt::Display for Route {
 
 impl Rule {
     pub(super) fn fmt_with(&self, verb: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (netns, priority) = (Flag(&self.netns), self.priority);
+        let netns = Flag(&self.netns);
+        let priority = self.priority;
         write!(f, "ip{netns} rule {verb} pref {priority}")?;
         match &self.selector {
             Selector::Iif(dev) => write!(f, " iif {dev}")?,

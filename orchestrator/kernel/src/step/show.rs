@@ -30,7 +30,8 @@ impl fmt::Display for Step {
 
 impl DeviceChange {
     fn fmt_for(&self, netns: &Namespace, dev: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (flag, enter) = (Flag(netns), Enter(netns));
+        let flag = Flag(netns);
+        let enter = Enter(netns);
         match self {
             Self::NoOffloads => write!(
                 f,
@@ -77,7 +78,8 @@ impl DeviceChange {
 
 impl fmt::Display for Veth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (a, b) = (&self.a, &self.b);
+        let a = &self.a;
+        let b = &self.b;
         write!(f, "ip{} link add {} ", Flag(&a.netns), a.dev)?;
         self.fmt_end(a, f)?;
         write!(f, " type veth peer name {} ", b.dev)?;
@@ -92,7 +94,9 @@ impl fmt::Display for Veth {
 
 impl Veth {
     fn fmt_end(&self, end: &VethEnd, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mac, mtu, queue_len) = (end.mac, self.mtu, self.queue_len);
+        let mac = end.mac;
+        let mtu = self.mtu;
+        let queue_len = self.queue_len;
         if end.index != 0 {
             write!(f, "index {} ", end.index)?;
         }
@@ -106,7 +110,8 @@ impl Veth {
 
 impl QdiscAt {
     fn fmt_with(&self, verb: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (handle, qdisc) = (self.handle, self.qdisc);
+        let handle = self.handle;
+        let qdisc = self.qdisc;
         write!(f, "tc{} qdisc {verb} dev {}", Flag(&self.netns), self.dev)?;
         match self.parent {
             Parent::Root => write!(f, " root handle {handle} {qdisc}"),

@@ -68,8 +68,9 @@ fn texts<T: std::fmt::Debug>(things: Vec<T>) -> Vec<String> {
 
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.collect()
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
 }
 
 fn sysctls(directory: &Path) -> Vec<String> {

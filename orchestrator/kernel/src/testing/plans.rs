@@ -108,8 +108,9 @@ fn plan(slot: u8, dcs: &[&str], links: &[(u32, u32, WirePlan)]) -> Plan {
     .unwrap();
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
     let files = lab_scenario::Files::new();
-    let plan = lab_plan::resolve(&scenario, &text, &files, &PlanOptions::default());
-    let mut plan = plan.unwrap().in_slot(slot);
+    let mut plan = lab_plan::resolve(&scenario, &text, &files, &PlanOptions::default())
+        .unwrap()
+        .in_slot(slot);
     let inside = wire("200 Mbit", "10 us", "1 MB");
     let mut wires = links.iter().map(|link| link.2);
     for link in &mut plan.links {
@@ -199,8 +200,8 @@ fn destination(plan: &Plan, dc: DcId, ports: &[u32]) -> Destination {
 /// Returns scores: 10 for each destination's first candidate, 30 for the next.
 fn scores(plan: &Plan) -> Vec<Vec<Vec<u8>>> {
     let row = |row: &Destination| [10, 30][..row.candidates.len()].to_vec();
-    let switches = plan.switches.iter();
-    switches
+    plan.switches
+        .iter()
         .map(|switch| switch.destinations.iter().map(row).collect())
         .collect()
 }

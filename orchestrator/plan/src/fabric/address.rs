@@ -149,7 +149,8 @@ pub fn mac(slot: u8, port: PortId) -> Mac {
 /// the link is `l0d1-h1`, whatever the switch.
 #[must_use]
 pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
-    let (start, dc) = (interface_start(0), near.dc.0 + 1);
+    let start = interface_start(0);
+    let dc = near.dc.0 + 1;
     let near_part = match (near.role, far.role) {
         (Role::Host, _) => return format!("{start}{dc}h{}", near.number),
         (_, Role::Host) => String::new(),

@@ -104,7 +104,9 @@ mod tests {
     #[test]
     fn netem_holds_the_bandwidth_delay_product_in_acks() {
         let link = |rate: &str, delay: &str, buffer: &str| {
-            let (rate, delay, buffer) = (rate.parse(), delay.parse(), buffer.parse());
+            let rate = rate.parse();
+            let delay = delay.parse();
+            let buffer = buffer.parse();
             (rate.unwrap(), delay.unwrap(), buffer.unwrap())
         };
         // 100 Mbit/s for 2.5 s are 31,250,000 B or 504,033 ACKs; 620 kB are 10,000 ACKs more, or 155

@@ -44,8 +44,11 @@ impl Network {
 
     /// The ports of `node` whose link leads to a node of `role`.
     pub fn ports_to(&self, node: NodeId, role: Role) -> impl Iterator<Item = PortId> {
-        let ports = self.node(node).ports.iter().copied();
-        ports.filter(move |port| self.neighbour(*port).role == role)
+        self.node(node)
+            .ports
+            .iter()
+            .copied()
+            .filter(move |port| self.neighbour(*port).role == role)
     }
 
     /// Sum of the links' rates of `ports` in the paper's network, in bits per second.

@@ -90,14 +90,18 @@ impl Networks {
                 between: BTreeMap::new(),
             }
         });
-        let (network, paths) = (&combined.network, &combined.paths);
+        let network = &combined.network;
+        let paths = &combined.paths;
         let tables = &mut combined.tables;
         combined.between.entry((src, dst)).or_insert_with(|| {
-            let (from, to) = (network.node(src).dc, network.node(dst).dc);
+            let from = network.node(src).dc;
+            let to = network.node(dst).dc;
             let best = paths::host_path(network, paths, src, dst);
-            let others = tables.between(network, paths, from, to);
-            let others = others.map(|ports| paths::host_path_over(network, src, dst, ports));
-            let others: Vec<_> = others.filter(|ports| *ports != best).collect();
+            let others: Vec<_> = tables
+                .between(network, paths, from, to)
+                .map(|ports| paths::host_path_over(network, src, dst, ports))
+                .filter(|ports| *ports != best)
+                .collect();
             let all = std::iter::once(&best).chain(&others);
             all.map(|ports| HostPath::new(ideal::hops(network, ports)))
                 .collect()

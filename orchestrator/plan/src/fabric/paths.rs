@@ -201,7 +201,8 @@ pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, 
 
 /// Returns the egress ports from `src` to `dst`, over the best path between their DCs.
 pub(crate) fn host_path(network: &Network, paths: &Paths, src: NodeId, dst: NodeId) -> Vec<PortId> {
-    let (from, to) = (network.node(src).dc, network.node(dst).dc);
+    let from = network.node(src).dc;
+    let to = network.node(dst).dc;
     host_path_over(network, src, dst, &paths.ports(network, from, to))
 }
 
@@ -213,7 +214,8 @@ pub(crate) fn host_path_over(
     dst: NodeId,
     between: &[PortId],
 ) -> Vec<PortId> {
-    let (from, to) = (network.node(src).dc, network.node(dst).dc);
+    let from = network.node(src).dc;
+    let to = network.node(dst).dc;
     let up = climb(network, src);
     let down = climb(network, dst);
     let turn = (from == to).then(|| meeting(network, &up, &down));
@@ -229,9 +231,13 @@ pub(crate) fn climb(network: &Network, host: NodeId) -> Vec<PortId> {
     let mut path = Vec::new();
     let mut at = host;
     while network.node(at).role != Role::DciSwitch {
-        let mut ports = network.node(at).ports.iter().copied();
-        let up = ports.find(|port| network.link(port.link()).b == at);
-        let up = up.expect("every node below a DCI switch is linked upwards");
+        let up = network
+            .node(at)
+            .ports
+            .iter()
+            .copied()
+            .find(|port| network.link(port.link()).b == at)
+            .expect("every node below a DCI switch is linked upwards");
         path.push(up);
         at = network.far_end(up);
     }

@@ -90,7 +90,8 @@ impl<'a> Builder<'a> {
             "" => dc.name.clone(),
             inside => format!("{}{separator}{inside}", dc.name),
         };
-        let (name, short) = (named("/"), named("-"));
+        let name = named("/");
+        let short = named("-");
         self.network.nodes.push(Node {
             name,
             short,
@@ -108,16 +109,19 @@ impl<'a> Builder<'a> {
         for (index, link) in self.topology.links.iter().enumerate() {
             let path = format!("topology.links[{index}]");
             let end = |name: &String| {
-                let dc = self.network.dc_named(name);
-                let dc = dc.ok_or_else(|| PlanError::Unknown {
-                    path: format!("{path}.between"),
-                    what: "datacenter",
-                    name: name.clone(),
-                    hint: String::new(),
-                })?;
+                let dc = self
+                    .network
+                    .dc_named(name)
+                    .ok_or_else(|| PlanError::Unknown {
+                        path: format!("{path}.between"),
+                        what: "datacenter",
+                        name: name.clone(),
+                        hint: String::new(),
+                    })?;
                 Ok(self.network.dcs[dc.index()].dci)
             };
-            let (a, b) = (end(&link.between[0])?, end(&link.between[1])?);
+            let a = end(&link.between[0])?;
+            let b = end(&link.between[1])?;
             self.add_link(LinkKind::InterDc, a, b, &path, &link.wire)?;
         }
         Ok(())
@@ -144,7 +148,8 @@ impl<'a> Builder<'a> {
                 spine_dci,
                 ..
             } => {
-                let (spines, leaves) = (self.tier(dc, Role::Spine), self.tier(dc, Role::Leaf));
+                let spines = self.tier(dc, Role::Spine);
+                let leaves = self.tier(dc, Role::Leaf);
                 for &spine in &spines {
                     self.add_link(LinkKind::Fabric, dci, spine, &path("spine_dci"), spine_dci)?;
                 }
@@ -232,7 +237,8 @@ impl<'a> Builder<'a> {
         if node.role == Role::Host {
             return Ok(node.addr);
         }
-        let (dc, used) = (node.dc, self.ends[node.dc.index()]);
+        let dc = node.dc;
+        let used = self.ends[node.dc.index()];
         if used >= address::MAX_FABRIC_ENDS {
             return Err(PlanError::TooMany {
                 object: format!("datacenter `{}`", self.network.dcs[dc.index()].name),
@@ -279,7 +285,8 @@ fn check_bounds(topology: &Topology) -> Result<(), PlanError> {
     };
     let whole = || "the topology".to_owned();
     let counted = |items: usize| u64::try_from(items).unwrap_or(u64::MAX);
-    let (dcs, links) = (counted(topology.dcs.len()), counted(topology.links.len()));
+    let dcs = counted(topology.dcs.len());
+    let links = counted(topology.links.len());
     within(whole(), "datacenters", dcs, address::MAX_DCS)?;
     let max_links = address::MAX_INTER_DC_LINKS;
     within(whole(), "inter-DC links", links, max_links)?;

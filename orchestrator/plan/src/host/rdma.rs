@@ -35,13 +35,16 @@ pub(crate) fn settings(
         _ => {
             let parked = inputs
                 .slowest_qp
-                .map(|rate| parked_time(generator.mtu, rate));
-            let parked = parked.unwrap_or(Nanos::ZERO);
+                .map(|rate| parked_time(generator.mtu, rate))
+                .unwrap_or(Nanos::ZERO);
             safe_exponent(inputs.trips.queued.max(half_of(parked) + inputs.trips.base))?
         }
     };
-    let inter_dc = inputs.network.links.iter();
-    let inter_dc = inter_dc.filter(|link| link.kind == LinkKind::InterDc);
+    let inter_dc = inputs
+        .network
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::InterDc);
     let deadline = Deadline {
         path_mtu: generator.mtu,
         slowest: inter_dc.map(|link| link.emu.rate_bps).min(),
@@ -169,7 +172,8 @@ mod tests {
     /// A flow of 2 MB is 490 packets of 4,096 B: four windows of 128.
     #[test]
     fn a_flow_has_the_time_of_a_round_trip_for_each_window() {
-        let (messages, message_bytes) = (5, Bytes::new(400_000));
+        let messages = 5;
+        let message_bytes = Bytes::new(400_000);
         let flow = Flow {
             id: FlowId(0),
             repetition: 0,

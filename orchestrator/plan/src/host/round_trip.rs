@@ -69,8 +69,10 @@ fn longest(
 ) -> Result<Nanos, PlanError> {
     let inside = |dc: &Dc| -> Nanos {
         let host = dc.hosts.first();
-        let links = host.map(|host| paths::climb(network, *host));
-        let links = links.unwrap_or_default().into_iter();
+        let links = host
+            .map(|host| paths::climb(network, *host))
+            .unwrap_or_default()
+            .into_iter();
         links.map(|port| cost(&network.link(port.link()).emu)).sum()
     };
     let all = || (0u32..).map(DcId).zip(&network.dcs);

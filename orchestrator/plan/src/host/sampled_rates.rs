@@ -21,8 +21,9 @@ impl SampledRates {
     #[must_use]
     pub fn of(plan: &Plan, repetition: u32) -> Option<Self> {
         let dcqcn = plan.transport.cc.in_lab()?;
-        let flows = plan.flows.iter();
-        let mut flows: Vec<_> = flows
+        let mut flows: Vec<_> = plan
+            .flows
+            .iter()
             .filter(|flow| flow.repetition == repetition)
             .map(|flow| (Reverse(flow.size_bytes), flow.id))
             .collect();

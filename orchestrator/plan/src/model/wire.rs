@@ -36,13 +36,15 @@ impl WirePlan {
 
     /// Returns the parameters that a fault may change, in one line: `100 Mbit, 50 ms, loss 1/1000`.
     pub(crate) fn changeable(&self) -> String {
-        let parameters = LinkConfig::PARAMETERS.iter();
-        let words = parameters.filter(|it| it.is_changeable).filter_map(|it| {
-            Some(match self.get(it.name)? {
-                value @ (Value::Rate(_) | Value::Time(_)) => value.to_string(),
-                value => format!("{} {value}", it.name),
-            })
-        });
+        let words = LinkConfig::PARAMETERS
+            .iter()
+            .filter(|it| it.is_changeable)
+            .filter_map(|it| {
+                Some(match self.get(it.name)? {
+                    value @ (Value::Rate(_) | Value::Time(_)) => value.to_string(),
+                    value => format!("{} {value}", it.name),
+                })
+            });
         words.collect::<Vec<_>>().join(", ")
     }
 }

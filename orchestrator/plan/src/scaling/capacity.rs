@@ -95,7 +95,8 @@ impl Capacity {
             Place::GuestKvm => (300, 8),
             Place::Here => (150, 4),
         };
-        let (flow_ns, hop_ns) = (Nanos::new(flow_us * 1_000), Nanos::new(hop_us * 1_000));
+        let flow_ns = Nanos::new(flow_us * 1_000);
+        let hop_ns = Nanos::new(hop_us * 1_000);
         Self {
             place,
             is_measured: false,
@@ -144,8 +145,9 @@ impl Capacity {
             Clock::Virtual => &wall[..],
             Clock::Real => &[],
         };
-        let times = lab.iter().chain(wall);
-        let times: Vec<String> = times
+        let times: Vec<String> = lab
+            .iter()
+            .chain(wall)
             .map(|time| time.to_string().replace(' ', ""))
             .collect();
         format!("{}:{}", self.place, times.join(","))
@@ -180,8 +182,7 @@ impl FromStr for Capacity {
             return Ok(Self::default_of(text.parse()?));
         };
         let place: Place = place.parse()?;
-        let times: Result<Vec<Nanos>, _> = times.split(',').map(time).collect();
-        let times = times?;
+        let times: Vec<Nanos> = times.split(',').map(time).collect::<Result<_, _>>()?;
         let (hop_ns, flow_ns, hop_wall_ns, flow_wall_ns) = match (place.clock(), times.as_slice()) {
             (Clock::Virtual, &[hop, flow, hop_wall, flow_wall]) => (hop, flow, hop_wall, flow_wall),
             (Clock::Real, &[hop, flow]) => (hop, flow, hop, flow),
@@ -258,9 +259,10 @@ impl fmt::Display for Capacity {
             commas(self.packet_hops_per_second()),
             commas(self.flows_per_second()),
         )?;
-        match self.is_measured {
-            true => write!(f, "measured (--scale-for {})", self.argument()),
-            false => f.write_str("a default (hint: lcmp-lab doctor --measure)"),
+        if self.is_measured {
+            write!(f, "measured (--scale-for {})", self.argument())
+        } else {
+            f.write_str("a default (hint: lcmp-lab doctor --measure)")
         }
     }
 }

@@ -63,8 +63,8 @@ pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> Plac
     let packet_hops: u64 = offers.iter().map(|offer| offer.packet_hops).sum();
     // In a resolved network every host reaches every other.
     let mtu = inputs.rdma.path_mtu;
-    let longest = RoundTrips::longest(inputs.network, inputs.paths, mtu, Bytes::ZERO);
-    let longest = longest.map_or(Nanos::ZERO, |trips| trips.base);
+    let longest = RoundTrips::longest(inputs.network, inputs.paths, mtu, Bytes::ZERO)
+        .map_or(Nanos::ZERO, |trips| trips.base);
     let last = inputs.flows.iter().map(|flow| flow.start_ns).max();
     let end = last.unwrap_or(Nanos::ZERO).saturating_add(longest);
     let lab = span.max(end);
@@ -125,8 +125,10 @@ fn offers(inputs: &EstimateInputs<'_>) -> Vec<Offer> {
     let offers = inputs.flows.iter().map(|flow| {
         let &mut (links, rate) = ways.entry((flow.src, flow.dst)).or_insert_with(|| {
             let ports = paths::host_path(inputs.network, inputs.paths, flow.src, flow.dst);
-            let rates = ideal::hops(inputs.network, &ports).into_iter();
-            let slowest = rates.map(|hop| hop.rate).min();
+            let slowest = ideal::hops(inputs.network, &ports)
+                .into_iter()
+                .map(|hop| hop.rate)
+                .min();
             (ports.len(), slowest)
         });
         let packets = frame::packets(flow.message_bytes, inputs.rdma.path_mtu);
@@ -171,26 +173,36 @@ fn sampling_once(inputs: &EstimateInputs<'_>, span: Nanos, costs: &Costs) -> Nan
     let sampling = lcmp.map(|config| every(config.sample_interval_ns)).max();
     let recording = every(inputs.measure.queues_ns).saturating_add(every(inputs.measure.links_ns));
     let wake_ups = sampling.unwrap_or(0).saturating_add(recording);
-    let nodes = inputs.network.nodes.iter();
-    let switches = nodes.filter(|node| node.role == Role::DciSwitch);
-    let once = switches.map(|node| {
-        let links = saturating_times(costs.read_link, count(node.ports.len()));
-        costs.wake_up.saturating_add(links)
-    });
-    let once = once.fold(Nanos::ZERO, Nanos::saturating_add);
+    let switches = inputs
+        .network
+        .nodes
+        .iter()
+        .filter(|node| node.role == Role::DciSwitch);
+    let once = switches
+        .map(|node| {
+            let links = saturating_times(costs.read_link, count(node.ports.len()));
+            costs.wake_up.saturating_add(links)
+        })
+        .fold(Nanos::ZERO, Nanos::saturating_add);
     saturating_times(once, wake_ups)
 }
 
 /// Namespaces, rxe devices, processes, and packets in queues and on the way.
 fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
     let nodes = count(inputs.network.nodes.len()).saturating_mul(NODE_MEMORY);
-    let hosts = inputs.network.nodes.iter();
-    let hosts = hosts.filter(|node| node.role == Role::Host).count();
+    let hosts = inputs
+        .network
+        .nodes
+        .iter()
+        .filter(|node| node.role == Role::Host)
+        .count();
     let devices = count(hosts).saturating_mul(RXE_MEMORY);
     let flows = max_concurrent(inputs.flows).saturating_mul(flow_memory(inputs.rdma.tool));
     let repetitions = inputs.flows.chunk_by(|a, b| a.repetition == b.repetition);
-    let sent = repetitions.map(|flows| flows.iter().map(|flow| flow.size_bytes).sum());
-    let sent: Bytes = sent.max().unwrap_or(Bytes::ZERO);
+    let sent: Bytes = repetitions
+        .map(|flows| flows.iter().map(|flow| flow.size_bytes).sum())
+        .max()
+        .unwrap_or(Bytes::ZERO);
     let held = inputs.network.links.iter().map(|link| {
         let wire = &link.emu;
         let in_flight = wire.rate_bps.bytes_in(wire.delay_ns);
@@ -236,15 +248,21 @@ fn max_concurrent(flows: &[Flow]) -> u64 {
 
 fn sub_packet_percent(inputs: &EstimateInputs<'_>) -> u32 {
     let packet = u64::from(inputs.rdma.path_mtu);
-    let small = inputs.flows.iter();
-    let small = small.filter(|flow| flow.size_bytes.get() < packet).count();
+    let small = inputs
+        .flows
+        .iter()
+        .filter(|flow| flow.size_bytes.get() < packet)
+        .count();
     percent(count(small), count(inputs.flows.len()))
 }
 
 fn packet_vs_delay_percent(inputs: &EstimateInputs<'_>) -> u32 {
     let inter_dc = || {
-        let links = inputs.network.links.iter();
-        links.filter(|link| link.kind == LinkKind::InterDc)
+        inputs
+            .network
+            .links
+            .iter()
+            .filter(|link| link.kind == LinkKind::InterDc)
     };
     let packet = Bytes::new(frame::HEADERS + u64::from(inputs.rdma.path_mtu));
     let slowest = inter_dc().filter_map(|link| link.emu.rate_bps.serialize(packet));

@@ -24,8 +24,10 @@ impl Scale {
     /// # Errors
     /// A factor of zero, or a product beyond 64 bits.
     pub fn new(rate: Ratio, time: Ratio) -> Result<Self, PlanError> {
-        let size = rate.times(time).filter(|size| size.numerator() > 0);
-        let size = size.ok_or(PlanError::Scale { rate, time })?;
+        let size = rate
+            .times(time)
+            .filter(|size| size.numerator() > 0)
+            .ok_or(PlanError::Scale { rate, time })?;
         Ok(Self { rate, time, size })
     }
 
@@ -149,7 +151,8 @@ fn noticed(
     show: impl Fn(u64) -> String,
 ) -> Result<u64, PlanError> {
     let emulated = nearest(path, value, paper.to_string(), scale, hint)?;
-    let (path, paper) = (path.to_owned(), paper.to_string());
+    let path = path.to_owned();
+    let paper = paper.to_string();
     if value > 0 && emulated == 0 {
         return Err(PlanError::Vanishes {
             path,

@@ -26,8 +26,10 @@ pub fn size_thresholds<'a>(
     let PolicyPlan::Ucmp(config @ UcmpConfig { ageing: true, .. }) = policy else {
         return Vec::new();
     };
-    let candidates = candidates.into_iter();
-    let paths: Vec<_> = candidates.map(|candidate| candidate.path(hops)).collect();
+    let paths: Vec<_> = candidates
+        .into_iter()
+        .map(|candidate| candidate.path(hops))
+        .collect();
     let ages = ucmp::size_thresholds(&paths, config);
     let threshold = |age: &ucmp::SizeThreshold| SizeThreshold {
         from_bytes: first_reaching(age.from, size),
@@ -57,7 +59,8 @@ mod tests {
     }
 
     fn candidate(millis: u64, rate: &str) -> Candidate {
-        let (delay, rate) = (Nanos::from_millis(millis), rate.parse().expect("a rate"));
+        let delay = Nanos::from_millis(millis);
+        let rate = rate.parse().expect("a rate");
         Candidate {
             port: PortId(0),
             next_dc: DcId(0),

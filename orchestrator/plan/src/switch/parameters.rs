@@ -68,8 +68,9 @@ pub(crate) fn departures<S: ParameterSet>(set: &S, preset: Preset) -> String {
 }
 
 fn named<S: ParameterSet>(set: &S, preset: Preset, is_shown: impl Fn(&str) -> bool) -> String {
-    let parameters = S::PARAMETERS.iter();
-    let shown = parameters.filter(|each| each.is_of(preset) && is_shown(each.name));
+    let shown = S::PARAMETERS
+        .iter()
+        .filter(|each| each.is_of(preset) && is_shown(each.name));
     let words = shown.filter_map(|parameter| {
         let value = match set.get(parameter.name) {
             Some(Value::Time(time)) if parameter.is_scaled => about_time(time),

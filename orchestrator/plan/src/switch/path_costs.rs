@@ -52,8 +52,7 @@ impl<'a> PathCosts<'a> {
             let after = tables(&switches, run);
             for (switch, rows) in after.iter().enumerate() {
                 let before = &self.tables[policy][switch];
-                let changed = rows.iter().enumerate();
-                let changed = changed.filter(|(at, candidates)| {
+                let changed = rows.iter().enumerate().filter(|(at, candidates)| {
                     decision_inputs(&run.policy, &before[*at])
                         != decision_inputs(&run.policy, candidates)
                 });
@@ -72,11 +71,16 @@ impl<'a> PathCosts<'a> {
 
 /// Returns the candidate rows of every switch and destination.
 fn tables(switches: &[Switch], run: &PolicyRun) -> Vec<Vec<Vec<ScoredCandidate>>> {
-    let by_switch = switches.iter().map(|switch| {
-        let rows = switch.destinations.iter();
-        rows.map(|row| scored(&run.policy, row)).collect()
-    });
-    by_switch.collect()
+    switches
+        .iter()
+        .map(|switch| {
+            switch
+                .destinations
+                .iter()
+                .map(|row| scored(&run.policy, row))
+                .collect()
+        })
+        .collect()
 }
 
 fn scored(policy: &PolicyPlan, row: &Destination) -> Vec<ScoredCandidate> {

@@ -116,12 +116,15 @@ pub fn shared_buffer(
 /// Returns the headrooms that a switch's ports need.
 fn headrooms(switch: &Node, wires: Wires<'_>, transport: &TransportPlan) -> Vec<u64> {
     let largest = largest_packet(transport);
-    let ports = switch.ports.iter().map(|port| {
-        let held = |wire: &WirePlan| in_flight(wire.rate_bps, wire.delay_ns);
-        let max = wires.of(port.link()).map(held).max().unwrap_or(0);
-        headroom(max, largest, transport.profile)
-    });
-    ports.collect()
+    switch
+        .ports
+        .iter()
+        .map(|port| {
+            let held = |wire: &WirePlan| in_flight(wire.rate_bps, wire.delay_ns);
+            let max = wires.of(port.link()).map(held).max().unwrap_or(0);
+            headroom(max, largest, transport.profile)
+        })
+        .collect()
 }
 
 /// A switch whose buffer does not hold the headrooms of all its ports.

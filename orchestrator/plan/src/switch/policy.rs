@@ -48,8 +48,9 @@ pub(crate) fn runs(
         let listed = |names: &[String]| names.iter().any(|name| name == spec.label());
         wanted.is_none_or(listed)
     });
-    let runs = chosen.map(|(index, spec)| run(index, spec, inputs));
-    let runs = runs.collect::<Result<Vec<_>, _>>()?;
+    let runs = chosen
+        .map(|(index, spec)| run(index, spec, inputs))
+        .collect::<Result<Vec<_>, _>>()?;
     if runs.is_empty() {
         return Err(PlanError::NoPolicies);
     }
@@ -87,8 +88,8 @@ fn path_scores(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u8>>> {
         return Vec::new();
     }
     of_destinations(switches, |row| {
-        let candidates = row.candidates.iter();
-        candidates
+        row.candidates
+            .iter()
             .map(|candidate| path_score_of(policy, candidate))
             .collect()
     })
@@ -121,8 +122,9 @@ fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
 /// Returns the hash buckets of a destination's candidates as provisioned: before any demand, and for a
 /// flow's first packet.
 pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
-    let candidates = row.candidates.iter();
-    let paths: Vec<_> = candidates
+    let paths: Vec<_> = row
+        .candidates
+        .iter()
         .map(|candidate| candidate.path(row.hops))
         .collect();
     match policy.buckets(&paths) {
@@ -133,10 +135,10 @@ pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
 
 /// Returns `of` of each destination, switch by switch.
 fn of_destinations<T>(switches: &[Switch], of: impl Fn(&Destination) -> T) -> Vec<Vec<T>> {
-    let by_switch = switches
+    switches
         .iter()
-        .map(|switch| switch.destinations.iter().map(&of).collect());
-    by_switch.collect()
+        .map(|switch| switch.destinations.iter().map(&of).collect())
+        .collect()
 }
 
 fn known_own(path: &str, spec: &OwnSpec) -> Result<String, PlanError> {

@@ -128,7 +128,8 @@ mod tests {
         let mut tuples = BTreeSet::new();
         let is_repeated = |(flow, connection): &(&&Flow, Connection)| {
             let port = connection.source_port;
-            let (src, dst) = ((flow.src, connection.source_addr), (flow.dst, 0));
+            let src = (flow.src, connection.source_addr);
+            let dst = (flow.dst, 0);
             !tuples.insert((src, dst, port)) | !tuples.insert((dst, src, port))
         };
         let connections = connections(tool, &flows);
@@ -178,8 +179,7 @@ mod tests {
 
     #[test]
     fn other_hosts_have_the_same_labels() {
-        let flows = [flow(1, 2), flow(1, 3), flow(2, 1)];
-        let flows: Vec<&Flow> = flows.iter().collect();
-        assert_eq!(flow_labels(Tool::Verbs, &flows), [1, 1, 2]);
+        let [a, b, c] = [flow(1, 2), flow(1, 3), flow(2, 1)];
+        assert_eq!(flow_labels(Tool::Verbs, &[&a, &b, &c]), [1, 1, 2]);
     }
 }

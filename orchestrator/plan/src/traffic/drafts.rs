@@ -27,15 +27,18 @@ pub(crate) fn listed(
     let hosts = hosts_by_name(network);
     let draft = |(index, spec): (usize, &FlowSpec)| {
         let end = |key: &str, name: &String| {
-            let known = hosts.get(name.as_str()).copied();
-            known.ok_or_else(|| PlanError::Unknown {
-                path: format!("{path}.flows[{index}].{key}"),
-                what: "host",
-                name: name.clone(),
-                hint: host_hint(network, name),
-            })
+            hosts
+                .get(name.as_str())
+                .copied()
+                .ok_or_else(|| PlanError::Unknown {
+                    path: format!("{path}.flows[{index}].{key}"),
+                    what: "host",
+                    name: name.clone(),
+                    hint: host_hint(network, name),
+                })
         };
-        let (src, dst) = (end("from", &spec.from)?, end("to", &spec.to)?);
+        let src = end("from", &spec.from)?;
+        let dst = end("to", &spec.to)?;
         if src == dst {
             return Err(PlanError::SelfFlow {
                 path: format!("{path}.flows[{index}]"),
@@ -83,21 +86,23 @@ pub(crate) fn from_file(
 }
 
 fn file_host(network: &Network, file: &str, line: usize, host: u32) -> Result<NodeId, PlanError> {
-    let (dc, number) = (host / FILE_HOSTS_PER_DC, host % FILE_HOSTS_PER_DC);
+    let dc = host / FILE_HOSTS_PER_DC;
+    let number = host % FILE_HOSTS_PER_DC;
     let index = |value: u32| usize::try_from(value).unwrap_or(usize::MAX);
     let known = network.dcs.get(index(dc));
-    let found = known.and_then(|dc| dc.hosts.get(index(number)).copied());
-    found.ok_or_else(|| PlanError::FlowFileHost {
-        file: file.to_owned(),
-        line,
-        host,
-        dc: dc + 1,
-        number: number + 1,
-        lack: match known {
-            Some(dc) => format!("`{}` has {} hosts", dc.name, dc.hosts.len()),
-            None => format!("the topology has {} datacenters", network.dcs.len()),
-        },
-    })
+    known
+        .and_then(|dc| dc.hosts.get(index(number)).copied())
+        .ok_or_else(|| PlanError::FlowFileHost {
+            file: file.to_owned(),
+            line,
+            host,
+            dc: dc + 1,
+            number: number + 1,
+            lack: match known {
+                Some(dc) => format!("`{}` has {} hosts", dc.name, dc.hosts.len()),
+                None => format!("the topology has {} datacenters", network.dcs.len()),
+            },
+        })
 }
 
 fn hosts_by_name(network: &Network) -> BTreeMap<&str, NodeId> {

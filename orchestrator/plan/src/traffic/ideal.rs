@@ -79,8 +79,10 @@ impl HostPath {
 
     /// Returns a lower bound of the FCT of a flow of `bytes` on this path if its ACKs come back on `back`.
     fn floor(&self, back: &Self, bytes: Bytes) -> Nanos {
-        let sent = self.bottleneck.and_then(|rate| rate.serialize(bytes));
-        let sent = sent.unwrap_or(Nanos::ZERO);
+        let sent = self
+            .bottleneck
+            .and_then(|rate| rate.serialize(bytes))
+            .unwrap_or(Nanos::ZERO);
         self.delay.saturating_add(back.delay).saturating_add(sent)
     }
 }
@@ -385,7 +387,8 @@ mod tests {
         let path = [fabric, fabric, up, inter, inter, up, fabric, fabric];
         let rtt = round_trip(&path, Tool::SendBw, 1000);
         let bits = |bytes: u64| 8_000 * bytes * (4 * 1_000 + 2 * 250 + 2 * 4_000) / 100_000;
-        let (data, ack) = (bits(1_058), bits(62));
+        let data = bits(1_058);
+        let ack = bits(62);
         assert_eq!(rtt.get(), 2 * 10_006_000 + (data + ack) / 1_000);
         let theirs = 2 * 10_006_000 + bits(1_000) / 1_000;
         assert_eq!(theirs, 20_013_000);
@@ -443,7 +446,8 @@ mod tests {
                 .collect();
             let transfer = transfer(tool, messages, message_bytes);
             let back: Vec<_> = path.iter().rev().copied().collect();
-            let (mut forward, mut backward) = (Pipe::new(&path), Pipe::new(&back));
+            let mut forward = Pipe::new(&path);
+            let mut backward = Pipe::new(&back);
             let mut done = 0;
             for message in 1..=messages {
                 let asked = match tool {

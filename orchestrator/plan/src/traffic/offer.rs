@@ -123,8 +123,10 @@ impl Costs {
 
 /// Returns the time for which `offers` keep a place busy.
 pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
-    let packets = offers.iter().map(|offer| costs.packets(offer));
-    let packets = packets.fold(Nanos::ZERO, Nanos::saturating_add);
+    let packets = offers
+        .iter()
+        .map(|offer| costs.packets(offer))
+        .fold(Nanos::ZERO, Nanos::saturating_add);
     packets.saturating_add(saturating_times(costs.flow, count(offers.len())))
 }
 
@@ -173,19 +175,22 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     // Starts are in order, and the ends of bursts are: a stable sort merges such runs.
     changes.sort_by_key(|&(time, is_end, _)| (time, is_end));
     let mut work = Work::default();
-    let steps = changes.into_iter().map(|(time, is_end, rate)| {
-        let rate = match is_end {
-            false => work.rate + rate,
-            true => work.rate - rate,
-        };
-        work = Work {
-            time,
-            done: work.at(time),
-            rate,
-        };
-        work
-    });
-    let steps: Vec<Work> = steps.collect();
+    let steps: Vec<Work> = changes
+        .into_iter()
+        .map(|(time, is_end, rate)| {
+            let rate = if is_end {
+                work.rate - rate
+            } else {
+                work.rate + rate
+            };
+            work = Work {
+                time,
+                done: work.at(time),
+                rate,
+            };
+            work
+        })
+        .collect();
     // Between changes the work of a window changes evenly, so the most is in one that starts or ends at a
     // change.
     let starts = steps.iter().map(|step| step.time);
@@ -209,7 +214,8 @@ fn most_within(steps: &[Work], windows: impl Iterator<Item = (u64, u64)>) -> u12
             next.checked_sub(1).map_or(0, |last| steps[last].at(time))
         }
     };
-    let (mut at_start, mut at_end) = (cursor(), cursor());
+    let mut at_start = cursor();
+    let mut at_end = cursor();
     let works = windows.map(|(start, end)| at_end(end) - at_start(start));
     works.max().unwrap_or(0)
 }

@@ -40,7 +40,8 @@ pub(crate) fn draft(
         sources.push(read(network, files, index, traffic)?);
     }
     let mut all = Vec::new();
-    let (mut arrivals, mut kept) = (0, 0);
+    let mut arrivals = 0;
+    let mut kept = 0;
     for repetition in 0..repetitions {
         let mut drafts = Vec::new();
         for (traffic, source) in sources.iter().enumerate() {
@@ -106,7 +107,8 @@ pub(crate) fn flows(
             (Engine::Sim, HostProfile::Rnic) => (1, one_message(size, draft.size)),
         };
         let start_ns = inputs.scale.instant("traffic[].start", draft.start)?;
-        let (src, dst) = (draft.src, draft.dst);
+        let src = draft.src;
+        let dst = draft.dst;
         let base_rtt_ns = inputs.round_trip(networks.first(src, dst));
         let alone = |paths: &[HostPath]| inputs.completion(paths, messages, message_bytes);
         let ideal_fct_ns = networks.ideal((src, dst), start_ns, alone);
@@ -204,8 +206,8 @@ fn read<'a>(
     match traffic {
         Traffic::Workload(workload) => {
             let (path, text) = text(format!("{path}.workload.sizes"), &workload.sizes)?;
-            let sizes = SizeCdf::parse(&workload.sizes, text);
-            let sizes = sizes.map_err(|source| PlanError::File { path, source })?;
+            let sizes = SizeCdf::parse(&workload.sizes, text)
+                .map_err(|source| PlanError::File { path, source })?;
             Ok(Read::Sampled(workload, sizes))
         }
         Traffic::Flows(specs) => drafts::listed(network, &path, specs).map(Read::Listed),
@@ -254,7 +256,8 @@ mod tests {
     #[test]
     fn a_flow_of_perftest_is_five_messages_and_of_verbs_one() {
         let size = "30 MB".parse().unwrap();
-        let (send, verbs) = (Tool::SendBw, Tool::Verbs);
+        let send = Tool::SendBw;
+        let verbs = Tool::Verbs;
         assert_eq!(
             messages(scale("1/100"), size, send),
             (5, Bytes::new(60_000))

@@ -68,15 +68,18 @@ impl Standalone {
     pub fn of_all_pairs(plan: &Plan) -> Vec<Self> {
         let network = Network::of(plan);
         let paths = Paths::find(&network);
-        let ends = plan.dcs.iter().flat_map(|dc| {
-            let ends = [dc.hosts.first(), dc.hosts.last()];
-            ends.into_iter().flatten().copied()
-        });
-        let ends: Vec<NodeId> = ends.collect();
+        let ends: Vec<NodeId> = plan
+            .dcs
+            .iter()
+            .flat_map(|dc| {
+                let ends = [dc.hosts.first(), dc.hosts.last()];
+                ends.into_iter().flatten().copied()
+            })
+            .collect();
         let pairs = ends
             .iter()
-            .flat_map(|src| ends.iter().map(move |dst| (src, dst)));
-        let pairs = pairs.filter(|(src, dst)| src != dst);
+            .flat_map(|src| ends.iter().map(move |dst| (src, dst)))
+            .filter(|(src, dst)| src != dst);
         let standalone = |(src, dst): (&NodeId, &NodeId)| {
             let ports = paths::host_path(&network, &paths, *src, *dst);
             Self::of(&ideal::hops(&network, &ports), plan.transport.payload_bytes)
@@ -100,11 +103,9 @@ mod tests {
             rate: rate.parse().unwrap(),
             delay: delay.parse().unwrap(),
         };
-        let (fabric, up, inter) = (
-            hop("100 Gbit", "1 us"),
-            hop("400 Gbit", "1 us"),
-            hop("25 Gbit", "5 ms"),
-        );
+        let fabric = hop("100 Gbit", "1 us");
+        let up = hop("400 Gbit", "1 us");
+        let inter = hop("25 Gbit", "5 ms");
         vec![fabric, fabric, up, inter, inter, up, fabric, fabric]
     }
 

@@ -110,7 +110,8 @@ fn thin(
     }
     match arrivals {
         Arrivals::Poisson => {
-            let (mut left, mut needed) = (all, wanted);
+            let mut left = all;
+            let mut needed = wanted;
             drafts.retain(|_| {
                 let is_kept = stream.below(left) < needed;
                 left -= 1;

@@ -16,8 +16,9 @@ pub fn render_svg(plan: &Plan) -> String {
     let map = Map::new(plan, &links);
     let curves: Vec<_> = (0..links.len()).map(|at| map.curve(at)).collect();
     let texts: Vec<_> = links.iter().map(|link| label(link)).collect();
-    let labels = curves.iter().zip(&texts);
-    let labels: Vec<_> = labels
+    let labels: Vec<_> = curves
+        .iter()
+        .zip(&texts)
         .map(|(curve, text)| (*curve, half_of(text)))
         .collect();
     let places: Vec<_> = (0..plan.dcs.len()).map(|dc| map.place(dc)).collect();
@@ -43,8 +44,8 @@ pub fn render_svg(plan: &Plan) -> String {
 }
 
 fn inter_dc(plan: &Plan) -> Vec<&Link> {
-    let links = plan.links.iter();
-    links
+    plan.links
+        .iter()
         .filter(|link| link.kind == LinkKind::InterDc)
         .collect()
 }
@@ -63,8 +64,10 @@ struct Map {
 impl Map {
     fn new(plan: &Plan, links: &[&Link]) -> Self {
         // A DCI switch has its datacenter's number.
-        let ends = links.iter().map(|link| (link.a.index(), link.b.index()));
-        let ends: Vec<_> = ends.collect();
+        let ends: Vec<_> = links
+            .iter()
+            .map(|link| (link.a.index(), link.b.index()))
+            .collect();
         let has_hosts = |dc: &usize| !plan.dcs[*dc].hosts.is_empty();
         let sites: Vec<_> = (0..plan.dcs.len()).filter(has_hosts).collect();
         let layout = Layout::new(plan.dcs.len(), &ends, &sites);
@@ -105,7 +108,8 @@ impl Map {
     }
 
     fn open(&self, plan: &Plan) -> String {
-        let (name, description) = (escape(&plan.name), escape(&plan.description));
+        let name = escape(&plan.name);
+        let description = escape(&plan.description);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{left} 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" font-family=\"Helvetica, Arial, 'DejaVu Sans', \
@@ -195,7 +199,8 @@ fn stroke(bits_per_second: u64) -> u32 {
 fn draw_label(svg: &mut String, text: &str, area: &Area) {
     let (x, y) = area.middle;
     // Less than the room that is kept for wider fonts, so that other lines are seldom cut.
-    let (half_width, half_height) = (area.half.0 - 5.0, area.half.1 - 2.5);
+    let half_width = area.half.0 - 5.0;
+    let half_height = area.half.1 - 2.5;
     let _ = writeln!(
         svg,
         "<rect x=\"{:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{:.0}\" rx=\"4\" \

@@ -12,9 +12,12 @@ use crate::model::Warning;
 /// which the evidence of the run says; where some have, its decisions hide that the others make none.
 pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
     let flows = inspection.flows.len();
-    let pairs = inspection.pairs.iter();
-    let without = pairs.filter(|&(&(from, to), _)| !has_choice(inspection, from, to));
-    let without: usize = without.map(|(_, flows)| flows).sum();
+    let without: usize = inspection
+        .pairs
+        .iter()
+        .filter(|&(&(from, to), _)| !has_choice(inspection, from, to))
+        .map(|(_, flows)| flows)
+        .sum();
     (without < flows && without * 2 > flows).then(|| {
         let text = format!(
             "{} of {} flows have only one candidate at every switch, so all policies send them along the same path \

@@ -53,8 +53,8 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     for (unseen, (since, links)) in open {
         spans.entry((since, None, links)).or_default().push(unseen);
     }
-    let spans = spans.into_iter();
     spans
+        .into_iter()
         .map(|(span, found)| warning("unseen-cut", sentence(inspection, &span, &found)))
         .collect()
 }
@@ -64,8 +64,9 @@ type Span = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
 
 /// Pairs of datacenters between which data or acknowledgements go.
 pub(super) fn pairs(inspection: &Inspection<'_>) -> BTreeSet<(DcId, DcId)> {
-    let pairs = inspection.pairs.keys();
-    pairs
+    inspection
+        .pairs
+        .keys()
         .filter(|(from, to)| from != to)
         .flat_map(|&(from, to)| [(from, to), (to, from)])
         .collect()
@@ -92,8 +93,7 @@ fn dead_ends(
     if next.iter().all(is_cut) {
         return next.iter().map(|next| next.port.link()).collect();
     }
-    let beyond = next.iter();
-    beyond
+    next.iter()
         .flat_map(|next| dead_ends(inspection, next, to, down))
         .collect()
 }

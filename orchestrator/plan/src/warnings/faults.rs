@@ -21,9 +21,14 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
         return None;
     }
     let end = PaperUnits::new(inspection.scale).time(round_trip::ideal_end(inspection.flows));
-    let faults = inspection.scenario.faults.iter().enumerate();
-    let late = faults.filter(|(_, fault)| fault.at > end && fault.change != FaultSpec::Up);
-    let late: Vec<usize> = late.map(|(index, _)| index).collect();
+    let late: Vec<usize> = inspection
+        .scenario
+        .faults
+        .iter()
+        .enumerate()
+        .filter(|(_, fault)| fault.at > end && fault.change != FaultSpec::Up)
+        .map(|(index, _)| index)
+        .collect();
     let first = late
         .iter()
         .map(|&index| inspection.scenario.faults[index].at)
@@ -84,8 +89,8 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
     for (pair, (since, causes)) in open {
         spans.entry((since, None, causes)).or_default().push(pair);
     }
-    let spans = spans.into_iter();
     spans
+        .into_iter()
         .map(|(span, pairs)| warning("cut-off", sentence(inspection, &span, &pairs)))
         .collect()
 }
@@ -109,18 +114,19 @@ fn is_connected(
     (from, to): (DcId, DcId),
     down: &BTreeSet<LinkId>,
 ) -> bool {
-    let candidates = cuts::candidates(inspection, from, to).iter();
-    let mut up = candidates.filter(|candidate| !down.contains(&candidate.port.link()));
+    let mut up = cuts::candidates(inspection, from, to)
+        .iter()
+        .filter(|candidate| !down.contains(&candidate.port.link()));
     up.any(|next| next.next_dc == to || is_connected(inspection, (next.next_dc, to), down))
 }
 
 fn sentence(inspection: &Inspection<'_>, (since, until, causes): &Span, pairs: &[Pair]) -> String {
     let name = |dc: &DcId| inspection.network.dcs[dc.index()].name.as_str();
-    let shown = pairs
+    let shown: Vec<String> = pairs
         .iter()
         .take(NAMED)
-        .map(|(a, b)| format!("`{}` and `{}`", name(a), name(b)));
-    let shown: Vec<String> = shown.collect();
+        .map(|(a, b)| format!("`{}` and `{}`", name(a), name(b)))
+        .collect();
     let more = match pairs.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} other pairs"),

@@ -12,19 +12,26 @@ use crate::{
 /// every candidate.
 pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
-    let pairs = inspection.pairs.keys().copied();
-    let pairs: Vec<(DcId, DcId)> = pairs.filter(|(from, to)| from != to).collect();
+    let pairs: Vec<(DcId, DcId)> = inspection
+        .pairs
+        .keys()
+        .copied()
+        .filter(|(from, to)| from != to)
+        .collect();
     let least = least_delays(network);
-    let shorter = pairs.iter().filter_map(|&(from, to)| {
-        let candidates = inspection.switches[from.index()]
-            .towards(to)?
-            .candidates
-            .iter();
-        let of_tables = candidates.map(|candidate| candidate.paper_delay_ns).min()?;
-        let off_tables = least[from.index()][to.index()]?;
-        (off_tables < of_tables).then_some((from, to, of_tables, off_tables))
-    });
-    let shorter: Vec<_> = shorter.collect();
+    let shorter: Vec<_> = pairs
+        .iter()
+        .filter_map(|&(from, to)| {
+            let of_tables = inspection.switches[from.index()]
+                .towards(to)?
+                .candidates
+                .iter()
+                .map(|candidate| candidate.paper_delay_ns)
+                .min()?;
+            let off_tables = least[from.index()][to.index()]?;
+            (off_tables < of_tables).then_some((from, to, of_tables, off_tables))
+        })
+        .collect();
     // a ÷ b is more than c ÷ d if a · d is more than c · b.
     let &(from, to, of_tables, off_tables) = shorter.iter().max_by(|one, other| {
         let product = |a: Nanos, b: Nanos| u128::from(a.get()) * u128::from(b.get());

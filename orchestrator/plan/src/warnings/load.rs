@@ -11,8 +11,11 @@ pub(super) fn short(inspection: &Inspection<'_>) -> Option<Warning> {
     if load.kept == 0 {
         return None;
     }
-    let short = load.senders.iter().filter(|sender| sender.is_short());
-    let short: Vec<_> = short.collect();
+    let short: Vec<_> = load
+        .senders
+        .iter()
+        .filter(|sender| sender.is_short())
+        .collect();
     let worst = short
         .iter()
         .min_by_key(|sender| (sender.offered_percent(), sender.dc))?;

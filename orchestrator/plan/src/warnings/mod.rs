@@ -113,8 +113,10 @@ fn no_flows(inspection: &Inspection<'_>) -> Option<Warning> {
 
 fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let mtu = inspection.rdma.path_mtu;
-    let over = inspection.flows.iter().map(|flow| flow.packets(mtu));
-    let over: Vec<u64> = over
+    let over: Vec<u64> = inspection
+        .flows
+        .iter()
+        .map(|flow| flow.packets(mtu))
         .filter(|packets| *packets > frame::RXE_WINDOW_PACKETS)
         .collect();
     let max = over.iter().max()?;

@@ -51,8 +51,10 @@ pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
 /// Links that ECMP's equal split over candidates overloads. Asked for only if each datacenter's links together carry
 /// its demands.
 pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
-    let mut policies = inspection.policies.iter();
-    policies.find(|run| run.policy == PolicyPlan::ECMP)?;
+    inspection
+        .policies
+        .iter()
+        .find(|run| run.policy == PolicyPlan::ECMP)?;
     let network = inspection.network;
     let mut offered: BTreeMap<LinkId, u64> = BTreeMap::new();
     for (port, bps) in equal_split(inspection) {
@@ -99,8 +101,9 @@ fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
     let mut offered = BTreeMap::new();
     for (to, mut at) in by_destination {
         let switches = (0u32..).map(DcId).zip(inspection.switches);
-        let rows = switches.filter_map(|(dc, switch)| Some((dc, switch.towards(to)?)));
-        let mut rows: Vec<(DcId, &Destination)> = rows.collect();
+        let mut rows: Vec<(DcId, &Destination)> = switches
+            .filter_map(|(dc, switch)| Some((dc, switch.towards(to)?)))
+            .collect();
         // From the farthest switch on, since a next hop is nearer to the destination.
         rows.sort_by_key(|(_, row)| Reverse(row.hops));
         for (dc, row) in rows {

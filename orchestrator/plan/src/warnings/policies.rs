@@ -97,8 +97,9 @@ fn line_of_key(inspection: &Inspection<'_>, label: &str, key: &str) -> String {
 /// The first parameter of the other preset that is not at its default, and its value.
 fn unused(config: &LcmpConfig) -> Option<(&'static Parameter, Value)> {
     let default = LcmpConfig::preset(config.preset);
-    let others = LcmpConfig::PARAMETERS.iter();
-    let mut others = others.filter(|parameter| !parameter.is_of(config.preset));
+    let mut others = LcmpConfig::PARAMETERS
+        .iter()
+        .filter(|parameter| !parameter.is_of(config.preset));
     others.find_map(|parameter| {
         let value = config.get(parameter.name)?;
         (default.get(parameter.name) != Some(value)).then_some((parameter, value))

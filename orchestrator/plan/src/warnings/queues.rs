@@ -44,8 +44,11 @@ pub(super) fn short_queues(inspection: &Inspection<'_>) -> Option<Warning> {
 pub(super) fn tiny_queues(inspection: &Inspection<'_>) -> Option<Warning> {
     let packet = frame::data(u64::from(inspection.rdma.path_mtu), 0);
     let min = Bytes::new(packet * MIN_QUEUE_PACKETS);
-    let mut links = inspection.network.links.iter();
-    let tiny = links.find(|link| link.emu.buffer_bytes < min)?;
+    let tiny = inspection
+        .network
+        .links
+        .iter()
+        .find(|link| link.emu.buffer_bytes < min)?;
     let text = format!(
         "`{}` queues {} after scaling, less than {MIN_QUEUE_PACKETS} packets, so any burst drops \
          (hint: {LARGER_SIZES}, or raise `buffer`)",
@@ -75,8 +78,10 @@ pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
     let max = Nanos::new(MAX_THRESHOLD << WAIT_UNIT_BITS);
     let is_capped = |link: &&Link| {
         let wait = |ecn: EcnConfig| link.emu.rate_bps.serialize(ecn.k_max);
-        let ecn = link.emu.ecn.filter(|_| link.kind == LinkKind::InterDc);
-        ecn.is_some_and(|ecn| wait(ecn).is_none_or(|wait| wait > max))
+        link.emu
+            .ecn
+            .filter(|_| link.kind == LinkKind::InterDc)
+            .is_some_and(|ecn| wait(ecn).is_none_or(|wait| wait > max))
     };
     let link = inspection.network.links.iter().find(is_capped)?;
     let wire = &link.emu;
@@ -94,8 +99,11 @@ pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
 /// ECN inside datacenters: the kernel engine has room for one qdisc at an intra-DC end, which limits
 /// the rate.
 pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
-    let links = inspection.network.links.iter();
-    let marking = links.filter(|link| link.kind != LinkKind::InterDc && link.emu.ecn.is_some());
+    let marking = inspection
+        .network
+        .links
+        .iter()
+        .filter(|link| link.kind != LinkKind::InterDc && link.emu.ecn.is_some());
     let names: Vec<String> = marking.map(|link| format!("`{}`", link.name)).collect();
     if names.is_empty() {
         return None;

@@ -20,8 +20,9 @@ pub(super) fn not_simulated(inspection: &Inspection<'_>) -> Option<Warning> {
             scenario.max_table_age != defaults::MAX_TABLE_AGE,
         ),
     ];
-    let asked = ignored.iter().filter(|(.., is_asked)| *is_asked);
-    let asked: Vec<String> = asked
+    let asked: Vec<String> = ignored
+        .iter()
+        .filter(|(.., is_asked)| *is_asked)
         .map(|(path, why, _)| format!("`{path}`{}, as {why}", line_of(inspection, path)))
         .collect();
     (!asked.is_empty()).then(|| {

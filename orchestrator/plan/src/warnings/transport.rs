@@ -68,12 +68,15 @@ fn departures(inspection: &Inspection<'_>) -> Vec<String> {
         (has_pfc_elsewhere && is_set("dci_buffer")).then(|| "dci_buffer".to_owned()),
         spec.routes.is_some().then(|| "routes".to_owned()),
     ];
-    let named = settings.into_iter().flatten().map(|setting| {
-        let key = setting.split(':').next().unwrap_or(&setting);
-        let line = line_of(inspection, &format!("transport.{key}"));
-        format!("`{setting}`{line}")
-    });
-    named.collect()
+    settings
+        .into_iter()
+        .flatten()
+        .map(|setting| {
+            let key = setting.split(':').next().unwrap_or(&setting);
+            let line = line_of(inspection, &format!("transport.{key}"));
+            format!("`{setting}`{line}")
+        })
+        .collect()
 }
 
 /// Shared buffers that are set without PFC, which alone has a rule for them.
@@ -228,8 +231,11 @@ pub(super) fn parked_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
 
 /// Links whose queues mark in the kernel engine: inter-DC links alone.
 fn marked_links<'a>(inspection: &Inspection<'a>) -> impl Iterator<Item = &'a Link> {
-    let links = inspection.network.links.iter();
-    links.filter(|link| link.kind == LinkKind::InterDc && link.emu.ecn.is_some())
+    inspection
+        .network
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::InterDc && link.emu.ecn.is_some())
 }
 
 /// Packets below which a marking threshold tells no congestion.
@@ -263,9 +269,10 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
             ports.collect::<Vec<_>>().join(", "),
         )
     });
-    let engine = match inspection.transport.has_pfc_in_lab() {
-        true => "",
-        false => "in the simulator, ",
+    let engine = if inspection.transport.has_pfc_in_lab() {
+        ""
+    } else {
+        "in the simulator, "
     };
     let text = format!(
         "{engine}{ports} ports of {} switches have no room for PFC's headroom in their \

@@ -17,9 +17,12 @@ fn plan(text: &str, capacity: Capacity) -> Plan {
 
 /// Replaces the scale of `text`.
 fn automatic(text: &str) -> String {
-    let lines = text.lines().map(|line| match line.starts_with("scale:") {
-        true => "scale: auto",
-        false => line,
+    let lines = text.lines().map(|line| {
+        if line.starts_with("scale:") {
+            "scale: auto"
+        } else {
+            line
+        }
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -82,8 +85,9 @@ fn a_place_that_is_too_slow_says_what_the_scale_costs() {
     };
     let plan = plan(&text, slow);
     insta::assert_snapshot!(costs(&plan).join("\n"), @"the run takes about 66 min 18 s, and longer under a policy that overloads a path");
-    let warnings = plan.warnings.iter();
-    let warned: Vec<&str> = warnings
+    let warned: Vec<&str> = plan
+        .warnings
+        .iter()
         .filter(|warning| warning.code == "auto-scale")
         .map(|warning| warning.text.as_str())
         .collect();
@@ -161,9 +165,10 @@ fn capacities() -> impl Strategy<Value = Capacity> {
 /// The testbed's topology with 45 flows of the given generator.
 fn small(verbs: bool) -> String {
     let text = common::testbed_text();
-    match verbs {
-        true => text + "\ngenerator: verbs\n",
-        false => text,
+    if verbs {
+        text + "\ngenerator: verbs\n"
+    } else {
+        text
     }
 }
 
@@ -208,7 +213,8 @@ proptest! {
             hop_wall_ns: Nanos::new(capacity.hop_wall_ns.get() / 2),
             ..capacity
         };
-        let (slow, fast) = (plan(&small(verbs), capacity), plan(&small(verbs), faster));
+        let slow = plan(&small(verbs), capacity);
+        let fast = plan(&small(verbs), faster);
         if costs(&slow).is_empty() {
             prop_assert!(fast.scale.size >= slow.scale.size, "{:?} {:?}", fast.scale, slow.scale);
             prop_assert!(costs(&fast).is_empty());

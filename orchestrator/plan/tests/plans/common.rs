@@ -19,14 +19,16 @@ fn data() -> PathBuf {
 /// Reads `text`, whose files are relative to [`data`] or else to [`scenarios`].
 pub fn read(text: &str) -> (Scenario, Files) {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
-    let files = lab_scenario::files(&scenario).into_iter().map(|path| {
-        let own = fs::read_to_string(data().join(path));
-        let text = own
-            .or_else(|_| fs::read_to_string(scenarios().join(path)))
-            .unwrap();
-        (path.to_owned(), text)
-    });
-    let files = files.collect();
+    let files = lab_scenario::files(&scenario)
+        .into_iter()
+        .map(|path| {
+            let own = fs::read_to_string(data().join(path));
+            let text = own
+                .or_else(|_| fs::read_to_string(scenarios().join(path)))
+                .unwrap();
+            (path.to_owned(), text)
+        })
+        .collect();
     (scenario, files)
 }
 

@@ -33,7 +33,8 @@ fn the_simulator_scales_nothing_by_default() {
 fn the_scaled_simulator_plays_the_kernels_plan() {
     for scenario in ["8dc.yaml", "failover.yaml"] {
         let text = common::scenario_text(scenario);
-        let (scaled, kernel) = (simulated(&text, true), common::plan(&text));
+        let scaled = simulated(&text, true);
+        let kernel = common::plan(&text);
         assert_eq!((scaled.scale, &scaled.links), (kernel.scale, &kernel.links));
         assert_eq!(scaled.flows, kernel.flows, "{scenario}");
         assert_eq!(scaled.transport, kernel.transport, "{scenario}");
@@ -44,8 +45,8 @@ fn the_scaled_simulator_plays_the_kernels_plan() {
 fn the_flows_are_the_kernels() {
     let text = common::scenario_text("8dc.yaml");
     let drawn = |plan: &Plan| -> Vec<_> {
-        let flows = plan.flows.iter();
-        flows
+        plan.flows
+            .iter()
             .take_while(|flow| flow.repetition == 0)
             .map(|flow| {
                 (
@@ -86,8 +87,10 @@ fn ideals_are_the_authors_where_the_semantics_is() {
 fn nothing_of_the_kernel_is_warned_of() {
     let text = common::scenario_text("8dc-fabric.yaml");
     let codes = |plan: &Plan| -> Vec<_> {
-        let warnings = plan.warnings.iter();
-        warnings.map(|warning| warning.code.clone()).collect()
+        plan.warnings
+            .iter()
+            .map(|warning| warning.code.clone())
+            .collect()
     };
     assert!(codes(&common::plan(&text)).contains(&"perftest-load".to_owned()));
     assert!(

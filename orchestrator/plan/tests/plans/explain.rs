@@ -55,7 +55,8 @@ fn busy() -> [(DcId, QueueState); 1] {
 fn the_documents_tables_are_those_of_the_code() {
     let plan = plan();
     let text = fs::read_to_string(common::scenarios().join("explain-8dc.md")).unwrap();
-    let (lcmp, artifact) = ("lcmp", "artifact");
+    let lcmp = "lcmp";
+    let artifact = "artifact";
     let cases = [
         explained(&plan, lcmp, &[], &[]),
         explained(&plan, artifact, &[], &[]),
@@ -74,8 +75,10 @@ fn every_score_by_hand() {
     let plan = plan();
     let of = |label: &str, queues: &[(DcId, QueueState)]| explained(&plan, label, queues, &[]);
     let rows = |explanation: &Explanation| -> Vec<_> {
-        let rows = explanation.candidates.iter();
-        rows.map(|row| (row.delay_score, row.capacity_score, row.c_path, row.cost))
+        explanation
+            .candidates
+            .iter()
+            .map(|row| (row.delay_score, row.capacity_score, row.c_path, row.cost))
             .collect()
     };
     let paper = of("lcmp", &[]);
@@ -99,8 +102,12 @@ fn every_score_by_hand() {
     ];
     assert_eq!(rows(&artifact), expected);
     for explanation in [&paper, &artifact] {
-        let kept = explanation.candidates.iter().filter(|row| row.is_kept);
-        let kept: Vec<_> = kept.map(|row| row.via.as_str()).collect();
+        let kept: Vec<_> = explanation
+            .candidates
+            .iter()
+            .filter(|row| row.is_kept)
+            .map(|row| row.via.as_str())
+            .collect();
         assert_eq!(kept, ["dc6", "dc4", "dc2"]);
         assert_eq!(explanation.rule, Some("scored"));
     }

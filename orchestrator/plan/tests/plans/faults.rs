@@ -69,9 +69,10 @@ fn updated_dcs(plan: &Plan, fault: &FaultPlan) -> Vec<String> {
 
 /// Update of DC1's six paths to DC8: the next DC of each and its score.
 fn updates_of_dc1(plan: &Plan, fault: &FaultPlan) -> Vec<(String, u8)> {
-    let mut path_cost_updates = fault.path_cost_updates.iter();
-    let change =
-        path_cost_updates.find(|change| change.switch == 0 && change.candidates.len() == 6);
+    let change = fault
+        .path_cost_updates
+        .iter()
+        .find(|change| change.switch == 0 && change.candidates.len() == 6);
     let next = |scored: &ScoredCandidate| {
         let node = plan.ports[scored.candidate.port.peer().index()].node;
         let dc = plan.nodes[node.index()].dc;

@@ -39,7 +39,8 @@ impl Sketch {
         }
         text.push_str("  links:\n");
         for (a, b, rate, delay) in &self.links {
-            let (a, b) = (a + 1, b + 1);
+            let a = a + 1;
+            let b = b + 1;
             writeln!(
                 text,
                 "    - {{ between: [dc{a}, dc{b}], rate: {rate} Gbit, delay: {delay} ms }}"
@@ -144,8 +145,10 @@ fn next_ports(plan: &Plan, at: NodeId, to: Ipv4Addr) -> &[PortId] {
         let prefix = |addr: Ipv4Addr| u64::from(addr.to_bits()) >> host_bits;
         prefix(addr) == prefix(to)
     };
-    let routes = plan.nodes[at.index()].routes.iter();
-    let matching = routes.filter(|route| holds(route.to.addr, route.to.len));
+    let matching = plan.nodes[at.index()]
+        .routes
+        .iter()
+        .filter(|route| holds(route.to.addr, route.to.len));
     matching
         .max_by_key(|route| route.to.len)
         .map_or(&[], |route| route.via.as_slice())
@@ -285,7 +288,8 @@ proptest! {
         prop_assert!(plan.flows.is_sorted_by_key(|flow| (flow.repetition, flow.start_ns, flow.id)));
         for (index, flow) in plan.flows.iter().enumerate() {
             prop_assert_eq!(flow.id.index(), index);
-            let (src, dst) = (&plan.nodes[flow.src.index()], &plan.nodes[flow.dst.index()]);
+            let src = &plan.nodes[flow.src.index()];
+            let dst = &plan.nodes[flow.dst.index()];
             prop_assert!(src.role == Role::Host && dst.role == Role::Host && src.dc != dst.dc);
             prop_assert_eq!(flow.size_bytes.get(), u64::from(flow.messages) * flow.message_bytes.get());
             let row = plan.switches[src.dc.index()].towards(dst.dc);

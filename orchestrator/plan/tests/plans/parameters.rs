@@ -83,7 +83,8 @@ fn a_larger_shift_makes_path_scores_smaller() {
         let plan = common::plan(&with_parameters(parameters));
         plan.policies[1].path_scores.concat().concat()
     };
-    let (plain, halved) = (scores("s_path: 2"), scores("s_path: 3"));
+    let plain = scores("s_path: 2");
+    let halved = scores("s_path: 3");
     assert!(!plain.is_empty());
     for (plain, halved) in plain.iter().zip(&halved) {
         assert_eq!(plain / 2, *halved);
@@ -94,8 +95,13 @@ fn a_larger_shift_makes_path_scores_smaller() {
 fn the_table_shows_what_departs_from_the_preset() {
     let departing = "s_path: 3, trend_shift: 4, flow_table_entries: 100, low_water: 102";
     let table = render_table(&common::plan(&with_parameters(departing)));
-    let policies = table.split("Policies\n").nth(1).unwrap();
-    let policies = policies.split("\n\n").next().unwrap();
+    let policies = table
+        .split("Policies\n")
+        .nth(1)
+        .unwrap()
+        .split("\n\n")
+        .next()
+        .unwrap();
     insta::assert_snapshot!(policies);
 }
 

@@ -27,8 +27,10 @@ fn every_policy_in_the_table() {
          - lcmp: { max_delay: 524288 us }\n  - own: { name: two-choice }",
     ));
     let table = lab_plan::render_table(&plan);
-    let policies = table.split("Policies\n").nth(1).unwrap();
-    let policies: Vec<_> = policies
+    let policies: Vec<_> = table
+        .split("Policies\n")
+        .nth(1)
+        .unwrap()
         .lines()
         .take_while(|line| !line.is_empty())
         .collect();
@@ -86,8 +88,9 @@ fn policies_that_the_kernel_engine_cannot_run_are_warned_of() {
          - ucmp",
     );
     let plan = common::plan(&text);
-    let warnings = plan.warnings.iter();
-    let said: Vec<_> = warnings
+    let said: Vec<_> = plan
+        .warnings
+        .iter()
         .filter(|warning| warning.code == "policy-not-in-kernel")
         .map(|warning| warning.text.split(':').next().unwrap())
         .collect();

@@ -32,7 +32,8 @@ fn ideal_fct_in_paper_time_hardly_depends_on_the_scale() {
     let paper =
         |plan: &Plan, at: usize| plan.flows[at].ideal_fct_ns.get() / plan.scale.time.numerator();
     for at in 0..fine.flows.len() {
-        let (fine, coarse) = (paper(&fine, at), paper(&coarse, at));
+        let fine = paper(&fine, at);
+        let coarse = paper(&coarse, at);
         assert!(coarse >= fine);
         // Three more packets of 4 kB at 20 Mbit/s, in a tenth of emulated time.
         assert!(coarse - fine < 700_000, "{fine} {coarse}");

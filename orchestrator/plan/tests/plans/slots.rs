@@ -24,7 +24,8 @@ fn tuples(plan: &Plan) -> Vec<(DcId, DcId, FlowTuple)> {
     let flows: Vec<&Flow> = plan.flows.iter().collect();
     let mut tuples = Vec::new();
     for (flow, connection) in zip(&flows, connections(plan.rdma.tool, &flows)) {
-        let (src, dst) = (&plan.nodes[flow.src.index()], &plan.nodes[flow.dst.index()]);
+        let src = &plan.nodes[flow.src.index()];
+        let dst = &plan.nodes[flow.dst.index()];
         let data = FlowTuple {
             src: src.addrs().nth(connection.source_addr).unwrap(),
             dst: dst.addr,
@@ -52,8 +53,11 @@ fn first_hop(plan: &Plan, policy: usize, packet: (DcId, DcId, FlowTuple)) -> Str
         queues: &[],
         dead: &[],
     };
-    let candidates = explain(plan, &question).unwrap().candidates;
-    let mut chosen = candidates.into_iter().filter(|it| it.is_chosen);
+    let mut chosen = explain(plan, &question)
+        .unwrap()
+        .candidates
+        .into_iter()
+        .filter(|it| it.is_chosen);
     chosen.next().unwrap().via
 }
 

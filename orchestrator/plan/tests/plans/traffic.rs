@@ -39,7 +39,8 @@ fn total(flows: &[Flow]) -> f64 {
 fn moments(cdf: &SizeCdf) -> (f64, f64) {
     let parts = cdf.points().windows(2).map(|pair| {
         let share = float(pair[1].share - pair[0].share) / float(SizeCdf::UNIT);
-        let (a, b) = (float(pair[0].size.get()), float(pair[1].size.get()));
+        let a = float(pair[0].size.get());
+        let b = float(pair[1].size.get());
         (share * (a + b) / 2.0, share * (a * a + a * b + b * b) / 3.0)
     });
     parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
@@ -89,10 +90,8 @@ fn sources_and_destinations_are_uniform() {
         let ends = plan.flows.iter().flat_map(|flow| [flow.src, flow.dst]);
         let count = ends.filter(|end| end.0 == host.0).count();
         // A quarter of all flows, ±5 √(n · ¼ · ¾).
-        let (count, flows) = (
-            float(u64::try_from(count).unwrap()),
-            float(u64::try_from(flows).unwrap()),
-        );
+        let count = float(u64::try_from(count).unwrap());
+        let flows = float(u64::try_from(flows).unwrap());
         assert!(
             (count - flows / 4.0).abs() < 5.0 * (flows * 3.0 / 16.0).sqrt(),
             "{count} {flows}"
@@ -133,8 +132,12 @@ fn gaps_of_a_host_are_exponential() {
 fn even_gaps_are_even() {
     let plan = common::plan(&two_dcs("load: 0.3, arrivals: even, duration: 100 ms"));
     for host in &plan.dcs[0].hosts {
-        let flows = plan.flows.iter().filter(|flow| flow.src == *host);
-        let starts: Vec<u64> = flows.map(|flow| flow.paper_start_ns.get()).collect();
+        let starts: Vec<u64> = plan
+            .flows
+            .iter()
+            .filter(|flow| flow.src == *host)
+            .map(|flow| flow.paper_start_ns.get())
+            .collect();
         assert!(starts[0] < 456_333);
         assert!(starts.windows(2).all(|pair| (pair[1] - pair[0]) == 456_333));
         assert!((218..=220).contains(&starts.len()));
@@ -152,8 +155,8 @@ fn in_order(part: &[Flow], all: &[Flow]) -> usize {
         )
     };
     let mut rest = all.iter();
-    let kept = part.iter();
-    kept.filter(|flow| rest.any(|other| key(other) == key(flow)))
+    part.iter()
+        .filter(|flow| rest.any(|other| key(other) == key(flow)))
         .count()
 }
 
@@ -262,8 +265,12 @@ fn sizes_do_not_depend_on_the_load() {
     let sizes = |workload| {
         let plan = common::plan(&two_dcs(workload));
         let host = plan.dcs[0].hosts[0];
-        let flows = plan.flows.iter().filter(|flow| flow.src == host).take(5);
-        flows.map(|flow| flow.paper_size_bytes).collect::<Vec<_>>()
+        plan.flows
+            .iter()
+            .filter(|flow| flow.src == host)
+            .take(5)
+            .map(|flow| flow.paper_size_bytes)
+            .collect::<Vec<_>>()
     };
     let low = sizes("load: 0.1, duration: 20 ms");
     assert_eq!(low.len(), 5);
@@ -362,12 +369,14 @@ fn unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes() {
         return;
     };
     // Columns: addresses, ports, size, start, FCT, standalone FCT.
-    let rows = fct.lines().map(|line| {
-        let number = |field: &str| field.parse::<u64>().unwrap();
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        ((number(fields[5]), number(fields[4])), number(fields[7]))
-    });
-    let standalone: BTreeMap<(u64, u64), u64> = rows.collect();
+    let standalone: BTreeMap<(u64, u64), u64> = fct
+        .lines()
+        .map(|line| {
+            let number = |field: &str| field.parse::<u64>().unwrap();
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            ((number(fields[5]), number(fields[4])), number(fields[7]))
+        })
+        .collect();
     let plan = plan_of_file(&traffic, UNSCALED);
     assert_eq!(plan.flows.len(), 7_064);
     for flow in &plan.flows {
@@ -454,8 +463,8 @@ fn a_window_without_a_flow_is_an_error_and_one_beyond_the_traffic_a_warning() {
     insta::assert_snapshot!(error, @"`measure`: no flow starts from 41 ms to 50 ms, the last one starts at 40 ms (hint: move `from` or `to`, or lengthen the traffic)");
     let late = |measure: &str| {
         let plan = common::simulated(&with_measure(measure));
-        let mut warnings = plan.warnings.into_iter();
-        warnings
+        plan.warnings
+            .into_iter()
             .find(|it| it.code == "late-window")
             .map(|it| it.text)
     };
@@ -486,7 +495,8 @@ policies: [ecmp]
 ";
     // 20 MB take 16 ms at 10 Gbit/s and 1.6 ms at 100 Gbit/s.
     let one = "    - { between: [dc2, dc4], rate: 100 Gbit, delay: 1 ms }\n";
-    let (narrow, wide) = (ideal(one), ideal(both));
+    let narrow = ideal(one);
+    let wide = ideal(both);
     assert!((22_000_000..24_000_000).contains(&narrow), "{narrow}");
     assert!((8_100_000..8_300_000).contains(&wide), "{wide}");
 }

@@ -25,8 +25,10 @@ fn simulated(transport: &str) -> Plan {
 }
 
 fn codes(plan: &Plan) -> Vec<&str> {
-    let warnings = plan.warnings.iter();
-    warnings.map(|warning| warning.code.as_str()).collect()
+    plan.warnings
+        .iter()
+        .map(|warning| warning.code.as_str())
+        .collect()
 }
 
 fn mbit(rate: u64) -> BitsPerSec {
@@ -163,8 +165,9 @@ fn packets_have_room_for_the_switches_of_the_longest_path() {
 #[test]
 fn the_kernel_engine_says_what_it_does_not_honour() {
     let plan = plan("cc: hpcc, pfc: true, window: none");
-    let warnings = plan.warnings.iter();
-    let found = warnings
+    let found = plan
+        .warnings
+        .iter()
         .clone()
         .find(|found| found.code == "transport-ignored");
     insta::assert_snapshot!(found.unwrap().text);
@@ -311,8 +314,11 @@ fn pfc_without_room_for_headroom_is_warned_of() {
 fn the_ports_without_room_are_named_with_their_headrooms() {
     let long = text("pfc: true").replace("delay: 5 ms", "delay: 500 ms");
     let plan = common::simulated(&long);
-    let mut warnings = plan.warnings.iter();
-    let warning = warnings.find(|found| found.code == "pfc-lossy").unwrap();
+    let warning = plan
+        .warnings
+        .iter()
+        .find(|found| found.code == "pfc-lossy")
+        .unwrap();
     for words in [
         "4 ports of 3 switches",
         "of which 12.5 GB towards `dc1-dc2`; `dc2`",

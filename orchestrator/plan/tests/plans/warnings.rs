@@ -25,8 +25,8 @@ const ONE_FLOW: &str = "traffic: [{ flows: [{ from: dc1/h1, to: dc4/h1, size: 20
 
 fn warnings(text: &str) -> Vec<(String, String)> {
     let plan = common::plan(text);
-    let warnings = plan.warnings.into_iter();
-    warnings
+    plan.warnings
+        .into_iter()
         .map(|warning| (warning.code, warning.text))
         .collect()
 }
@@ -44,9 +44,8 @@ fn a_sound_plan_has_no_warnings() {
 fn a_path_of_more_links_with_less_delay() {
     let link = "    - { between: [dc1, dc4], rate: 10 Gbit, delay: 50 ms }\n";
     let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW);
-    let found = warnings(&text.replace("policies:", &format!("{link}policies:")));
-    let found = found
-        .iter()
+    let found = warnings(&text.replace("policies:", &format!("{link}policies:")))
+        .into_iter()
         .find(|(code, _)| code == "delay-off-the-tables");
     insta::assert_snapshot!(found.unwrap().1);
 }
@@ -243,8 +242,9 @@ fn nics_faster_than_dcqcn_counts() {
             &format!("topology:\n  defaults: {{ host_link: {{ rate: {rate} }} }}\n"),
         );
         let plan = common::simulated(&text);
-        let mut found = plan.warnings.into_iter();
-        found.find(|warning| warning.code == "dcqcn-capped")
+        plan.warnings
+            .into_iter()
+            .find(|warning| warning.code == "dcqcn-capped")
     };
     assert_eq!(capped("4398 Gbit", "dcqcn"), None);
     assert_eq!(capped("5 Tbit", "hpcc"), None);
@@ -348,8 +348,8 @@ fn one_way(load: &str) -> String {
 }
 
 fn overloads(text: &str) -> Vec<String> {
-    let overloads = warnings(text).into_iter();
-    overloads
+    warnings(text)
+        .into_iter()
         .filter(|(code, _)| code == "overload")
         .map(|(_, text)| text)
         .collect()
@@ -446,8 +446,12 @@ fn loads_of_several_workloads_add_up() {
     let load = one_way("load: 0.3").replace("pairs: [{ from: dc1, to: dc4 }]", both_ways);
     let text = diamond(["20 Gbit", "20 Gbit"], &load);
     assert_eq!(overloads(&text), [""; 0]);
-    let workload = load.trim().strip_prefix("traffic: [").unwrap();
-    let workload = workload.strip_suffix(']').unwrap();
+    let workload = load
+        .trim()
+        .strip_prefix("traffic: [")
+        .unwrap()
+        .strip_suffix(']')
+        .unwrap();
     let twice = text.replace(workload, &format!("{workload}, {workload}"));
     let found = overloads(&twice);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -537,8 +541,8 @@ fn a_cap_that_leaves_little_of_the_load() {
                     dc4 }], load: 0.8, duration: 600 ms, max_flows: 40 } }]\n";
     let text = diamond(["100 Gbit", "100 Gbit"], workload);
     let load = |text: &str| {
-        let found = warnings(text).into_iter();
-        found
+        warnings(text)
+            .into_iter()
             .filter(|(code, _)| code == "low-load" || code == "early-end")
             .map(|(_, text)| text)
             .collect::<Vec<_>>()

@@ -39,8 +39,12 @@ impl Failovers {
         if row.reason != Trigger::Failover.reason(Rule::Hash) {
             return;
         }
-        let mut cuts = self.cuts.iter_mut().rev();
-        let Some(cut) = cuts.find(|cut| cut.at_ns <= row.time_ns) else {
+        let Some(cut) = self
+            .cuts
+            .iter_mut()
+            .rev()
+            .find(|cut| cut.at_ns <= row.time_ns)
+        else {
             return;
         };
         let after = row.time_ns.saturating_sub(cut.at_ns);

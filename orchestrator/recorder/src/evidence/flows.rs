@@ -104,7 +104,8 @@ impl Flows {
     /// Returns the number of flows whose paths here and in `other` are known, and of those whose differ.
     pub fn paths_unlike(&self, other: &Self) -> (u64, u64) {
         let others: BTreeMap<(u32, u32), &str> = other.named_paths().collect();
-        let (mut flows, mut differ) = (0, 0);
+        let mut flows = 0;
+        let mut differ = 0;
         for (flow, path) in self.named_paths() {
             if let Some(&other) = others.get(&flow) {
                 flows += 1;
@@ -119,8 +120,9 @@ impl Flows {
         for (name, &path) in &self.paths {
             names[path] = name;
         }
-        let flows = self.flows.iter();
-        flows.filter_map(move |flow| Some(((flow.repetition, flow.id), names[flow.path?])))
+        self.flows
+            .iter()
+            .filter_map(move |flow| Some(((flow.repetition, flow.id), names[flow.path?])))
     }
 }
 

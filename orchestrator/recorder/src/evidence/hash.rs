@@ -67,7 +67,8 @@ impl Shares {
     /// Returns the counts; the chi-square is the sum over all destinations with a choice.
     pub fn counts(&self) -> HashCounts {
         let mut counts = HashCounts::default();
-        let (mut chi_square, mut freedom) = (0.0, 0);
+        let mut chi_square = 0.0;
+        let mut freedom = 0;
         let mut test = |cells: &[Cell]| match pooled(cells).as_slice() {
             [] | [_] => false,
             cells => {
@@ -113,14 +114,17 @@ impl Shares {
 impl Choice {
     /// Returns the share of a next datacenter; adds an empty one for a new datacenter.
     fn share(&mut self, next: &str) -> &mut Share {
-        let known = self.0.iter().position(|share| share.next == next);
-        let at = known.unwrap_or_else(|| {
-            self.0.push(Share {
-                next: next.to_owned(),
-                ..Share::default()
+        let at = self
+            .0
+            .iter()
+            .position(|share| share.next == next)
+            .unwrap_or_else(|| {
+                self.0.push(Share {
+                    next: next.to_owned(),
+                    ..Share::default()
+                });
+                self.0.len() - 1
             });
-            self.0.len() - 1
-        });
         &mut self.0[at]
     }
 
@@ -310,22 +314,23 @@ mod tests {
     /// hash takes the first next hop.
     fn small_run(random: &mut Pcg64Mcg, biased: u64) -> HashCounts {
         let mut below = |bound: u64| random.next_u64() % bound;
-        let destinations = 0..=below(12);
-        let destinations: Vec<_> = destinations
+        let count = 1 + below(12);
+        let destinations: Vec<_> = (0..count)
             .map(|_| {
                 let buckets = BUCKETS[usize::try_from(below(4)).unwrap()];
                 let mut shares: Vec<(u64, u64)> = buckets.iter().map(|&it| (it, 0)).collect();
                 for _ in 0..=below(60) {
-                    let mut bucket = match below(100) < biased {
-                        true => 0,
-                        false => below(buckets.iter().sum()),
+                    let mut bucket = if below(100) < biased {
+                        0
+                    } else {
+                        below(buckets.iter().sum())
                     };
-                    let is_in = |&(buckets, _): &(u64, u64)| match bucket < buckets {
-                        true => true,
-                        false => {
+                    let is_in = |&(buckets, _): &(u64, u64)| {
+                        let is_this = bucket < buckets;
+                        if !is_this {
                             bucket -= buckets;
-                            false
                         }
+                        is_this
                     };
                     let at = shares.iter().position(is_in).unwrap();
                     shares[at].1 += 1;
@@ -357,8 +362,9 @@ mod tests {
         let mut random = Pcg64Mcg::seed_from_u64(2);
         let runs = std::iter::repeat_with(|| small_run(&mut random, 33));
         let large = runs.filter(|counts| counts.decisions > 200).take(200);
-        let found = large.filter(|counts| counts.p_value.is_some_and(|it| it < 0.001));
-        let found = found.count();
+        let found = large
+            .filter(|counts| counts.p_value.is_some_and(|it| it < 0.001))
+            .count();
         assert!(found >= 195, "{found} of 200");
     }
 }

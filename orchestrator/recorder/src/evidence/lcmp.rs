@@ -122,8 +122,9 @@ fn replayed(
         &|at| is_kept(at) || row.cost[at] > *max_kept,
         &|at| is_kept(at) || row.cost[at] >= *max_kept,
     ];
-    let mut attempts = alive.into_iter();
-    let found = attempts.find_map(|is_alive| candidates(is_alive).filter(&is_recorded))?;
+    let found = alive
+        .into_iter()
+        .find_map(|is_alive| candidates(is_alive).filter(&is_recorded))?;
     let tuple = FlowTuple {
         src: row.src,
         dst: row.dst,
@@ -193,7 +194,8 @@ pub(super) mod tests {
                 buckets: 1,
             })
             .collect();
-        let (src, dst) = (Ipv4Addr::new(10, 0, 16, 1), Ipv4Addr::new(10, 0, 128, 1));
+        let src = Ipv4Addr::new(10, 0, 16, 1);
+        let dst = Ipv4Addr::new(10, 0, 128, 1);
         let tuple = FlowTuple {
             src,
             dst,

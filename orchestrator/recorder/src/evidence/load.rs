@@ -56,9 +56,10 @@ impl Load {
 impl Started {
     /// Returns the time over which the repetition, which ends at `end`, offers its load.
     fn time(&self, duration: Nanos, end: Nanos) -> Nanos {
-        match self.is_cut {
-            true => duration.min(end),
-            false => duration,
+        if self.is_cut {
+            duration.min(end)
+        } else {
+            duration
         }
     }
 }
@@ -71,8 +72,9 @@ pub(super) fn offered<'a>(
 ) -> Offered {
     let duration = plan.load.paper_duration_ns;
     let repetitions = policies.flat_map(|(load, ends)| {
-        let repetitions = load.repetitions.iter();
-        repetitions.map(|(&repetition, started)| (started, ends.of(repetition)))
+        load.repetitions
+            .iter()
+            .map(|(&repetition, started)| (started, ends.of(repetition)))
     });
     let time: u128 = repetitions
         .clone()

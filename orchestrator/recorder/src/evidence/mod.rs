@@ -143,7 +143,8 @@ impl<'a> Witness<'a> {
         if let Some(policy) = self.policy(&row.policy) {
             policy.ends.at(row.repetition, row.time_ns);
             let direction = [&row.link, &row.from_dc, &row.to_dc].map(String::as_str);
-            let (time, bytes) = (row.time_ns, row.tx_bytes);
+            let time = row.time_ns;
+            let bytes = row.tx_bytes;
             policy.links.counter(row.repetition, direction, time, bytes);
         }
     }
@@ -180,8 +181,9 @@ impl<'a> Witness<'a> {
     }
 
     fn policy(&mut self, label: &str) -> Option<&mut PolicyWitness<'a>> {
-        let mut policies = self.policies.iter_mut();
-        policies.find(|policy| policy.run.label == label)
+        self.policies
+            .iter_mut()
+            .find(|policy| policy.run.label == label)
     }
 
     fn evidence(&self) -> Evidence {
@@ -325,7 +327,8 @@ impl<'a> Choice<'a> {
     fn of(plan: &Plan, row: &'a DecisionRow) -> Option<Self> {
         let id = row.flow_id?;
         let flow = plan.flows.get(id.index())?;
-        let (src, dst) = (&plan.nodes[flow.src.index()], &plan.nodes[flow.dst.index()]);
+        let src = &plan.nodes[flow.src.index()];
+        let dst = &plan.nodes[flow.dst.index()];
         let is_data = match plan.transport.semantics {
             Semantics::Paper => {
                 // Rows have addresses of the lab's slot; the plan in the records has addresses of slot 0.
@@ -340,10 +343,14 @@ impl<'a> Choice<'a> {
         }
         let dc = DcId::from_index(plan.dcs.iter().position(|dc| dc.name == row.switch)?)?;
         let is_of_dc = |node: lab_units::NodeId| plan.nodes[node.index()].dc == dc;
-        let mut switches = plan.switches.iter();
-        let switch = switches.position(|switch| is_of_dc(switch.node))?;
-        let mut rows = plan.switches[switch].destinations.iter();
-        let destination = rows.position(|row| row.dc == dst.dc)?;
+        let switch = plan
+            .switches
+            .iter()
+            .position(|switch| is_of_dc(switch.node))?;
+        let destination = plan.switches[switch]
+            .destinations
+            .iter()
+            .position(|row| row.dc == dst.dc)?;
         let again = [Trigger::Failover, Trigger::FlowAgeing];
         let is_again = again.map(|trigger| trigger.reason(Rule::Hash) == row.reason);
         Some(Self {
@@ -360,11 +367,14 @@ impl<'a> Choice<'a> {
 /// Returns the buckets that the switch of a split was provisioned with, by next datacenter.
 fn provisioned(plan: &Plan, run: &PolicyRun, row: &SplitRow) -> Option<Vec<u16>> {
     let name = |dc: DcId| plan.dcs[dc.index()].name.as_str();
-    let mut switches = plan.switches.iter();
-    let switch =
-        switches.position(|switch| name(plan.nodes[switch.node.index()].dc) == row.switch)?;
-    let mut rows = plan.switches[switch].destinations.iter();
-    let destination = rows.position(|destination| name(destination.dc) == row.to_dc)?;
+    let switch = plan
+        .switches
+        .iter()
+        .position(|switch| name(plan.nodes[switch.node.index()].dc) == row.switch)?;
+    let destination = plan.switches[switch]
+        .destinations
+        .iter()
+        .position(|destination| name(destination.dc) == row.to_dc)?;
     let candidates = &plan.switches[switch].destinations[destination].candidates;
     let buckets = 0..candidates.len();
     Some(

@@ -58,7 +58,8 @@ impl Splits {
 /// True if both give every next hop the same share.
 fn is_alike(one: &[u16], other: &[u16]) -> bool {
     let sum = |buckets: &[u16]| buckets.iter().map(|&it| u64::from(it)).sum::<u64>();
-    let (all, others) = (sum(one), sum(other));
+    let all = sum(one);
+    let others = sum(other);
     let same = |(&a, &b): (&u16, &u16)| u64::from(a) * others == u64::from(b) * all;
     one.len() == other.len() && one.iter().zip(other).all(same)
 }

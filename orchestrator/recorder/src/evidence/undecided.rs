@@ -44,7 +44,8 @@ fn is_decided_at_source(plan: &Plan, id: FlowId) -> bool {
         return false;
     };
     let dc = |node: lab_units::NodeId| plan.nodes[node.index()].dc;
-    let (from, to) = (dc(flow.src), dc(flow.dst));
+    let from = dc(flow.src);
+    let to = dc(flow.dst);
     let row = plan
         .switches
         .get(from.index())

@@ -20,7 +20,8 @@ impl fmt::Display for Reason {
         };
         let bound = || percent(self.bound.unwrap_or_default());
         let busiest = |what: &str| {
-            let (share, bound) = (percent(value), bound());
+            let share = percent(value);
+            let bound = bound();
             format!("{share} {what} in a second while flows ran, bound {bound}")
         };
         let text = match self.code {

@@ -30,9 +30,10 @@ impl Verdict {
     #[must_use]
     pub fn of(info: &RunInfo, end: Option<&RunEnd>, counts: &FlowCounts) -> Self {
         let mut verdict = Self::default();
-        let cut_short = match end.is_none_or(|end| end.is_interrupted) {
-            true => Grade::Doubtful,
-            false => Grade::Invalid,
+        let cut_short = if end.is_none_or(|end| end.is_interrupted) {
+            Grade::Doubtful
+        } else {
+            Grade::Invalid
         };
         verdict.judge_flows(info, counts, end.is_some(), cut_short);
         let Some(end) = end else {
@@ -112,11 +113,13 @@ impl Verdict {
         let Some(first) = &links.first else {
             return;
         };
-        let grade = match links.is_another_network {
-            true => Grade::Invalid,
-            false => Grade::Doubtful,
+        let grade = if links.is_another_network {
+            Grade::Invalid
+        } else {
+            Grade::Doubtful
         };
-        let (out, all) = (links.out_of_bounds, links.directions);
+        let out = links.out_of_bounds;
+        let all = links.directions;
         let reason = Reason::part(ReasonCode::UncertifiedLinks, out, all);
         self.add(reason.of(first).graded(grade));
     }
@@ -193,7 +196,8 @@ impl Verdict {
             let Some(tables) = policy.tables else {
                 continue;
             };
-            let (lost, all) = (tables.unrecorded, tables.decisions);
+            let lost = tables.unrecorded;
+            let all = tables.decisions;
             let reason = Reason::part(ReasonCode::UnrecordedDecisions, lost, all);
             self.add(reason.of(&policy.policy));
         }

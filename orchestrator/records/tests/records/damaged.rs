@@ -12,8 +12,9 @@ use lab_records::{
 fn corpus(large: u64) -> Vec<(String, Vec<u8>)> {
     let results = tempfile::tempdir().expect("a directory");
     let info = info();
-    let writer = RunWriter::create(results.path(), now(), &info).expect("a run");
-    let mut writer = writer.with_large_table(large);
+    let mut writer = RunWriter::create(results.path(), now(), &info)
+        .expect("a run")
+        .with_large_table(large);
     for policy in ["ecmp", "lcmp"] {
         writer.append_flow(&flow(policy)).expect("a row");
         writer
@@ -26,12 +27,14 @@ fn corpus(large: u64) -> Vec<(String, Vec<u8>)> {
     let plan = "{\"format\": 2, \"name\": \"8dc\", \"flows\": []}\n";
     directory::write_text(writer.dir(), PLAN_FILE, plan).expect("a plan");
     let (dir, _) = writer.finish(end()).expect("the end");
-    let files = fs::read_dir(dir).expect("entries").map(|entry| {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy();
-        (name.into_owned(), fs::read(&path).expect("a file"))
-    });
-    let mut files: Vec<_> = files.collect();
+    let mut files: Vec<_> = fs::read_dir(dir)
+        .expect("entries")
+        .map(|entry| {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy();
+            (name.into_owned(), fs::read(&path).expect("a file"))
+        })
+        .collect();
     files.sort();
     files
 }

@@ -58,11 +58,10 @@ fn reformat(path: &Path, format: u32) {
 #[track_caller]
 fn assert_refused(result: Result<RunDir, RecordsError>, file: &str, found: u32, own: u32) {
     let text = result.expect_err("another format").to_string();
-    let hint = match found > own {
-        true => "update lcmp-lab",
-        false => {
-            "run its `scenario.yaml` again, or read the run with the lcmp-lab of the `tool_commit` in `run.json`"
-        }
+    let hint = if found > own {
+        "update lcmp-lab"
+    } else {
+        "run its `scenario.yaml` again, or read the run with the lcmp-lab of the `tool_commit` in `run.json`"
     };
     let expected =
         format!("{file}` has format {found}, this lcmp-lab reads format {own} (hint: {hint})");
@@ -115,7 +114,8 @@ fn a_run_of_this_format_is_read_whole_and_written_with_the_same_keys() {
 #[test]
 fn a_run_whose_reasons_are_sentences_is_read_and_judged_again() {
     let read = |format| RunDir::open(&fixture(format)).expect("a run that is read");
-    let (old, new) = (read(FORMAT_OF_SENTENCES), read(FORMAT_VERSION));
+    let old = read(FORMAT_OF_SENTENCES);
+    let new = read(FORMAT_VERSION);
     assert_eq!(old.flows().expect("flows").rows.len(), 2);
     assert_eq!(old.outcome(), new.outcome());
     let outcome = new.outcome().expect("an outcome");

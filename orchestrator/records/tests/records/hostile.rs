@@ -29,8 +29,9 @@ use tempfile::TempDir;
 /// Returns a run of two flows; tables of more than `large` rows are Parquet.
 fn run(large: u64) -> (TempDir, RunDir) {
     let results = tempfile::tempdir().expect("a directory");
-    let writer = RunWriter::create(results.path(), now(), &info()).expect("a run");
-    let mut writer = writer.with_large_table(large);
+    let mut writer = RunWriter::create(results.path(), now(), &info())
+        .expect("a run")
+        .with_large_table(large);
     for policy in ["ecmp", "lcmp"] {
         writer.append_flow(&flow(policy)).expect("a row");
         writer
@@ -61,9 +62,10 @@ fn write_with_odd(path: &Path, odd: &str, physical: Physical, repetition: Repeti
     let fields = columns.clone().map(|column| {
         let field =
             Type::primitive_type_builder(column.name, physical_of(column.name, column.kind));
-        let repetition = match column.name == odd {
-            true => repetition,
-            false => Repetition::REQUIRED,
+        let repetition = if column.name == odd {
+            repetition
+        } else {
+            Repetition::REQUIRED
         };
         Arc::new(field.with_repetition(repetition).build().expect("a type"))
     });
@@ -75,11 +77,9 @@ fn write_with_odd(path: &Path, odd: &str, physical: Physical, repetition: Repeti
     let mut group = writer.next_row_group().expect("a row group");
     for column in columns {
         let mut writer = group.next_column().expect("a column").expect("one more");
-        let levels = (column.name == odd && repetition != Repetition::REQUIRED).then_some([1]);
-        let (levels, repeated) = (
-            levels.as_ref().map(|it| &it[..]),
-            (column.name == odd && repetition == Repetition::REPEATED).then_some(&[0][..]),
-        );
+        let levels = (column.name == odd && repetition != Repetition::REQUIRED).then_some(&[1][..]);
+        let repeated =
+            (column.name == odd && repetition == Repetition::REPEATED).then_some(&[0][..]);
         match physical_of(column.name, column.kind) {
             Physical::INT64 => drop(writer.typed::<Int64Type>().write_batch(
                 &[1],
@@ -146,8 +146,12 @@ fn a_footer_cannot_announce_more_rows_than_a_batch_has() {
     let length = usize::try_from(u32::from_le_bytes(length)).expect("a length");
     for rows in [-1, 65_537, 1_200_000_000, i64::MAX] {
         let mut changed = metadata.clone().into_builder();
-        let group = changed.take_row_groups().remove(0);
-        let group = group.into_builder().set_num_rows(rows).build();
+        let group = changed
+            .take_row_groups()
+            .remove(0)
+            .into_builder()
+            .set_num_rows(rows)
+            .build();
         let changed = changed.add_row_group(group.expect("a row group")).build();
         let mut forged = bytes[..bytes.len() - 8 - length].to_vec();
         ParquetMetaDataWriter::new(&mut forged, &changed)
@@ -214,7 +218,8 @@ fn nothing_but_regular_files_are_read() {
             ("secret", "a symbolic link"),
         ] {
             let (_results, run) = run(if name == "links.parquet" { 1 } else { 100 });
-            let (dir, path) = (run.path().to_owned(), run.path().join(name));
+            let dir = run.path().to_owned();
+            let path = run.path().join(name);
             let _ = fs::remove_file(&path);
             match kind {
                 "pipe" => {
@@ -226,16 +231,19 @@ fn nothing_but_regular_files_are_read() {
             }
             let (result, read) = mpsc::channel();
             thread::spawn(move || {
-                let of_list = ListedRun::read(dir.clone()).file.err();
-                let of_list = of_list.map(|error| chain(&error));
+                let of_list = ListedRun::read(dir.clone())
+                    .file
+                    .err()
+                    .map(|error| chain(&error));
                 let of_tables = RunDir::open(&dir).and_then(|run| {
                     run.flows()?;
                     run.table::<LinkRow>()
                 });
                 result.send((of_list, of_tables.map_err(|error| chain(&error))))
             });
-            let read = read.recv_timeout(Duration::from_secs(60));
-            let (of_list, of_tables) = read.unwrap_or_else(|_| panic!("{name}: {kind}: it waits"));
+            let (of_list, of_tables) = read
+                .recv_timeout(Duration::from_secs(60))
+                .unwrap_or_else(|_| panic!("{name}: {kind}: it waits"));
             let text = match name {
                 "tags.txt" => of_list.expect("a problem"),
                 _ => of_tables.expect_err("it is refused"),

@@ -22,7 +22,8 @@ fn names(runs: &[ListedRun]) -> Vec<&str> {
 fn only_directories_with_records_are_runs_and_damage_is_named() {
     let results = tempfile::tempdir().expect("a directory");
     assert!(list(&results.path().join("none")).expect("runs").is_empty());
-    let (first, second) = (run(results.path()), run(results.path()));
+    let first = run(results.path());
+    let second = run(results.path());
     fs::create_dir(results.path().join("mine")).expect("a directory");
     fs::write(results.path().join(&second).join("run.json"), "{").expect("damage");
     let runs = list(results.path()).expect("runs");
@@ -48,7 +49,8 @@ fn tags_are_kept_with_the_run() {
 #[test]
 fn latest_follows_when_its_run_is_deleted() {
     let results = tempfile::tempdir().expect("a directory");
-    let (first, second) = (run(results.path()), run(results.path()));
+    let first = run(results.path());
+    let second = run(results.path());
     let latest = results.path().join("latest");
     delete(&results.path().join(&second)).expect("a deletion");
     assert_eq!(fs::read_link(&latest).expect("a link"), Path::new(&first));

@@ -21,8 +21,9 @@ fn link_rows(count: u64) -> Vec<LinkRow> {
 }
 
 fn write(results: &Path, links: &[LinkRow], large: u64) -> RunDir {
-    let writer = RunWriter::create(results, now(), &info()).expect("a run");
-    let mut writer = writer.with_large_table(large);
+    let mut writer = RunWriter::create(results, now(), &info())
+        .expect("a run")
+        .with_large_table(large);
     writer.append_flow(&flow("ecmp")).expect("a row");
     for rows in links.chunks(10_000) {
         writer.append(rows).expect("rows");
@@ -70,8 +71,9 @@ fn a_table_of_several_row_groups_reads_back_in_order() {
 #[test]
 fn a_column_of_one_text_has_it_in_the_rows_that_have_one() {
     let results = tempfile::tempdir().expect("a directory");
-    let writer = RunWriter::create(results.path(), now(), &info()).expect("a run");
-    let mut writer = writer.with_large_table(1);
+    let mut writer = RunWriter::create(results.path(), now(), &info())
+        .expect("a run")
+        .with_large_table(1);
     let with = flow("ecmp");
     let without = FlowRow {
         path: None,

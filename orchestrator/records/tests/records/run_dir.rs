@@ -334,7 +334,8 @@ fn results_that_cannot_be_made_are_an_error_with_the_path() {
 #[test]
 fn no_flow_beats_its_ideal_but_what_the_authors_code_takes_for_one() {
     let below_one = |semantics, fct| {
-        let (fct, ideal) = (Nanos::new(fct), Nanos::new(1_000_000));
+        let fct = Nanos::new(fct);
+        let ideal = Nanos::new(1_000_000);
         let row = FlowRow {
             semantics: Some(semantics),
             fct_ns: Some(fct),
@@ -351,7 +352,8 @@ fn no_flow_beats_its_ideal_but_what_the_authors_code_takes_for_one() {
 /// perftest prints six decimals: 126 us of a flow of two seconds.
 #[test]
 fn a_flow_is_not_too_fast_by_less_than_its_fct_is_known_to() {
-    let (fct, ideal) = (Nanos::new(2_009_750_190), Nanos::new(2_009_766_400));
+    let fct = Nanos::new(2_009_750_190);
+    let ideal = Nanos::new(2_009_766_400);
     let is_too_fast = |known_to| {
         let row = FlowRow {
             slowdown: FlowRow::slowdown_of(fct, ideal),

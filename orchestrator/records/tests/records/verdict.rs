@@ -9,7 +9,8 @@ use lab_units::{BitsPerSec, Nanos};
 
 /// Judges the sample run of 200 flows after `change`.
 fn judge(change: impl FnOnce(&mut RunInfo, &mut RunEnd, &mut FlowCounts)) -> Verdict {
-    let (mut info, mut end) = (sample::info(), sample::end());
+    let mut info = sample::info();
+    let mut end = sample::end();
     info.scheduled_flows = 100;
     end.lab = Some(LabWork {
         packet_hops: 100_000,

@@ -321,8 +321,10 @@ pub(super) fn split_hint(text: &str) -> (&str, Option<&str>) {
 const HINT: &str = " (hint: ";
 
 fn list<T: AsRef<str>>(words: &[T]) -> String {
-    let quoted = words.iter().map(|word| format!("`{}`", word.as_ref()));
-    let quoted: Vec<String> = quoted.collect();
+    let quoted: Vec<String> = words
+        .iter()
+        .map(|word| format!("`{}`", word.as_ref()))
+        .collect();
     quoted.join(", ")
 }
 

@@ -72,16 +72,18 @@ impl ScenarioErrors {
         let omitted = findings.len().saturating_sub(limits::MAX_PROBLEMS);
         // Locations and paths are looked up in the text, so only for the problems that are shown.
         findings.truncate(limits::MAX_PROBLEMS);
-        let problems = findings.into_iter().map(|Finding { range, kind }| {
-            let kind = kind.into();
-            let finding = Finding { range, kind };
-            Problem {
-                path: path_of(&finding).map(|path| without_controls(&path)),
-                location: source.location(finding.range),
-                kind: finding.kind,
-            }
-        });
-        let problems = problems.collect();
+        let problems = findings
+            .into_iter()
+            .map(|Finding { range, kind }| {
+                let kind = kind.into();
+                let finding = Finding { range, kind };
+                Problem {
+                    path: path_of(&finding).map(|path| without_controls(&path)),
+                    location: source.location(finding.range),
+                    kind: finding.kind,
+                }
+            })
+            .collect();
         Err(Self { problems, omitted })
     }
 }
@@ -125,8 +127,11 @@ impl Problem {
 
 /// Renders problems as text: message, file:line:column, source line with a caret, YAML path, hint.
 fn render(errors: &ScenarioErrors, renderer: &Renderer) -> String {
-    let problems = errors.problems.iter();
-    let mut blocks: Vec<String> = problems.map(|problem| block(problem, renderer)).collect();
+    let mut blocks: Vec<String> = errors
+        .problems
+        .iter()
+        .map(|problem| block(problem, renderer))
+        .collect();
     if errors.omitted > 0 {
         blocks.push(format!("and {} more", errors.omitted));
     }
@@ -166,9 +171,12 @@ pub(crate) fn excerpt(text: &str) -> String {
 
 /// Escapes control characters: messages quote the scenario, which must not drive the terminal.
 fn without_controls(text: &str) -> String {
-    let escape = |character: char| match character.is_control() {
-        true => character.escape_default().to_string(),
-        false => character.to_string(),
+    let escape = |character: char| {
+        if character.is_control() {
+            character.escape_default().to_string()
+        } else {
+            character.to_string()
+        }
     };
     text.chars().map(escape).collect()
 }

@@ -83,7 +83,8 @@ impl SizeCdf {
         let scaled = |point: &CdfPoint| u128::from(point.share) << 64;
         let above = self.points.partition_point(|point| scaled(point) <= share);
         // The first point has share zero and the last more than any `share`.
-        let (low, high) = (&self.points[above - 1], &self.points[above]);
+        let low = &self.points[above - 1];
+        let high = &self.points[above];
         let rise = u128::from(high.size.get() - low.size.get());
         let step = rise * (share - scaled(low)) / (scaled(high) - scaled(low));
         let size = u128::from(low.size.get()) + step;
@@ -126,13 +127,20 @@ impl<'a> ReadPoint<'a> {
         let Ok([size, percent]) = <[Part<'_>; 2]>::try_from(fields) else {
             return Err(row.finding(CdfError::Fields { found }));
         };
-        let bytes = size.text().parse().map(Bytes::new).ok();
-        let bytes = bytes.filter(|bytes| *bytes <= limits::MAX_FLOW_SIZE);
+        let bytes = size
+            .text()
+            .parse()
+            .map(Bytes::new)
+            .ok()
+            .filter(|bytes| *bytes <= limits::MAX_FLOW_SIZE);
         let found = size.excerpt();
         let bytes = bytes.ok_or_else(|| size.finding(CdfError::Size { found }))?;
-        let share = percent.text().parse().ok();
-        let share = share.and_then(|ratio: Ratio| ratio.scale_exact(PERCENT));
-        let share = share.filter(|share| *share <= SizeCdf::UNIT);
+        let share = percent
+            .text()
+            .parse()
+            .ok()
+            .and_then(|ratio: Ratio| ratio.scale_exact(PERCENT))
+            .filter(|share| *share <= SizeCdf::UNIT);
         let found = percent.excerpt();
         let share = share.ok_or_else(|| percent.finding(CdfError::Percent { found }))?;
         let point = CdfPoint { size: bytes, share };
@@ -158,7 +166,8 @@ fn check(source: SourceText<'_>, points: &[ReadPoint<'_>]) -> Vec<Finding<CdfErr
     };
     let mut findings = Vec::new();
     for pair in points.windows(2) {
-        let (before, after) = (&pair[0], &pair[1]);
+        let before = &pair[0];
+        let after = &pair[1];
         if after.point.size < before.point.size {
             findings.push(falling("size", &after.size, &before.size));
         }

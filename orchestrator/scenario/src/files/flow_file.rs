@@ -68,8 +68,11 @@ fn read<'a>(
 }
 
 fn count(head: &Part<'_>) -> Result<usize, Finding<FlowFileError>> {
-    let count = head.text().parse().ok();
-    let count = count.filter(|count| (1..=limits::MAX_FLOWS).contains(count));
+    let count = head
+        .text()
+        .parse()
+        .ok()
+        .filter(|count| (1..=limits::MAX_FLOWS).contains(count));
     let found = head.excerpt();
     count.ok_or_else(|| head.finding(FlowFileError::Count { found }))
 }
@@ -102,9 +105,12 @@ fn number<T: TryFrom<u64>>(
     min: u64,
     max: u64,
 ) -> Result<T, Finding<FlowFileError>> {
-    let number = field.text().parse().ok();
-    let number = number.filter(|number| (min..=max).contains(number));
-    let number = number.and_then(|number| T::try_from(number).ok());
+    let number = field
+        .text()
+        .parse()
+        .ok()
+        .filter(|number| (min..=max).contains(number))
+        .and_then(|number| T::try_from(number).ok());
     let kind = || FlowFileError::Number {
         what,
         found: field.excerpt(),

@@ -166,9 +166,10 @@ impl<S: ParameterSet> JsonSchema for Parameters<S> {
             properties.insert(parameter.name.to_owned(), schema);
         }
         let has_defaults = S::PARAMETERS.iter().any(|it| !it.is_required);
-        let defaults = match has_defaults {
-            true => "; those left out keep their default",
-            false => "",
+        let defaults = if has_defaults {
+            "; those left out keep their default"
+        } else {
+            ""
         };
         let mut schema = json_schema!({
             "description": format!(
@@ -187,8 +188,7 @@ impl<S: ParameterSet> JsonSchema for Parameters<S> {
 
 /// Adds `parameters` to the keys that a mapping must have.
 pub(super) fn require(schema: &mut Schema, parameters: impl Iterator<Item = &'static Parameter>) {
-    let names = parameters.map(|parameter| json!(parameter.name));
-    let mut names = names.peekable();
+    let mut names = parameters.map(|parameter| json!(parameter.name)).peekable();
     if names.peek().is_none() {
         return;
     }

@@ -61,8 +61,9 @@ impl<'a> Context<'a> {
     }
 
     pub fn read_or<T: Scalar>(&mut self, text: &Maybe<Text<T>>, default: T) -> T {
-        let value = text.as_ref().and_then(|text| self.read(text));
-        value.unwrap_or(default)
+        text.as_ref()
+            .and_then(|text| self.read(text))
+            .unwrap_or(default)
     }
 
     /// Reads a value with bounds.
@@ -120,8 +121,9 @@ impl<'a> Context<'a> {
     where
         T: Scalar + PartialOrd + Display,
     {
-        let value = text.as_ref().and_then(|text| self.within(text, range));
-        value.unwrap_or(default)
+        text.as_ref()
+            .and_then(|text| self.within(text, range))
+            .unwrap_or(default)
     }
 
     /// Reads a word that replaces a list or mapping.

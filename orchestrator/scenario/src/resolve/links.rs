@@ -81,8 +81,10 @@ fn between(
         context.count(&raw.range, raw.value.len(), 2..=2);
         return None;
     };
-    let (a, b) = (network.dc(context, first), network.dc(context, second));
-    let (a, b) = (a?, b?);
+    let a = network.dc(context, first);
+    let b = network.dc(context, second);
+    let a = a?;
+    let b = b?;
     if a == b {
         let name = network.name(a).to_owned();
         context.problem(&second.range(), ProblemKind::SelfLink { name });

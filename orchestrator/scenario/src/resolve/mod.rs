@@ -132,7 +132,8 @@ fn factor(
 ) -> Option<Ratio> {
     let factor = context.read(text)?;
     if !bounds.contains(&factor) {
-        let (min, max) = (bounds.start(), bounds.end());
+        let min = bounds.start();
+        let max = bounds.end();
         context.out_of_range(text, format!("{min} to {max} (hint: {})", hint(factor)));
         return None;
     }

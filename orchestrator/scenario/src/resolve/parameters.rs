@@ -86,7 +86,8 @@ pub(super) fn refuse_other_preset<S>(
 ) {
     for (parameter, text) in &raw.texts.0 {
         if let Some(only) = parameter.only.filter(|only| *only != preset) {
-            let (key, preset) = (parameter.name, only);
+            let key = parameter.name;
+            let preset = only;
             context.problem(&text.range(), ProblemKind::NotOfPreset { key, preset });
         }
     }

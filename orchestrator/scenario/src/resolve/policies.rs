@@ -131,8 +131,11 @@ fn ucmp(mut settings: Settings) -> PolicySpec {
 
 /// Returns traffic engineering; the default label has the interval, as in `te-100ms`.
 fn traffic_engineering(mut settings: Settings) -> PolicySpec {
-    let interval = settings.values.get("interval").copied();
-    let interval = interval.unwrap_or(Value::Time(TeConfig::DEFAULT.interval_ns));
+    let interval = settings
+        .values
+        .get("interval")
+        .copied()
+        .unwrap_or(Value::Time(TeConfig::DEFAULT.interval_ns));
     let label = || format!("te-{}", interval.to_string().replace(' ', ""));
     settings.label.get_or_insert_with(label);
     PolicySpec::Te(settings)

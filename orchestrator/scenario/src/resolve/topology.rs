@@ -172,8 +172,10 @@ pub(super) fn link(
         && k_max > buffer
     {
         // The problem is at the buffer if the mapping sets it, else at the thresholds.
-        let range = texts.of("buffer").map(Text::range);
-        let range = range.or_else(|| marking.as_ref().map(|raw| raw.range.clone()));
+        let range = texts
+            .of("buffer")
+            .map(Text::range)
+            .or_else(|| marking.as_ref().map(|raw| raw.range.clone()));
         if let Some(range) = range {
             context.problem(&range, ProblemKind::EcnAboveBuffer { k_max, buffer });
         }

@@ -30,7 +30,8 @@ pub(super) fn traffic(
         let Some(source) = source(context, network, raw) else {
             continue;
         };
-        if let (Traffic::Workload(workload), Some(raw)) = (&source, raw.value.workload.as_ref())
+        if let Traffic::Workload(workload) = &source
+            && let Some(raw) = raw.value.workload.as_ref()
             && !workload.sweep.is_empty()
         {
             match &first_sweep {
@@ -81,10 +82,7 @@ fn workload(context: &mut Context<'_>, network: &Network, raw: &raw::Workload) -
         sizes: file(context, &raw.sizes),
         pairs: pairs(context, network, &raw.pairs),
         load: loads.first().copied().unwrap_or(Ratio::ONE),
-        sweep: match raw.load.is_list {
-            true => loads,
-            false => Vec::new(),
-        },
+        sweep: if raw.load.is_list { loads } else { Vec::new() },
         load_base: context.read_or(&raw.load_base, LoadBase::default()),
         arrivals: context.read_or(&raw.arrivals, Arrivals::default()),
         duration: duration.unwrap_or(Nanos::ZERO),
@@ -153,7 +151,8 @@ fn pair<'a>(
     ranges: &mut BTreeMap<(usize, usize), &'a Range<usize>>,
 ) -> Option<DcPair> {
     let both_ways = context.read_or(&raw.value.both_ways, false);
-    let (from, to) = (&raw.value.from, &raw.value.to);
+    let from = &raw.value.from;
+    let to = &raw.value.to;
     let ends = [from, to].map(|text| sender(context, network, text));
     let [Some(a), Some(b)] = ends else {
         return None;

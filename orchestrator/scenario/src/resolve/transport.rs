@@ -46,7 +46,8 @@ fn congestion_control(
         WordOr::Word(word, _) => return context.word(&raw.range, word).map(without_parameters),
         WordOr::Body(cc) => cc,
     };
-    let (range, preset) = (&raw.range, semantics.into());
+    let range = &raw.range;
+    let preset = semantics.into();
     one_key!(context, range, cc, "none": none, "dcqcn": dcqcn, "hpcc": hpcc, "timely": timely, "dctcp": dctcp);
     Some(match (&cc.dcqcn.0, &cc.hpcc.0, &cc.timely.0, &cc.dctcp.0) {
         (Some(raw), ..) => CcSpec::Dcqcn(cc_settings(context, range, raw, preset)),

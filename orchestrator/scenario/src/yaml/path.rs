@@ -65,8 +65,9 @@ impl<'a> Locator<'a> {
     /// Returns the path of a problem; `None` for the whole document.
     pub fn path(self, finding: &Finding<ProblemKind>) -> Option<String> {
         let found = self.find(&finding.range);
-        let path = found.map(|found| found.path);
-        let path = path.filter(|path| !path.is_empty());
+        let path = found
+            .map(|found| found.path)
+            .filter(|path| !path.is_empty());
         match finding.kind {
             // A missing key has no position, but it has a path.
             ProblemKind::MissingKey { key } => {
@@ -249,8 +250,10 @@ mod tests {
 
     fn path_of(part: &str) -> String {
         let start = TEXT.find(part).unwrap();
-        let found = Locator::new(TEXT).find(&(start..start + part.len()));
-        found.unwrap().path
+        Locator::new(TEXT)
+            .find(&(start..start + part.len()))
+            .unwrap()
+            .path
     }
 
     #[test]

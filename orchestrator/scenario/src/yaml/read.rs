@@ -134,7 +134,8 @@ fn kind_of(error: &Error, found: Option<&Found>) -> ProblemKind {
 fn without_location(error: &Error) -> String {
     let message = error.to_string();
     let suffix = error.location().map(|location| {
-        let (line, column) = (location.line(), location.column());
+        let line = location.line();
+        let column = location.column();
         format!(" at line {line}, column {column}")
     });
     let bare = suffix.and_then(|suffix| message.strip_suffix(&suffix));

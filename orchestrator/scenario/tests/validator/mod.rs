@@ -73,10 +73,11 @@ impl Check<'_> {
             ("type", _) => types(argument).iter().any(|kind| is_of_type(kind, value)),
             ("enum", _) => argument.as_array().unwrap().contains(value),
             ("const", _) => argument == value,
-            ("anyOf", _) => {
-                let mut alternatives = argument.as_array().unwrap().iter();
-                alternatives.any(|schema| self.accepts(schema, value))
-            }
+            ("anyOf", _) => argument
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|schema| self.accepts(schema, value)),
             ("pattern", Value::String(text)) => Regex::new(argument.as_str().unwrap())
                 .unwrap()
                 .is_match(text),

@@ -33,7 +33,8 @@ pub fn plan(load_percent: u32, duration_ms: u32) -> Plan {
 /// Returns the scenario: packets of 1,000 B, DCQCN with marks from 4 kB per Gbit/s on, PFC.
 fn scenario(load_percent: u32, duration_ms: u32) -> String {
     let wire = |gbit: u32| {
-        let (k_min, k_max) = (gbit * 4, gbit * 16);
+        let k_min = gbit * 4;
+        let k_max = gbit * 16;
         format!("rate: {gbit} Gbit, ecn: {{ k_min: {k_min} kB, k_max: {k_max} kB, p_max: 0.2 }}")
     };
     let mut text = format!(

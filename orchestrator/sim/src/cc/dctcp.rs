@@ -192,8 +192,10 @@ impl Dctcp {
 fn rate_of(bytes: u64, round_trip: SimTime) -> BitsPerSec {
     let picos = u128::from(round_trip.picos().max(1));
     let bits = u128::from(bytes) * 8 * 1_000_000_000_000 / picos;
-    let rate = u64::try_from(bits).ok().and_then(BitsPerSec::new);
-    rate.unwrap_or(BitsPerSec::new(1).expect("one is not zero"))
+    u64::try_from(bits)
+        .ok()
+        .and_then(BitsPerSec::new)
+        .unwrap_or(BitsPerSec::new(1).expect("one is not zero"))
 }
 
 #[cfg(test)]

@@ -329,7 +329,8 @@ mod tests {
         // u = 1 for a whole T, so U = 1: 100 / (1 / 0.95) Gbit/s and 50 Mbit/s. In the artifact
         // 125,000 B are 976 units of 128: U is 0.999424.
         for (parameters, rate) in [(published(), 95_050), (artifact(), 95_104)] {
-            let (mut control, mut port) = (new_control(&parameters), Port::default());
+            let mut control = new_control(&parameters);
+            let mut port = Port::default();
             assert_eq!(port.ack(&mut control, [0, 0, 0], &parameters), 100_000);
             let full = [10, FULL_WINDOW, 0];
             assert_eq!(port.ack(&mut control, full, &parameters), rate);
@@ -339,7 +340,8 @@ mod tests {
     #[test]
     fn queued_bytes_count_as_much_as_sent_bytes() {
         let parameters = published();
-        let (mut control, mut port) = (new_control(&parameters), Port::default());
+        let mut control = new_control(&parameters);
+        let mut port = Port::default();
         port.ack(&mut control, [0, 0, 12_500], &parameters);
         // u = 0.85 sent and 0.1 of a bandwidth-delay product waiting: just what is aimed at.
         let rate = port.ack(&mut control, [10, 106_250, 20_000], &parameters);
@@ -353,7 +355,8 @@ mod tests {
     #[test]
     fn a_measurement_counts_for_its_share_of_the_round_trip() {
         let parameters = published();
-        let (mut control, mut port) = (new_control(&parameters), Port::default());
+        let mut control = new_control(&parameters);
+        let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
         // A fifth of what the link carries, for a tenth of T: (1 · 9 + 0.2 · 1) / 10.
         port.ack(&mut control, [1, 2_500, 0], &parameters);
@@ -363,7 +366,8 @@ mod tests {
     #[test]
     fn five_additive_raises_come_before_a_multiplicative_one() {
         let parameters = published();
-        let (mut control, mut port) = (new_control(&parameters), Port::default());
+        let mut control = new_control(&parameters);
+        let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
         // A bandwidth-delay product waiting, from the second on, and all of one sent: U is 1, then 2,
         // and the rate 95.05 Gbit/s, then 95.05 · 0.95 / 2 + 0.05.
@@ -380,7 +384,8 @@ mod tests {
     #[test]
     fn the_artifacts_raises_are_all_multiplicative() {
         let parameters = artifact();
-        let (mut control, mut port) = (new_control(&parameters), Port::default());
+        let mut control = new_control(&parameters);
+        let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
         // 256,000 B in 16 µs, more than T: U is 1.28, then 0.64. Rates are 95 / 1.28 + 0.05, then
         // 74.26875 · 0.95 / 0.64 + 0.05, at most the line's.
@@ -398,7 +403,8 @@ mod tests {
     #[test]
     fn the_reference_follows_once_in_a_round_trip() {
         let parameters = published();
-        let (mut control, mut port) = (new_control(&parameters), Port::default());
+        let mut control = new_control(&parameters);
+        let mut port = Port::default();
         let full = [10, FULL_WINDOW, 0];
         port.send(&mut control, [0, 0, 0], [1_000, 10_000], &parameters);
         let fast = port.send(&mut control, full, [2_000, 11_000], &parameters);
@@ -414,7 +420,8 @@ mod tests {
     #[test]
     fn the_window_is_the_rate_for_a_round_trip_unless_it_is_the_artifacts() {
         let parameters = published();
-        let (mut control, mut port) = (new_control(&parameters), Port::default());
+        let mut control = new_control(&parameters);
+        let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
         port.ack(&mut control, [10, FULL_WINDOW, 0], &parameters);
         assert_eq!(control.window_bytes(), Some(118_812));
@@ -424,7 +431,8 @@ mod tests {
     #[test]
     fn a_clock_that_has_not_moved_is_ignored() {
         let parameters = published();
-        let (mut control, mut port) = (new_control(&parameters), Port::default());
+        let mut control = new_control(&parameters);
+        let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
         port.ack(&mut control, [0, 1_000, 0], &parameters);
         assert_eq!(control.utilisation, 1.0);
@@ -433,7 +441,8 @@ mod tests {
     #[test]
     fn another_path_restarts_the_telemetry() {
         let parameters = published();
-        let (mut control, mut port) = (new_control(&parameters), Port::default());
+        let mut control = new_control(&parameters);
+        let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
         let ack = Ack {
             hops: &[port.hop; 3],
@@ -450,7 +459,8 @@ mod tests {
     #[test]
     fn counters_of_another_path_of_as_many_hops_are_not_subtracted() {
         let parameters = published();
-        let (mut control, mut port) = (new_control(&parameters), Port::default());
+        let mut control = new_control(&parameters);
+        let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
         let rates = [(1, 10_000_000_000), (2, 10_000_002_500)].map(|(micros, tx_bytes)| {
             let hop = IntHop {

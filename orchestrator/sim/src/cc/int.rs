@@ -93,8 +93,11 @@ const fn wrapping_difference([before, now]: [u64; 2], bits: u32) -> u64 {
 
 /// Returns the rate that the field encodes; a rate without a code becomes the first one.
 fn coded_rate(rate: u64) -> u64 {
-    let known = CODED_RATES.iter().copied().find(|known| *known == rate);
-    known.unwrap_or(CODED_RATES[0])
+    CODED_RATES
+        .iter()
+        .copied()
+        .find(|known| *known == rate)
+        .unwrap_or(CODED_RATES[0])
 }
 
 /// `IntHop::lineRateValues`.

@@ -83,7 +83,8 @@ mod tests {
             let mut tournament = Tournament::new(slots);
             let mut times = vec![NEVER; slots as usize];
             for (slot, at) in changes {
-                let (slot, at) = (slot % slots, SimTime::from_picos(at));
+                let slot = slot % slots;
+                let at = SimTime::from_picos(at);
                 tournament.set(slot, at);
                 times[slot as usize] = at;
                 let earliest = times.iter().copied().zip(0..).min();

@@ -50,8 +50,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         {
             Some(last) => last.push(packet),
             None => {
-                let spare = self.spare_batches.pop();
-                let mut batch = spare.unwrap_or_else(|| Vec::with_capacity(BATCH_PACKETS));
+                let mut batch = self
+                    .spare_batches
+                    .pop()
+                    .unwrap_or_else(|| Vec::with_capacity(BATCH_PACKETS));
                 batch.push(packet);
                 channel.batches.push(batch);
             }

@@ -212,8 +212,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Returns true if a switch that pins no flows sends a flow to another port than before.
     #[inline]
     fn is_moved(&mut self, flow: u32, port: u32) -> bool {
-        let unpinned = self.dci.unpinned.as_mut();
-        unpinned.is_some_and(|ports| ports.insert(flow, port) != Some(port))
+        self.dci
+            .unpinned
+            .as_mut()
+            .is_some_and(|ports| ports.insert(flow, port) != Some(port))
     }
 
     /// Returns the port that the packet's flow is pinned to, after a decision where one is due.

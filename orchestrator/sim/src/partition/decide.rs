@@ -107,7 +107,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         config: &LcmpConfig,
     ) {
         let first = self.world.network.nodes[node as usize].ports.start;
-        let (now, base) = (self.now.nanos_trunc(), (first - self.first_port) as usize);
+        let now = self.now.nanos_trunc();
+        let base = (first - self.first_port) as usize;
         for (candidate, input) in candidates.iter().zip(inputs) {
             let index = (candidate.port - first) as usize;
             if config.preset == Preset::Artifact {

@@ -175,7 +175,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         packet.set_cut_count(egress.cuts);
         let empty_link = time + egress.delay;
         let packet = WirePacket::new(egress.busy_until + egress.delay, packet);
-        let (peer, channel) = (egress.peer, egress.channel);
+        let peer = egress.peer;
+        let channel = egress.channel;
         if Self::carries_telemetry(packet.packet.kind)
             && let Some(telemetry) = self.telemetry.get_mut(packet.packet.telemetry_slot())
         {

@@ -143,7 +143,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if is_paused && !S::SCHEDULER_KEEPS_QPS {
             return NextQp::Nothing;
         }
-        let (now, payload) = (self.now, self.world.transport.payload);
+        let now = self.now;
+        let payload = self.world.transport.payload;
         let mut earliest = SimTime::MAX;
         let mut newly_full = Vec::new();
         let qps = &mut self.qps;

@@ -152,7 +152,8 @@ mod tests {
     #[test]
     fn a_slot_is_reused_once_free() {
         let mut slab = Slab::default();
-        let (a, b) = (slab.insert('a'), slab.insert('b'));
+        let a = slab.insert('a');
+        let b = slab.insert('b');
         assert_eq!(slab.remove(a), Some('a'));
         assert_eq!((slab.remove(a), slab.get_mut(a)), (None, None));
         assert_eq!(slab.insert('c'), a);

@@ -108,8 +108,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let transport = &self.world.transport;
         let bytes = u16::try_from(transport.ack_bytes).unwrap_or(u16::MAX);
         let class = transport.ack_class;
-        let answer = Packet::new(kind, class, packet.flow, expected, bytes, packet.stamp);
-        let mut answer = answer.to_host(sender);
+        let mut answer =
+            Packet::new(kind, class, packet.flow, expected, bytes, packet.stamp).to_host(sender);
         if packet.is_marked() && notification == Notification::Echo {
             answer.echo_mark();
         }

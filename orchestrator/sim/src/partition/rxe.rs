@@ -72,7 +72,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Puts the first packet of a QP's pacer into its host's egress queue. Under PFC the packet stays in the
     /// pacer until the NIC is free and not paused, so that the QPs of a NIC take turns.
     pub(super) fn paced_due(&mut self, slot: u32) {
-        let (now, world) = (self.now, self.world);
+        let now = self.now;
+        let world = self.world;
         let Some(qp) = self.qps.get_mut(slot).filter(|qp| qp.paced_at == now) else {
             return;
         };
@@ -105,7 +106,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 
     /// Takes the first packet, which is due, out of a QP's pacer.
     fn leave_pacer(&mut self, slot: u32) -> Option<Packet> {
-        let (now, world) = (self.now, self.world);
+        let now = self.now;
+        let world = self.world;
         let qp = self.qps.get_mut(slot)?;
         qp.has_ticket = false;
         let packet = qp.pacer.pop_front()?;

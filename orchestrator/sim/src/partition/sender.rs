@@ -94,7 +94,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if qp.next == qp.acked {
             qp.last_answer_at = now; // No answer was due before.
         }
-        let (id, seq) = (qp.flow, qp.next);
+        let id = qp.flow;
+        let seq = qp.next;
         let flow = &self.world.flows[id as usize];
         let payload = flow.payload_of(seq, self.world.transport.payload);
         let bytes = self.world.data_bytes(payload);
@@ -130,7 +131,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Processes an ACK, NACK or CNP.
     pub(super) fn receive_answer(&mut self, packet: &Packet) {
         let flow = &self.world.flows[packet.flow as usize];
-        let (node, packets) = (flow.src, flow.packets);
+        let node = flow.src;
+        let packets = flow.packets;
         let telemetry = self.take_telemetry(packet);
         let slot = self.qp_of[flow.sending as usize];
         let now = self.now;
@@ -201,7 +203,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
         qp.next = qp.acked;
         self.work.go_backs += 1;
-        let (flow, seq) = (qp.flow, qp.next);
+        let flow = qp.flow;
+        let seq = qp.next;
         self.trace_flow_detail(flow, node, StoryEvent::Retransmitted, None, Some(seq));
         if !S::IS_RXE {
             self.schedule_qp(slot);

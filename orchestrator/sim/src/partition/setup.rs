@@ -132,17 +132,19 @@ fn make_mmu<S: SemanticsRules, C: CongestionControl>(
         return None;
     }
     let nic = pfc::nic_rate(&world.plan.nodes, &world.plan.links)?;
-    let ports = world.network.ports[range(&node.ports)].iter().map(|port| {
-        let wire = &world.plan.links[port.plan.link().index()].emu;
-        let largest = pfc::largest_packet(transport);
-        let wires = world.plan.wires().of(port.plan.link());
-        let headrooms = wires.map(|it| S::headroom(it.rate_bps, it.delay_ns.into(), largest));
-        IngressFacts {
-            headroom: headrooms.max().unwrap_or(0),
-            threshold_shift: pfc::threshold_shift(wire.rate_bps, nic),
-        }
-    });
-    let ports: Vec<_> = ports.collect();
+    let ports: Vec<_> = world.network.ports[range(&node.ports)]
+        .iter()
+        .map(|port| {
+            let wire = &world.plan.links[port.plan.link().index()].emu;
+            let largest = pfc::largest_packet(transport);
+            let wires = world.plan.wires().of(port.plan.link());
+            let headrooms = wires.map(|it| S::headroom(it.rate_bps, it.delay_ns.into(), largest));
+            IngressFacts {
+                headroom: headrooms.max().unwrap_or(0),
+                threshold_shift: pfc::threshold_shift(wire.rate_bps, nic),
+            }
+        })
+        .collect();
     Some(Mmu::new(buffer.get(), &ports))
 }
 

@@ -40,8 +40,7 @@ impl TeWeights {
         if table.is_empty() {
             return candidate.buckets;
         }
-        let mut rows = table.iter();
-        let row = rows.find(|(port, _)| *port == candidate.port);
+        let row = table.iter().find(|(port, _)| *port == candidate.port);
         row.map_or(0, |(_, buckets)| *buckets)
     }
 }

@@ -14,7 +14,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         };
         if qp.apply_rate::<S>() {
             qp.window = world.window_of(&qp.control, qp.line_rate);
-            let (flow, rate) = (qp.flow, qp.rate.get());
+            let flow = qp.flow;
+            let rate = qp.rate.get();
             let node = world.flows[flow as usize].src;
             self.trace_flow_detail(flow, node, StoryEvent::RateSet, Some(rate), None);
         } else if let Some(window) = qp.control.window_bytes() {
@@ -73,7 +74,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     pub(super) fn timeout_due(&mut self, slot: u32) {
-        let (now, timer) = (self.now, self.world.transport.timer);
+        let now = self.now;
+        let timer = self.world.transport.timer;
         let (Some(qp), Some(timer)) = (self.qps.get_mut(slot), timer) else {
             return;
         };
@@ -97,7 +99,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             qp.last_answer_at = now;
             qp.catch_up(now, &self.world.control);
             qp.control.on_timeout(now, &self.world.control);
-            let (flow, seq) = (qp.flow, qp.acked);
+            let flow = qp.flow;
+            let seq = qp.acked;
             let node = self.world.flows[flow as usize].src;
             self.work.timeouts += 1;
             self.trace_flow_detail(flow, node, StoryEvent::TimedOut, None, Some(seq));

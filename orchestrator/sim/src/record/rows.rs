@@ -72,7 +72,8 @@ impl<'w> EventRows<'w> {
         let simulated = &self.context.flows[flow as usize];
         let planned: &Flow = &self.rows.plan.flows[simulated.plan.index()];
         let dc = |node: lab_units::NodeId| self.rows.plan.nodes[node.index()].dc;
-        let (src, dst) = (dc(planned.src), dc(planned.dst));
+        let src = dc(planned.src);
+        let dst = dc(planned.dst);
         let (fct, status, reason, has_started) = match end {
             End::At(at) => {
                 let fct = (*at - simulated.start).nanos_trunc();
@@ -145,13 +146,16 @@ impl<'w> EventRows<'w> {
             signal_age: event.signal_age,
             chosen: ports().nth(event.decision.chosen),
         };
-        let scores = event.decision.candidates().iter();
-        let scores = scores.map(|scored| CandidateScore {
-            c_path: scored.candidate.path,
-            c_cong: scored.candidate.congestion,
-            cost: scored.cost,
-            is_kept: scored.is_kept,
-        });
+        let scores = event
+            .decision
+            .candidates()
+            .iter()
+            .map(|scored| CandidateScore {
+                c_path: scored.candidate.path,
+                c_cong: scored.candidate.congestion,
+                cost: scored.cost,
+                is_kept: scored.is_kept,
+            });
         Some(self.rows.decision(&decision, ports(), scores))
     }
 
@@ -170,8 +174,10 @@ impl<'w> EventRows<'w> {
             dc: DcId(event.dc),
             to_dc: DcId(event.to_dc),
         };
-        let buckets = event.buckets.iter();
-        let buckets = buckets.map(|&(port, buckets)| (self.port_id(port), buckets));
+        let buckets = event
+            .buckets
+            .iter()
+            .map(|&(port, buckets)| (self.port_id(port), buckets));
         self.rows.split(split, &buckets.collect::<Vec<_>>())
     }
 
@@ -210,7 +216,8 @@ impl<'w> EventRows<'w> {
             duration: sample.levels.duration,
             congestion: sample.levels.congestion,
         };
-        let (time, backlog) = (sample.at.nanos_trunc(), Bytes::new(sample.bytes));
+        let time = sample.at.nanos_trunc();
+        let backlog = Bytes::new(sample.bytes);
         self.rows
             .queue(time, self.port_id(sample.port), backlog, levels)
     }

@@ -100,8 +100,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
             EndReason::Until => self.until,
             EndReason::Stuck | EndReason::Stopped => lock(&slot.partition).now(),
         };
-        let end = self.slots.iter().map(end).max();
-        let end = end.unwrap_or(SimTime::ZERO);
+        let end = self.slots.iter().map(end).max().unwrap_or(SimTime::ZERO);
         for slot in &self.slots {
             let mut partition = lock(&slot.partition);
             partition.close(horizon.max(end));
@@ -144,8 +143,9 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
 
     /// Returns true if any thread saw `stop` at the last exchange.
     pub fn is_ending(&self) -> bool {
-        let mut flags = self.is_ending.iter();
-        flags.any(|flag| flag.load(Ordering::Relaxed))
+        self.is_ending
+            .iter()
+            .any(|flag| flag.load(Ordering::Relaxed))
     }
 }
 

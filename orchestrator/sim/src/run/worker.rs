@@ -30,8 +30,11 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
             self.guarded(Self::exchange);
             self.shared.barrier.wait();
             let statuses = self.statuses();
-            let next = statuses.iter().map(|status| status.next).min();
-            let next = next.unwrap_or(SimTime::MAX);
+            let next = statuses
+                .iter()
+                .map(|status| status.next)
+                .min()
+                .unwrap_or(SimTime::MAX);
             if let Some(reason) = self.end_reason(next, &statuses) {
                 if let Some(observer) = observer {
                     self.shared.close(horizon, reason);
@@ -83,8 +86,11 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
     }
 
     fn statuses(&self) -> Vec<PartitionStatus> {
-        let slots = self.shared.slots.iter();
-        slots.map(|slot| *lock(&slot.status)).collect()
+        self.shared
+            .slots
+            .iter()
+            .map(|slot| *lock(&slot.status))
+            .collect()
     }
 
     /// Returns the cause of the run's end, if it is due; the same for all threads.

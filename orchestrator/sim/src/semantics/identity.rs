@@ -54,18 +54,19 @@ pub(super) fn of_connections(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> 
     let mut keys = TupleKeys::default();
     let identity = |(flow, connection): (&&Flow, Connection)| {
         let source = &plan.nodes[flow.src.index()];
-        let src = source.addrs().nth(connection.source_addr);
-        let (src, dst) = (
-            src.unwrap_or(source.addr),
-            plan.nodes[flow.dst.index()].addr,
-        );
+        let src = source
+            .addrs()
+            .nth(connection.source_addr)
+            .unwrap_or(source.addr);
+        let dst = plan.nodes[flow.dst.index()].addr;
         let tuple = |src: Ipv4Addr, dst: Ipv4Addr| FlowTuple {
             src,
             dst,
             sport: connection.source_port,
             dport: ROCE_PORT,
         };
-        let (data, ack) = (tuple(src, dst), tuple(dst, src));
+        let data = tuple(src, dst);
+        let ack = tuple(dst, src);
         FlowIdentity {
             data,
             ack,

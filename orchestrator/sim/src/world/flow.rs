@@ -93,7 +93,8 @@ pub(super) fn flows(
             flow: flow.id.0,
             bytes,
         };
-        let (src, dst) = (network.node(flow.src), network.node(flow.dst));
+        let src = network.node(flow.src);
+        let dst = network.node(flow.dst);
         Ok(SimFlow {
             plan: flow.id,
             src,

@@ -104,8 +104,9 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
             index: policy,
             count: plan.policies.len(),
         })?;
-        let of_repetition = plan.flows.iter();
-        let mut planned: Vec<&Flow> = of_repetition
+        let mut planned: Vec<&Flow> = plan
+            .flows
+            .iter()
             .filter(|flow| flow.repetition == repetition)
             .collect();
         planned.sort_by_key(|flow| (flow.start_ns, flow.id));
@@ -183,8 +184,9 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
 }
 
 fn by_sim_node(network: &Network, by_plan_node: &[u32]) -> Vec<u32> {
-    let seeds = network.nodes.iter();
-    seeds
+    network
+        .nodes
+        .iter()
         .map(|node| by_plan_node.get(node.plan.index()).copied().unwrap_or(0))
         .collect()
 }

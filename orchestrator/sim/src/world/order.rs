@@ -13,13 +13,16 @@ pub(super) fn order_next_hops(network: &mut Network, order: &NextHopOrder) {
         .map(|port| network.neighbour(port))
         .collect();
     for ((node, host), wanted) in &order.neighbours {
-        let (node, host) = (network.node(*node), network.node(*host));
+        let node = network.node(*node);
+        let host = network.node(*host);
         network.order_next_hops(node, host, |&port| rank(wanted, neighbours[port as usize]));
     }
 }
 
 /// Returns the rank of `node` in `wanted`; unlisted nodes come last.
 pub(super) fn rank(wanted: &[NodeId], node: NodeId) -> usize {
-    let rank = wanted.iter().position(|&other| other == node);
-    rank.unwrap_or(wanted.len())
+    wanted
+        .iter()
+        .position(|&other| other == node)
+        .unwrap_or(wanted.len())
 }

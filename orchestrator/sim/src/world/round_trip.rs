@@ -53,8 +53,11 @@ impl<'p> Detours<'p> {
     /// Returns the longest round trip of a full packet and its ACK among the paths of `flow`.
     pub fn longest_round_trip(&self, flow: &Flow) -> Nanos {
         let dc = |host: lab_units::NodeId| self.plan.nodes[host.index()].dc;
-        let detour = self.by_pair.get(&(dc(flow.src), dc(flow.dst)));
-        let detour = detour.copied().unwrap_or(Nanos::ZERO);
+        let detour = self
+            .by_pair
+            .get(&(dc(flow.src), dc(flow.dst)))
+            .copied()
+            .unwrap_or(Nanos::ZERO);
         flow.base_rtt_ns.saturating_add(detour)
     }
 
@@ -66,15 +69,18 @@ impl<'p> Detours<'p> {
     fn trips(&self, from: DcId, to: DcId, nearer: &BTreeMap<DcId, Trips>) -> Trips {
         let candidates = self.row(from, to).map_or(&[][..], |row| &row.candidates);
         let behind = |dc| nearer.get(&dc).copied().unwrap_or_default();
-        let through = candidates.iter().map(|candidate| {
-            let (link, rest) = (candidate.port.link().index(), behind(candidate.next_dc));
-            let at_start = link_trip(self.plan, &self.plan.links[link].emu);
-            Trips {
-                least_delay: rest.least_delay.saturating_add(at_start),
-                longest: rest.longest.saturating_add(self.longest[link]),
-            }
-        });
-        let through: Vec<Trips> = through.collect();
+        let through: Vec<Trips> = candidates
+            .iter()
+            .map(|candidate| {
+                let link = candidate.port.link().index();
+                let rest = behind(candidate.next_dc);
+                let at_start = link_trip(self.plan, &self.plan.links[link].emu);
+                Trips {
+                    least_delay: rest.least_delay.saturating_add(at_start),
+                    longest: rest.longest.saturating_add(self.longest[link]),
+                }
+            })
+            .collect();
         Trips {
             // Candidates are in the order of their delays.
             least_delay: through

@@ -102,29 +102,32 @@ pub(super) fn switches(
     run: &PolicyRun,
     order: Option<&NextHopOrder>,
 ) -> Vec<SwitchFacts> {
-    let dcs = plan.dcs.iter().zip(&plan.switches).enumerate();
-    dcs.map(|(at, (dc, switch))| {
-        let mut candidates = vec![Vec::new(); plan.dcs.len()];
-        for (row, destination) in switch.destinations.iter().enumerate() {
-            let candidate = |(index, planned): (usize, &lab_plan::Candidate)| Candidate {
-                port: network.port(planned.port),
-                c_path: path_score(run, at, row, index),
-                buckets: run.buckets_of(at, row, index),
-                path: planned.path(destination.hops),
-            };
-            let planned = destination.candidates.iter().enumerate();
-            candidates[destination.dc.index()] = planned.map(candidate).collect();
-        }
-        if let Some(order) = order {
-            order_candidates(plan, network, switch.node, &mut candidates, order);
-        }
-        SwitchFacts {
-            node: network.node(switch.node),
-            is_legacy: dc.legacy,
-            candidates,
-        }
-    })
-    .collect()
+    plan.dcs
+        .iter()
+        .zip(&plan.switches)
+        .enumerate()
+        .map(|(at, (dc, switch))| {
+            let mut candidates = vec![Vec::new(); plan.dcs.len()];
+            for (row, destination) in switch.destinations.iter().enumerate() {
+                let candidate = |(index, planned): (usize, &lab_plan::Candidate)| Candidate {
+                    port: network.port(planned.port),
+                    c_path: path_score(run, at, row, index),
+                    buckets: run.buckets_of(at, row, index),
+                    path: planned.path(destination.hops),
+                };
+                let planned = destination.candidates.iter().enumerate();
+                candidates[destination.dc.index()] = planned.map(candidate).collect();
+            }
+            if let Some(order) = order {
+                order_candidates(plan, network, switch.node, &mut candidates, order);
+            }
+            SwitchFacts {
+                node: network.node(switch.node),
+                is_legacy: dc.legacy,
+                candidates,
+            }
+        })
+        .collect()
 }
 
 /// Sorts a switch's candidates to each datacenter by the order towards that datacenter's first host.

@@ -70,7 +70,8 @@ pub(super) fn transport<S: SemanticsRules, C: CongestionControl>(
     plan: &Plan,
     control: &C::Parameters,
 ) -> Transport {
-    let (rdma, plan) = (&plan.rdma, &plan.transport);
+    let rdma = &plan.rdma;
+    let plan = &plan.transport;
     let extra = C::extra_wire_bytes(control);
     let payload = plan.payload_bytes;
     Transport {

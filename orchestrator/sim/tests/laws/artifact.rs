@@ -10,8 +10,9 @@ use crate::lab::simulate_text;
 /// The headrooms exceed the buffer, so that gigabytes seem to be free in the artifact: PFC pauses no host,
 /// and the queue reaches the device's limit of 1,000 MiB.
 fn overflow(semantics: &str) -> String {
-    let flows = (1..=8).map(|host| format!("{{ from: dc1/h{host}, to: dc2/h1, size: 150 MB }}"));
-    let flows: Vec<String> = flows.collect();
+    let flows: Vec<String> = (1..=8)
+        .map(|host| format!("{{ from: dc1/h{host}, to: dc2/h1, size: 150 MB }}"))
+        .collect();
     format!(
         "
 name: overflow

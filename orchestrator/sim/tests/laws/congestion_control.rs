@@ -32,7 +32,8 @@ measure: {{ queues: 1 ms, links: 1 ms }}
 /// Returns the mean of a flow's rate between two times, in Gbit/s.
 fn mean_rate(run: &Run, flow: u32, from: u64, to: u64) -> f64 {
     let mut rate = 100e9;
-    let (mut since, mut sum) = (from, 0.0);
+    let mut since = from;
+    let mut sum = 0.0;
     for event in run.flow_events(flow) {
         let at = event.at.picos().clamp(from, to);
         sum += rate * (at - since) as f64;
@@ -51,7 +52,8 @@ fn two_dcqcn_flows_converge_to_half_the_link_each() {
     let run = late_comer("dcqcn");
     assert_eq!(run.outcome.reason, EndReason::Finished);
     assert_eq!(run.outcome.work.drops, 0);
-    let (from, to) = (40 * MILLI, 120 * MILLI);
+    let from = 40 * MILLI;
+    let to = 120 * MILLI;
     let rates = [0, 1].map(|flow| mean_rate(&run, flow, from, to));
     for rate in rates {
         assert!((40.0..=60.0).contains(&rate), "{rates:?} Gbit/s");
@@ -123,7 +125,8 @@ measure: {{ queues: 100 us }}
         let events = run.queues().filter(|event| within(event.at.picos()));
         events.map(|event| event.bytes).max().unwrap_or(0)
     };
-    let (first, later) = (queued(0, 1), queued(3, 5));
+    let first = queued(0, 1);
+    let later = queued(3, 5);
     assert!(first > 10_000_000, "{first} B");
     assert!(later < 100_000, "{later} B");
 }
@@ -190,14 +193,15 @@ fn timelys_round_trip_may_take_seconds() {
 /// One flow of 100 MB from a host of 100 Gbit/s over a path of 50 Gbit/s and 1 ms; if `has_other`, there is a second
 /// path of 250 ms. The policy takes the path of the least delay.
 fn beside_a_long_path(has_other: bool) -> Run {
-    let (dc3, links) = match has_other {
-        false => ("", ""),
-        true => (
+    let (dc3, links) = if has_other {
+        (
             "{ name: dc3 }, ",
             "
     - { between: [dc1, dc3], rate: 50 Gbit, delay: 125 ms }
     - { between: [dc3, dc4], rate: 50 Gbit, delay: 125 ms }",
-        ),
+        )
+    } else {
+        ("", "")
     };
     simulate_text(&format!(
         "

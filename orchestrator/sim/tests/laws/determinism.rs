@@ -221,9 +221,13 @@ proptest! {
         for threads in [1, 2, 3, 8] {
             let found = trace_of(&text, threads);
             if found != expected {
-                let line = expected.lines().zip(found.lines()).position(|(a, b)| a != b);
-                let line = line.unwrap_or(0);
-                let (a, b) = (expected.lines().nth(line), found.lines().nth(line));
+                let line = expected
+                    .lines()
+                    .zip(found.lines())
+                    .position(|(a, b)| a != b)
+                    .unwrap_or(0);
+                let a = expected.lines().nth(line);
+                let b = found.lines().nth(line);
                 prop_assert!(false, "{threads} threads, line {line}:\n{a:?}\n{b:?}\n{text}");
             }
         }

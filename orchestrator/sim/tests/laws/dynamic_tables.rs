@@ -42,8 +42,12 @@ fn weights_are_one_interval_stale_and_avoid_the_busy_link() {
     let seen: Vec<_> = run
         .data_decisions()
         .map(|event| {
-            let rows = event.decision.candidates().iter();
-            let buckets: Vec<u16> = rows.map(|row| row.candidate.buckets).collect();
+            let buckets: Vec<u16> = event
+                .decision
+                .candidates()
+                .iter()
+                .map(|row| row.candidate.buckets)
+                .collect();
             (event.at.picos() / MILLI, buckets)
         })
         .collect();
@@ -82,8 +86,12 @@ fn traffic_engineering_knows_of_no_remote_cut() {
         .filter(|event| event.at.picos() > 20 * MILLI);
     let mut count = 0;
     for event in late {
-        let rows = event.decision.candidates().iter();
-        let buckets: Vec<u16> = rows.map(|row| row.candidate.buckets).collect();
+        let buckets: Vec<u16> = event
+            .decision
+            .candidates()
+            .iter()
+            .map(|row| row.candidate.buckets)
+            .collect();
         assert_eq!(buckets, [0, 100], "at {}", event.at);
         assert!(run.end_of(event.flow) > Some(60 * MILLI));
         count += 1;
@@ -193,8 +201,11 @@ fn entries_of_bucket_policies_expire_after_a_flows_deadline() {
     let mut plan = plan(&near_and_wide("ecmp", flows));
     let expired = |plan: &lab_plan::Plan| {
         let run = simulate(plan, 0, 1);
-        let last = run.switches().filter(|switch| switch.dc == 0).last();
-        last.expect("a sample").expired
+        run.switches()
+            .filter(|switch| switch.dc == 0)
+            .last()
+            .expect("a sample")
+            .expired
     };
     assert_eq!(expired(&plan), 0, "a flow's deadline is seconds");
     plan.rdma.flow_deadline_ns = lab_units::Nanos::from_millis(20);

@@ -72,14 +72,19 @@ impl Measured {
 
 /// Returns the port that sent most.
 fn bottleneck(run: &Run) -> u32 {
-    let ports = run.links().max_by_key(|sample| sample.counts.tx_bytes);
-    ports.expect("samples").port
+    run.links()
+        .max_by_key(|sample| sample.counts.tx_bytes)
+        .expect("samples")
+        .port
 }
 
 /// Returns the mean of a flow's rate over the second half, in Gbit/s.
 fn mean_rate(run: &Run, flow: u32) -> f64 {
-    let (from, to) = (END / 2, END);
-    let (mut since, mut sum, mut rate) = (from, 0.0, 10e9);
+    let from = END / 2;
+    let to = END;
+    let mut since = from;
+    let mut sum = 0.0;
+    let mut rate = 10e9;
     for event in run.flow_events(flow) {
         let at = event.at.picos().clamp(from, to);
         sum += rate * (at - since) as f64;

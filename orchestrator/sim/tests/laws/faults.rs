@@ -123,7 +123,8 @@ faults:
   - { at: 11 ms, link: [dc1, dc2], up: true }
 ",
     );
-    let (packet, ack) = (33_232 * MICRO, 496 * MICRO);
+    let packet = 33_232 * MICRO;
+    let ack = 496 * MICRO;
     let alone = 2 * PACKET + packet + 2 * ACK + ack + 2 * (5 * MILLI + 2 * HOST_DELAY);
     assert_eq!(run.end_of(1), Some(12 * MILLI + alone));
 }
@@ -192,10 +193,10 @@ fn flows_of_a_dead_link_fail_over_and_finish() {
                 })
             };
             for flow in 0..4 {
-                let again = after
+                let again: Vec<_> = after
                     .iter()
-                    .filter(|event| event.flow == flow && !event.is_ack);
-                let again: Vec<_> = again.collect();
+                    .filter(|event| event.flow == flow && !event.is_ack)
+                    .collect();
                 assert_eq!(!again.is_empty(), pinned(flow), "{policy} {dead} {flow}");
                 assert!(again.iter().all(|event| event.trigger == Trigger::Failover));
                 let mut chosen = again.iter().map(|event| event.ports[event.decision.chosen]);
@@ -291,13 +292,18 @@ fn no_policy_sees_a_cut_beyond_the_first_switch() {
             let text = text.replace("20 MB }]", &format!("20 MB }}, {}]", starts.join(", ")));
             let plan = plan(&text);
             let run = simulate_until(&plan, 0, 1, 40 * MILLI);
-            let late = run.data_decisions().filter(|event| event.flow >= 4);
-            let late = late.map(|event| {
-                let rows = event.decision.candidates().iter();
-                let rows = rows.map(|row| (row.candidate.is_alive, row.candidate.buckets));
-                (event.flow, event.trigger, rows.collect::<Vec<_>>())
-            });
-            let late: Vec<_> = late.collect();
+            let late: Vec<_> = run
+                .data_decisions()
+                .filter(|event| event.flow >= 4)
+                .map(|event| {
+                    let rows = event
+                        .decision
+                        .candidates()
+                        .iter()
+                        .map(|row| (row.candidate.is_alive, row.candidate.buckets));
+                    (event.flow, event.trigger, rows.collect::<Vec<_>>())
+                })
+                .collect();
             let dead = port_towards(&plan, "dc2");
             let chosen = run
                 .data_decisions()
@@ -323,8 +329,10 @@ fn packets_without_a_next_hop_count_at_the_dead_link() {
     let run = simulate_until(&plan, 0, 1, 15 * MILLI);
     let network = Network::new(&plan).expect("a network");
     let dc_of = |port: u32| network.nodes[network.ports[port as usize].node as usize].dc;
-    let dropping = run.ports().filter(|sample| sample.counts.drops > 0);
-    let dropping = dropping.map(|it| (dc_of(it.port), dc_of(network.ports[it.port as usize].peer)));
+    let dropping = run
+        .ports()
+        .filter(|sample| sample.counts.drops > 0)
+        .map(|it| (dc_of(it.port), dc_of(network.ports[it.port as usize].peer)));
     assert_eq!(dropping.collect::<Vec<_>>(), [(1, 3)]);
 }
 

@@ -75,8 +75,10 @@ fn planned(text: &str, is_scaled: bool) -> Plan {
 
 /// Returns the port of dc1's DCI switch towards the datacenter `next_dc`.
 pub fn port_towards(plan: &Plan, next_dc: &str) -> u32 {
-    let rows = plan.switches[0].destinations.iter();
-    let mut candidates = rows.flat_map(|row| &row.candidates);
+    let mut candidates = plan.switches[0]
+        .destinations
+        .iter()
+        .flat_map(|row| &row.candidates);
     let candidate = candidates.find(|row| plan.dcs[row.next_dc.index()].name == next_dc);
     let network = Network::new(plan).expect("a network");
     network.port(candidate.expect("a candidate").port)

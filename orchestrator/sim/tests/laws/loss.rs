@@ -107,8 +107,10 @@ fn a_gap_causes_one_nack_and_go_back_n() {
     assert_eq!(run.count(0, StoryEvent::TimedOut), 0);
     let nacked = run
         .flow_events(0)
-        .find(|event| event.event == StoryEvent::Nacked);
-    let nacked = nacked.expect("counted").at.picos();
+        .find(|event| event.event == StoryEvent::Nacked)
+        .expect("counted")
+        .at
+        .picos();
     let again = 200 * PACKET + 2 * PACKET + 3 * ACK + 2 * (2 * HOST_DELAY + 5 * MILLI);
     assert_eq!(run.end_of(0), Some(nacked + again));
     assert_eq!(run.outcome.work.drops, 51);
@@ -126,8 +128,8 @@ fn a_gap_causes_one_nack_however_long_the_round_trip() {
     let flap = "{ at: 5990 ns, link: [dc1, dc2], down: true }, \
                 { at: 6040 ns, link: [dc1, dc2], up: true }";
     let packets = 488_282;
-    let text = pair(&format!("size: {} B", packets * 4_096), "", "");
-    let text = text.replace("delay: 5 ms", "delay: 50 ms");
+    let text = pair(&format!("size: {} B", packets * 4_096), "", "")
+        .replace("delay: 5 ms", "delay: 50 ms");
     let run = simulate_text(&format!("{text}faults: [{flap}]\n"));
     assert_eq!(run.outcome.reason, EndReason::Finished);
     assert_eq!(run.count(0, StoryEvent::Nacked), 1);

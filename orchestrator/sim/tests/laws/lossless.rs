@@ -78,25 +78,33 @@ impl Drawn {
     /// Returns the plan whose DCI switches have buffers of `buffer` bytes.
     fn plan(&self, buffer: u64) -> Plan {
         let count = self.leaves.len();
-        let leaves = self.leaves.iter().zip(1..);
-        let leaves = leaves.map(|(hosts, leaf)| format!("{{ name: leaf{leaf}, hosts: {hosts} }}"));
+        let leaves = self
+            .leaves
+            .iter()
+            .zip(1..)
+            .map(|(hosts, leaf)| format!("{{ name: leaf{leaf}, hosts: {hosts} }}"));
         let spines = (1..=self.spines).map(|spine| format!("{{ name: spine{spine} }}"));
         let dcs: Vec<String> = leaves.chain(spines).collect();
         let ends = (1..=count).flat_map(|leaf| (1..=self.spines).map(move |spine| (leaf, spine)));
-        let links = ends.zip(self.links.iter().cycle());
-        let links = links.map(|((leaf, spine), (rate, delay))| {
-            let between = format!("between: [leaf{leaf}, spine{spine}]");
-            format!("{{ {between}, rate: {rate} Gbit, delay: {delay} ns }}")
-        });
-        let links: Vec<String> = links.collect();
-        let flows = self.flows.iter().map(|&(from, to, host, bytes, start)| {
-            let from = from % count;
-            let to = (from + 1 + to % (count - 1)) % count;
-            let at = |leaf: usize| format!("leaf{}/h{}", leaf + 1, host % self.leaves[leaf] + 1);
-            let ends = format!("from: {}, to: {}", at(from), at(to));
-            format!("{{ {ends}, size: {bytes} B, start: {start} ns }}")
-        });
-        let flows: Vec<String> = flows.collect();
+        let links: Vec<String> = ends
+            .zip(self.links.iter().cycle())
+            .map(|((leaf, spine), (rate, delay))| {
+                let between = format!("between: [leaf{leaf}, spine{spine}]");
+                format!("{{ {between}, rate: {rate} Gbit, delay: {delay} ns }}")
+            })
+            .collect();
+        let flows: Vec<String> = self
+            .flows
+            .iter()
+            .map(|&(from, to, host, bytes, start)| {
+                let from = from % count;
+                let to = (from + 1 + to % (count - 1)) % count;
+                let at =
+                    |leaf: usize| format!("leaf{}/h{}", leaf + 1, host % self.leaves[leaf] + 1);
+                let ends = format!("from: {}, to: {}", at(from), at(to));
+                format!("{{ {ends}, size: {bytes} B, start: {start} ns }}")
+            })
+            .collect();
         let (rate, delay) = self.host_link;
         plan(&format!(
             "

@@ -122,8 +122,10 @@ transport: {{ pfc: true, dci_buffer: 800 kB, retransmit_timeout: none }}
 faults: [{faults}]
 "
         ));
-        let late = run.pfc().find(|event| event.at.picos() > 20 * MILLI);
-        late.expect("the host is paused").at
+        run.pfc()
+            .find(|event| event.at.picos() > 20 * MILLI)
+            .expect("the host is paused")
+            .at
     };
     let alone = first_pause("", "");
     let flap = "{ at: 100 us, link: [dc1, dc2], down: true }, \

@@ -58,7 +58,8 @@ fn lcmp_avoids_the_congested_candidate_and_ecmp_does_not() {
         assert_eq!(decided.len(), 16, "one decision a flow");
         decided.iter().filter(|&&is_busy| is_busy).count()
     };
-    let (ecmp, lcmp) = (by_busy(0), by_busy(1));
+    let ecmp = by_busy(0);
+    let lcmp = by_busy(1);
     assert!((1..16).contains(&ecmp), "{ecmp}");
     assert_eq!(lcmp, 0);
 }

@@ -305,8 +305,10 @@ transport: { cc: dcqcn, pfc: true, dci_buffer: 400 kB }
     assert_eq!(run.outcome.work.drops, 0);
     let paused = run.pfc().filter(|signal| signal.is_pause).count();
     assert!(paused > 10, "{paused}");
-    let nic = run.ports().find(|sample| sample.counts.pauses > 0);
-    let nic = nic.expect("a NIC is paused");
+    let nic = run
+        .ports()
+        .find(|sample| sample.counts.pauses > 0)
+        .expect("a NIC is paused");
     assert_eq!(
         nic.counts.peak_bytes, 0,
         "no packet waits behind the pacers"

@@ -80,7 +80,10 @@ fn all_packets_above_k_max_are_marked_and_none_below_k_min() {
 #[test]
 fn marks_between_the_thresholds_grow_with_the_queue() {
     let run = two(", ecn: { k_min: 1 B, k_max: 4154000 B, p_max: 0.5 }");
-    let marks = run.links().map(|event| event.counts.marks).max();
-    let marks = marks.expect("links are sampled");
+    let marks = run
+        .links()
+        .map(|event| event.counts.marks)
+        .max()
+        .expect("links are sampled");
     assert!((500 - 4 * 18..=500 + 4 * 18).contains(&marks), "{marks}");
 }

@@ -19,10 +19,10 @@ impl Grid {
     /// Returns the grid for the map of `dcs` and `links`.
     pub fn new(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
         let index = |name: &str| dcs.iter().position(|dc| dc.name == name);
-        let ends = links
+        let ends: Vec<_> = links
             .iter()
-            .filter_map(|link| Some((index(&link.a)?, index(&link.b)?)));
-        let ends: Vec<_> = ends.collect();
+            .filter_map(|link| Some((index(&link.a)?, index(&link.b)?)))
+            .collect();
         let sites = (0..dcs.len()).filter(|dc| !dcs[*dc].hosts.is_empty());
         let layout = Layout::new(dcs.len(), &ends, &sites.collect::<Vec<_>>());
         let narrow = layout.columns > WIDE_COLUMNS;

@@ -28,7 +28,8 @@ pub fn box_of(dc: &DcInfo) -> Result<Point, DrawError> {
 
 /// Draws the box of `dc` at `area`.
 pub fn draw_dc<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, dc: &DcInfo, area: &Area) -> Drawn {
-    let ((x, y), (width, height)) = (area.middle, area.half);
+    let (x, y) = area.middle;
+    let (width, height) = area.half;
     let border = if dc.hosts.is_empty() { 1.0 } else { 2.0 };
     canvas.boxed(
         (x - width, y - height),

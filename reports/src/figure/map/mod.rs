@@ -161,7 +161,8 @@ impl PathMap {
         let index = |name: &str| self.dcs.iter().position(|dc| dc.name == name);
         let (from, to) = grid.layout.from_hub((index(&link.a)?, index(&link.b)?));
         let bend = grid.bend(from, to);
-        let (from, to) = (grid.position(from, top), grid.position(to, top));
+        let from = grid.position(from, top);
+        let to = grid.position(to, top);
         Some(Curve::new(from, to, (bend, 0.0)))
     }
 }
@@ -227,7 +228,8 @@ mod tests {
             let others = labels[..index].iter().chain(&boxes);
             let overlap: f64 = others.map(|other| label.overlap(other)).sum();
             assert!(overlap < 1.0, "{name}: {overlap}");
-            let (x, width) = (label.middle.0, label.half.0);
+            let x = label.middle.0;
+            let width = label.half.0;
             assert!(x >= width && x + width <= WIDTH, "{name}: {x}");
         }
     }

@@ -103,8 +103,8 @@ impl Bench {
             programs: PathBuf::new(),
         };
         let info = run_info(plan, "", &run_dir::kernel_setting());
-        let writer = RunWriter::create_in(records, SystemTime::now(), &info);
-        let mut writer = writer.during("start the records")?;
+        let mut writer =
+            RunWriter::create_in(records, SystemTime::now(), &info).during("start the records")?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -121,12 +121,16 @@ impl Bench {
             guest_cpu: &up::guest_cpu,
             cancel: self.cancel.clone(),
         };
-        let report = runtime.block_on(runner.run());
-        let report = report.map_err(|error| Failure::environment(with_causes(&error)))?;
+        let report = runtime
+            .block_on(runner.run())
+            .map_err(|error| Failure::environment(with_causes(&error)))?;
         // Rows are in their file once the writer is gone.
         drop(writer);
-        let rows = lab_records::RunDir::open(records).during("read the records")?;
-        let rows = rows.table::<FlowRow>().during("read the flows")?.rows;
+        let rows = lab_records::RunDir::open(records)
+            .during("read the records")?
+            .table::<FlowRow>()
+            .during("read the flows")?
+            .rows;
         measured(plan, &rows, &report)
     }
 }
@@ -139,8 +143,8 @@ fn plan(flows: u32, size: Bytes) -> Plan {
         let count = usize::try_from(flows).expect("32 bits fit");
         specs.resize(count, specs[0].clone());
     }
-    let plan = lab_plan::resolve(&scenario, SCENARIO, &Files::new(), &PlanOptions::default());
-    let mut plan = plan.expect("the built-in scenario can be planned");
+    let mut plan = lab_plan::resolve(&scenario, SCENARIO, &Files::new(), &PlanOptions::default())
+        .expect("the built-in scenario can be planned");
     // Packets wait for the busy CPU much longer than links explain.
     plan.rdma.qp_timeout = PATIENT_QP_TIMEOUT;
     plan.rdma.flow_deadline_ns = DEADLINE;

@@ -82,9 +82,10 @@ pub fn here(arguments: &MeasureArgs, global: &Global) -> Outcome {
 /// Runs `lcmp-lab bench generator`.
 pub fn bench(arguments: &PlaceArgs, flows: Option<u32>, global: &Global) -> Outcome {
     let measurement = measure(arguments, flows, global)?;
-    match global.json {
-        true => print_json(&measurement),
-        false => print(text(&measurement).trim_end()),
+    if global.json {
+        print_json(&measurement);
+    } else {
+        print(text(&measurement).trim_end());
     }
     Ok(Exit::Pass)
 }

@@ -37,12 +37,14 @@ pub fn text(measurement: &Measurement) -> String {
 }
 
 fn row(name: &str, load: &MeasuredLoad, is_small: bool) -> [String; 8] {
+    let flows = if is_small {
+        commas(load.flows_per_second())
+    } else {
+        "-".to_owned()
+    };
     [
         name.to_owned(),
-        match is_small {
-            true => commas(load.flows_per_second()),
-            false => "-".to_owned(),
-        },
+        flows,
         commas(load.packets_per_second()),
         commas(load.packet_hops_per_second()),
         load.show_rate(),
@@ -54,7 +56,8 @@ fn row(name: &str, load: &MeasuredLoad, is_small: bool) -> [String; 8] {
 
 /// Returns the CPU time of a flow, of a packet on a link, and of a gigabyte.
 fn costs(measurement: &Measurement) -> String {
-    let (small, bulk) = (&measurement.loads.small, &measurement.loads.bulk);
+    let small = &measurement.loads.small;
+    let bulk = &measurement.loads.bulk;
     let (Some(small_cpu), Some(bulk_cpu)) = (small.cpu_ns, bulk.cpu_ns) else {
         return String::new();
     };

@@ -86,8 +86,11 @@ impl Budget {
 
     /// Returns the sum of `count` over all policies and repetitions.
     fn total(&self, count: fn(&Estimate) -> u64) -> u64 {
-        let once = self.repetitions.iter().map(count);
-        let once = once.fold(0, u64::saturating_add);
+        let once = self
+            .repetitions
+            .iter()
+            .map(count)
+            .fold(0, u64::saturating_add);
         once.saturating_mul(self.policies)
     }
 }

@@ -141,10 +141,10 @@ fn traced_flows(words: &[StoryArg], plan: &Plan) -> Result<TraceFilter, Failure>
             }
         }
     }
-    Ok(match flows.is_empty() {
-        true => TraceFilter::None,
-        false => TraceFilter::Flows(flows),
-    })
+    if flows.is_empty() {
+        return Ok(TraceFilter::None);
+    }
+    Ok(TraceFilter::Flows(flows))
 }
 
 /// Inputs of a simulation.
@@ -180,12 +180,13 @@ impl Simulation {
         let (dir, plan_hash) = run_dir::create(&global.results, &self.plan, now)?;
         let _handover = Handover::of(&dir);
         self.run_in(&dir, &plan_hash, now).map_err(|failure| {
-            let kept = match failure.no_room {
-                true => format!(
+            let kept = if failure.no_room {
+                format!(
                     "\n(what is written is kept: `lcmp-lab report {}`)",
                     dir.display()
-                ),
-                false => String::new(),
+                )
+            } else {
+                String::new()
             };
             Failure {
                 message: format!("{}{kept}", failure.message),
@@ -203,7 +204,8 @@ impl Simulation {
         let since = Instant::now();
         let threads = self.options.threads;
         let setting = RunSetting::simulated(&self.plan, threads, run_dir::kernel_release());
-        let (scenario, plan) = (&self.loaded.scenario, &self.plan);
+        let scenario = &self.loaded.scenario;
+        let plan = &self.plan;
         let provenance = provenance(scenario, plan, self.asked.clone());
         let mut records =
             run_dir::start_records(dir, (plan, plan_hash), (&setting, &provenance), now)?;
@@ -253,8 +255,8 @@ impl Simulation {
             let outcome = lab_sim::record(job, &self.options, records, &mut |progress| {
                 meter.show(progress);
                 !stop.is_cancelled()
-            });
-            let outcome = outcome.map_err(|error| failure(&error))?;
+            })
+            .map_err(|error| failure(&error))?;
             meter.end(&outcome, since.elapsed());
             let policy = &self.plan.policies[job.policy].label;
             if self.plan.transport.is_lossless() {

@@ -117,7 +117,8 @@ fn split(bytes: &[u8]) -> io::Result<Option<Split<'_>>> {
         let word = header[at..].first_chunk().copied().unwrap_or_default();
         usize::try_from(u32::from_le_bytes(word)).unwrap_or(usize::MAX)
     };
-    let (table, appended) = (count(0), count(4));
+    let table = count(0);
+    let appended = count(4);
     if table > MAX_NAME || appended > MAX_APPENDED {
         return Err(malformed());
     }
@@ -126,9 +127,10 @@ fn split(bytes: &[u8]) -> io::Result<Option<Split<'_>>> {
     };
     let (table, appended) = message.split_at(table);
     let table = str::from_utf8(table).map_err(|_| malformed())?;
-    match is_table(table) {
-        true => Ok(Some((table, appended, after))),
-        false => Err(malformed()),
+    if is_table(table) {
+        Ok(Some((table, appended, after)))
+    } else {
+        Err(malformed())
     }
 }
 

@@ -18,8 +18,12 @@ fn text(estimate: &PlaceEstimate, capacity: &Capacity, end: &RunEnd) -> String {
     let row =
         |name: &str, estimated: String, happened: String| [name.to_owned(), estimated, happened];
     let work = end.lab.unwrap_or_default();
-    let phases = end.phases.iter().filter(|phase| is_of_flows(phase));
-    let wall: Nanos = phases.map(|phase| phase.took_ns).sum();
+    let wall: Nanos = end
+        .phases
+        .iter()
+        .filter(|phase| is_of_flows(phase))
+        .map(|phase| phase.took_ns)
+        .sum();
     let rows = [
         row(
             "cost of flows",

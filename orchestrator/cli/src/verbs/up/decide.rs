@@ -55,8 +55,7 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
         return if machine.kernel_lacks.is_empty() {
             Ok(Location::Here)
         } else {
-            let findings: Vec<String> = texts(&machine.kernel_lacks);
-            let findings = findings.join("\n  ");
+            let findings = texts(&machine.kernel_lacks).join("\n  ");
             Err(cannot(
                 arguments,
                 format_args!(
@@ -67,20 +66,22 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
         };
     }
     if !machine.guest_lacks.is_empty() {
-        let lacks = machine.guest_lacks.iter();
-        let lacks: Vec<String> = lacks
+        let lacks = machine
+            .guest_lacks
+            .iter()
             .map(|finding| format!("{finding} (hint: {})", finding.remedy()))
-            .collect();
-        let lacks = lacks.join("\n  ");
+            .collect::<Vec<_>>()
+            .join("\n  ");
         return Err(cannot(
             arguments,
             format_args!("this machine cannot run a guest:\n  {lacks}"),
         ));
     }
-    Ok(match arguments.keep {
-        true => Location::KeptGuest,
-        false => Location::Guest,
-    })
+    if arguments.keep {
+        Ok(Location::KeptGuest)
+    } else {
+        Ok(Location::Guest)
+    }
 }
 
 /// Returns the failure of a machine that cannot run the lab, which names the verb that can do without one.
@@ -93,8 +94,10 @@ fn cannot(arguments: &UpArgs, what: impl fmt::Display) -> Failure {
 
 /// Returns the reason why a lab runs in a guest, or `None` if a guest was only asked for.
 pub fn guest_reason(kernel_lacks: &[Finding]) -> Option<String> {
-    let subjects = kernel_lacks.iter().map(|finding| finding.subject.as_str());
-    let subjects: Vec<&str> = subjects.collect();
+    let subjects: Vec<&str> = kernel_lacks
+        .iter()
+        .map(|finding| finding.subject.as_str())
+        .collect();
     (!subjects.is_empty()).then(|| {
         format!(
             "this kernel has no {}: running in a guest",

@@ -96,8 +96,9 @@ impl Estimate {
     /// Estimates an `up` of `plan` at `place` with this `experience`.
     pub fn new(plan: &Plan, place: Place, experience: &Experience) -> Self {
         let by_costs = by_costs(plan, place);
-        let times = by_costs.iter();
-        let times = times.map(|(&part, &time)| (part, experience.correct(time)));
+        let times = by_costs
+            .iter()
+            .map(|(&part, &time)| (part, experience.correct(time)));
         Self {
             times: times.collect(),
             by_costs,
@@ -107,11 +108,10 @@ impl Estimate {
 
     /// Returns the sentence that `up` prints first.
     pub fn sentence(&self) -> String {
-        let parts = self
+        let parts: Vec<String> = self
             .times
             .iter()
-            .filter(|(_, time)| time.get() >= MIN_SHOWN);
-        let parts: Vec<String> = parts
+            .filter(|(_, time)| time.get() >= MIN_SHOWN)
             .map(|(part, time)| format!("{} {}", part.name(), about_time(*time)))
             .collect();
         let basis = match self.runs {
@@ -375,12 +375,15 @@ scale: { rate: 1/2000, time: 100 }
     /// long as the costs alone predict, the factor becomes (2 / 2 + 1) / (1 / 2 + 1) = 4/3.
     #[test]
     fn earlier_runs_correct_the_estimate() {
-        let (plan, place) = (plan(), Place::GuestVirtual);
+        let plan = plan();
+        let place = Place::GuestVirtual;
         let mut experience = Experience::default();
         let first = Estimate::new(&plan, place, &experience);
         let took = |factor: u64| {
-            let times = first.by_costs.iter();
-            let times = times.map(|(&part, &time)| (part, Nanos::new(factor * time.get())));
+            let times = first
+                .by_costs
+                .iter()
+                .map(|(&part, &time)| (part, Nanos::new(factor * time.get())));
             Happened(times.collect())
         };
         experience.add(&first, &took(2));
@@ -409,7 +412,8 @@ scale: { rate: 1/2000, time: 100 }
     /// A factor for the flows alone would be 0 here, and a long run would seem short.
     #[test]
     fn a_part_far_from_its_estimate_corrects_all_parts_by_one_factor() {
-        let (plan, place) = (plan(), Place::GuestVirtual);
+        let plan = plan();
+        let place = Place::GuestVirtual;
         let first = Estimate::new(&plan, place, &Experience::default());
         let mut times = first.by_costs.clone();
         let all: u64 = times.values().map(|time| time.get()).sum();
@@ -426,7 +430,8 @@ scale: { rate: 1/2000, time: 100 }
 
     #[test]
     fn the_table_has_both_times_of_each_part_and_of_all() {
-        let (plan, place) = (plan(), Place::GuestVirtual);
+        let plan = plan();
+        let place = Place::GuestVirtual;
         let estimate = Estimate::new(&plan, place, &Experience::default());
         let total = Duration::from_secs(60);
         let happened = Happened::new(&[phase("links", 900)], Duration::from_secs(1), total);

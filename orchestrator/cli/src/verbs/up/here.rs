@@ -194,7 +194,8 @@ impl<'a> Run<'a> {
 
     fn run(&self) -> Result<RunOutcome, Failure> {
         terminal::cancel_on_signal(&self.cancel).during("listen to signals")?;
-        let (task, dir) = (self.task, self.records.dir());
+        let task = self.task;
+        let dir = self.records.dir();
         let mut progress = Progress::new();
         let reservation = Reservation::acquire(&task.lab, &self.plan.name).map_err(environment)?;
         reservation.record_run(dir).during("record the lab's run")?;
@@ -277,19 +278,21 @@ impl<'a> Run<'a> {
 
     /// Fails if a link is out of its bounds, unless the caller goes on with such a lab.
     fn hold(&self, certificate: &[CertifiedRow], links: &Certification) -> Result<(), Failure> {
-        let out = certificate.iter().filter_map(|row| {
-            let problem = row.problem.as_ref()?;
-            let (link, from, to) = (&row.link, &row.from, &row.to);
-            Some(format!("link `{link}`, {from} → {to}: {problem}"))
-        });
-        let out: Vec<String> = out.collect();
+        let out: Vec<String> = certificate
+            .iter()
+            .filter_map(|row| {
+                let problem = row.problem.as_ref()?;
+                let link = &row.link;
+                let from = &row.from;
+                let to = &row.to;
+                Some(format!("link `{link}`, {from} → {to}: {problem}"))
+            })
+            .collect();
         if out.is_empty() {
             return Ok(());
         }
-        let (shown, more) = (
-            out.iter().take(MAX_LINKS),
-            out.len().saturating_sub(MAX_LINKS),
-        );
+        let shown = out.iter().take(MAX_LINKS);
+        let more = out.len().saturating_sub(MAX_LINKS);
         let mut text = format!(
             "{} of {} directions of links are out of their bounds:",
             links.out_of_bounds, links.directions
@@ -336,9 +339,12 @@ impl<'a> Run<'a> {
             records,
             events: &mut |event| progress.show(event),
             inputs: recording.as_mut().map(|file| file as &mut dyn Write),
-            host_waits: &|| match is_inside {
-                true => inside::host_waits().unwrap_or(0),
-                false => 0,
+            host_waits: &|| {
+                if is_inside {
+                    inside::host_waits().unwrap_or(0)
+                } else {
+                    0
+                }
             },
             guest_cpu: &|| is_inside.then(guest_cpu).flatten(),
             cancel: self.cancel.clone(),

@@ -134,9 +134,10 @@ pub fn as_owner(caller: i32, global: &Global) -> Outcome {
 /// probed.
 fn kernel_lacks() -> (bool, Vec<KernelFinding>) {
     let is_root = nix::unistd::geteuid().is_root();
-    let lacks = match is_root {
-        true => doctor::missing_here(),
-        false => Vec::new(),
+    let lacks = if is_root {
+        doctor::missing_here()
+    } else {
+        Vec::new()
     };
     (is_root, lacks)
 }
@@ -197,8 +198,8 @@ impl Kept {
     fn take_down(self, lab: &LabName) -> Result<(), Failure> {
         match self {
             Self::Here => {
-                let left = lab_kernel::lab::down(lab, Live::Refuse);
-                let left = left.during(format_args!("take lab `{lab}` down"))?;
+                let left = lab_kernel::lab::down(lab, Live::Refuse)
+                    .during(format_args!("take lab `{lab}` down"))?;
                 here::all_removed(&left)?;
             }
             // The signal was forwarded to the owner, which ends its guest.
@@ -252,8 +253,9 @@ impl Request {
 /// Returns the capacity of `place`: the one that the command line names for this place, or the default.
 fn capacity(arguments: &UpArgs, place: Place) -> Capacity {
     let named = arguments.scenario.overrides.scale_for;
-    let of_place = named.filter(|capacity| capacity.place == place);
-    of_place.unwrap_or_else(|| Capacity::default_of(place))
+    named
+        .filter(|capacity| capacity.place == place)
+        .unwrap_or_else(|| Capacity::default_of(place))
 }
 
 impl Machine {
@@ -265,9 +267,10 @@ impl Machine {
         kernel_lacks: Vec<KernelFinding>,
     ) -> Result<Self, Failure> {
         let place = &request.place;
-        let guest_lacks = match is_root && place::needs_guest(place, &kernel_lacks) {
-            true => guest_lacks(&request.plan, &place::guest_cache(place)?),
-            false => Vec::new(),
+        let guest_lacks = if is_root && place::needs_guest(place, &kernel_lacks) {
+            guest_lacks(&request.plan, &place::guest_cache(place)?)
+        } else {
+            Vec::new()
         };
         Ok(Self {
             is_root,

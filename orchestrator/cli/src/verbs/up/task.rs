@@ -94,11 +94,12 @@ impl GuestTask {
     /// # Errors
     /// If a file cannot be read, or the plan is not the one that the host wrote.
     pub fn read(dir: &Path) -> Result<(Self, Plan), Failure> {
-        let text = lab_files::read_text(&dir.join(TASK_FILE), Links::Refuse, MAX_RUN_FILE);
-        let text = text.during("read the guest's task")?;
+        let text = lab_files::read_text(&dir.join(TASK_FILE), Links::Refuse, MAX_RUN_FILE)
+            .during("read the guest's task")?;
         let task: Self = serde_json::from_str(&text).during("read the guest's task")?;
-        let plan = directory::read_text(dir, PLAN_FILE).during("read the plan")?;
-        let plan = plan.unwrap_or_default();
+        let plan = directory::read_text(dir, PLAN_FILE)
+            .during("read the plan")?
+            .unwrap_or_default();
         if run_dir::hash(&plan) != task.plan_hash {
             return Err(Failure::environment(format_args!(
                 "`{}` is not the plan that the host made",

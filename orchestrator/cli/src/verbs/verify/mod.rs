@@ -56,9 +56,10 @@ pub fn verify(arguments: &VerifyArgs, global: &Global) -> Outcome {
         verified.verdict = Exit::Failed;
     }
     verified.exit = verified.verdict.code();
-    match global.json {
-        true => print_json(&verified),
-        false => print(&text(&verified, &manifest)),
+    if global.json {
+        print_json(&verified);
+    } else {
+        print(&text(&verified, &manifest));
     }
     if let Some(kept) = &arguments.output {
         caller::hand_over(kept);
@@ -73,8 +74,8 @@ fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest)
     let unreadable = |error| Failure::usage(lab_files::failed(path, &error));
     let mut file = lab_files::open(path, Links::Follow).map_err(unreadable)?;
     let work = Work::new(arguments)?;
-    let unpacked = unpack(&mut file, &work.at(KEPT), &Limits::default());
-    let manifest = unpacked.map_err(bundle::failure)?;
+    let manifest =
+        unpack(&mut file, &work.at(KEPT), &Limits::default()).map_err(bundle::failure)?;
     let (sha256, _) = bundle::digest(&mut file).map_err(unreadable)?;
     let derived = derive(&work.at(KEPT), &work.at("derived")).map_err(derive_failure)?;
     let mut verified = Verified {

@@ -162,11 +162,13 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     let mut inputs = programs::kept(kept.path())?;
     let texts = self::inputs(kept)?.into_iter();
     inputs.extend(texts.map(|(name, text)| (name, text.into_bytes())));
-    let depth = inputs.keys().map(|name| {
-        let parts = Path::new(name).components();
-        parts.filter(|it| *it == Component::ParentDir).count()
-    });
-    let depth = depth.max();
+    let depth = inputs
+        .keys()
+        .map(|name| {
+            let parts = Path::new(name).components();
+            parts.filter(|it| *it == Component::ParentDir).count()
+        })
+        .max();
     let base: PathBuf = std::iter::repeat_n("d", depth.unwrap_or(0)).collect();
     let mut files = vec![(
         base.join(SCENARIO_FILE),
@@ -184,8 +186,8 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     for (path, bytes) in &files {
         let path = dir.join(path);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-        let written = made.and_then(|()| fs::write(&path, bytes));
-        written.during(format_args!("write `{}`", path.display()))?;
+        made.and_then(|()| fs::write(&path, bytes))
+            .during(format_args!("write `{}`", path.display()))?;
     }
     Ok(dir.join(base.join(SCENARIO_FILE)))
 }
@@ -217,10 +219,12 @@ fn missing(name: &str) -> Failure {
 
 /// Returns the first difference between the plans of both runs.
 fn compare_plans(kept: &RunDir, again: &RunDir) -> Result<Option<String>, Failure> {
-    let (kept, again) = (plan(kept)?, plan(again)?);
-    let what = match kept.scenario_hash == again.scenario_hash {
-        true => "another plan of the same scenario",
-        false => "the plan is of another scenario, or of other files that it names",
+    let kept = plan(kept)?;
+    let again = plan(again)?;
+    let what = if kept.scenario_hash == again.scenario_hash {
+        "another plan of the same scenario"
+    } else {
+        "the plan is of another scenario, or of other files that it names"
     };
     let difference = kept.difference(again);
     Ok(difference.map(|difference| format!("{what}: {difference}")))
@@ -238,10 +242,11 @@ fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> 
         min_pearson: Vec::new(),
         min_compared: Vec::new(),
     };
-    let compared = fidelity::compare(kept.path(), again.path());
-    let compared = compared.map_err(|error| Failure::environment(with_causes(&error)))?;
-    let broken = bounds.broken(&compared.fidelity);
-    let broken = broken.map_err(|error| Failure::environment(with_causes(&error)))?;
+    let compared = fidelity::compare(kept.path(), again.path())
+        .map_err(|error| Failure::environment(with_causes(&error)))?;
+    let broken = bounds
+        .broken(&compared.fidelity)
+        .map_err(|error| Failure::environment(with_causes(&error)))?;
     Ok(broken.into_iter().map(|one| one.text).collect())
 }
 

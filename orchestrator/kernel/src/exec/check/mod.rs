@@ -30,7 +30,8 @@ pub struct Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (wanted, found) = (&self.wanted, &self.found);
+        let wanted = &self.wanted;
+        let found = &self.found;
         write!(
             f,
             "{} in {}: wanted {wanted}, found {found}",
@@ -57,8 +58,10 @@ pub(crate) fn check(
                 }
             }
             step => {
-                let netns = step.netns_name().cloned();
-                let netns = netns.map_or(Namespace::Root, Namespace::Named);
+                let netns = step
+                    .netns_name()
+                    .cloned()
+                    .map_or(Namespace::Root, Namespace::Named);
                 by_netns.entry(netns).or_default().steps.push(step);
             }
         }
@@ -118,8 +121,10 @@ fn wait_for_links(
 ) -> Result<Links, NetlinkError> {
     let deadline = Instant::now() + patience;
     loop {
-        let links = dump::links(&mut handle.socket)?.into_iter();
-        let links: Links = links.map(|link| (link.name.clone(), link)).collect();
+        let links: Links = dump::links(&mut handle.socket)?
+            .into_iter()
+            .map(|link| (link.name.clone(), link))
+            .collect();
         let ready = |(dev, change): (&str, &DeviceChange)| {
             let running = dev == "lo" || links.get(dev).is_none_or(|link| link.running);
             *change != DeviceChange::Up || running

@@ -34,8 +34,10 @@ impl Checker<'_> {
 
     /// Compares the sysctls of the namespace, and those that the machine's labs share.
     pub(super) fn sysctls(&mut self) -> Result<(), NetlinkError> {
-        let steps = self.wanted.steps.iter();
-        let keys: Vec<&str> = steps
+        let keys: Vec<&str> = self
+            .wanted
+            .steps
+            .iter()
             .filter_map(|step| match step {
                 Step::Sysctl { key, .. } | Step::SharedSysctl { key, .. } => Some(key.as_str()),
                 _ => None,
@@ -114,14 +116,17 @@ impl Checker<'_> {
                         (true, false) => "up, but the other end is not",
                         (false, _) => "down",
                     };
-                    let found = self.links.get(dev);
-                    let found = found.map(|link| state(link.up, link.running || dev == "lo"));
-                    let found = found.map(str::to_owned);
+                    let found = self
+                        .links
+                        .get(dev)
+                        .map(|link| state(link.up, link.running || dev == "lo"))
+                        .map(str::to_owned);
                     self.same(format!("interface `{dev}`"), "up".into(), found);
                 }
                 DeviceChange::NoOffloads => {
-                    let on = ethtool::offloads_on(&self.handle.socket, dev);
-                    let on = on.map_err(io::Error::from)?.join(" ");
+                    let on = ethtool::offloads_on(&self.handle.socket, dev)
+                        .map_err(io::Error::from)?
+                        .join(" ");
                     self.same(format!("offloads of `{dev}`"), String::new(), Some(on));
                 }
                 DeviceChange::Redirect(to) => {
@@ -129,9 +134,11 @@ impl Checker<'_> {
                         Some(index) => tc::redirected_to(&mut self.handle.socket, index)?,
                         None => None,
                     };
-                    let mut links = self.links.values();
-                    let found = links.find(|link| Some(link.index) == found);
-                    let found = found.map(|link| link.name.clone());
+                    let found = self
+                        .links
+                        .values()
+                        .find(|link| Some(link.index) == found)
+                        .map(|link| link.name.clone());
                     self.same(format!("redirect of `{dev}`"), to.clone(), found);
                 }
                 DeviceChange::Program { program, directory } => {
@@ -156,8 +163,10 @@ impl Checker<'_> {
         let listed = dump::addresses(&mut self.handle.socket)?;
         for (dev, change) in self.wanted.changes() {
             if let DeviceChange::Address(addr) = change {
-                let found = listed.iter().find(|found| found.addr == *addr);
-                let found = found.map(|at| format!("/{} on interface {}", at.len, at.interface));
+                let found = listed
+                    .iter()
+                    .find(|found| found.addr == *addr)
+                    .map(|at| format!("/{} on interface {}", at.len, at.interface));
                 let wanted = format!("/32 on interface {}", self.index(dev));
                 self.same(format!("address {addr}"), wanted, found);
             }
@@ -198,9 +207,10 @@ impl Checker<'_> {
                     let local = |found: &dump::Route| {
                         found.table == LOCAL_TABLE && found.to.len == 32 && found.to.addr == *addr
                     };
-                    let found = match listed.iter().any(local) {
-                        true => "there",
-                        false => "not there",
+                    let found = if listed.iter().any(local) {
+                        "there"
+                    } else {
+                        "not there"
                     };
                     let object = format!("route to {addr} in table `local`");
                     self.same(object, "not there".into(), Some(found.into()));
@@ -239,8 +249,10 @@ impl Checker<'_> {
                 let same =
                     |found: &&listed::Rule| found.selector().as_ref() == Some(&rule.selector);
                 let show = |priority, table| format!("{priority} to {table}");
-                let found = listed.iter().find(same);
-                let found = found.and_then(|found| Some(show(found.priority, found.table()?)));
+                let found = listed
+                    .iter()
+                    .find(same)
+                    .and_then(|found| Some(show(found.priority, found.table()?)));
                 let object = format!("rule {:?}", rule.selector);
                 self.same(object, show(rule.priority, rule.table), found);
             }
@@ -268,19 +280,24 @@ impl Checker<'_> {
 
     /// Notes every discipline at an interface of the lab that no step has put there.
     fn no_other_qdiscs(&mut self, listed: &[tc::Held]) {
-        let steps = self.wanted.steps.iter();
-        let wanted = steps.filter_map(|step| match step {
-            Step::Qdisc(at) => Some(tc::held(
-                self.index(&at.dev),
-                at.parent,
-                at.handle,
-                &at.qdisc,
-            )),
-            _ => None,
-        });
-        let wanted: Vec<tc::Held> = wanted.collect();
-        let ends = self.wanted.ends.iter();
-        let devs: Vec<(u32, String)> = ends
+        let wanted: Vec<tc::Held> = self
+            .wanted
+            .steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Qdisc(at) => Some(tc::held(
+                    self.index(&at.dev),
+                    at.parent,
+                    at.handle,
+                    &at.qdisc,
+                )),
+                _ => None,
+            })
+            .collect();
+        let devs: Vec<(u32, String)> = self
+            .wanted
+            .ends
+            .iter()
             .map(|(end, ..)| (self.index(&end.dev), end.dev.clone()))
             .collect();
         for found in listed {
@@ -306,8 +323,9 @@ impl Checker<'_> {
             if let DeviceChange::Rxe(name) = change {
                 let device = devices.iter().find(|device| device.name == *name);
                 let on = device.map(|device| rdma::interfaces(&mut socket, device.index));
-                let found = on.transpose()?;
-                let found = found.map(|on| format!("on `{}`", on.join("`, `")));
+                let found = on
+                    .transpose()?
+                    .map(|on| format!("on `{}`", on.join("`, `")));
                 let object = format!("RDMA device `{name}`");
                 self.same(object, format!("on `{dev}`"), found);
             }

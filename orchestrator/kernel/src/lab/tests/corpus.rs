@@ -369,7 +369,10 @@ fn a_lab_whose_packets_are_not_steered_differs_from_its_plan() {
 
 /// Brings up `count` labs, asserts that each is certified, and prints the method's own error.
 fn accept_clean(count: u32) {
-    let (mut delay, mut spread, mut rate, mut queue) = (0, 0, 0.0_f64, 0);
+    let mut delay = 0;
+    let mut spread = 0;
+    let mut rate = 0.0_f64;
+    let mut queue = 0;
     for _ in 0..count {
         let mut lab = ring();
         assert_eq!(texts(&lab.differences(Duration::ZERO).unwrap()), NONE);

@@ -111,8 +111,7 @@ fn datagrams_come_to_every_host_of_a_lab() {
             fs::write("/proc/sys/net/ipv4/conf/all/rp_filter", rp_filter).unwrap();
             let mut lab = up("t", hosts, testing::testbed);
             let deliveries = certify::deliveries(&mut lab, &CancellationToken::new()).unwrap();
-            let counts = deliveries.iter();
-            let counts = counts.map(|it| (it.left, it.came, it.delivered));
+            let counts = deliveries.iter().map(|it| (it.left, it.came, it.delivered));
             // Eight hosts, each 20.
             assert_eq!(
                 counts.collect::<Vec<_>>(),

@@ -60,9 +60,11 @@ fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
         while carried() < 1_000_000 {
             sleep(Duration::from_millis(1));
         }
-        let (start, before) = (Instant::now(), carried());
+        let start = Instant::now();
+        let before = carried();
         sleep(Duration::from_secs(1));
-        let (span, after) = (start.elapsed(), carried());
+        let span = start.elapsed();
+        let after = carried();
         let bits = u128::from(after - before) * 8;
         let rate = bits * 1_000_000_000 / span.as_nanos();
         let queues = tc(&lab);
@@ -110,11 +112,14 @@ fn a_reset_restarts_qp_numbers() {
         let mut lab = up(|slot| testing::pair_over(slot, wire));
         let qp = |lab: &Lab| {
             let output = start_sending(lab, 5, 4_096).finish();
-            let line = output.lines().find(|line| line.contains("local address"));
-            let line = line.unwrap();
+            let line = output
+                .lines()
+                .find(|line| line.contains("local address"))
+                .unwrap();
             line.split_whitespace().nth(5).unwrap().to_owned()
         };
-        let (first, second) = (qp(&lab), qp(&lab));
+        let first = qp(&lab);
+        let second = qp(&lab);
         lab.reset().unwrap();
         let again = qp(&lab);
         println!("QPN {first}, {second}, after the reset {again}");
@@ -129,7 +134,8 @@ fn packets_of_hosts_with_congestion_control_are_paced_in_their_order() {
         let mut lab = up(testing::paced);
         start_sending(&lab, 50, 65_536).finish();
         let maps = lab.host_maps().unwrap().expect("hosts have it");
-        let (senders, counts) = (maps.senders().unwrap(), maps.counts().unwrap());
+        let senders = maps.senders().unwrap();
+        let counts = maps.counts().unwrap();
         println!("{senders:?}, {counts:?}");
         let [(_, qp)] = senders.as_slice() else {
             panic!("one QP sends data");
@@ -239,7 +245,9 @@ fn ping(lab: &Lab, payload: u64) -> [u64; 2] {
         let micros = figures.next().unwrap().replace('.', "");
         micros.parse::<u64>().unwrap() * 1_000
     };
-    let (min, _, max) = (nanos(), nanos(), nanos());
+    let min = nanos();
+    let _mean = nanos();
+    let max = nanos();
     [min, max]
 }
 
@@ -251,8 +259,12 @@ struct Sending {
 
 /// Sends messages from the first host to the last.
 fn start_sending(lab: &Lab, messages: u32, size: u32) -> Sending {
-    let hosts = lab.plan().dcs.iter().flat_map(|dc| dc.hosts.clone());
-    let hosts: Vec<NodeId> = hosts.collect();
+    let hosts: Vec<NodeId> = lab
+        .plan()
+        .dcs
+        .iter()
+        .flat_map(|dc| dc.hosts.clone())
+        .collect();
     let from = lab.host_endpoint(hosts[0]).unwrap();
     let to = lab.host_endpoint(*hosts.last().unwrap()).unwrap();
     let command = |host: &HostEndpoint| {

@@ -34,13 +34,16 @@ fn two_labs_run_side_by_side() {
         let mut second = up("b", HostPlacement::RootNamespace, testing::pair);
         assert_ne!(first.plan().slot, second.plan().slot);
         let answers = |lab: &mut Lab| {
-            let (from, to) = (host(lab, "dc1/h1"), host(lab, "dc2/h1"));
+            let from = host(lab, "dc1/h1");
+            let to = host(lab, "dc2/h1");
             ping(lab, from, to, ANSWERED)
         };
         assert!(answers(&mut first) && answers(&mut second));
         let listed = status().unwrap();
-        let states = listed.iter().map(|lab| (lab.lab.as_str(), lab.state));
-        let states: Vec<_> = states.collect();
+        let states: Vec<_> = listed
+            .iter()
+            .map(|lab| (lab.lab.as_str(), lab.state))
+            .collect();
         assert_eq!(states, [("a", LabState::Live), ("b", LabState::Live)]);
         assert_eq!((listed[0].switches, listed[0].hosts), (2, 2));
         assert!(first.down().is_empty());
@@ -63,7 +66,8 @@ fn a_lab_beside_vpns_gets_its_packets() {
         sh("ip rule add pref 5270 lookup 77");
         sh("ip rule add pref 32765 not fwmark 0xca6c lookup 77");
         let mut lab = up("t", HostPlacement::RootNamespace, testing::pair);
-        let (from, to) = (host(&lab, "dc1/h1"), host(&lab, "dc2/h1"));
+        let from = host(&lab, "dc1/h1");
+        let to = host(&lab, "dc2/h1");
         assert!(ping(&mut lab, from, to, ANSWERED));
     });
 }
@@ -169,7 +173,8 @@ fn a_foreign_namespace_with_a_name_of_the_lab_is_left_alone() {
     isolated(|| {
         sh("ip netns add lcmp-t-dc2");
         let reservation = reserve("t").unwrap();
-        let (plan, lab) = (testing::pair(reservation.slot()), reservation.lab().clone());
+        let plan = testing::pair(reservation.slot());
+        let lab = reservation.lab().clone();
         let options = options("t", HostPlacement::OwnNamespace);
         let error = bring_up(reservation, &plan, &options).unwrap_err();
         let exists = |kind: &LabErrorKind| match kind {

@@ -41,8 +41,10 @@ fn without_a_trace(body: impl FnOnce(&Machine)) {
 /// Starts a process in a namespace, and waits until it is there.
 fn inside(name: &NetnsName) -> Child {
     let mut command = Command::new("ip");
-    let child = command.args(["netns", "exec", name.as_str(), "sleep", "1000"]);
-    let child = child.spawn().unwrap();
+    let child = command
+        .args(["netns", "exec", name.as_str(), "sleep", "1000"])
+        .spawn()
+        .unwrap();
     let pid = i32::try_from(child.id()).unwrap();
     let named = NetnsId::at(&netns::path(name)).expect("the namespace has its name");
     let deadline = Instant::now() + PATIENCE;
@@ -59,7 +61,8 @@ fn reserve(name: &str) -> Result<Reservation, ReservationError> {
 /// Brings up the lab `name`, which nobody else has.
 fn up(name: &str, hosts: HostPlacement, plan: fn(u8) -> Plan) -> Lab {
     let reservation = reserve(name).unwrap();
-    let (plan, options) = (plan(reservation.slot()), options(name, hosts));
+    let plan = plan(reservation.slot());
+    let options = options(name, hosts);
     bring_up(reservation, &plan, &options).unwrap()
 }
 

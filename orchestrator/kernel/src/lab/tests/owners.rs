@@ -125,8 +125,10 @@ fn a_lab_in_a_guest_has_only_its_directory_here() {
 #[test]
 fn a_lab_whose_owner_is_killed_at_any_time_can_be_taken_down_without_a_trace() {
     without_a_trace(|before| {
-        let kills = env::var("LAB_KILLS").ok();
-        let kills = kills.and_then(|kills| kills.parse().ok()).unwrap_or(40u64);
+        let kills = env::var("LAB_KILLS")
+            .ok()
+            .and_then(|kills| kills.parse().ok())
+            .unwrap_or(40u64);
         let mut states = Vec::new();
         for kill in 0..kills {
             let mut owner = Owner::start("loop");

@@ -21,7 +21,8 @@ use crate::{
 fn others_know_a_labs_name_and_cannot_touch_what_it_keeps() {
     isolated(|| {
         let mut lab = up("t", HostPlacement::OwnNamespace, testing::pair);
-        let (run, bpf) = (lab.directory(), lab.bpf_directory().unwrap());
+        let run = lab.directory();
+        let bpf = lab.bpf_directory().unwrap();
         let pins = bpf.join("dc1");
         fs::create_dir(&pins).unwrap();
         for directory in [&run, &bpf] {
@@ -57,8 +58,11 @@ fn others_know_a_labs_name_and_cannot_touch_what_it_keeps() {
 fn states_for_others() -> Vec<(String, LabState)> {
     let nobody = Uid::from_raw(NOBODY);
     set_thread_res_uid(nobody, nobody, nobody).unwrap();
-    let labs = status().unwrap().into_iter();
-    labs.map(|lab| (lab.lab.to_string(), lab.state)).collect()
+    status()
+        .unwrap()
+        .into_iter()
+        .map(|lab| (lab.lab.to_string(), lab.state))
+        .collect()
 }
 
 fn mode(path: &Path) -> u32 {

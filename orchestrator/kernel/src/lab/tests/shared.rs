@@ -24,10 +24,9 @@ fn a_damaged_record_is_made_again_and_restores_the_machine() {
             fs::write(&path, damage).unwrap();
             assert_eq!(left(first.down()), Vec::<String>::new());
             // The damaged file is kept.
-            let aside = fs::read_dir(journal::base())
+            let aside: Vec<_> = fs::read_dir(journal::base())
                 .unwrap()
-                .map(|entry| entry.unwrap().path());
-            let aside: Vec<_> = aside
+                .map(|entry| entry.unwrap().path())
                 .filter(|path| path.to_string_lossy().contains("shared.damaged-"))
                 .collect();
             assert!(!aside.is_empty());

@@ -162,14 +162,14 @@ fn dead_lab() -> DeadLab {
     let mut owner = Owner::start("wait");
     owner.kill();
     let contents = Contents::read(&journal::directory(&owned())).unwrap();
-    let made = contents
+    let (names, ids) = contents
         .entries
         .into_iter()
         .filter_map(|entry| match entry {
             Entry::MadeNetns { name, id } => Some((name, id)),
             _ => None,
-        });
-    let (names, ids) = made.unzip();
+        })
+        .unzip();
     DeadLab { names, ids }
 }
 
@@ -230,7 +230,8 @@ impl Drop for Strangers {
 /// Rewrites the journal to name another inode for one of the lab's namespaces.
 fn name_in_journal(id: NetnsId, inode: u64) {
     let text = |id: NetnsId| format!("\"id\":{}", serde_json::to_string(&id).unwrap());
-    let (old, new) = (text(id), text(NetnsId { inode, ..id }));
+    let old = text(id);
+    let new = text(NetnsId { inode, ..id });
     let journal = std::fs::read_to_string(journal_file()).unwrap();
     assert_eq!(journal.matches(&old).count(), 1, "{old}");
     std::fs::write(journal_file(), journal.replace(&old, &new)).unwrap();
@@ -239,7 +240,8 @@ fn name_in_journal(id: NetnsId, inode: u64) {
 /// Waits until a process is in a namespace of its own; returns that namespace.
 fn wait_for_netns(child: &Child) -> NetnsId {
     let netns = |pid: u32| NetnsId::of_process(i32::try_from(pid).unwrap()).unwrap();
-    let (here, deadline) = (netns(std::process::id()), Instant::now() + PATIENCE);
+    let here = netns(std::process::id());
+    let deadline = Instant::now() + PATIENCE;
     loop {
         match netns(child.id()) {
             // Nothing holds the file of this process's namespace, so each reading has another time.

@@ -16,17 +16,23 @@ fn packets_cross_the_lab_with_hosts_in_either_placement() {
     isolated(|| {
         for hosts in [HostPlacement::RootNamespace, HostPlacement::OwnNamespace] {
             let mut lab = up("t", hosts, testing::testbed);
-            let (from, to) = (host(&lab, "dc1/h1"), host(&lab, "dc8/h4"));
+            let from = host(&lab, "dc1/h1");
+            let to = host(&lab, "dc8/h4");
             let sent = |lab: &mut Lab| -> Vec<u64> {
                 let switch = host(lab, "dc1");
-                let counters = lab.counters(switch).unwrap().into_iter();
-                counters.map(|port| port.tx_packets).collect()
+                lab.counters(switch)
+                    .unwrap()
+                    .into_iter()
+                    .map(|port| port.tx_packets)
+                    .collect()
             };
             let before = sent(&mut lab);
             assert!(ping(&mut lab, from, to, ANSWERED), "{hosts:?}");
             let after = sent(&mut lab);
-            let used = before.iter().zip(&after);
-            let used = used.filter(|(before, after)| after > before);
+            let used = before
+                .iter()
+                .zip(&after)
+                .filter(|(before, after)| after > before);
             // One of the six paths, and the host's own link.
             assert_eq!(used.count(), 2, "{before:?} {after:?}");
         }
@@ -37,7 +43,8 @@ fn packets_cross_the_lab_with_hosts_in_either_placement() {
 fn a_cut_link_loses_its_carrier_and_gets_it_back() {
     isolated(|| {
         let mut lab = up("t", HostPlacement::OwnNamespace, testing::pair);
-        let (from, to) = (host(&lab, "dc1/h1"), host(&lab, "dc2/h1"));
+        let from = host(&lab, "dc1/h1");
+        let to = host(&lab, "dc2/h1");
         assert!(ping(&mut lab, from, to, ANSWERED));
         fault(&mut lab, FaultChange::Down);
         assert!(!ping(&mut lab, from, to, 1));
@@ -86,7 +93,8 @@ fn a_queue_that_somebody_changes_is_seen_after_flows_and_what_a_fault_changes_is
 fn a_program_on_a_node_sees_the_nodes_interfaces() {
     isolated(|| {
         let mut lab = up("t", HostPlacement::RootNamespace, testing::pair);
-        let (switch, root) = (host(&lab, "dc1"), host(&lab, "dc1/h1"));
+        let switch = host(&lab, "dc1");
+        let root = host(&lab, "dc1/h1");
         let mut sees = |node, path: &str| {
             let mut command = Command::new("test");
             let mut child = lab.spawn_on(node, command.args(["-e", path])).unwrap();

@@ -66,10 +66,10 @@ pub(super) struct Seen {
 /// Simulates the scenario `text`, or lowers it for the lab. Fails with the message if the scenario is refused.
 pub(super) fn run(text: &str, mode: Mode) -> Result<Seen, String> {
     let files = scenario::files();
-    let read = lab_scenario::parse("scenario.json", text.as_bytes());
-    let read = read.map_err(|errors| errors.to_string())?;
-    let plan = lab_plan::resolve(&read, text, &files, &mode.options());
-    let plan = plan.map_err(|error| error.to_string())?;
+    let read = lab_scenario::parse("scenario.json", text.as_bytes())
+        .map_err(|errors| errors.to_string())?;
+    let plan = lab_plan::resolve(&read, text, &files, &mode.options())
+        .map_err(|error| error.to_string())?;
     let order = read.transport.routes.as_ref().map(|name| {
         let table = RoutingTable::parse(name, &files[name]);
         let neighbours = table.and_then(|table| table.in_plan(&plan));
@@ -104,8 +104,9 @@ fn rows(plan: &Plan, order: Option<&NextHopOrder>) -> Result<String, String> {
                 .map_err(|error| error.to_string())?;
         }
     }
-    let tables = testing::tables(folder.path()).into_iter();
-    let tables = tables.map(|path| measured_columns(&fs::read_to_string(path).expect("a table")));
+    let tables = testing::tables(folder.path())
+        .into_iter()
+        .map(|path| measured_columns(&fs::read_to_string(path).expect("a table")));
     Ok(tables.collect())
 }
 

@@ -28,9 +28,10 @@ fn visit(schema: &Value, node: &Value, path: &str, keys: &mut BTreeSet<String>) 
     }
     if let Some(items) = node.get("items") {
         // A list of texts or numbers is one value.
-        let at = match is_single(items) {
-            true => path.to_owned(),
-            false => format!("{path}[]"),
+        let at = if is_single(items) {
+            path.to_owned()
+        } else {
+            format!("{path}[]")
         };
         return visit(schema, items, &at, keys);
     }
@@ -72,14 +73,15 @@ pub(super) fn description(path: &str) -> String {
 fn property<'a>(schema: &'a Value, node: &'a Value, key: &str) -> &'a Value {
     let forms = node["anyOf"].as_array().into_iter().flatten();
     let mut forms = std::iter::once(node).chain(forms.map(|form| resolved(schema, form)));
-    let found = forms.find_map(|form| form["properties"].get(key));
-    found.unwrap_or(&Value::Null)
+    forms
+        .find_map(|form| form["properties"].get(key))
+        .unwrap_or(&Value::Null)
 }
 
 fn resolved<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     let name = node["$ref"].as_str();
-    let target = name.and_then(|name| schema.pointer(name.trim_start_matches('#')));
-    target.unwrap_or(node)
+    name.and_then(|name| schema.pointer(name.trim_start_matches('#')))
+        .unwrap_or(node)
 }
 
 #[test]

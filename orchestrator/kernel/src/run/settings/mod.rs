@@ -176,16 +176,21 @@ struct Change {
 impl Change {
     /// Returns the changes of all keys of `entry`.
     fn of(entry: &Entry) -> impl Iterator<Item = Self> {
-        let keys = alternatives(entry.key).into_iter().enumerate();
-        keys.map(|(index, key)| {
-            let with = entry.with.iter();
-            let mut changes: Vec<_> = with.map(|&(at, to)| (chosen(at, index), to)).collect();
-            let before = scenario::changed(entry.base, &changes);
-            changes.push((chosen(entry.at, index), entry.to));
-            let after = scenario::changed(entry.base, &changes);
-            let texts = [before, after];
-            Self { key, texts }
-        })
+        alternatives(entry.key)
+            .into_iter()
+            .enumerate()
+            .map(|(index, key)| {
+                let mut changes: Vec<_> = entry
+                    .with
+                    .iter()
+                    .map(|&(at, to)| (chosen(at, index), to))
+                    .collect();
+                let before = scenario::changed(entry.base, &changes);
+                changes.push((chosen(entry.at, index), entry.to));
+                let after = scenario::changed(entry.base, &changes);
+                let texts = [before, after];
+                Self { key, texts }
+            })
     }
 }
 
@@ -272,9 +277,10 @@ fn outcome(key: &str, mode: Mode, before: &Seen, after: &Result<Seen, String>) -
             .is_some_and(|below| below.is_empty() || below.starts_with('.'))
     };
     let mut elsewhere = ELSEWHERE.iter();
-    match elsewhere.any(|(listed, modes, _)| is_at(listed) && modes.contains(&mode)) {
-        true => Outcome::Elsewhere,
-        false => Outcome::Ignored("nothing changes, and no warning names it".to_owned()),
+    if elsewhere.any(|(listed, modes, _)| is_at(listed) && modes.contains(&mode)) {
+        Outcome::Elsewhere
+    } else {
+        Outcome::Ignored("nothing changes, and no warning names it".to_owned())
     }
 }
 

@@ -24,8 +24,11 @@ fn place<'a>(scenario: &'a mut Value, path: &str) -> &'a mut Value {
     for (number, part) in (1..).zip(&parts) {
         let (key, index) = part.split_once('[').unwrap_or((part, ""));
         let map = as_mapping(at, is_choice(&parent));
-        let others = map.keys().filter(|other| excludes(&parent, key, other));
-        let others: Vec<String> = others.cloned().collect();
+        let others: Vec<String> = map
+            .keys()
+            .filter(|other| excludes(&parent, key, other))
+            .cloned()
+            .collect();
         // A parameter of another policy would replace the policy as well: two keys change at once.
         assert!(
             others.is_empty() || number == parts.len(),
@@ -85,8 +88,8 @@ pub(super) fn files() -> Files {
             "src_id,dst_id,next_hop_id\n5,3,8;7;6\n5,4,8;7;6\n",
         ),
     ];
-    let texts = named.into_iter();
-    texts
+    named
+        .into_iter()
         .map(|(name, text)| (name.to_owned(), text.to_owned()))
         .collect()
 }

@@ -33,8 +33,11 @@ pub(super) struct Demand {
 impl Demand {
     pub fn of(inputs: &Inputs<'_>) -> Result<Self, PlanError> {
         let mtu = inputs.scenario.generator.mtu;
-        let inter_dc = inputs.paper.links.iter();
-        let inter_dc = inter_dc.filter(|link| link.kind == LinkKind::InterDc);
+        let inter_dc = inputs
+            .paper
+            .links
+            .iter()
+            .filter(|link| link.kind == LinkKind::InterDc);
         let fastest = inter_dc.map(|link| link.paper.rate_bps.get()).max();
         let drafts = || inputs.drafts.iter().map(|(_, draft)| draft);
         let longest = RoundTrips::longest(inputs.paper, inputs.paths, mtu, Bytes::ZERO)?.base;

@@ -100,8 +100,10 @@ pub struct Explained {
 #[must_use]
 pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
     let switch = &plan.switches[question.from.index()];
-    let mut rows = switch.destinations.iter();
-    let row = rows.position(|row| row.dc == question.to)?;
+    let row = switch
+        .destinations
+        .iter()
+        .position(|row| row.dc == question.to)?;
     let run = &plan.policies[question.policy];
     let candidates = switch.destinations[row].candidates.iter().enumerate();
     let mut explained: Vec<Explained> = candidates
@@ -141,9 +143,13 @@ fn before_decision(
     candidate: &Candidate,
 ) -> Explained {
     let via = candidate.next_dc;
-    let queues = question.queues.iter();
-    let queue = queues.rev().find(|(dc, _)| *dc == via);
-    let queue = queue.map(|(_, queue)| *queue).unwrap_or_default();
+    let queue = question
+        .queues
+        .iter()
+        .rev()
+        .find(|(dc, _)| *dc == via)
+        .map(|(_, queue)| *queue)
+        .unwrap_or_default();
     let (delay, capacity) = match policy.lcmp() {
         Some(config) => policy::scored(candidate, config.preset),
         None => (candidate.paper_delay_ns, candidate.paper_bottleneck_bps),

@@ -53,16 +53,20 @@ pub(super) fn section(plan: &Plan) -> String {
 /// Requested and offered load of each sending datacenter, then what the arrivals cover and meet.
 fn load(plan: &Plan) -> String {
     let load = &plan.load;
-    let senders = load.senders.iter().take(MAX_PAIRS).map(|sender| {
-        format!(
-            "{} {} % of {} asked, {} % offered",
-            dc_name(plan, sender.dc),
-            sender.requested_percent(),
-            about_rate(sender.capacity_bps),
-            sender.offered_percent(),
-        )
-    });
-    let mut facts: Vec<String> = senders.collect();
+    let mut facts: Vec<String> = load
+        .senders
+        .iter()
+        .take(MAX_PAIRS)
+        .map(|sender| {
+            format!(
+                "{} {} % of {} asked, {} % offered",
+                dc_name(plan, sender.dc),
+                sender.requested_percent(),
+                about_rate(sender.capacity_bps),
+                sender.offered_percent(),
+            )
+        })
+        .collect();
     if !facts.is_empty() {
         facts.push(format!(
             "{} of {} arrivals are flows",

@@ -34,7 +34,8 @@ pub(super) fn section(plan: &Plan) -> String {
 }
 
 fn wire_row(name: String, link: &Link) -> [String; 8] {
-    let (paper, emu) = (&link.paper, &link.emu);
+    let paper = &link.paper;
+    let emu = &link.emu;
     [
         name,
         paper.rate_bps.to_string(),
@@ -61,7 +62,8 @@ impl Group<'_> {
             [dc] => dc_name(plan, *dc).to_owned(),
             several => format!("{} dcs", several.len()),
         };
-        let (upper, lower) = (tier(self.tiers.0), tier(self.tiers.1));
+        let upper = tier(self.tiers.0);
+        let lower = tier(self.tiers.1);
         format!("{} {upper}-{lower} in {place}", self.links.len())
     }
 }
@@ -73,7 +75,8 @@ fn groups(plan: &Plan) -> Vec<Group<'_>> {
         .iter()
         .filter(|link| link.kind != LinkKind::InterDc)
     {
-        let (upper, lower) = (&plan.nodes[link.a.index()], &plan.nodes[link.b.index()]);
+        let upper = &plan.nodes[link.a.index()];
+        let lower = &plan.nodes[link.b.index()];
         let tiers = (upper.role, lower.role);
         let alike =
             |group: &&mut Group<'_>| group.tiers == tiers && group.links[0].paper == link.paper;

@@ -124,7 +124,9 @@ fn warnings(plan: &Plan) -> String {
     if plan.warnings.is_empty() {
         return String::new();
     }
-    let warnings = plan.warnings.iter();
-    let texts = warnings.map(|warning| paragraph(&format!("  {}: ", warning.code), &warning.text));
+    let texts = plan
+        .warnings
+        .iter()
+        .map(|warning| paragraph(&format!("  {}: ", warning.code), &warning.text));
     format!("Warnings\n{}", texts.collect::<String>())
 }

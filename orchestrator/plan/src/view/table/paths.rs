@@ -73,14 +73,18 @@ struct Numbers<'a, T> {
 
 impl<'a, T: Display + PartialEq> Numbers<'a, T> {
     fn of(plan: &'a Plan, what: &'static str, of: fn(&PolicyRun) -> &Vec<Vec<Vec<T>>>) -> Self {
-        let runs = plan.policies.iter();
-        let runs = runs.map(|run| (run.label.clone(), of(run).as_slice()));
-        let runs: Vec<_> = runs.filter(|(_, numbers)| !numbers.is_empty()).collect();
+        let runs: Vec<_> = plan
+            .policies
+            .iter()
+            .map(|run| (run.label.clone(), of(run).as_slice()))
+            .filter(|(_, numbers)| !numbers.is_empty())
+            .collect();
         Self {
             what,
-            runs: match runs.len() > MAX_COLUMNS {
-                true => grouped(runs),
-                false => runs,
+            runs: if runs.len() > MAX_COLUMNS {
+                grouped(runs)
+            } else {
+                runs
             },
         }
     }
@@ -132,9 +136,10 @@ fn only_paths(plan: &Plan) -> String {
                 continue;
             };
             let to = dc_name(plan, destination.dc);
-            match candidate.next_dc == destination.dc {
-                true => direct.push(to),
-                false => by.entry(candidate.next_dc).or_default().push(to),
+            if candidate.next_dc == destination.dc {
+                direct.push(to);
+            } else {
+                by.entry(candidate.next_dc).or_default().push(to);
             }
         }
         let mut parts = Vec::new();

@@ -11,8 +11,12 @@ use crate::{
 
 pub(super) fn section(plan: &Plan) -> String {
     let mut text = "Policies\n".to_owned();
-    let width = plan.policies.iter().map(|run| run.label.chars().count());
-    let width = width.max().unwrap_or(0);
+    let width = plan
+        .policies
+        .iter()
+        .map(|run| run.label.chars().count())
+        .max()
+        .unwrap_or(0);
     for run in &plan.policies {
         let words = describe(&run.policy);
         text.push_str(&paragraph(&format!("  {:width$}  ", run.label), &words));

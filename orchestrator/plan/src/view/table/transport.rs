@@ -26,8 +26,8 @@ pub(super) fn section(plan: &Plan) -> String {
         ("congestion control", congestion_control(&transport.cc)),
         ("hosts", hosts(transport)),
         ("switches", switches(transport)),
-    ];
-    let rows = rows.map(|(name, words)| paragraph(&format!("  {name:18}  "), &words));
+    ]
+    .map(|(name, words)| paragraph(&format!("  {name:18}  "), &words));
     let of = match transport.cc.in_lab() {
         None => "simulator, emulated",
         Some(_) if transport.has_pfc_in_lab() => {

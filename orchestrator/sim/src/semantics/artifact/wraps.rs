@@ -83,9 +83,9 @@ mod tests {
         let free_at = |inter_dc: &[(u64, u64)]| {
             let spines = [(400, 1_000); 2];
             let ports = spines.iter().chain(inter_dc);
-            let headrooms =
-                ports.map(|&(gigabits, delay)| u64::from(headroom(gigabits * GBIT, delay)));
-            let headrooms: Vec<u64> = headrooms.collect();
+            let headrooms: Vec<u64> = ports
+                .map(|&(gigabits, delay)| u64::from(headroom(gigabits * GBIT, delay)))
+                .collect();
             free(u64::from(shared(128 << 20, &headrooms, 4_096)), 0)
         };
         let twice = |gigabits, millis: u64| free_at(&[(gigabits, millis * MILLI); 2]);

@@ -1,0 +1,215 @@
+//! Forms of code that a reader stumbles over are rare: lets that pack several bindings, and names that only break
+//! a chain in two. Clippy's `match_bool` refuses a third form, a `match` on a bool.
+
+use std::{
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Maximum number of lets with a tuple on both sides: a swap, or series that a test shows side by side.
+const MAX_TUPLE_LETS: usize = 3;
+
+/// Maximum number of names that are bound a second time to a chain of their own.
+const MAX_REBOUND: usize = 3;
+
+/// Number of Rust lines that the workspace has at least; fewer are a sign that the files were not found.
+const MIN_LINES: usize = 100_000;
+
+/// `let (a, b) = (x, y);` makes the reader pair names with values across the line. A let per binding reads better:
+/// `let a = x;`, then `let b = y;`. A pattern that takes a value apart is fine, and so is a `let … else` or an
+/// `if let` with two values that must both match.
+#[test]
+fn each_binding_has_its_let() {
+    let found = places(is_tuple_let);
+    assert!(
+        found.len() <= MAX_TUPLE_LETS,
+        "{} lets have a tuple on both sides:\n{}",
+        found.len(),
+        found.concat()
+    );
+}
+
+/// `let rows = table.iter();`, then `let rows = rows.map(…);` gives two values one name, to keep each line short.
+/// One chain reads better, which rustfmt breaks over lines; or a first name that says something, if the steps are
+/// apart for a reason. A comment between the two counts as one.
+#[test]
+fn a_chain_is_not_cut_to_fit_a_line() {
+    let found = places(is_rebound);
+    assert!(
+        found.len() <= MAX_REBOUND,
+        "{} names are bound again to a chain of their own:\n{}",
+        found.len(),
+        found.concat()
+    );
+}
+
+#[test]
+fn tuples_on_both_sides_of_a_let_are_found() {
+    let is_found = |text: &str| is_tuple_let(&text.lines().collect::<Vec<_>>(), 0);
+    assert!(is_found("let (a, b) = (1, 2);"));
+    assert!(is_found("    let (mut a, (b, c)) = (Vec::new(), pair());"));
+    assert!(is_found("let (a, b): (u8, u8) = (1, 2);"));
+    assert!(is_found(
+        "let (a, b) = (\n    first(1),\n    second(2),\n);"
+    ));
+    assert!(!is_found("let (a, b) = pair();"));
+    assert!(!is_found("let (a, b) = (1..9).map(half).unzip();"));
+    assert!(!is_found("let (a, b) = (first, second).parse(input)?;"));
+    assert!(!is_found("let (Some(a), Some(b)) = (first, second) else {"));
+    assert!(!is_found("let a = (1, 2);"));
+}
+
+#[test]
+fn chains_that_are_cut_are_found() {
+    let is_found = |text: &str| {
+        let lines: Vec<&str> = text.lines().collect();
+        (0..lines.len()).any(|at| is_rebound(&lines, at))
+    };
+    assert!(is_found("let a = b.iter();\nlet a = a.map(c);"));
+    assert!(is_found(
+        "let a = b.iter();\nlet mut a: Vec<_> = a.collect();"
+    ));
+    assert!(is_found(
+        "let a = b.map(|c| {\n    d(c)\n});\nlet a = a\n    .filter(e)\n    .count();"
+    ));
+    assert!(is_found("let a = b();\nlet a =\n    a.map(c);"));
+    assert!(is_found("let a = b();\nlet a = a.filter(|a| a.c());"));
+    assert!(!is_found("let a = b.iter();\nlet d = a.map(c);"));
+    assert!(!is_found("let a = b.iter();\ne();\nlet a = a.map(c);"));
+    assert!(!is_found("let a = b();\nlet a = a.min(a.half());"));
+    assert!(!is_found("let a = b();\n// A reason.\nlet a = a.map(c);"));
+    assert!(!is_found("let a = b();\nlet a = ab.map(c);"));
+}
+
+/// Returns the places of the workspace at which `is_one` holds, each with its path, number and line.
+fn places(is_one: fn(&[&str], usize) -> bool) -> Vec<String> {
+    let mut count = 0;
+    let mut places = Vec::new();
+    for path in sources() {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        count += lines.len();
+        for at in (0..lines.len()).filter(|at| is_one(&lines, *at)) {
+            let mut place = String::new();
+            let line = lines[at].trim_start();
+            let shown = path.strip_prefix(root()).unwrap();
+            writeln!(place, "{}:{}: {line}", shown.display(), at + 1).unwrap();
+            places.push(place);
+        }
+    }
+    assert!(count >= MIN_LINES, "{count} lines");
+    places
+}
+
+/// True if the statement that starts at line `at` is a let of a tuple's parts with a tuple as its value.
+fn is_tuple_let(lines: &[&str], at: usize) -> bool {
+    if !lines[at].trim_start().starts_with("let (") {
+        return false;
+    }
+    let statement = statement(lines, at);
+    let Some((_, value)) = statement.split_once(" = (") else {
+        return false;
+    };
+    // The parenthesis that closes the value ends the statement.
+    let mut depth = 1;
+    let mut has_comma = false;
+    for (index, letter) in value.char_indices() {
+        match letter {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 1 => has_comma = true,
+            _ => {}
+        }
+        if depth == 0 {
+            return has_comma && value[index..].trim_end() == ");";
+        }
+    }
+    false
+}
+
+/// True if the statement that starts at line `at` binds the name of the let right before it to a chain that starts
+/// with this name and does not use it again.
+fn is_rebound(lines: &[&str], at: usize) -> bool {
+    let Some(name) = bound(lines[at]) else {
+        return false;
+    };
+    let before = (0..at)
+        .rev()
+        .find(|&line| starts_statement(lines, line, at));
+    if before.and_then(|line| bound(lines[line])) != Some(name) {
+        return false;
+    }
+    let statement = statement(lines, at);
+    let Some((_, value)) = statement.split_once('=') else {
+        return false;
+    };
+    // From a closure's parameter of the same name on, the name means the parameter.
+    let own = value.split(&format!("|{name}|")).next().unwrap_or_default();
+    let words = own.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let rest = value.trim_start().strip_prefix(name);
+    rest.is_some_and(|rest| rest.trim_start().starts_with(['.', '?', '[']))
+        && words.filter(|word| *word == name).count() == 1
+}
+
+/// Returns the only name that a line's let binds.
+fn bound(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("let ")?;
+    let rest = rest.strip_prefix("mut ").unwrap_or(rest);
+    let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_')?;
+    rest[end..].starts_with([':', ' ']).then(|| &rest[..end])
+}
+
+/// Returns the lines of the statement that starts at line `at`: in the form of rustfmt, the deeper ones below it
+/// belong to it, and those that close a bracket.
+fn statement(lines: &[&str], at: usize) -> String {
+    let below = lines[at + 1..]
+        .iter()
+        .take_while(|line| depth(line) > depth(lines[at]) || closes(line));
+    let own = below.map(|line| line.trim_start());
+    [lines[at].trim_start()]
+        .into_iter()
+        .chain(own)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// True if line `line` is as deep as line `at` or less deep, and continues no statement.
+fn starts_statement(lines: &[&str], line: usize, at: usize) -> bool {
+    depth(lines[line]) <= depth(lines[at]) && !closes(lines[line])
+}
+
+fn closes(line: &str) -> bool {
+    line.trim_start().starts_with([')', ']', '}', '.'])
+}
+
+/// Returns the number of spaces before a line's text; a line without text is as deep as can be.
+fn depth(line: &str) -> usize {
+    line.find(|letter| letter != ' ').unwrap_or(usize::MAX)
+}
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.join("../..").canonicalize().unwrap()
+}
+
+/// Returns the workspace's Rust files.
+fn sources() -> Vec<PathBuf> {
+    let mut folders: Vec<_> = ["orchestrator", "agents", "perftest-wrappers", "reports"]
+        .iter()
+        .map(|folder| root().join(folder))
+        .collect();
+    let mut sources = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("target") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|found| found == "rs") {
+                sources.push(path);
+            }
+        }
+    }
+    sources.sort();
+    sources
+}
