@@ -24,7 +24,7 @@ pub enum ProbeError {
         source: io::Error,
     },
     /// The program does not print a version.
-    #[error("`{tool} --version` printed `{output}`, which has no version in it")]
+    #[error("`{tool} --version` printed `{output}`, which contains no version")]
     NoVersion {
         /// Program.
         tool: Tool,

@@ -21,7 +21,7 @@ use lab_records::{
 use lab_units::PLAN_FORMAT;
 use tempfile::TempDir;
 
-/// Formats of `run.json` and of `plan.json` in the folder of the latest format that is not read.
+/// Formats of `run.json` and `plan.json` in the folder with the latest format that is not read.
 const LAST: (u32, u32) = (5, 1);
 
 fn fixture(format: u32) -> PathBuf {
@@ -64,8 +64,9 @@ fn assert_refused(result: Result<RunDir, RecordsError>, file: &str, found: u32, 
             "run its `scenario.yaml` again, or read the run with the lcmp-lab of the `tool_commit` in `run.json`"
         }
     };
-    let expected =
-        format!("{file}` has format {found}, this lcmp-lab reads format {own} (hint: {hint})");
+    let expected = format!(
+        "{file}` has format {found}, which this lcmp-lab (format {own}) cannot read (hint: {hint})"
+    );
     assert!(text.ends_with(&expected), "{text}");
 }
 

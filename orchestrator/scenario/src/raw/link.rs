@@ -19,7 +19,7 @@ use crate::{
     yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
 };
 
-/// Mapping with parameters of links, as far as declared for its place, beside keys of its own.
+/// Mapping that sets link parameters, those that its place in the scenario allows, and has keys of its own.
 #[derive(Clone, Debug)]
 pub struct WithLink<P> {
     /// The mapping's own keys.
@@ -68,7 +68,7 @@ fn keys<P: Place>() -> Vec<&'static str> {
     before.chain(names).chain(after).collect()
 }
 
-/// ECN marking, or none where the default marks.
+/// ECN marking: its parameters, or `none` to override a default that marks.
 pub type Marking = Maybe<At<WordOr<NoEcn, Parameters<EcnConfig>>>>;
 
 /// Properties of a link inside a datacenter, equal in both directions.
@@ -198,7 +198,7 @@ fn with_default(parameter: &Parameter, default: Option<String>) -> String {
     format!("{}{}", parameter.doc.trim(), default.unwrap_or_default())
 }
 
-/// No ECN marking, where the default marks.
+/// The word `none`: no ECN marking, even if the default marks.
 #[derive(Clone, Copy, Debug)]
 pub struct NoEcn;
 
@@ -233,7 +233,7 @@ impl<'de, P: Place> Visitor<'de> for LinkVisitor<P> {
     }
 }
 
-/// A mapping's own keys and their values; takes the parameters out on the way.
+/// Map access that passes a mapping's own keys on and puts its link parameters into `texts`.
 ///
 /// Serde's `flatten` would keep the values in memory and lose their locations.
 struct OwnKeys<'a, P, A> {
