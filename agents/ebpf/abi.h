@@ -413,7 +413,7 @@ _Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 51, "deci
 _Static_assert(__builtin_offsetof(struct decision_record, pad) == 52, "decision_record.pad");
 _Static_assert(__builtin_offsetof(struct decision_record, candidates) == 56, "decision_record.candidates");
 
-// Parameters of DCQCN's reaction point and notification point, and of the artifact's variant of both.
+// Parameters for DCQCN's reaction point and notification point, and for the artifact's variant of both.
 struct dcqcn_params {
 	// Minimum time between two CNPs of one QP (N).
 	__u64 cnp_interval;

@@ -26,7 +26,7 @@ use crate::{
 pub struct Study {
     /// Number of repetitions in a group, at least 2.
     pub repetitions: usize,
-    /// Number of groups, and of pairs of disjoint groups.
+    /// Number of groups, and of disjoint group pairs.
     pub groups: usize,
 }
 
@@ -37,7 +37,7 @@ pub struct Coverage {
     pub scenario: String,
     /// Number of repetitions in a group.
     pub repetitions: usize,
-    /// Number of groups, and of pairs of disjoint groups.
+    /// Number of groups, and of disjoint group pairs.
     pub groups: usize,
     /// Number of repetitions of the run.
     pub of: usize,
@@ -45,7 +45,7 @@ pub struct Coverage {
     pub rows: Vec<Row>,
 }
 
-/// Coverage of the intervals of one statistic of a policy's slowdowns. Shares are of the groups, or pairs of groups.
+/// Coverage of the intervals for one statistic of a policy's slowdowns. Shares are of the groups, or pairs of groups.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Label of the policy.
@@ -220,8 +220,8 @@ fn below(random: u64, len: usize) -> usize {
     usize::try_from(product >> 64).unwrap_or(0)
 }
 
-/// Returns the coverage of a policy's statistics over pairs of groups of its repetitions; `base` has the
-/// repetitions of the first policy.
+/// Returns the coverage of a policy's statistics over pairs of groups from its repetitions; `base` has the first
+/// policy's repetitions.
 fn rows(
     policy: &str,
     repetitions: &[Vec<f64>],

@@ -1,4 +1,4 @@
-//! Share of bytes and of flows on each path of a run, as text.
+//! Shares of bytes and flows on each path in a run, as text.
 
 use lab_units::show::{self, Side};
 
@@ -51,8 +51,8 @@ pub fn of(run: &Run) -> PathShares {
 }
 
 impl PathShares {
-    /// Returns the share of each route under each policy, in percent of the bytes and, in brackets, of the flows: a
-    /// table if it fits, else the largest shares of each policy. Empty if there are fewer than two routes.
+    /// Returns each route's share under each policy, in percent of bytes and, in brackets, of flows: a table if it
+    /// fits, else each policy's largest shares. Empty if there are fewer than two routes.
     pub fn section(&self) -> String {
         if self.routes.len() < 2 {
             return String::new();

@@ -47,7 +47,7 @@ pub struct Run {
     pub by_group: Vec<FlowsOverTime>,
     /// Start of the last flow that started, over all repetitions.
     pub last_start: Nanos,
-    /// Use of each direction of the links while flows start, with the label of the policy.
+    /// Use of each link direction while flows start, with the policy's label.
     pub arrival_uses: Vec<(String, DirectionUse)>,
     /// Totals of each direction of each link under each policy.
     pub link_uses: Vec<LinkUse>,

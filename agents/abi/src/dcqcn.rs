@@ -21,8 +21,8 @@ pub const MAX_HYPER_STAGES: u32 = 1 << 20;
 /// Largest number of raises that one event makes up for after a pause; the kernel's limit of a loop.
 pub const MAX_RAISES: u32 = 1 << 23;
 
-/// Bit of a CNP's destination QP, above every QP number of SoftRoCE: the other bits are the receiver's QP,
-/// by which the data packets of the flow are known. Switches keep CNPs and data apart by it.
+/// Bit in a CNP's destination QP, above every SoftRoCE QP number: the other bits are the receiver's QP, by which the
+/// flow's data packets are known. Switches keep CNPs and data apart by it.
 pub const CNP_QP: u32 = 1 << 23;
 
 /// Bit of `ReactionPoint::pending`: a CNP arrived since the last update of α.
@@ -49,8 +49,8 @@ pub const LAW_MARKED: u32 = 4;
 /// Value of `LawStep::event`: a packet met a queue.
 pub const LAW_QUEUED: u32 = 5;
 
-/// Largest threshold of a queue, in units of the caller's choice: a product with a fraction of 2^32 then
-/// fits in 64 bits.
+/// Largest threshold of a queue, in units that the caller chooses: a product with a fraction of 2^32 then fits in 64
+/// bits.
 pub const MAX_THRESHOLD: u64 = 1 << 31;
 
 row! {
@@ -66,7 +66,7 @@ row! {
 }
 
 row! {
-    /// Parameters of DCQCN's reaction point and notification point, and of the artifact's variant of both.
+    /// Parameters for DCQCN's reaction point and notification point, and for the artifact's variant of both.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct DcqcnParams as "dcqcn_params" {
         /// Minimum time between two CNPs of one QP (N).

@@ -26,7 +26,7 @@ pub const MAC_CONTROL: u16 = 0x8808;
 /// Opcode of priority flow control (IEEE 802.1Qbb).
 pub const PFC_OPCODE: u16 = 0x0101;
 
-/// Bytes of the ring buffer of pauses: 100,000 of them.
+/// Size of the pause ring buffer in bytes: room for 100,000 pauses.
 pub const PAUSE_RING_BYTES: u32 = 4 << 20;
 
 /// Bits that a pause's unit of time takes on the link (IEEE 802.1Qbb).

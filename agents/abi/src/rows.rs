@@ -14,7 +14,7 @@ pub const MAX_CANDIDATES: usize = 8;
 /// them at most once as a flow grows.
 pub const MAX_SIZE_THRESHOLDS: usize = 2 * MAX_CANDIDATES + 1;
 
-/// Largest number of ports of one switch; a power of two, so that an index is masked, not compared.
+/// Maximum ports per switch; a power of two, so that an index is masked, not compared.
 pub const MAX_PORTS: usize = 64;
 
 /// Largest number of destination prefixes of one switch.
@@ -38,7 +38,7 @@ pub const MECHANISM_BUCKETS: u32 = 0;
 /// Value of `SwitchParams::mechanism`: LCMP.
 pub const MECHANISM_LCMP: u32 = 1;
 
-/// Value of `SwitchParams::keep`: ⌈m/2⌉ of m candidates, plus those that tie with the last of them.
+/// Value of `SwitchParams::keep`: ⌈m/2⌉ of m candidates, and those that tie with the last one.
 pub const KEEP_HALF: u32 = 0;
 
 /// Value of `SwitchParams::keep`: ⌈m/2⌉.

@@ -138,8 +138,7 @@ impl SizeThresholds {
     }
 }
 
-/// Cost of a path less that of another and the quantum, base + slope · f, in units of 10^-9 s / (100 ·
-/// c_i · c_j).
+/// Cost of a path less another's and less the quantum, base + slope · f, in units of 10^-9 s / (100 · c_i · c_j).
 struct CostDifference {
     base: i128,
     slope: i128,

@@ -50,8 +50,8 @@ impl NodeIds {
         known.ok_or(ArtifactErrorKind::NotInPlan { id: theirs })
     }
 
-    /// Addresses and ports of `flows`' data packets, each given by its ends, in the order in which
-    /// they start: a source port tells apart the flows of one pair of hosts.
+    /// Addresses and ports in the flows' data packets, in start order; `flows` has each flow's two
+    /// ends, and the source port tells apart the flows between the same two hosts.
     #[must_use]
     pub fn flow_tuples(&self, flows: impl Iterator<Item = (NodeId, NodeId)>) -> Vec<FlowTuple> {
         let mut ports: BTreeMap<(NodeId, NodeId), u16> = BTreeMap::new();

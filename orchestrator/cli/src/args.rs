@@ -339,7 +339,7 @@ pub enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Write the man pages of all verbs into a folder, which packages are made with
+    /// Write the man pages of all verbs into a folder, for packages
     #[command(hide = true)]
     Man {
         /// The folder
@@ -351,13 +351,13 @@ pub enum Verb {
     /// Run the agent of one DCI switch, configured on standard input
     #[command(hide = true)]
     Switchd,
-    /// Run the guest's part of `up`, whose plan and task are in a run directory of the host
+    /// Run the guest's part of `up`, with plan and task from the host's run directory
     #[command(hide = true)]
     UpInGuest {
         /// The run directory
         dir: PathBuf,
     },
-    /// Be the background process that owns a kept guest, for the request on standard input
+    /// Own a kept guest as a background process; the request is on standard input
     #[command(hide = true)]
     UpAsOwner {
         /// The process that started this one
@@ -433,10 +433,10 @@ pub struct Overrides {
     /// Only these policies of the scenario, by label
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub policies: Vec<String>,
-    /// Load of the workloads with a list of loads, or of all workloads
+    /// Load of the workloads that list loads or, if none does, of all workloads
     #[arg(long, value_name = "SHARE", value_parser = load_share)]
     pub load: Option<Ratio>,
-    /// Scale of the lab instead of the scenario's: factors of rates and times, or that of a run
+    /// Scale instead of the scenario's: factors for rates and times, or a run to copy it from
     #[arg(long, value_name = "RATE,TIME|RUN")]
     pub scale: Option<ScaleArg>,
     /// Capacity that `scale: auto` fits, wherever the lab runs: the default of a place, or the measured one that
@@ -913,19 +913,19 @@ pub enum RunsVerb {
 /// Filter of runs; a run matches if it has all that is asked for.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RunFilter {
-    /// Only runs with this tag, or all of several
+    /// Only runs with this tag; given several, with all of them
     #[arg(long, value_name = "TAG,…", value_delimiter = ',')]
     pub tag: Vec<String>,
-    /// Only runs of the scenario of this name
+    /// Only runs of the scenario with this name
     #[arg(long, value_name = "NAME")]
     pub scenario: Option<String>,
-    /// Only runs with this policy, or all of several
+    /// Only runs with this policy; given several, with all of them
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub policy: Vec<String>,
     /// Only runs with this verdict
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub verdict: Option<RunVerdict>,
-    /// Only runs whose verdict has a reason with this code, or with each of several
+    /// Only runs whose verdict gives this reason code; given several, all of them
     #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = reason())]
     pub reason: Vec<ReasonCode>,
     /// Only runs that began before this time: `2026-11-21T09:30:00.000Z`

@@ -9,8 +9,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Returns the path at which `path` is read: `path` if there is something, else that of the built-in file or
-/// folder of this name, or of the built-in scenario or suite of this bare name: `smoke`, `paper/fig1`.
+/// Returns the path from which `path` is read: `path` if it exists, else the built-in file or folder with this name, or
+/// the built-in scenario or suite with this bare name: `smoke`, `paper/fig1`.
 pub fn resolve(path: &Path) -> PathBuf {
     let missing = path
         .symlink_metadata()

@@ -130,7 +130,7 @@ impl Failure {
         }
     }
 
-    /// Returns this failure as the failure of a run: a run whose rows ran out of space lacks results of its scenario.
+    /// Returns this failure as a run's: a run without room for its rows lacks results of its scenario.
     pub fn of_run(self) -> Self {
         match self.no_room {
             true => Self {

@@ -179,9 +179,8 @@ impl Loaded {
     }
 }
 
-/// Makes the run of a scenario by `run`, or of each load of its sweep unless `overrides` name one, and
-/// returns the gravest exit code. `run` gets the overrides that make the same run once more.
-/// Fails with the first run that fails.
+/// Makes a scenario's run by `run`, or one run per load in its sweep unless `overrides` name a load, and returns the
+/// gravest exit code. `run` gets the overrides that make the same run once more. Fails with the first run that fails.
 pub fn each_run(
     loaded: &Loaded,
     overrides: &Overrides,

@@ -26,7 +26,7 @@ use crate::{
     terminal::{note, print, print_json, stdout_is_colored},
 };
 
-/// Creates the directory of a run of `plan` in `results`; returns its absolute path and the hash of the plan's file.
+/// Creates the directory for a run of `plan` in `results`; returns its absolute path and the plan file's hash.
 pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<(PathBuf, String), Failure> {
     let hash = hash(&plan_text(plan));
     let make = format_args!("make the directory `{}`", results.display()).to_string();

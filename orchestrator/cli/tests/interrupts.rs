@@ -167,7 +167,7 @@ impl Attempt {
         [&words, self.flags, &scenario].concat().join(" ")
     }
 
-    /// Returns the number of flows with a row, and the problems of the records of a run that had begun.
+    /// Returns the number of flows with a row, and the problems with the records if the run had begun.
     fn records(&self, was_interrupted: bool) -> (usize, Vec<String>) {
         let latest = self.results.path().join(LATEST);
         let Ok(run) = RunDir::open(&latest) else {

@@ -228,7 +228,7 @@ fn names(modules: &[String]) -> String {
     quoted.join(", ")
 }
 
-/// Root of the files of installed packages, which have the layout of the cache.
+/// Root of the installed packages' files, which are laid out like the cache.
 const INSTALLED: &str = "/";
 
 const IMAGE_PREFIX: &str = "vmlinuz-";

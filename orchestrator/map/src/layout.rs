@@ -108,8 +108,8 @@ fn columns(neighbours: &[Vec<usize>], first: usize) -> Vec<Vec<usize>> {
     columns
 }
 
-/// The best order of a column's members beside the column `left` of it: of few members the one of
-/// least [`disorder`], of many that of their neighbours' mean rows.
+/// The best order for a column's members beside the column `left` of it: if there are few, the
+/// order with the least [`disorder`], else by the mean row of each member's neighbours.
 fn best_order(members: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> Vec<usize> {
     if members.len() <= MAX_TRIED {
         // Of equals the first, which is the nearest to the order of nodes.

@@ -16,11 +16,11 @@ pub const LEVELS: usize = 10;
 /// Maximum exponent of `max_delay`: 2^40 µs are twelve days, and delay · 255 still fits 64 bits.
 pub const MAX_DELAY_SHIFT: u8 = 40;
 
-/// Maximum number of rows of a flow table: the paper's deployment, 1.2 MB of 24-byte entries.
+/// Maximum number of rows in a flow table: the paper's deployment, 1.2 MB of 24-byte entries.
 pub const MAX_FLOW_TABLE_ENTRIES: u32 = 50_000;
 
-/// Rows of a switch's map of flows beyond the flow table's entries, for the flows that arrive until the next eviction
-/// of the least recently seen. The largest table has 2^16 rows.
+/// Rows in a switch's flow map beyond the flow table's entries, for the flows that arrive before the least recently
+/// seen are next evicted. The largest table has 2^16 rows.
 pub const FLOW_TABLE_HEADROOM: u32 = (1 << 16) - MAX_FLOW_TABLE_ENTRIES;
 
 /// Right shifts of a weighted sum; larger ones would always give 0.
@@ -82,8 +82,8 @@ parameters! {
         };
         /// Right shift of the congestion cost (Eq. 5): the weighted sum is divided by 2^`s_cong`.
         s_cong: u8 = 2 => { is_tunable: true, domain: SCORE_SHIFTS };
-        /// Delay from which the delay score is 255: a power of two, of microseconds with the preset
-        /// `paper`, of milliseconds with `artifact`. Candidates with longer delays have equal scores.
+        /// Delay from which the delay score is 255: a power of two, in microseconds with the preset `paper`, in
+        /// milliseconds with `artifact`. Candidates with longer delays have equal scores.
         max_delay_ns: Nanos = micros(1 << 15), millis(1 << 5) => {
             domain: INTERVALS,
             is_scaled: false,
@@ -134,9 +134,9 @@ parameters! {
                 &[Value::Number(MAX_FLOW_TABLE_ENTRIES as u64)],
             ),
         };
-        /// Rule of the candidates kept, of m that are alive, cheapest first: `half`, ⌈m/2⌉ and all that cost
-        /// as much as the last of them; `half-strict`, ⌈m/2⌉; `floor`, ⌊m/2⌋, at least one;
-        /// `floor-or-all`, ⌊m/2⌋, or all if that is less than two, as in the authors' code.
+        /// Rule for which of m live candidates are kept, cheapest first: `half`, ⌈m/2⌉ and all that cost as much as the
+        /// last of them; `half-strict`, ⌈m/2⌉; `floor`, ⌊m/2⌋, at least one; `floor-or-all`, ⌊m/2⌋, or all if that is
+        /// less than two, as in the authors' code.
         #[serde(default)]
         keep: Keep = Keep::Half => { only: Some(Preset::Paper) };
         /// Congestion cost from which a candidate counts as highly congested; if all do, the
@@ -246,7 +246,7 @@ impl LcmpConfig {
     }
 }
 
-/// Delay of 2^`shift` units of `preset`: microseconds of the paper, milliseconds of the artifact.
+/// Delay of 2^`shift` in `preset`'s unit: microseconds in the paper, milliseconds in the artifact.
 #[must_use]
 pub const fn delay_of_shift(shift: u8, preset: Preset) -> Nanos {
     Nanos::new(delay_unit(preset).0 << shift)

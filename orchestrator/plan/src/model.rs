@@ -89,8 +89,8 @@ impl Plan {
         }
     }
 
-    /// Returns the plan without what it says of itself, its cost, warnings and reasons of its scale: plans of
-    /// two versions of the program with the same inputs are of the same run.
+    /// Strips derived metadata (cost, warnings, scale rationale), so that plans that two program versions make from the
+    /// same inputs compare equal.
     #[must_use]
     pub fn inputs(self) -> Self {
         Self {
@@ -229,8 +229,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// Packets that an intra-DC netem holds at the end of a node of `role`, in frames of `frame`
-    /// bytes: a host waits for its NIC and never drops, so its limit is above all QPs' windows together.
+    /// Packets that an intra-DC netem holds at a node with `role`, in frames with `frame` bytes: a host waits for its
+    /// NIC and never drops, so its limit is above all QPs' windows together.
     #[must_use]
     pub fn queue_packets(&self, role: Role, frame: Bytes) -> u32 {
         let wire = &self.emu;
@@ -298,8 +298,8 @@ pub struct Destination {
     pub candidates: Vec<Candidate>,
 }
 
-/// One next hop towards a DC, with the attributes of the best path behind it: of all equal-hop
-/// paths through it the one of least delay, among those the one of most capacity.
+/// One next hop towards a DC, with the attributes of the best path behind it: the least delay among
+/// all equal-hop paths through it, then the most capacity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The egress port.
@@ -447,8 +447,8 @@ pub struct MeasuredWindow {
 }
 
 impl MeasuredWindow {
-    /// Returns the ids of the measured flows among `flows`, the flows of a plan: a range for each repetition
-    /// that has measured flows, because ids are in order of repetition and start.
+    /// Returns the ids of the measured flows in `flows`, a plan's flows: one range per repetition that has measured
+    /// flows, because ids are ordered by repetition and start.
     #[must_use]
     pub fn ids(&self, flows: &[Flow]) -> Vec<Range<u32>> {
         let is_in = |flow: &&Flow| {

@@ -26,7 +26,7 @@ pub struct RunSetting {
 }
 
 impl RunSetting {
-    /// Returns the setting of a simulation of `plan` on `threads` threads of this process.
+    /// Returns the setting for simulating `plan` on `threads` threads in this process.
     #[must_use]
     pub fn simulated(plan: &Plan, threads: usize, kernel_release: String) -> Self {
         let cc = plan.transport.cc.name();

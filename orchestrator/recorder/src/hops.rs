@@ -209,7 +209,7 @@ mod tests {
             .collect()
     }
 
-    /// Messages of 10,000 B in packets of 1,024 B: ten each, the last of 784 B.
+    /// Messages of 10,000 B in packets with 1,024 B: ten each, the last with 784 B.
     #[test]
     fn a_packets_first_byte_follows_whole_messages() {
         let packets = Packets {

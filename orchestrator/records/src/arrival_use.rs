@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Use of links of flows that start at times in ms, of a repetition each; true for those that did start.
+    /// Link use by flows that start at times in ms, each in a repetition; true for those that did start.
     fn arrivals(flows: &[(u32, u64, bool)]) -> ArrivalUse {
         let mut used = ArrivalUse::default();
         for &(repetition, millis, has_started) in flows {

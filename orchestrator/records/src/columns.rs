@@ -263,7 +263,7 @@ pub(crate) fn check_length(column: &str, bytes: usize) -> Result<(), String> {
     }
 }
 
-/// Maximum number of bytes of a field, far more than any name, reason or list of candidates needs.
+/// Maximum number of bytes in a field, far more than any name, reason or candidate list needs.
 const MAX_FIELD: usize = (1 << 16) - 1;
 
 /// Maximum number of characters of a wrong value that a message shows.
@@ -272,5 +272,5 @@ const MAX_SHOWN: usize = 40;
 /// Number of bytes of rows after which a batch ends; [`BATCH_ROWS`] short rows take less.
 pub(crate) const MAX_BATCH_BYTES: usize = 64 << 20;
 
-/// Maximum number of rows of a batch, and of a row group of a Parquet file: about 20 MB of the widest table.
+/// Maximum number of rows in a batch, and in a Parquet file's row group: about 20 MB of the widest table.
 pub const BATCH_ROWS: usize = 1 << 16;

@@ -58,13 +58,13 @@ pub const PROGRAMS_FILE: &str = "programs.json";
 /// File of the report.
 pub const REPORT_FILE: &str = "report.html";
 
-/// Maximum number of bytes of [`RUN_FILE`]: links, faults and evidence of the largest lab take a tenth of it.
+/// Maximum size of [`RUN_FILE`] in bytes: the largest lab's links, faults and evidence take a tenth of it.
 pub const MAX_RUN_FILE: u64 = 16 << 20;
 
-/// Maximum number of bytes of [`PLAN_FILE`]: a million flows take half of it.
+/// Maximum size of [`PLAN_FILE`] in bytes: a million flows take half of it.
 pub const MAX_PLAN: u64 = 1 << 30;
 
-/// Maximum number of bytes of any other file that is read as one text: allows [`INPUTS_FILE`] with four files of the
+/// Maximum size in bytes of any other file that is read as one text: allows [`INPUTS_FILE`] with four files of the
 /// largest size.
 pub const MAX_TEXT: u64 = 256 << 20;
 

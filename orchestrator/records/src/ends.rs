@@ -6,8 +6,8 @@ use lab_units::Nanos;
 
 use crate::FlowFields;
 
-/// End of each repetition under one policy, in paper time: the latest of its flows' starts and ends and of the
-/// samples of the links' counters.
+/// End of each repetition under one policy, in paper time: the latest among its flows' starts and ends and its samples
+/// of link counters.
 ///
 /// Engines sample the counters to the end, so a flow that started and did not finish was under way until then.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

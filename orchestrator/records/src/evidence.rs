@@ -18,11 +18,11 @@ pub struct Evidence {
     /// Load that each datacenter's flows offered; empty without workloads.
     #[serde(default)]
     pub load: Vec<OfferedLoad>,
-    /// Last start of a workload's flow ÷ duration of the workloads, the earliest of all repetitions; `None`
-    /// without workloads. Flows that had not started when the run ended do not count.
+    /// Last start of a workload's flow ÷ duration of the workloads, the smallest over all repetitions; `None` without
+    /// workloads. Flows that had not started when the run ended do not count.
     #[serde(default)]
     pub covered: Option<f64>,
-    /// Flows of lists and of flow files, which are no part of the load.
+    /// Flows from lists and flow files, which are not part of the load.
     #[serde(default)]
     pub listed: ListedFlows,
     /// Evidence of each policy, in the order of the scenario.
@@ -114,7 +114,7 @@ pub struct FlowTables {
     pub decisions: u64,
     /// Counted decisions without a row in `decisions.csv`; 0 in the simulator, which loses no rows.
     pub unrecorded: u64,
-    /// Largest rate of decisions of one switch between two rows, per second of paper time.
+    /// Largest decision rate of one switch between two rows, per second of paper time.
     pub peak_decisions_per_s: u64,
     /// Decisions because a flow's port was dead.
     pub failovers: u64,

@@ -42,8 +42,7 @@ pub struct RunInfo {
     pub seed: u64,
     /// Number of repetitions of each policy.
     pub repetitions: u32,
-    /// Labels of the policies, in the order of the scenario; the first is the baseline of
-    /// comparisons.
+    /// Labels of the policies, in the scenario's order; the first is the baseline for comparisons.
     pub policies: Vec<String>,
     /// Number of scheduled flows, over all repetitions; each policy runs all of them.
     pub scheduled_flows: u64,

@@ -65,7 +65,7 @@ struct Header {
     unpacked: u64,
     /// Size of the page in the file, in bytes.
     packed: u64,
-    /// Number of values of the page; for a dictionary page, of the dictionary.
+    /// Number of values in the page; for a dictionary page, in the dictionary.
     values: u64,
 }
 

@@ -38,8 +38,7 @@ use crate::{
     rows::{Column, Kind},
 };
 
-/// Number of rows above which a table becomes a Parquet file: tens of megabytes as CSV, a tenth of it as
-/// Parquet.
+/// Number of rows above which a table becomes a Parquet file: tens of megabytes as CSV, a tenth as much as Parquet.
 pub const LARGE_TABLE_ROWS: u64 = 250_000;
 
 /// Name of the decoder threads.
@@ -401,5 +400,5 @@ fn read_values<T: DataType, V>(
     Ok(levels.into_iter().map(value).collect())
 }
 
-/// Maximum number of bytes of a column's texts in a row group: all columns of a CSV batch have no more.
+/// Maximum size in bytes of a column's texts in a row group: all columns in a CSV batch have no more.
 const MAX_TEXTS_BYTES: usize = MAX_BATCH_BYTES + (1 << 20);

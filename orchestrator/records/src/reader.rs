@@ -187,8 +187,8 @@ impl RunDir {
         })
     }
 
-    /// Calls `visit` with every batch of the named columns of the table of `R`, in order, and
-    /// returns the number of truncated rows at the end.
+    /// Calls `visit` with every batch of the named columns from `R`'s table, in order, and returns
+    /// the number of truncated rows at the end.
     ///
     /// # Errors
     /// If a required table is missing, the table has an invalid field, or `visit` fails.

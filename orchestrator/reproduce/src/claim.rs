@@ -520,8 +520,8 @@ mod tests {
         );
     }
 
-    /// Values of a run in which LCMP's p50 and p99 differ from each other policy's as the text states, at the
-    /// `end` of its ranges; a change without a number is +4 %, as of medians that are slightly lower.
+    /// Values for a run in which LCMP's p50 and p99 differ from each other policy's as the text states, at the `end` of
+    /// its ranges; a change without a number is +4 %, as for medians that are slightly lower.
     fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> Values {
         let slowdowns = |p50, p99| {
             let spread = |mean| Spread { mean, ends: None };

@@ -32,7 +32,7 @@ pub struct Values {
     pub network: Option<Network>,
 }
 
-/// Slowdowns of the flows of a bin of sizes, a twentieth of all.
+/// Slowdowns of the flows in a size bin, a twentieth of all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bin {
     /// Largest size in bytes.
@@ -292,8 +292,8 @@ fn bins(rows: &[Flow]) -> Vec<Bin> {
     bins.collect()
 }
 
-/// Returns Student's intervals of the changes of p50 and p99 from `base` to `other` over the repetitions,
-/// each centred on the change of all flows; `None` where fewer than two repetitions have the percentile.
+/// Returns Student's intervals for the changes in p50 and p99 from `base` to `other` over the repetitions, each centred
+/// on the change over all flows; `None` where fewer than two repetitions have the percentile.
 fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
     let ratios = |base: &[Flow], other: &[Flow]| {
         let (Some(base), Some(other)) = (slowdowns(base), slowdowns(other)) else {
@@ -373,7 +373,7 @@ fn left_out(rows: &[Flow]) -> f64 {
 /// Maximum share of flows in the first step of an average utilisation; it is a twentieth in the published runs.
 const MAX_LEFT_OUT: f64 = 0.25;
 
-/// Number of bins of sizes, each of which must have a flow: means over fewer bins are of other sizes.
+/// Number of size bins, each of which must have a flow: means over fewer bins would be about other sizes.
 const BINS: usize = 20;
 
 /// Reciprocal of the share of unfinished flows from which a 99th percentile is not known.
@@ -429,8 +429,8 @@ mod tests {
         assert_eq!(one_draw, [None; 2]);
     }
 
-    /// One of the 40 flows of the last repetition (2.5 %) is unfinished: its p99 is unknown, but its p50 is known, and
-    /// so are both percentiles of the other repetitions.
+    /// One flow among the 40 of the last repetition (2.5 %) is unfinished: its p99 is unknown, but its p50 is known,
+    /// and so are both percentiles of the other repetitions.
     #[test]
     fn a_repetition_without_a_p99_leaves_the_interval_of_p50_as_it_is() {
         let base = flows(3, |_| 10.0);

@@ -1,4 +1,4 @@
-//! Tables of published values, statements of the paper, and known causes of differences.
+//! Tables of published values, the paper's statements, and known causes of differences.
 //!
 //! Each is a CSV file in `scenarios/paper/published/`, with its source in comments and columns.
 
@@ -36,8 +36,8 @@ pub struct UtilisationRow {
     pub lcmp: f64,
 }
 
-/// Changes under LCMP that the text states of a case, or of all cases of a figure (`*`), in percent; empty
-/// where it states none.
+/// Changes under LCMP that the text states for a case, or for all cases in a figure (`*`), in percent; empty where it
+/// states none.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the columns' names say it")]
 pub struct TextRow {
@@ -60,7 +60,7 @@ pub struct StatementRow {
     pub case: String,
     pub policy: String,
     pub quantity: Quantity,
-    /// Link of a utilisation, or flow size of a percentile in bytes; empty for all bins of sizes.
+    /// Link for a utilisation, or flow size in bytes for a percentile; empty for all size bins.
     pub at: String,
     pub low: Option<f64>,
     pub high: Option<f64>,

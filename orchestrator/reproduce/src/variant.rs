@@ -185,7 +185,7 @@ const FAIR: [(&str, &str); 3] = [
     ),
 ];
 
-/// Returns LCMP of the paper: delays of whole paths, scored in microseconds up to the nearest power of two.
+/// Returns the paper's LCMP: whole paths' delays, scored in microseconds up to the nearest power of two.
 fn fair_lcmp(line: &str) -> Option<String> {
     let (before, rest) = line.split_once("preset: artifact, max_delay: ")?;
     let (millis, after) = rest.split_once(" ms")?;

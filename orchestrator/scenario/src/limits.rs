@@ -38,7 +38,7 @@ pub const DC_NAME_PATTERN: &str = "^[a-z][a-z0-9]*$";
 pub const RESERVED_NAMES: &[&str] = &["all", "any", "ecmp", "fiber", "lcmp", "none", "root"];
 /// Maximum number of hosts of all datacenters; each is a network namespace.
 pub const MAX_HOSTS: u32 = 4_096;
-/// Maximum number of spine switches, and of leaf switches, of a datacenter.
+/// Maximum number of spine switches, and of leaf switches, in a datacenter.
 pub const MAX_FABRIC_SWITCHES: u32 = 64;
 /// Maximum number of inter-DC links.
 pub const MAX_LINKS: usize = 1_024;

@@ -50,8 +50,8 @@ impl Scenario {
         sweeps.max_by_key(|sweep| sweep.len()).unwrap_or_default()
     }
 
-    /// Returns the scenario of one run at `load`: that of the workloads with a sweep, or of all if there
-    /// is none. Its name ends in the load, in percent.
+    /// Returns the scenario for one run at `load`, which the workloads with a sweep get, or all workloads if none has a
+    /// sweep. Its name ends in the load, in percent.
     #[must_use]
     pub fn at_load(mut self, load: Ratio) -> Self {
         let has_sweep = !self.sweep().is_empty();

@@ -59,7 +59,7 @@ fn a_file_named_twice_is_listed_once() {
     assert_eq!(files(&scenario), ["workloads/websearch.csv"]);
 }
 
-/// Loss of each kind of link, and of a link without the key.
+/// Loss for each kind of link, and for a link without the key.
 #[test]
 fn loss_is_read_where_it_is_written_and_nowhere_else() {
     let text = "\

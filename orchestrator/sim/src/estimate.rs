@@ -65,7 +65,7 @@ fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
     }
 }
 
-/// Returns the number of links of the path of the smallest delay; 0 if there is none.
+/// Returns the number of links on the path with the smallest delay; 0 if there is none.
 fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u64 {
     let (mut at, to) = (network.node(src), network.node(dst));
     let mut links = 0;

@@ -324,8 +324,7 @@ mod tests {
         assert_eq!(port.next_class(), None);
     }
 
-    /// With marking from 3 to 4 GB, a queue of 2.73 GB marks no packet, and a queue of 3.5 GB marks half of its
-    /// packets.
+    /// With marking from 3 to 4 GB, a queue of 2.73 GB marks no packet, and a queue of 3.5 GB marks every other packet.
     #[test]
     fn thresholds_are_those_of_the_plan() {
         let mut port = port();

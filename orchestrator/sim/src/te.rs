@@ -74,8 +74,8 @@ impl TeController {
         })
     }
 
-    /// Takes the report of the switch of `dc` about the interval before `tick`: bytes by datacenter, and
-    /// the rates of its links, up or down.
+    /// Takes the report from `dc`'s switch about the interval before `tick`: bytes by datacenter, and its links' rates,
+    /// up or down.
     pub fn report(&self, tick: u64, dc: u32, bytes: &[u64], links: &[(u32, BitsPerSec)]) {
         let rows = self.rows[dc as usize].iter();
         let demands: Vec<Bytes> = rows

@@ -32,7 +32,7 @@ pub enum TraceEvent {
     RateSample(RateSample),
     /// Arrival of a PFC frame.
     Pfc(PfcSignal),
-    /// Egress of a flow out of a datacenter: of its first packet, and of the first packet on each new egress.
+    /// Egress by which a flow leaves a datacenter: for its first packet, and for the first packet on each new egress.
     Hop(Hop),
     /// Event of a flow that the trace filter includes.
     Flow(FlowEvent),

@@ -37,8 +37,8 @@ pub const PACKET_OVERHEAD: Bytes = Bytes::new(58);
 /// Maximum exponent of a QP's time-out, which has five bits.
 pub const MAX_QP_TIMEOUT: u8 = 31;
 
-/// Minimum exponent of a QP's time-out, perftest's own default of 67 ms: a shorter retransmission timer
-/// would fire for a delay of the scheduler.
+/// Minimum exponent of a QP's time-out, perftest's own default (67 ms): a shorter retransmission timer would fire when
+/// the scheduler is late.
 pub const MIN_QP_TIMEOUT: u8 = 14;
 
 const RETH: u64 = 16;

@@ -140,8 +140,8 @@ pub(crate) struct Context {
     pub(crate) ops: ContextOps,
 }
 
-/// `struct ibv_context_ops`: the driver's functions of the data path, which verbs.h calls inline, and
-/// places of functions that are symbols of the library today.
+/// `struct ibv_context_ops`: the driver's data-path functions, which verbs.h calls inline, and slots for functions that
+/// are now symbols in the library.
 #[repr(C)]
 pub(crate) struct ContextOps {
     before_poll_cq: [*mut c_void; 11],

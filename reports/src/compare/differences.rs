@@ -125,7 +125,7 @@ pub fn differences(runs: &[RunDir]) -> Vec<Difference> {
     found
 }
 
-/// True if some of the runs are of the kernel engine and others of the simulator.
+/// True if some runs come from the kernel engine and others from the simulator.
 pub fn are_of_two_engines(runs: &[RunDir]) -> bool {
     let is_kernel = |run: &RunDir| run.info().engine == EngineInfo::Kernel;
     runs.iter().any(is_kernel) && !runs.iter().all(is_kernel)

@@ -55,7 +55,7 @@ pub struct Differences {
     pub max: f64,
 }
 
-/// Slowdowns of the flows of one policy in one bin of sizes.
+/// Slowdowns of one policy's flows in one size bin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BinPoint {
     /// Position of the policy.
@@ -80,7 +80,8 @@ impl Agreement {
         share(self.compared, self.scheduled)
     }
 
-    /// Returns the agreement of `pairs`, of which the plan has `scheduled`, with `bins` of theirs.
+    /// Returns the agreement between the two runs in `pairs`, for which the plan has `scheduled`
+    /// flows, with their size `bins`.
     fn of<'a>(
         policy: Option<String>,
         scheduled: u64,
@@ -147,8 +148,8 @@ pub fn agreements(flows: &Flows, bins: &[BinPoint], scheduled: u64) -> (Vec<Agre
     (policies, all)
 }
 
-/// Returns each policy's slowdowns by bins of sizes of equal count, 20 as in the paper or as many as
-/// have ten flows of each policy.
+/// Returns each policy's slowdowns by equally filled size bins: 20 as in the paper, or as many as have ten flows per
+/// policy.
 pub fn by_size(flows: &Flows) -> Vec<BinPoint> {
     let compared = flows.pairs().filter(|pair| slowdowns_of(*pair).is_some());
     let sizes = compared.clone().map(|pair| Bytes::new(pair[0].size));

@@ -244,7 +244,8 @@ impl Bounded<'_> {
         })
     }
 
-    /// Returns the bound of `policy`: its own, else that of every policy, the last of several.
+    /// Returns the bound for `policy`: its own, else the one for every policy, in both cases the
+    /// last one given.
     fn bound_of(&self, policy: &str) -> Option<Bound> {
         let of = |wanted: Option<&str>| {
             self.bounds

@@ -61,7 +61,7 @@ pub struct Flows {
     pub runs: [Vec<Recorded>; 2],
     /// Positions in both runs of each flow that both have, by key.
     pairs: Vec<[usize; 2]>,
-    /// Number of flow rows of each run, including those of other policies and of flows that are not measured.
+    /// Number of flow rows in each run, including rows under other policies and of flows that are not measured.
     pub rows: [u64; 2],
     /// Number of truncated rows of each run.
     pub truncated: [u64; 2],
@@ -131,7 +131,7 @@ impl Flows {
     }
 }
 
-/// Appends the flows of `run` to `flows` and returns the numbers of all rows and of truncated rows.
+/// Appends `run`'s flows to `flows` and returns the numbers of all rows and of truncated rows.
 fn read(
     run: &RunDir,
     policies: &[String],

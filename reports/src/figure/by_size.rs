@@ -281,7 +281,8 @@ mod tests {
         );
     }
 
-    /// 600 of 1,000 flows finished: half of all have a slowdown of 1.5 at most, the p99 is unknown.
+    /// 600 of 1,000 flows finished: the median over all flows is a slowdown of 1.5, the p99 is
+    /// unknown.
     #[test]
     fn a_bin_has_the_percentiles_of_all_its_flows() {
         let panels = panels(1_000, 400);

@@ -215,7 +215,7 @@ const STRIP: f64 = 84.0;
 /// Height of the values' title.
 const TITLE: f64 = 20.0;
 
-/// Height of the labels and the title of the axis of time.
+/// Height of the time axis, its labels and its title.
 const AXIS: f64 = 40.0;
 
 /// Height of the axis of a strip that is not the last.

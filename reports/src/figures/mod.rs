@@ -108,7 +108,7 @@ type Plotted = Result<Option<Captioned>, ReportError>;
 struct Draw<'a> {
     run: &'a Run,
     policies: Vec<(String, Style)>,
-    /// Number of flows of first repetitions that ended after the narrow intervals of time.
+    /// Number of flows in first repetitions that ended after the narrow time intervals.
     ended_later: usize,
     figures_dir: &'a Path,
 }

@@ -144,8 +144,8 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Paths, "Paths over time"), caption)
     }
 
-    /// Returns the panels of flows by route, `merged` intervals in one; `layers` returns those of a
-    /// policy between the edges of merged intervals.
+    /// Returns the panels of flows by route, `merged` intervals in one; `layers` returns a policy's
+    /// layers between the merged intervals' edges.
     fn stacks(
         &self,
         name: &'static str,
@@ -479,13 +479,13 @@ pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
     changes.into_iter().map(mark).collect()
 }
 
-/// Number of intervals in one of the figure of flows in flight.
+/// Number of grid intervals per interval in the figure with flows in flight.
 const IN_FLIGHT_MERGED: usize = 2;
 
-/// Number of intervals in one of the figure of paths.
+/// Number of grid intervals per interval in the figure with paths.
 const SHARES_MERGED: usize = 4;
 
-/// Number of intervals in one of the figures of links.
+/// Number of grid intervals per interval in the figures with links.
 pub const STRIP_MERGED: usize = 2;
 
 /// Share of the largest weight under which a direction is not worth a strip.

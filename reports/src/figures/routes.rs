@@ -22,7 +22,7 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// Returns the groups of the routes of `flows`, out of `all`.
+    /// Returns the groups for the routes in `flows`, out of `all`.
     pub fn of(flows: &Flows, all: &Routes) -> Self {
         let routes: BTreeSet<String> = flows.first_routes().iter().cloned().collect();
         if routes.len() > ROUTES.len() {
@@ -56,7 +56,7 @@ impl Groups {
         })
     }
 
-    /// Returns the position of the group of each route of `flows`.
+    /// Returns the group's position for each route in `flows`.
     pub fn positions(&self, flows: &Flows, routes: &Routes) -> Positions {
         let names = flows.route_names.iter();
         Positions(

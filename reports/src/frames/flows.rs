@@ -91,7 +91,7 @@ struct Reader<'a> {
 }
 
 impl Flows {
-    /// Reads the flows of `run`, and the number of truncated rows of their table.
+    /// Reads `run`'s flows, and the number of truncated rows in their table.
     pub fn read(run: &RunDir, routes: &Routes) -> Result<(Self, u64), ReportError> {
         let policies = run.info().policies.clone();
         let count = policies.len();
@@ -184,7 +184,7 @@ impl Flows {
         Population::new(self.slowdowns(policy), scheduled)
     }
 
-    /// Returns a lower bound of the slowdown of each scheduled flow of a policy that did not finish.
+    /// Returns a lower bound on the slowdown of each of a policy's scheduled flows that did not finish.
     pub fn unfinished(&self, policy: usize) -> &[f64] {
         &self.of_policies[policy].unfinished
     }

@@ -28,7 +28,7 @@ impl<'a> RouteNumbers<'a> {
         }
     }
 
-    /// Returns the number of the route of `path`: both directions of a path are one.
+    /// Returns the route number of `path`: both directions of a path are one route.
     pub fn number(&mut self, path: &str) -> u32 {
         if let Some(&known) = self.of_path.get(path) {
             return known;

@@ -36,7 +36,7 @@ pub struct LinkUse {
     pub peak_queue_bytes: Option<u64>,
     /// True if the longest queue is that of a sample: it may have been longer between samples.
     pub is_peak_sampled: bool,
-    /// Mean of the samples of the queue until the end of the grid, in whole bytes; none without a sample.
+    /// Mean queue over the samples until the grid's end, in whole bytes; none without a sample.
     pub mean_queue_bytes: Option<u64>,
 }
 

@@ -47,7 +47,7 @@ pub fn counters_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         .agg(largest)
 }
 
-/// Reduces samples of queues to the longest of each interval of `grid`.
+/// Reduces queue samples to the longest queue in each interval of `grid`.
 pub fn queues_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
     of_first_repetition(grid, rows)
         .group_by([POLICY, "switch", "to_dc", "repetition", INTERVAL].map(col))

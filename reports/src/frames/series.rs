@@ -29,8 +29,8 @@ pub struct Counter {
     pub bytes: u64,
 }
 
-/// Filter of the counters that show the effect of the faults: those of the switch at each faulty
-/// link's end with more links, because it had other links to use.
+/// Filter for the counters that show the faults' effect: at each faulty link, those of the end's
+/// switch with more links, because it had other links to use.
 pub struct SeriesQuery {
     dcs: Vec<String>,
     until: Nanos,

@@ -36,7 +36,7 @@ pub struct Stories {
     pub again: BTreeMap<String, Vec<u32>>,
 }
 
-/// Reads the decisions of `flows`, by columns: few of a table's rows are of them.
+/// Reads the decisions of `flows`, by columns: few rows in a table are theirs.
 pub fn stories(
     run: &RunDir,
     flows: &BTreeSet<FlowKey>,

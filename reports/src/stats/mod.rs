@@ -148,8 +148,8 @@ pub struct Slowdowns {
     pub max: f64,
 }
 
-/// Returns the slowdowns of a policy from the sorted slowdowns of the finished flows in each repetition and the
-/// lower bound of each unfinished flow's slowdown; `None` if no flow finished.
+/// Returns a policy's slowdowns from each repetition's finished flows, sorted, and the lower bound of each unfinished
+/// flow's slowdown; `None` if no flow finished.
 #[must_use]
 pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdowns> {
     let mut all = repetitions.concat();

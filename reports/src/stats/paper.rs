@@ -120,7 +120,7 @@ mod tests {
         assert!((found.worst_bin_p99 - 0.2).abs() < 1e-12, "{found:?}");
     }
 
-    /// Of few flows, of many of one size, and of as many as leave bins without a flow.
+    /// Few flows, many of one size, and so many that some bins have no flow.
     #[test]
     fn bins_are_those_of_flows_sorted_by_size() {
         for (count, sizes) in [(0, 9), (7, 9), (199, 3), (1_000, 90), (2_011, 100_000)] {

@@ -11,7 +11,7 @@ pub struct PortProvision {
     pub rate: BitsPerSec,
     /// Limit of the egress queue.
     pub buffer: Bytes,
-    /// 1 ms of paper time, the interval of every trend of `artifact`.
+    /// 1 ms in paper time, the interval of every trend under `artifact`.
     pub millisecond: Nanos,
     /// Observed bytes over paper bytes; used by `artifact`, whose buffer is a constant.
     pub size_scale: Ratio,

@@ -34,7 +34,7 @@ struct Account {
     program_unknown: Option<String>,
 }
 
-/// Bytes of one row of each kind, from the declarations of program and agent.
+/// Bytes per row for each kind of row, as the program and the agent declare them.
 #[derive(Debug, Serialize)]
 struct RowBytes {
     /// State of a port, in the agent.

@@ -270,7 +270,7 @@ fn text(entries: &[Entry]) -> String {
     )
 }
 
-/// Maximum number of characters of a problem in the list of runs.
+/// Maximum length of a problem in the list of runs, in characters.
 const MAX_PROBLEM: usize = 300;
 
 #[cfg(test)]

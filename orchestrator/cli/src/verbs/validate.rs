@@ -234,10 +234,10 @@ fn out_of_bounds(compared: &[Comparison]) -> Vec<String> {
 const LINKS_HEADING: &str =
     "  average link utilisation, with a Gbit of 2^30 bit as the published averages have it:\n";
 
-/// Maximum relative difference of the FCTs of half of the flows.
+/// Maximum relative difference between FCTs for half of the flows.
 const P50: f64 = 1e-3;
 
-/// Maximum relative difference of the FCTs of 99 of 100 flows.
+/// Maximum relative difference between FCTs for 99 % of the flows.
 const P99: f64 = 0.03;
 
 /// Maximum relative difference of a link's average utilisation.

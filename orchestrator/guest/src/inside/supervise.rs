@@ -1,4 +1,4 @@
-//! Supervision of the command and of exec sessions: output, signals and ends of processes.
+//! Supervision of the command and of exec sessions: their output, signals and exits.
 
 use std::{fs, io, os::fd::AsFd, path::Path};
 

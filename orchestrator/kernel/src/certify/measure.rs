@@ -31,7 +31,7 @@ use crate::{
     lower::{HostPlacement, Layout},
 };
 
-/// Sends datagrams of every host of `lab`, measures both directions of every link, and compares them with `bounds`.
+/// Sends datagrams from every host in `lab`, measures both directions of every link, and compares them with `bounds`.
 ///
 /// # Errors
 /// A socket that cannot be opened, too few connections that packet filters can track, or a cancellation.

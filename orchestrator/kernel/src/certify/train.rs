@@ -29,8 +29,9 @@ pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
     directions.iter().map(train).collect()
 }
 
-/// Returns the number of frames over which the rate is measured: 10 ms of them, so that 50 µs are half of the bound,
-/// at least [`MIN_WINDOW`]. On a link that loses packets, the number is raised until as many neighbours remain.
+/// Returns the number of frames over which the rate is measured: as many as 10 ms hold, so that 50 µs are half of the
+/// bound, and at least [`MIN_WINDOW`]. On a link that loses packets, the number is raised until as many neighbours
+/// remain.
 fn window(direction: &Direction<'_>) -> u64 {
     let wire = direction.wire();
     let frames = wire.rate_bps.bytes_in(WINDOW).get() / direction.frame.get();

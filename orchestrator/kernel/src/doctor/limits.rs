@@ -1,4 +1,4 @@
-//! Limits of the machine, compared with the needs of a lab of eight datacenters with fabrics.
+//! The machine's limits, compared with the needs of a lab with eight datacenters and their fabrics.
 
 use std::{fs, path::Path};
 
@@ -129,7 +129,7 @@ fn number(path: &Path) -> Option<u64> {
 const GC_THRESH3: &str = "/proc/sys/net/ipv4/neigh/default/gc_thresh3";
 const RAISE_PROCESSES: &str = "sysctl -w kernel.pid_max=65536 kernel.threads-max=65536";
 
-/// Namespaces of eight datacenters with fabrics of 2 spines, 4 leaves and 16 hosts, and of the delay
+/// Namespaces for eight datacenters, each with a fabric of 2 spines, 4 leaves and 16 hosts, and one for the delay
 /// lines.
 const NAMESPACES: u64 = 185;
 /// Namespaces of two datacenters with a host each, and of the delay lines.

@@ -58,7 +58,7 @@ impl<'a> Layout<'a> {
         inter_dc.flat_map(|(id, _)| [id.port_a(), id.port_b()])
     }
 
-    /// Returns the namespace of a node; that of a host is the namespace of its NIC.
+    /// Returns a node's namespace; for a host, the namespace of its NIC.
     pub fn netns(&self, node: &Node) -> Namespace {
         match (node.role, self.options.hosts) {
             (Role::Host, HostPlacement::RootNamespace) => Namespace::Root,

@@ -193,8 +193,8 @@ impl<'a> ReportRows<'a> {
         report.ports.iter().map(row).collect()
     }
 
-    /// Returns the rows of a report of a switch's port counters; none for a report from before the
-    /// start, which is the baseline of later ones.
+    /// Returns the rows for a switch's port counters in `report`; none if the report is from before
+    /// the start, since it is then the baseline for later ones.
     pub(super) fn links(&mut self, report: &Links) -> Vec<LinkRow> {
         if report.time_ns < self.start.as_nanos() {
             let ports = report.ports.iter().map(|port| (port.port, *port));
@@ -205,8 +205,7 @@ impl<'a> ReportRows<'a> {
         report.ports.iter().map(row).collect()
     }
 
-    /// Returns the rows of the splits that the commands of traffic engineering install, which follow a
-    /// report of the time `time_ns`.
+    /// Returns the rows for the splits that the TE controller's commands install after a report at `time_ns`.
     pub(super) fn splits(&self, time_ns: u64, commands: &[(DcId, AgentCommand)]) -> Vec<SplitRow> {
         let time = self.time(time_ns);
         let tables = commands.iter().filter_map(|(dc, command)| match command {
@@ -416,8 +415,8 @@ mod tests {
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
     }
 
-    /// At a rate of 1/2,000, the 10 Mbit/s of a fault are 20 Gbit/s of the paper, in both directions and after a cut
-    /// and its repair, which change no rate. The paper rate of the plan's 100 Mbit/s is the plan's own.
+    /// At a rate of 1/2,000, a fault's 10 Mbit/s are 20 Gbit/s in paper units, in both directions and after a cut and
+    /// its repair, which change no rate. The paper rate of the plan's 100 Mbit/s is the plan's own.
     #[test]
     fn a_links_rate_is_the_one_in_force() {
         let mut plan = plan();

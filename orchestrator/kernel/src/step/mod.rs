@@ -40,7 +40,7 @@ pub enum Step {
         /// Name in `/run/netns`.
         name: NetnsName,
     },
-    /// Sets a sysctl of a namespace or of an interface of the lab, which goes with them.
+    /// Sets a sysctl in a namespace or on an interface of the lab; it goes with them.
     Sysctl {
         /// Namespace of the sysctl.
         netns: Namespace,

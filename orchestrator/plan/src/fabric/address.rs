@@ -37,7 +37,7 @@ pub const MAX_INTER_DC_LINKS: u32 = NUMBERS / 2;
 /// Number of host addresses in a datacenter, the hosts' further addresses included.
 pub const MAX_HOSTS: u32 = FIRST_LOOPBACK - 1;
 
-/// Number of addresses of a host: an rxe device finds each by the index of a GID, which has eight bits.
+/// Maximum addresses per host: an rxe device finds each by its GID index, which has eight bits.
 pub const MAX_HOST_ADDRS: u8 = 64;
 
 /// Spines, and leaves, a datacenter can address.
@@ -129,7 +129,7 @@ pub const fn inter_dc_end(number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(base(0) | number)
 }
 
-/// The address of an end of a link inside a DC; `number` counts those of the DC.
+/// Address of a link end inside a DC; `number` counts the DC's link ends.
 #[must_use]
 pub const fn fabric_end(dc: DcId, number: u32) -> Ipv4Addr {
     in_dc(dc, FIRST_FABRIC_END + number)
@@ -200,9 +200,9 @@ pub enum HostRule {
     From,
 }
 
-/// Priority of a slot's rules of one kind: after the `local` table's 0, and before the rules of programs that would
-/// take a lab's packets; the first of these are VRFs (1000) and VPNs (Tailscale's 5210 to 5270, wg-quick's just below
-/// the `main` table's 32766).
+/// Priority for a slot's rules of one kind: after the `local` table's 0, and before other programs' rules that would
+/// take a lab's packets; the first are VRFs (1000) and VPNs (Tailscale's 5210 to 5270, wg-quick's just below the `main`
+/// table's 32766).
 #[must_use]
 pub const fn rule_priority(slot: u8, rule: HostRule) -> u32 {
     let kind = match rule {

@@ -35,7 +35,8 @@ impl SampledRates {
     }
 }
 
-/// Maximum number of QPs of a repetition: a sample of one takes the lab's CPU ten microseconds.
+/// Maximum number of QPs sampled in a repetition: each sample takes ten microseconds of the lab's
+/// CPU time.
 const MAX_SAMPLED: usize = 32;
 
 /// Intervals of the increase timer between two samples.

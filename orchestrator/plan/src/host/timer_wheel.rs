@@ -1,5 +1,4 @@
-//! Timers of the kernel as SoftRoCE sets them: whole jiffies, rounded up to the granularity of a level of
-//! the timer wheel.
+//! Kernel timers as SoftRoCE sets them: whole jiffies, rounded up to the granularity of a timer-wheel level.
 //!
 //! Source: <https://github.com/torvalds/linux/blob/v6.1/kernel/time/timer.c>.
 
@@ -24,7 +23,7 @@ impl WheelTimer {
         }
     }
 
-    /// Returns the number of jiffies of which timers of this duration expire at multiples.
+    /// Returns the granularity, in jiffies: timers with this duration expire at multiples of it.
     #[must_use]
     pub const fn granularity(self) -> u64 {
         self.granularity

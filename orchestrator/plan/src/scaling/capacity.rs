@@ -106,8 +106,8 @@ impl Capacity {
         }
     }
 
-    /// Returns the capacity of `place` that carried `small`, flows of one packet, and then `bulk`, few
-    /// flows of many packets.
+    /// Returns the capacity of `place`, given that it carried `small`, flows of one packet, and then `bulk`, few flows
+    /// with many packets.
     #[must_use]
     pub fn of(place: Place, small: &MeasuredLoad, bulk: &MeasuredLoad) -> Self {
         let each = |small_ns: Nanos, bulk_ns: Nanos| {

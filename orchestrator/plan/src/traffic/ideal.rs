@@ -77,7 +77,7 @@ impl HostPath {
         }
     }
 
-    /// Returns a lower bound of the FCT of a flow of `bytes` on this path if its ACKs come back on `back`.
+    /// Returns a lower bound for the FCT of a flow with `bytes` on this path if its ACKs come back on `back`.
     fn floor(&self, back: &Self, bytes: Bytes) -> Nanos {
         let sent = self.bottleneck.and_then(|rate| rate.serialize(bytes));
         let sent = sent.unwrap_or(Nanos::ZERO);

@@ -62,8 +62,8 @@ impl Standalone {
             .saturating_add(wire_time(wire, self.bottleneck))
     }
 
-    /// Returns the references of all pairs of hosts of `plan`: two hosts of each datacenter, behind
-    /// different leaves, represent the others.
+    /// Returns the references for all host pairs in `plan`: each datacenter's first and last host,
+    /// behind different leaves, represent the others.
     #[must_use]
     pub fn of_all_pairs(plan: &Plan) -> Vec<Self> {
         let network = Network::of(plan);
@@ -94,7 +94,7 @@ fn wire_time(bytes: u64, rate: BitsPerSec) -> Nanos {
 mod tests {
     use super::*;
 
-    /// From a host of DC1 to one of DC8 of their network.
+    /// From a host in DC1 to one in DC8 on their network.
     fn path() -> Vec<Hop> {
         let hop = |rate: &str, delay: &str| Hop {
             rate: rate.parse().unwrap(),

@@ -90,7 +90,7 @@ pub const fn operations(candidates: u32) -> u32 {
     candidates * PRIMITIVES_PER_CANDIDATE + sort
 }
 
-/// Returns the counts of each of the plan's DCI switches, with flow tables of `flows` rows.
+/// Returns the counts for each of the plan's DCI switches, with `flows` rows per flow table.
 #[must_use]
 pub fn account(plan: &Plan, flows: u32) -> Vec<SwitchAccount> {
     let switches = plan.dcs.iter().zip(&plan.switches);

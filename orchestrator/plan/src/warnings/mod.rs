@@ -42,7 +42,7 @@ pub(crate) struct Inspection<'a> {
     pub demands: &'a [Demand],
     pub load: &'a LoadPlan,
     pub flows: &'a [Flow],
-    /// Numbers of flows, by datacenter of the source and of the destination.
+    /// Number of flows per source and destination datacenter.
     pub pairs: BTreeMap<(DcId, DcId), usize>,
     pub faults: &'a [FaultPlan],
     pub rdma: &'a Rdma,
@@ -61,7 +61,7 @@ pub(crate) struct Inspection<'a> {
     pub engine: Engine,
 }
 
-/// Returns the numbers of flows, by datacenter of the source and of the destination.
+/// Returns the number of flows per source and destination datacenter.
 pub(crate) fn pairs(network: &Network, flows: &[Flow]) -> BTreeMap<(DcId, DcId), usize> {
     let dc = |node| network.node(node).dc;
     let mut pairs = BTreeMap::new();

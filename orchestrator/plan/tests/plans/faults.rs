@@ -154,9 +154,9 @@ faults: [{faults}]
         .collect()
 }
 
-/// Serialisation and host links of a flow of 1,000 B over two links between datacenters, in nanoseconds: on four links
-/// 1,058 B at 100 Gbit/s take 84.64 ns each and an ACK 4.96 ns, and two of the links take 1 µs each way. 4 · 89.6 ns +
-/// 4 µs, rounded down.
+/// Nanoseconds that a 1,000 B flow over two inter-DC links spends on serialisation and host links: on four links 1,058
+/// B at 100 Gbit/s take 84.64 ns each and an ACK 4.96 ns, and two of the links take 1 µs each way. 4 · 89.6 ns + 4 µs,
+/// rounded down.
 const REST: u64 = 4_358;
 
 const MS: u64 = 1_000_000;

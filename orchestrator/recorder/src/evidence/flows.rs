@@ -71,8 +71,8 @@ impl Flows {
         Concurrency::of(spans.map(|flow| (flow.repetition, flow.start, flow.end_by(ends))))
     }
 
-    /// Returns the number of flows on known paths, and how many of them shared a direction of a link with
-    /// another one while both were under way; repetitions end at `ends`.
+    /// Returns how many flows have known paths, and how many of these shared a link direction with another flow while
+    /// both were under way; repetitions end at `ends`.
     pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
         let mut by_link: BTreeMap<_, Vec<Span>> = BTreeMap::new();
         let mut known = 0;

@@ -292,8 +292,8 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
-    /// Of five live ports `half-strict` keeps three: the one of cost 30 and two of the three of cost 60. The third lies
-    /// beyond the cut and is alive. If it were dead, four live ports would leave two.
+    /// With five live ports `half-strict` keeps three: the one at cost 30 and two among the three at cost 60. The third
+    /// lies beyond the cut and is alive. If it were dead, four live ports would leave two.
     #[test]
     fn a_tie_beyond_the_cut_is_alive_beside_a_dead_port() {
         let strict = LcmpConfig {

@@ -1,4 +1,4 @@
-//! Rows of the lab's certificate: what was asked of each direction of a link, and what was measured.
+//! Rows of the lab's certificate: for each link direction, the required and the measured values.
 
 use lab_units::{BitsPerSec, Nanos};
 

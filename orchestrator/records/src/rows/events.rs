@@ -1,4 +1,4 @@
-//! Rows of single events: decisions of switches, PFC frames, and the events of traced flows.
+//! Rows for single events: switch decisions, PFC frames, and traced flows' events.
 
 use std::net::Ipv4Addr;
 

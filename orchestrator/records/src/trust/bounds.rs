@@ -1,4 +1,4 @@
-//! Bounds of trust, each with its reason: of a lab's links before its flows, and of a run's figures.
+//! Bounds of trust, each with its reason: for a lab's links before its flows, and for a run's figures.
 
 use lab_units::{BitsPerSec, Clock, Nanos};
 use serde::{Deserialize, Serialize};

@@ -66,7 +66,7 @@ codes! {
     ImpossibleSlowdowns = "impossible-slowdowns",
     /// Problem that the engine reports.
     EngineProblem = "engine-problem",
-    /// Directions of links that are out of the bounds of their certificate.
+    /// Link directions that are out of their certificate's bounds.
     UncertifiedLinks = "uncertified-links",
     /// Flows that started late.
     LateFlows = "late-flows",
@@ -138,7 +138,7 @@ impl Reason {
         Self::judged(code, float(count), None)
     }
 
-    /// Returns the reason for `part` of `whole`, with the grade of the share by the bound of `code`.
+    /// Returns the reason for `part` of `whole`; `code`'s bound grades the share.
     #[must_use]
     pub fn part(code: ReasonCode, part: u64, whole: u64) -> Self {
         Self::judged(code, float(part), Some(whole))

@@ -11,7 +11,7 @@ pub struct SourceText<'a> {
     pub text: &'a str,
 }
 
-/// Position of a part of one line of a text.
+/// Position of a part within one line of a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Location {
     /// Name of the text.

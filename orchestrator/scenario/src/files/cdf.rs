@@ -16,7 +16,7 @@ pub struct SizeCdf {
     points: Vec<CdfPoint>,
 }
 
-/// A point of the distribution: the share of flows of at most a size.
+/// A point on the distribution: the share of flows up to a size.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CdfPoint {
     /// Flow size.

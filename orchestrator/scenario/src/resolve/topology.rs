@@ -13,7 +13,7 @@ use crate::{
     yaml::{At, Maybe, Text, WordOr},
 };
 
-/// A topology with its index of names, for checks of the rest of a scenario.
+/// A topology with its index of names, for checking the rest of a scenario.
 pub(super) struct Network {
     pub model: Topology,
     /// Position in the topology and byte range of each name.

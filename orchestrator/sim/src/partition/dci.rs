@@ -189,9 +189,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Traces the egress of a flow's first data packet, of data packets with a decision, and of the first ACK. SoftRoCE
-    /// sends few ACKs, and the first has no fixed number, so with SoftRoCE every ACK is traced. A switch that pins no
-    /// flows moves flows without a decision when a port goes down or up.
+    /// Traces where a flow's packets leave: its first data packet, data packets with a decision, and the first ACK.
+    /// SoftRoCE sends few ACKs, and the first has no fixed number, so with SoftRoCE every ACK is traced. A switch that
+    /// pins no flows moves flows without a decision when a port goes down or up.
     #[inline]
     fn trace_hop(&mut self, packet: &Packet, port: u32, is_decided: bool) {
         let is_ack = packet.kind != Kind::Data;

@@ -97,8 +97,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         })
     }
 
-    /// Sets C_cong of each candidate: of the last sample (`paper`), or by the artifact's monitor, which
-    /// observes all ports of the switch once per candidate.
+    /// Sets each candidate's C_cong: from the last sample (`paper`), or by the artifact's monitor, which observes all
+    /// ports of the switch once per candidate.
     fn set_congestion(
         &mut self,
         node: u32,

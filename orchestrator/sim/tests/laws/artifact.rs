@@ -55,8 +55,8 @@ fn under_the_papers_semantics_hosts_are_paused_instead() {
     assert_eq!(run.count(8, StoryEvent::Marked), 0);
 }
 
-/// Congestion of two equal candidates at a decision, after a flow to host `first` of dc4 has filled the queue
-/// of one for a millisecond: index of that candidate, and C_cong of both.
+/// Congestion of two equal candidates at a decision, after a flow to dc4's host `first` has filled one candidate's
+/// queue for a millisecond: that candidate's index, and C_cong of both.
 fn observed(first: u32) -> (usize, [u8; 2]) {
     let run = simulate_text(&format!(
         "

@@ -84,8 +84,8 @@ fn rates_stay_between_zero_and_the_line_rate() {
     }
 }
 
-/// Two flows of 1 GB, at least 250,000 packets of 4,154 B, take 166 ms of the link together, and congestion
-/// control keeps the queue near the marking thresholds.
+/// Two 1 GB flows, at least 250,000 packets of 4,154 B, take 166 ms on the link together, and congestion control keeps
+/// the queue near the marking thresholds.
 #[test]
 fn control_keeps_the_link_busy_and_the_queue_short() {
     let run = late_comer("dcqcn");
@@ -187,8 +187,8 @@ fn timelys_round_trip_may_take_seconds() {
     assert!(first.abs_diff(84_000_000_000) < 1_000_000, "{first} bit/s");
 }
 
-/// One flow of 100 MB from a host of 100 Gbit/s over a path of 50 Gbit/s and 1 ms; if `has_other`, there is a second
-/// path of 250 ms. The policy takes the path of the least delay.
+/// One 100 MB flow from a 100 Gbit/s host over a path with 50 Gbit/s and 1 ms; if `has_other`, there is a second path
+/// with 250 ms. The policy takes the path of the least delay.
 fn beside_a_long_path(has_other: bool) -> Run {
     let (dc3, links) = match has_other {
         false => ("", ""),
@@ -215,9 +215,9 @@ transport: {{ cc: hpcc, window: none }}
     ))
 }
 
-/// The host sends at line rate for a round trip of 2.006 ms, 25.1 MB, and then has at most the path's window of 25.1
-/// MB of payload under way, 25.8 MB with headers and telemetry. 12.5 MB of these bytes are on the path, which leaves
-/// 13.3 MB for the queue. With a base RTT of 500 ms all 100 MB would leave at line rate, and half of them would wait.
+/// The host sends at line rate for a 2.006 ms round trip, 25.1 MB, and then has at most the path's window under way:
+/// 25.1 MB of payload, 25.8 MB with headers and telemetry. 12.5 MB of these bytes are on the path, which leaves 13.3 MB
+/// for the queue. With a base RTT of 500 ms all 100 MB would leave at line rate, and half of them would wait.
 #[test]
 fn a_path_that_no_flow_takes_does_not_change_hpcc() {
     let [alone, beside] = [false, true].map(|has_other| {
@@ -267,8 +267,8 @@ faults: [{}]
     assert!(slowest >= Some(90_000_000_000), "{slowest:?} bit/s");
 }
 
-/// Two flows from hosts of dc1 meet at the thirteenth switch, in front of their receiver, and a flow of 1 kB follows
-/// at 10 ms.
+/// Two flows from dc1's hosts meet at the thirteenth switch, in front of their receiver, and a 1 kB flow follows at 10
+/// ms.
 ///
 /// T is 28 µs of delays there and back and the time to send a packet at 14 links and its ACK, under 31 µs. Senders
 /// that see the queue keep it near 0: the short flow takes at most T and a few packets' time of 0.33 µs. Senders that

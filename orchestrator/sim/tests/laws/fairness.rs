@@ -107,8 +107,8 @@ fn dcqcn_shares_the_link_and_keeps_the_queue_between_its_thresholds() {
     assert!(measured.max_queue <= 160_000, "{measured:?}");
 }
 
-/// HPCC aims at 95 % of the link, so that nothing waits but packets of both flows that meet (section 3.1 of
-/// the paper: near-zero queues). Of what the link carries, telemetry is a part.
+/// HPCC aims at 95 % of the link, so that packets wait only where both flows' packets meet (the paper's section 3.1:
+/// near-zero queues). Of what the link carries, telemetry is a part.
 #[test]
 fn hpcc_shares_the_link_with_next_to_no_queue() {
     let measured = Measured::of(&two_flows("hpcc, window: none", 10, RED));
@@ -148,5 +148,5 @@ fn timely_bounds_the_queue_and_has_no_unique_share() {
 
 const RED: &str = "k_min: 40 kB, k_max: 160 kB, p_max: 0.2";
 
-/// Bytes on the wire of a full packet; telemetry of HPCC is less than a twentieth of it.
+/// Wire bytes of a full packet; HPCC telemetry is less than a twentieth of it.
 const PACKET_BYTES: u64 = 4_154 + 200;

@@ -98,7 +98,7 @@ pub fn simulate_until(plan: &Plan, policy: usize, threads: usize, until: u64) ->
     simulate_job(Job::new(plan, policy, 0), threads, until)
 }
 
-/// Runs a repetition of the only policy of a plan on one thread, for at most a minute of virtual time.
+/// Runs a repetition of a plan's only policy on one thread, for at most a minute of virtual time.
 pub fn simulate_repetition(plan: &Plan, repetition: u32) -> Run {
     simulate_job(Job::new(plan, 0, repetition), 1, 60_000 * MILLI)
 }

@@ -192,7 +192,7 @@ transport: {{ {transport} }}
     }
 }
 
-/// Four repetitions of a flow of 10 MB over a link that loses 1 % and marks every other packet of a queue.
+/// Four repetitions of a 10 MB flow over a link that loses 1 % and marks every other queued packet.
 ///
 /// Each repetition loses each of at least 2,442 packets with its own chance. Two repetitions lose the same packets
 /// with a probability under 0.99^(2 · 2,442) = 10^-21, so each has its own FCT and its own marks.

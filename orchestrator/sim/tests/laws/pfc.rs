@@ -133,8 +133,8 @@ faults: [{faults}]
     assert_eq!(first_pause(&earlier.collect::<String>(), flap), alone);
 }
 
-/// dc1's link to dc2 becomes a hundred times as long while dc2, in front of a link of a tenth of its rate, pauses dc1:
-/// 2.5 MB are then under way in a round trip, 25 kB at the start.
+/// dc1's link to dc2 becomes a hundred times as long while dc2, in front of a link with a tenth of its rate, pauses
+/// dc1: 2.5 MB are then under way in a round trip, 25 kB at the start.
 #[test]
 fn headroom_holds_the_longest_link_that_a_fault_makes() {
     let run = simulate_text(

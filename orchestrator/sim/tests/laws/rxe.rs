@@ -34,7 +34,7 @@ fn one(packets: u64, more: &str) -> (Plan, Run) {
     run(&pair(&flow, "", &format!("{AS_IS}\n{more}")))
 }
 
-/// Returns the scenario of a flow of `size` over 100 Mbit/s, a packet of 332 us each, from hosts at `host_rate`.
+/// Returns the scenario for a flow with `size` over 100 Mbit/s, 332 us per packet, from hosts at `host_rate`.
 fn slow(host_rate: &str, size: &str, link: &str, more: &str) -> String {
     format!(
         "
@@ -170,9 +170,9 @@ fn a_gap_causes_one_nack_and_go_back_n() {
     assert_eq!(run.outcome.work.drops, 51);
 }
 
-/// Links of 100 Mbit/s, a packet of 332 us each, so that a wire of 1 ms holds four packets. The first cut
-/// loses packets 7 to 10 of the first message's 20. The packets sent again follow the 100 queued before;
-/// the second cut loses the next ones after packet 7, and their NACK comes before the first message's ACK.
+/// Links with 100 Mbit/s, 332 us per packet, so that a 1 ms wire holds four packets. The first cut loses packets 7 to
+/// 10 of the first message's 20. The packets sent again follow the 100 queued before; the second cut loses the next
+/// ones after packet 7, and their NACK comes before the first message's ACK.
 #[test]
 fn a_second_nack_without_an_ack_between_waits_for_the_time_out() {
     let (plan, run) = run(&slow(
@@ -256,11 +256,11 @@ transport: { cc: dcqcn }
     assert!(apart >= Some(50_000), "{apart:?}");
 }
 
-/// Two flows, one each way, of 60 packets of 332.32 us, from hosts of 1 Gbit/s. Packet 23 is the first to meet more
-/// than 20 others, and its CNP comes to dc2's switch at 9 ms. There the other flow's packets, the first of which came
-/// after 33.23 + 1 us, leave until 19,973.4 us. The ACK of packet 11, 62 B, leaves before the CNP, 74 B, and the CNP
-/// has another 1,001 us and 0.6 us to go. The CNP meets enough packets to be marked, but is not capable of a mark: at
-/// most the ACKs of packets 11, 23 and 35 in each direction are marked.
+/// Two flows, one in each direction, with 60 packets of 332.32 us, from 1 Gbit/s hosts. Packet 23 is the first to meet
+/// more than 20 others, and its CNP comes to dc2's switch at 9 ms. There the other flow's packets, the first of which
+/// came after 33.23 + 1 us, leave until 19,973.4 us. The ACK of packet 11, 62 B, leaves before the CNP, 74 B, and the
+/// CNP has another 1,001 us and 0.6 us to go. The CNP meets enough packets to be marked, but is not capable of a mark:
+/// at most the ACKs of packets 11, 23 and 35 in each direction are marked.
 #[test]
 fn cnps_wait_behind_data_and_are_not_marked() {
     let text = slow(
@@ -286,8 +286,8 @@ transport: { cc: dcqcn }
     assert!(of_answers <= 2 * 3, "{of_answers}");
 }
 
-/// Two QPs of a host into a link of a tenth of its rate. What a pause holds is in their pacers, not in the
-/// NIC's queue, and the NIC takes a packet of each in turn: they end together.
+/// Two QPs on a host send into a link with a tenth of the host's rate. What a pause holds is in their pacers, not in
+/// the NIC's queue, and the NIC takes a packet of each in turn: they end together.
 #[test]
 fn a_paused_nic_holds_its_qps_in_their_pacers_and_serves_them_in_turn() {
     let text = slow(

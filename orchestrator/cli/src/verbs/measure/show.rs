@@ -52,7 +52,7 @@ fn row(name: &str, load: &MeasuredLoad, is_small: bool) -> [String; 8] {
     ]
 }
 
-/// Returns the CPU time of a flow, of a packet on a link, and of a gigabyte.
+/// Returns the CPU time that a flow, a packet on a link, and a gigabyte each take.
 fn costs(measurement: &Measurement) -> String {
     let (small, bulk) = (&measurement.loads.small, &measurement.loads.bulk);
     let (Some(small_cpu), Some(bulk_cpu)) = (small.cpu_ns, bulk.cpu_ns) else {

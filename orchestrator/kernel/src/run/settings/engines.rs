@@ -132,8 +132,8 @@ const REPEATED: &[&str] = &[
     "slowdown",
 ];
 
-/// Returns all that the kernel engine makes from a plan before flows run: steps of the lab and of faults,
-/// configurations of agents and commands to them, parameters of the TE controller, jobs of the generator.
+/// Returns all that the kernel engine makes from a plan before flows run: steps for the lab and for faults, the agents'
+/// configurations and commands, the TE controller's parameters, the generator's jobs.
 fn lowered(plan: &Plan) -> String {
     let options = LowerOptions::shown("t".parse().expect("a name"));
     let mut made = format!("{:#?}", lower(plan, &options));

@@ -4,7 +4,7 @@
 pub(super) struct Entry {
     /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, each a key of its own.
     pub key: &'static str,
-    /// Path of the key in the scenario: `key`, or a path with the index of another item than the first of a list.
+    /// Path of the key in the scenario: `key`, or the same path with an index other than the first in a list.
     pub at: &'static str,
     /// Scenario before any change, in YAML.
     pub base: &'static str,

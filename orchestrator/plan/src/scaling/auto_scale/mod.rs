@@ -157,8 +157,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns the scale of the largest sizes that keeps the bounds; if the duration is waived and exceeded,
-    /// of those of about the shortest run. Fails with the last reason against a scale.
+    /// Returns the scale with the largest sizes that keeps the bounds; if the duration is waived and exceeded, the
+    /// scale with the largest sizes among those whose runs take about the shortest time. Fails with the last reason
+    /// against a scale.
     fn finest(&self, waived: &[Bound]) -> Result<Scale, &'static str> {
         let mut long: Vec<(Nanos, Scale)> = Vec::new();
         let mut refusal = "its largest flow exceeds SoftRoCE's window at every scale";
@@ -190,8 +191,7 @@ impl Search<'_> {
         finest.map(|(_, scale)| *scale).ok_or(refusal)
     }
 
-    /// Returns the scale of the smallest factor of times for sizes scaled by `size`, and the duration of
-    /// its run.
+    /// Returns the scale with the smallest time factor for sizes scaled by `size`, and its run's duration.
     fn fastest(
         &self,
         size: Ratio,
