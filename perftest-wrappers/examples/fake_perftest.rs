@@ -15,7 +15,7 @@ use std::{
 
 use nix::time::{ClockId, clock_gettime};
 
-/// Time of a flow of the fake.
+/// Time that a flow of the fake takes.
 const FLOW: Duration = Duration::from_millis(40);
 /// CPU time of the calibration after the flow, whatever other processes take of the CPU.
 const CALIBRATION: Duration = Duration::from_millis(60);

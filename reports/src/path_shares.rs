@@ -4,18 +4,18 @@ use lab_units::show::{self, Side};
 
 use crate::{closing::WIDTH, run::Run, text};
 
-/// Share of bytes and of flows on each route under each policy.
+/// Shares of bytes and flows on each route under each policy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathShares {
     /// Routes of the flows, shortest delay first.
     routes: Vec<String>,
-    /// Policies, each with its shares of bytes and of flows on every route.
+    /// Policies, each with its shares of bytes and flows on every route.
     policies: Vec<(String, Vec<(f64, f64)>)>,
     /// True if re-routed flows count on several routes.
     has_rerouted: bool,
 }
 
-/// Returns the shares of the routes of `run`.
+/// Returns the shares of `run`'s routes.
 pub fn of(run: &Run) -> PathShares {
     let flows = &run.flows;
     let mut routes: Vec<String> = Vec::new();

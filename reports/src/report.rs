@@ -111,7 +111,7 @@ pub struct Summary {
     /// Answer of the run in words.
     #[serde(skip)]
     pub answer: String,
-    /// Share of bytes and of flows on each path under each policy.
+    /// Shares of bytes and flows on each path under each policy.
     #[serde(skip)]
     pub(crate) paths: PathShares,
 }

@@ -49,7 +49,7 @@ pub struct Run {
     pub last_start: Nanos,
     /// Use of each link direction while flows start, with the policy's label.
     pub arrival_uses: Vec<(String, DirectionUse)>,
-    /// Totals of each direction of each link under each policy.
+    /// Totals for each link direction under each policy.
     pub link_uses: Vec<LinkUse>,
     /// Each direction of each link over time under each policy.
     pub over_time: Vec<DirectionSeries>,

@@ -48,7 +48,7 @@ impl SizeBins {
         }
     }
 
-    /// Returns the bin of a flow of `size`.
+    /// Returns the bin for a flow with `size`.
     pub fn of(&self, size: Bytes) -> usize {
         let bin = self.upper.partition_point(|&upper| upper < size);
         bin.min(self.upper.len().saturating_sub(1))

@@ -8,7 +8,7 @@ use core::net::Ipv4Addr;
 
 use crate::layout::row;
 
-/// One in Q30, the scale of α and of its gain.
+/// One in Q30, the scale of α and its gain.
 pub const ONE_Q30: u32 = 1 << 30;
 
 /// Largest rate of the law in bit/s: a product with α then fits in 64 bits in two parts.

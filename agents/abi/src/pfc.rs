@@ -20,7 +20,7 @@ pub const RESUME_OFFSET_BYTES: u64 = 3_072;
 /// Priority of data packets, which is the paused one.
 pub const PFC_PRIORITY: u32 = 3;
 
-/// Type of a frame of MAC control (IEEE 802.3, annex 31A).
+/// Ethertype of MAC control frames (IEEE 802.3, annex 31A).
 pub const MAC_CONTROL: u16 = 0x8808;
 
 /// Opcode of priority flow control (IEEE 802.1Qbb).

@@ -7,20 +7,20 @@ use core::net::Ipv4Addr;
 
 use crate::{dcqcn::CongestionPoint, layout::row, lcmp::Keep};
 
-/// Largest number of candidate next hops of one destination.
+/// Maximum candidate next hops per destination.
 pub const MAX_CANDIDATES: usize = 8;
 
-/// Largest number of size thresholds of one destination: each candidate joins the cheapest and leaves
-/// them at most once as a flow grows.
+/// Maximum size thresholds per destination: each candidate joins the cheapest and leaves them at most once as a flow
+/// grows.
 pub const MAX_SIZE_THRESHOLDS: usize = 2 * MAX_CANDIDATES + 1;
 
 /// Maximum ports per switch; a power of two, so that an index is masked, not compared.
 pub const MAX_PORTS: usize = 64;
 
-/// Largest number of destination prefixes of one switch.
+/// Maximum destination prefixes per switch.
 pub const MAX_DESTINATIONS: u32 = 1024;
 
-/// Size of the ring buffer of decisions in bytes: about 4,000 records.
+/// Size of the decision ring buffer in bytes: about 4,000 records.
 pub const RING_BYTES: u32 = 512 * 1024;
 
 /// Fill level in bytes from which the program wakes the ring buffer's reader, who else polls.
@@ -76,7 +76,7 @@ pub const WAIT_UNIT_BITS: u32 = 6;
 /// UDP destination port of RoCEv2.
 pub const ROCE_PORT: u16 = 4791;
 
-/// First byte of the addresses of every lab: the block 10.0.0.0/8.
+/// First byte in every lab's addresses: the block 10.0.0.0/8.
 pub const LAB_NET: u32 = 10;
 
 /// Bits of a lab's address that hold the lab's slot, in host byte order.

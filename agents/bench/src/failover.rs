@@ -56,7 +56,7 @@ pub struct Failover {
     pub longest: Nanos,
     /// Packets of the flow lost, median of the rounds.
     pub lost: u64,
-    /// Time between two packets of the flow, median of the rounds.
+    /// Time between two packets of the flow, median over the rounds.
     pub gap: Nanos,
     /// Flows that the switch decided again because of a dead port, in all rounds.
     pub redecided: u64,

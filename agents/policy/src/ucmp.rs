@@ -68,7 +68,8 @@ pub struct SizeThresholds {
     count: usize,
 }
 
-/// Returns one bucket for each of the cheapest `paths` of a flow that has sent `sent` bytes.
+/// Returns one bucket for each of the `paths` that are cheapest for a flow that has sent `sent`
+/// bytes.
 ///
 /// Paths past [`MAX_CANDIDATES`] are ignored.
 ///

@@ -24,7 +24,7 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: Some(buckets),
 };
 
-/// Largest number of buckets of a destination, as a hardware switch's table spends on one group.
+/// Maximum buckets per destination, as a hardware switch's table spends on one group.
 pub const MAX_BUCKETS: u16 = 64;
 
 /// Returns the buckets of each next hop by the capacity of its path.

@@ -64,7 +64,7 @@ pub(crate) struct Evictor {
 }
 
 impl Evictor {
-    /// Removes the `excess` least recently seen flows of a map of `rows` and returns them; fewer if the table has
+    /// Removes the `excess` least recently seen flows from a map with `rows` and returns them; fewer if the table has
     /// fewer flows.
     pub(crate) fn evict(
         &mut self,

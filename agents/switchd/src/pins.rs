@@ -26,7 +26,7 @@ pub(crate) struct MapShape {
     pub(crate) name: &'static str,
     pub(crate) key_bytes: usize,
     pub(crate) value_bytes: usize,
-    /// Number of rows; of the flow table the largest number.
+    /// Number of rows; for the flow table, the largest number.
     pub(crate) entries: u32,
 }
 

@@ -479,7 +479,7 @@ mod tests {
         run.expect("it runs").return_value == 2
     }
 
-    /// 17,000 B are the 4,096 B reserve and just half of what is free of 37,712 B before their last packet; 10,000 B
+    /// 17,000 B are the 4,096 B reserve and just half of the 37,712 B that are free before their last packet; 10,000 B
     /// are the headroom. The simulator's buffer takes as many.
     #[test]
     fn a_port_takes_its_reserve_its_share_and_its_headroom_then_drops_until_packets_have_left() {

@@ -22,7 +22,7 @@ pub struct SimulatedFlow {
     pub standalone: Nanos,
 }
 
-/// Agreement of two runs of the same flows.
+/// Agreement between two runs of the same flows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agreement {
     /// Flows of the output.

@@ -34,7 +34,7 @@ pub fn fct(policy: &str) -> String {
     format!("fct/fig1/{policy}/fct_dcqcn.txt")
 }
 
-/// The scenario of the texts of [`TOPOLOGY`] and [`FLOWS`].
+/// The scenario from the texts of [`TOPOLOGY`] and [`FLOWS`].
 pub fn scenario(topology: &str, flows: &str) -> Result<String, ArtifactError> {
     let source = |path, text| Source { path, text };
     let options = ImportOptions {

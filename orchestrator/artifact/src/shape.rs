@@ -33,7 +33,7 @@ pub enum DcShape {
         spines: usize,
         /// Number of leaves.
         leaves: usize,
-        /// Number of hosts of each leaf.
+        /// Number of hosts per leaf.
         hosts_per_leaf: usize,
         /// Host to leaf; none without hosts.
         host_link: Option<FileWire>,

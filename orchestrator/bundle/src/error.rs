@@ -100,7 +100,7 @@ pub enum BundleError {
 }
 
 impl BundleError {
-    /// True if the error is one of this machine, not of the bundle.
+    /// True if this machine is at fault, not the bundle.
     #[must_use]
     pub const fn is_of_machine(&self) -> bool {
         matches!(self, Self::Io { .. })

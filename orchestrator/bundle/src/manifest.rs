@@ -13,7 +13,7 @@ pub const BUNDLE_FORMAT: u64 = 1;
 /// Name of the manifest, the first file of a bundle.
 pub const MANIFEST_FILE: &str = "manifest.json";
 
-/// Maximum length of each part of a file's name.
+/// Maximum length of each part in a file's name.
 pub const MAX_NAME: usize = 96;
 
 /// Contents of `manifest.json`.

@@ -15,7 +15,7 @@ use lab_records::{
 };
 use serde::Serialize;
 
-/// Agreement of one table of two runs.
+/// Agreement between two runs in one table.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct TableDifference {
     /// File of the table.

@@ -18,13 +18,13 @@ use crate::{
 pub struct Limits {
     /// Maximum number of files.
     pub files: u64,
-    /// Maximum number of bytes of all files.
+    /// Maximum total size of the files in bytes.
     pub bytes: u64,
     /// Maximum number of unpacked bytes per byte of the bundle; packing shrinks runs to a sixth or a seventh.
     pub expansion: u64,
     /// Number of unpacked bytes that are allowed whatever the bundle's size.
     pub any_size: u64,
-    /// Maximum number of bytes of the manifest.
+    /// Maximum size of the manifest in bytes.
     pub manifest: u64,
 }
 
@@ -41,7 +41,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits of a bundle of `packed` bytes.
+    /// Returns the limits for a bundle with `packed` bytes.
     fn of_size(self, packed: u64) -> Self {
         let expanded = packed.saturating_mul(self.expansion).max(self.any_size);
         Self {

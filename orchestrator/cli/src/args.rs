@@ -55,7 +55,7 @@ pub fn command() -> Command {
     command
 }
 
-/// Hides the flags `global` in the help of each verb of `command`, which instead says where they are listed.
+/// Hides the flags `global` in the help of `command`'s verbs, which instead says where they are listed.
 fn refer_to_help(command: &mut Command, global: &[Arg]) {
     for verb in command.get_subcommands_mut() {
         let note = match verb.get_after_help() {
@@ -1235,7 +1235,7 @@ impl FromStr for StoryArg {
     }
 }
 
-/// Returns the number of threads of a simulation: the requested one, or one per core.
+/// Returns the number of threads for a simulation: the requested one, or one per core.
 pub fn threads(requested: Option<NonZeroUsize>) -> usize {
     let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     requested.map_or_else(cores, NonZeroUsize::get)

@@ -164,7 +164,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Returns the groups of this user; of one without a name, the primary one.
+    /// Returns this user's groups; for a user without a name, the primary one.
     fn groups(self) -> io::Result<Vec<Gid>> {
         let Some(user) = User::from_uid(self.uid.into())? else {
             return Ok(vec![Gid::from_raw(self.gid)]);

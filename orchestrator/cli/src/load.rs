@@ -303,9 +303,8 @@ pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Checks that every eBPF object of the policies of `plan` is a switch program; `scenario` is the path
-/// that the objects' paths are relative to.
-/// Fails with every object that is not, with exit code 2.
+/// Checks that every eBPF object in the policies of `plan` is a switch program; `scenario` is the path that the
+/// objects' paths are relative to. Fails with every object that is not, with exit code 2.
 pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<(), Failure> {
     let base = scenario.parent().unwrap_or(Path::new(""));
     let is_run = |spec: &PolicySpec| plan.policies.iter().any(|run| run.label == spec.label());

@@ -94,7 +94,7 @@ fn links_between_documents_lead_somewhere() {
     }
 }
 
-/// Text of a line of a doc comment.
+/// Text of a doc comment's line.
 fn doc_comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     line.strip_prefix("///").or(line.strip_prefix("//!"))

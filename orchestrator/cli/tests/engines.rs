@@ -77,7 +77,7 @@ fn kernel_and_simulator_reroute_the_same_aged_flows() {
     );
 }
 
-/// Diamond of two equal paths of 200 ms, for `flows` from one host to another under `policy`.
+/// Diamond with two equal paths of 200 ms, for `flows` from one host to another under `policy`.
 fn diamond(name: &str, policy: &str, flows: impl Iterator<Item = String>) -> String {
     let flows: Vec<String> = flows.collect();
     format!(
@@ -476,5 +476,5 @@ fn difference((kernel, simulator): &(&FlowRow, &FlowRow)) -> u64 {
     kernel.abs_diff(simulator) * 1_000_000 / simulator
 }
 
-/// Flows of each policy of `scenarios/8dc.yaml`.
+/// Flows per policy in `scenarios/8dc.yaml`.
 const FLOWS: usize = 6_635;

@@ -296,5 +296,5 @@ impl Terminal {
     }
 }
 
-/// Maximum duration of a run, and of its end after a Ctrl-C.
+/// Maximum duration of a run, and until it ends after a Ctrl-C.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -259,7 +259,7 @@ fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     pairs.map(difference).collect()
 }
 
-/// Returns the gauges of each repetition of a scenario's runs with three seeds.
+/// Returns the gauges for each repetition of a scenario's runs with three seeds.
 fn simulated(scenario: &Path) -> Vec<BTreeMap<Gauge, f64>> {
     let results = scenario.with_extension("results");
     let program = std::env::var_os("LCMP_LAB_PROGRAM");

@@ -76,7 +76,7 @@ impl GuestError {
         Self::Host { what, source }
     }
 
-    /// Returns a conversion of errors of a file, by its use and path.
+    /// Returns a conversion of a file's errors, by its use and path.
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File {
             what,

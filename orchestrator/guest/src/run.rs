@@ -66,7 +66,7 @@ pub struct Sinks<'a> {
     pub stdout: &'a mut dyn io::Write,
     /// Receiver of standard error.
     pub stderr: &'a mut dyn io::Write,
-    /// Receiver of the bytes of the guest's [`crate::outbox::Outbox`]; its error ends the run.
+    /// Receiver for the bytes from the guest's [`crate::outbox::Outbox`]; its error ends the run.
     pub outbox: &'a mut dyn io::Write,
     /// Receiver of events.
     pub events: &'a mut dyn FnMut(GuestEvent),

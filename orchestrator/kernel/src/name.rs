@@ -1,4 +1,4 @@
-//! Names of labs and of their namespaces.
+//! Names of labs and their namespaces.
 
 use std::{fmt, str::FromStr};
 

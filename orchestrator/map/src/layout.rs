@@ -9,9 +9,9 @@ pub struct Layout {
     pub places: Vec<(f64, f64)>,
     /// Number of columns.
     pub columns: u32,
-    /// Number of rows of the longest column.
+    /// Number of rows in the longest column.
     pub rows: u32,
-    /// Number of links of each node.
+    /// Number of links at each node.
     degrees: Vec<usize>,
 }
 

@@ -8,7 +8,7 @@ use crate::{
     value::{Domain, Field, Value},
 };
 
-/// Number of classes of every level table.
+/// Number of classes in every level table.
 ///
 /// The level scores, capacity classes and queue levels are all tenths; the paper's example.
 pub const LEVELS: usize = 10;
@@ -26,10 +26,10 @@ pub const FLOW_TABLE_HEADROOM: u32 = (1 << 16) - MAX_FLOW_TABLE_ENTRIES;
 /// Right shifts of a weighted sum; larger ones would always give 0.
 const SCORE_SHIFTS: Domain = numbers(0, 16);
 
-/// Right shifts of the trend and of the duration counter, which have 32 bits.
+/// Right shifts of the trend and the duration counter, which have 32 bits.
 const STATE_SHIFTS: Domain = numbers(0, 31);
 
-/// Published delays from which the delay score is 255 (32 and 64 ms), as powers of two of each preset's unit.
+/// Published delays from which the delay score is 255 (32 and 64 ms), as powers of two in each preset's unit.
 const PUBLISHED_MAX_DELAYS: [Value; 4] = [
     Value::Time(micros(1 << 15)),
     Value::Time(micros(1 << 16)),
@@ -148,7 +148,7 @@ parameters! {
     conflicts [water_marks, max_delay, weights]
 }
 
-/// Rule of the number of candidates kept.
+/// Rule for the number of candidates kept.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -335,7 +335,7 @@ mod tests {
         }
     }
 
-    /// 32 and 64 ms; powers of two of microseconds are as near as the preset `paper` comes to them.
+    /// 32 and 64 ms; powers of two in microseconds are as near as the preset `paper` comes to them.
     #[test]
     fn published_delays_are_no_departure() {
         let mut parameters = LcmpConfig::PARAMETERS.iter();

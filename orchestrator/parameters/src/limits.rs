@@ -8,7 +8,7 @@ use crate::value::Domain;
 pub const MIN_RATE: BitsPerSec = BitsPerSec::new(1_000).expect("not zero");
 /// Maximum rate of a link or a congestion control.
 pub const MAX_RATE: BitsPerSec = BitsPerSec::new(100_000_000_000_000).expect("not zero");
-/// Maximum egress queue, and maximum amount of bytes of any parameter.
+/// Maximum egress queue, and maximum value of any parameter in bytes.
 pub const MAX_BUFFER: Bytes = Bytes::new(1_000_000_000_000);
 /// Minimum egress queue: two packets of the largest MTU, with headers.
 pub const MIN_BUFFER: Bytes = Bytes::new(10_000);
@@ -22,7 +22,7 @@ pub const MAX_INTERVAL: Nanos = Nanos::from_millis(3_600_000);
 pub const MIN_TIMER: Nanos = Nanos::new(100);
 /// Maximum interval or timeout of transport.
 pub const MAX_TIMER: Nanos = Nanos::from_millis(3_600_000);
-/// Maximum number of stages of a congestion control before its larger raises.
+/// Maximum number of stages in a congestion control before its larger raises.
 pub const MAX_STAGES: u64 = 1_000;
 
 /// Intervals of a switch agent.

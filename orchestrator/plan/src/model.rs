@@ -57,7 +57,7 @@ pub struct Plan {
     pub switches: Vec<Switch>,
     /// Runs of each policy, in the order of the scenario.
     pub policies: Vec<PolicyRun>,
-    /// Number of runs of each policy; each repetition has its own flows.
+    /// Number of runs per policy; each repetition has its own flows.
     pub repetitions: u32,
     /// The flow schedule of all repetitions, by repetition, then start, then id.
     pub flows: Vec<Flow>,
@@ -242,7 +242,7 @@ impl Link {
         }
     }
 
-    /// Bytes that the egress queue holds at the end of a node of `role`, emulated.
+    /// Bytes that the egress queue holds at a node with `role`, emulated.
     #[must_use]
     pub const fn queue_bytes(&self, role: Role) -> Bytes {
         match role {
@@ -381,7 +381,7 @@ pub struct Flow {
     pub base_rtt_ns: Nanos,
     /// FCT of this flow alone on the fastest path of the tables.
     pub ideal_fct_ns: Nanos,
-    /// True for a flow of a list or of a flow file, which a workload's load does not include.
+    /// True if the flow is from a list or a flow file, which a workload's load does not include.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_listed: bool,
 }
@@ -529,7 +529,7 @@ impl FaultChange {
     }
 }
 
-/// Cost of a run of the plan.
+/// Cost of the plan's run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Data packets of one policy's run, all repetitions.

@@ -45,8 +45,7 @@ impl RunSetting {
     }
 }
 
-/// Returns the facts of a run of `plan`, whose text has the hash `plan_hash`; the program adds their
-/// provenance.
+/// Returns the facts about a run of `plan`, whose text has the hash `plan_hash`; the program adds their provenance.
 #[must_use]
 pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
     let dc_name = |node: NodeId| {

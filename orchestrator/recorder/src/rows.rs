@@ -55,7 +55,7 @@ impl RowBatch {
     }
 }
 
-/// Maker of the rows of one policy's repetition.
+/// Maker of rows for one policy's repetition.
 #[derive(Debug)]
 pub struct RowMaker<'a> {
     /// The plan.
@@ -152,7 +152,7 @@ pub struct Split {
     pub to_dc: DcId,
 }
 
-/// Costs of one candidate of a decision.
+/// Costs of one candidate in a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct CandidateScore {
     /// C_path.
@@ -165,7 +165,7 @@ pub struct CandidateScore {
     pub is_kept: bool,
 }
 
-/// Counters of one direction of a link since the repetition's start.
+/// Counters for one direction of a link since the repetition's start.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkCounters {
     /// Bytes sent.
@@ -231,7 +231,7 @@ pub struct SwitchCounters {
 }
 
 impl<'a> RowMaker<'a> {
-    /// Creates the row maker of a repetition of the policy with the label `policy`.
+    /// Creates the row maker for a repetition under the policy with the label `policy`.
     #[must_use]
     pub fn new(
         plan: &'a Plan,
@@ -418,7 +418,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of the egress queue of `port`.
+    /// Returns the row for the egress queue of `port`.
     #[must_use]
     pub fn queue(
         &self,
@@ -500,7 +500,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of an event of a flow at `node`, without peer, rate and offset.
+    /// Returns the row for a flow's event at `node`, without peer, rate and offset.
     #[must_use]
     pub fn story(&self, time: Nanos, flow: FlowId, event: StoryEvent, node: String) -> StoryRow {
         StoryRow {

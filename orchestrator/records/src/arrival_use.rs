@@ -27,7 +27,7 @@ struct Counter {
     bytes: Bytes,
 }
 
-/// Use of one direction of a link.
+/// Use of one link direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionUse {
     /// Name of the link.

@@ -21,7 +21,7 @@ impl RepetitionEnds {
         }
     }
 
-    /// Adds the time of a sample of the links' counters.
+    /// Adds the time at which the links' counters were sampled.
     pub fn at(&mut self, repetition: u32, time: Nanos) {
         let end = self.0.entry(repetition).or_default();
         *end = time.max(*end);

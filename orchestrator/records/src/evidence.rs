@@ -42,7 +42,7 @@ pub struct OfferedLoad {
     pub offered: f64,
 }
 
-/// Flows of lists and of flow files, over all repetitions.
+/// Flows from lists and flow files, over all repetitions.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ListedFlows {
     /// Number of flows.
@@ -322,7 +322,7 @@ impl Evidence {
 }
 
 impl PolicyEvidence {
-    /// Returns the counts of the mechanism and of the samples in a sentence.
+    /// Returns the mechanism's and the samples' counts in a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         let mechanism = self.mechanism.sentence();

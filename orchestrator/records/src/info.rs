@@ -40,7 +40,7 @@ pub struct RunInfo {
     pub scale_fits: Option<String>,
     /// Seed of all sampled values.
     pub seed: u64,
-    /// Number of repetitions of each policy.
+    /// Number of repetitions per policy.
     pub repetitions: u32,
     /// Labels of the policies, in the scenario's order; the first is the baseline for comparisons.
     pub policies: Vec<String>,
@@ -173,7 +173,7 @@ pub struct Granularity {
 }
 
 impl RunInfo {
-    /// Returns the number of flow rows of a complete run: each policy runs the whole schedule.
+    /// Returns the number of flow rows in a complete run: each policy runs the whole schedule.
     #[must_use]
     pub fn total_flows(&self) -> u64 {
         let policies = u64::try_from(self.policies.len()).unwrap_or(u64::MAX);

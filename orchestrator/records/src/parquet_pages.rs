@@ -103,7 +103,7 @@ impl Header {
     }
 }
 
-/// Returns the number of values of a `DataPageHeader` or `DictionaryPageHeader`, which the field `page` holds.
+/// Returns the number of values in a `DataPageHeader` or `DictionaryPageHeader`, which the field `page` holds.
 fn values<R: Read>(input: &mut R, page: u8) -> Result<u64, ParquetError> {
     let mut values = 0;
     let mut fields = Fields::of(input);
@@ -213,7 +213,7 @@ fn refused(problem: &str) -> ParquetError {
     ParquetError::General(problem.to_owned())
 }
 
-/// Maximum number of bits of a number in a header: at seven bits per byte an `i64` takes up to 70, but no number that
+/// Maximum number of bits for a number in a header: at seven bits per byte an `i64` takes up to 70, but no number that
 /// occurs needs more than 63.
 const MAX_BITS: u32 = 63;
 

@@ -47,7 +47,7 @@ const DECODER: &str = "decoder";
 /// Number of threads that decode a table: a row group of the widest one is about 20 MB in memory.
 const MAX_DECODERS: usize = 4;
 
-/// Returns the path of the copy of the table at `csv`.
+/// Returns the path of the Parquet copy for the table at `csv`.
 pub(crate) fn path_of(csv: &Path) -> PathBuf {
     csv.with_extension("parquet")
 }
@@ -90,8 +90,8 @@ pub fn remove_copied(dir: &Path) -> Result<(), RecordsError> {
     Ok(())
 }
 
-/// Calls `visit` with each row group of `columns` of the copy at `path`, in order. Threads decode the next
-/// ones meanwhile, each every so many groups.
+/// Calls `visit` with each row group of `columns` from the copy at `path`, in order. Threads decode the next ones
+/// meanwhile, each every so many groups.
 pub(crate) fn read<E: From<RecordsError>>(
     path: &Path,
     columns: &[Column],
@@ -187,7 +187,7 @@ fn decode(
     Ok(())
 }
 
-/// Returns the number of rows of a row group, which becomes one batch.
+/// Returns the number of rows in a row group, which becomes one batch.
 fn rows(group: &RowGroupMetaData) -> Result<usize, ParquetError> {
     let rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
     match rows <= BATCH_ROWS {

@@ -226,7 +226,7 @@ impl RunDir {
         csv_table::read(&csv, columns, &mut |batch| visit(&csv, batch))
     }
 
-    /// Checks that each row is of a policy of the run.
+    /// Checks that each row belongs to one of the run's policies.
     fn check_policies(&self, path: &Path, batch: &Batch) -> Result<(), RecordsError> {
         if !batch.columns().any(|(column, _)| column.name == POLICY) {
             return Ok(());
@@ -294,5 +294,5 @@ struct PlanHead {
     _flows: Vec<IgnoredAny>,
 }
 
-/// Column of the policy's label, of every table that has one.
+/// Column with the policy's label, in every table that has one.
 const POLICY: &str = "policy";

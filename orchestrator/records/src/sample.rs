@@ -109,7 +109,7 @@ pub fn counter(link: &LinkInfo, policy: &str) -> LinkRow {
     }
 }
 
-/// Returns a sample at time 0 of the empty queue of the link's first end.
+/// Returns a sample at time 0 from the empty queue at the link's first end.
 #[must_use]
 pub fn queue(link: &LinkInfo, policy: &str) -> QueueRow {
     QueueRow {

@@ -70,7 +70,7 @@ pub fn gauges(samples: &Samples) -> BTreeMap<Gauge, f64> {
     gauges.collect()
 }
 
-/// Returns the number of gauges of a run with `policies` policies.
+/// Returns the number of gauges for a run with `policies` policies.
 #[must_use]
 pub const fn gauges_of(policies: usize) -> usize {
     policies * PERCENTS.len()

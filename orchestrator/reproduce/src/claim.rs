@@ -436,7 +436,7 @@ fn balance_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     })
 }
 
-/// Returns the coefficient of variation of the links' utilisation, and the largest; none for idle links.
+/// Returns the links' coefficient of variation in utilisation, and the largest utilisation; none for idle links.
 #[expect(clippy::cast_precision_loss, reason = "a datacenter has few links")]
 fn balance(links: &BTreeMap<String, f64>) -> Option<[f64; 2]> {
     let count = links.len() as f64;

@@ -19,10 +19,10 @@ use crate::{
 pub struct Values {
     /// Slowdowns.
     pub slowdowns: BTreeMap<String, Slowdowns>,
-    /// p50 and p99 of each bin of sizes; empty for published values.
+    /// p50 and p99 for each size bin; empty for published values.
     pub bins: BTreeMap<String, Vec<Bin>>,
-    /// 95 % intervals (Student's t over the repetitions) of the change of p50 and p99 under LCMP relative to each other
-    /// policy; `None` for a percentile that fewer than two repetitions have; empty for published values.
+    /// 95 % intervals (Student's t over the repetitions) for the changes in p50 and p99 under LCMP relative to each
+    /// other policy; `None` for a percentile that fewer than two repetitions have; empty for published values.
     pub intervals: BTreeMap<String, [Option<[f64; 2]>; 2]>,
     /// Reductions under LCMP against each other policy by the paper's methods.
     pub reductions: BTreeMap<String, PaperReductions>,
@@ -320,11 +320,11 @@ fn repetitions(rows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
     rows.chunk_by(|a, b| a.key.0 == b.key.0)
 }
 
-/// Bytes of both directions of a link by time.
+/// Bytes in both directions of a link by time.
 type Carried = BTreeMap<Nanos, u64>;
 
-/// Returns the average utilisation of the links of `sender` by policy, as in the authors' script. Empty if more
-/// than [`MAX_LEFT_OUT`] of the flows start in the first step, which the script leaves out.
+/// Returns the average utilisation of `sender`'s links by policy, as in the authors' script. Empty if more than
+/// [`MAX_LEFT_OUT`] of the flows start in the first step, which the script leaves out.
 fn utilisation(
     run: &RunDir,
     policies: &BTreeMap<String, Vec<Flow>>,

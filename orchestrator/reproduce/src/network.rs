@@ -40,7 +40,7 @@ impl Network {
     }
 }
 
-/// Returns the number of paths of the fewest links from the node `from` to each node, by breadth-first search.
+/// Returns the number of paths with the fewest links from the node `from` to each node, by breadth-first search.
 fn path_counts(nodes: usize, links: &[[usize; 2]], from: usize) -> Vec<u64> {
     let mut hops = vec![usize::MAX; nodes];
     let mut counts = vec![0; nodes];

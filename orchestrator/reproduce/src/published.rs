@@ -182,7 +182,7 @@ impl Published {
         rows.find(|row| row.base == base)
     }
 
-    /// Returns the first known cause of differences of a policy in a case.
+    /// Returns the first known cause for a policy's difference in a case.
     #[must_use]
     pub fn cause(&self, figure: &str, case: &str, policy: &str, is_drawn: bool) -> Option<&str> {
         let traffic = if is_drawn { "drawn" } else { "published" };

@@ -99,7 +99,7 @@ pub struct Cell {
     pub values: BTreeMap<Source, f64>,
     /// Relative difference of the simulated value from the published one.
     pub difference: Option<f64>,
-    /// Cause of a difference of over 5 %; none for a smaller one.
+    /// Cause of a difference over 5 %; none for a smaller one.
     pub cause: Option<String>,
 }
 
@@ -443,7 +443,7 @@ fn stated_value(row: &StatementRow, source: Source, values: &Values) -> Option<[
     }
 }
 
-/// Returns the bin of the flows of `size`; the last one if all flows are smaller.
+/// Returns the bin for flows with `size`; the last one if all flows are smaller.
 fn bin_of(bins: &[Bin], size: u64) -> Option<&Bin> {
     bins.iter()
         .find(|bin| size <= bin.largest)

@@ -26,7 +26,7 @@ pub const INTER_DC: LinkConfig = LinkConfig {
 /// Seed of all random streams.
 pub const SEED: u64 = 1;
 
-/// Number of runs of each policy.
+/// Number of runs per policy.
 pub const REPETITIONS: u32 = 1;
 
 /// Scale chosen by the capacity of the place.

@@ -122,7 +122,7 @@ fn repetitions_are_of_both_engines_or_of_each() {
     assert_eq!(of("repetitions: { lab: 2, sim: 8 }"), (2, 8));
 }
 
-/// Text of a scenario of two workloads, the first with `load`, the second with 0.1.
+/// Text of a scenario with two workloads, the first with `load`, the second with 0.1.
 fn two_workloads(load: &str) -> String {
     let workload = |from: &str, to: &str, load: &str| {
         format!(

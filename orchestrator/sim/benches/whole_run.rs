@@ -1,4 +1,4 @@
-//! Whole runs of the size of the paper's Figure 1: time, memory and work.
+//! Whole runs as large as the paper's Figure 1: time, memory and work.
 //!
 //! ```text
 //! cargo bench -p lab-sim --bench whole_run                     # the table
@@ -111,7 +111,7 @@ fn instructions() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns valgrind's count of the instructions of `policy`'s simulation.
+/// Returns how many instructions valgrind counts in `policy`'s simulation.
 fn counted(policy: &str) -> io::Result<Option<u64>> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])

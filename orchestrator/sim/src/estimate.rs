@@ -7,7 +7,7 @@ use lab_units::{Bytes, DcId, NodeId};
 
 use crate::{error::SimError, network::Network, semantics::rxe::MAX_NOT_ACKED, time::SimTime};
 
-/// Cost of one repetition of one policy.
+/// Cost of one repetition under one policy.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Estimate {
     /// Number of flows that start.
@@ -109,16 +109,16 @@ fn memory(plan: &Plan, estimate: &Estimate, switches: u64) -> Bytes {
     Bytes::new(packets.saturating_mul(each).saturating_add(flows))
 }
 
-/// Bytes of memory of a packet on a wire.
+/// Bytes of memory for a packet on a wire.
 const PACKET_MEMORY: u64 = 40;
 
-/// Bytes of memory of a packet's telemetry besides its hops.
+/// Bytes of memory for a packet's telemetry besides its hops.
 const TELEMETRY_MEMORY: u64 = 64;
 
-/// Bytes of memory of one switch's telemetry in a packet.
+/// Bytes of memory for one switch's telemetry in a packet.
 const HOP_MEMORY: u64 = 32;
 
-/// Bytes of memory of a flow: its facts, QP, receiver, and flow-table entries on its path.
+/// Bytes of memory for a flow: its facts, QP, receiver, and flow-table entries on its path.
 const FLOW_MEMORY: u64 = 1_000;
 
 #[cfg(test)]

@@ -138,7 +138,7 @@ impl Network {
         self.sim_port[id.index()]
     }
 
-    /// Returns the plan's node at the other end of the link of `port`.
+    /// Returns the plan's node at the other end of `port`'s link.
     #[must_use]
     pub fn neighbour(&self, port: u32) -> NodeId {
         let peer = self.ports[port as usize].peer;
@@ -247,7 +247,7 @@ pub struct WireClock {
 }
 
 impl WireClock {
-    /// Creates the clock of a wire of `rate` bit/s.
+    /// Creates the clock for a wire with `rate` bit/s.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,

@@ -159,7 +159,7 @@ impl Packet {
         self.bits |= ACK_REQUEST;
     }
 
-    /// Sets the number of cuts of the wire that the packet is put on.
+    /// Sets the cut count of the wire that the packet is put on.
     pub const fn set_cut_count(&mut self, cuts: u8) {
         self.bits = self.bits & (CLASS | MARKED | ECHO) | cuts << CUTS_SHIFT;
     }

@@ -20,7 +20,7 @@ pub struct Job<'p> {
     pub policy: usize,
     /// Number of the repetition, from 0.
     pub repetition: u32,
-    /// Order of equal next hops, of a routing table; the semantics' own if absent.
+    /// A routing table's order of equal next hops; the semantics' own if absent.
     pub order: Option<&'p NextHopOrder>,
 }
 

@@ -13,9 +13,9 @@ use crate::{
 /// Packets on the wire to one port.
 #[derive(Debug, Default)]
 pub struct Wire {
-    /// Packets sent at the current delay, in the order of sending and of arrival.
+    /// Packets sent at the current delay, in the order in which they were sent and arrive.
     newest: Fifo,
-    /// Arrival of the last packet of `newest`.
+    /// Arrival time of the last packet in `newest`.
     last: SimTime,
     /// Packets from before each shortening of the delay, which the packets of `newest` may overtake.
     older: Vec<Fifo>,
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::packet::{DATA_CLASS, Kind, Packet};
 
-    /// Serialisation of every packet of these tests.
+    /// Serialisation time of every packet in these tests.
     const TIME: SimTime = SimTime::from_micros(2);
 
     fn packet(seq: u32, at: u64) -> WirePacket {

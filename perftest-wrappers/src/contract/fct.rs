@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Fct {
     /// Time from the first post to the last completion.
     pub time: Nanos,
-    /// Largest error: half of the last digit of the reported bandwidth, as a time.
+    /// Largest error: half a unit in the reported bandwidth's last digit, as a time.
     pub resolution: Nanos,
     /// Source of the time.
     pub source: FctSource,

@@ -118,7 +118,7 @@ pub const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
 pub(crate) mod tests {
     use super::*;
 
-    /// Job of five messages of 20 kB from `rxe_a` to `rxe_b`.
+    /// Job with five messages of 20 kB from `rxe_a` to `rxe_b`.
     pub(crate) fn job(tool: Tool) -> FlowJob {
         let end = |host: &str| Endpoint {
             host: host.to_owned(),

@@ -1,4 +1,4 @@
-//! Errors of an installation, and of a session that cannot begin.
+//! Errors from an installation, and from a session that cannot begin.
 
 use std::{io, path::PathBuf};
 

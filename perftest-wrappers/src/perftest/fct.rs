@@ -10,7 +10,7 @@ use lab_units::{Bytes, Nanos};
 use super::cpu::COMPUTE_PERIOD;
 use crate::contract::{Bandwidth, CompletionMarker, Fct, FctSource, MarkerKind, ReportError};
 
-/// Returns the FCT of a flow of `size`.
+/// Returns the FCT of a flow with `size`.
 ///
 /// # Errors
 /// Two reports that contradict each other, or a report that contradicts the marker.

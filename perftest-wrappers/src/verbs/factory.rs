@@ -40,7 +40,7 @@ pub(crate) enum Order {
 pub(crate) type Made = Result<Box<ConnectedPair>, VerbsError>;
 
 impl Factory {
-    /// Opens the devices of all hosts of `jobs`.
+    /// Opens the devices of all hosts in `jobs`.
     ///
     /// # Errors
     /// A device cannot be opened.
@@ -83,7 +83,7 @@ impl Factory {
 
 /// Requirements of a device's flows.
 struct Need<'a> {
-    /// Endpoint of one of the flows.
+    /// Endpoint of one flow.
     end: &'a Endpoint,
     completions: usize,
     gid_indices: BTreeSet<u8>,

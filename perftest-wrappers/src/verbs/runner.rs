@@ -334,7 +334,7 @@ impl Runner {
     }
 }
 
-/// Identity of the work requests of the flow at `index`.
+/// Identity of the work requests for the flow at `index`.
 pub(crate) fn identity(index: usize) -> u64 {
     u64::try_from(index).unwrap_or(u64::MAX)
 }

@@ -1,5 +1,5 @@
-//! Foreign interface of libibverbs, `infiniband/verbs.h` of rdma-core: the functions, structures and
-//! constants that a reliable connection needs, in the stable ABI `IBVERBS_1.1`.
+//! Foreign interface to libibverbs, `infiniband/verbs.h` from rdma-core: the functions, structures and constants that a
+//! reliable connection needs, in the stable ABI `IBVERBS_1.1`.
 //!
 //! The library is opened when flows start, so that building this program, and running its simulator,
 //! needs nothing of RDMA.
@@ -14,7 +14,7 @@ use libloading::{Library, Symbol};
 
 use super::error::VerbsError;
 
-/// Calls the macro `$build` with the names of the functions of [`Verbs`].
+/// Calls the macro `$build` with the names of the functions in [`Verbs`].
 macro_rules! with_functions {
     ($build:ident) => {
         $build!(

@@ -196,7 +196,7 @@ fn faults(info: &RunInfo) -> String {
     }
 }
 
-/// Returns the sources of flows; records of an earlier lcmp-lab only have their number.
+/// Returns where flows come from; an earlier lcmp-lab's records only have their number.
 fn traffic(info: &RunInfo) -> String {
     match info.provenance.traffic.as_slice() {
         [] => text::count(
@@ -236,7 +236,7 @@ fn policies(info: &RunInfo, of: PolicyText) -> String {
     settings.iter().map(policy).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the time of `--until`; records of an earlier lcmp-lab do not have it.
+/// Returns `--until`'s time; an earlier lcmp-lab's records do not have it.
 fn until(info: &RunInfo) -> String {
     let asked = info.provenance.asked.as_ref();
     let until = asked.and_then(|asked| asked.until_ns);

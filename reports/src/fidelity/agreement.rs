@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{size_bins::SizeBins, stats::nearest_rank, text::to_float};
 
-/// Agreement of two runs of the same flows.
+/// Agreement between two runs of the same flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Agreement {
     /// Label of the policy; none for the flows of all policies.
@@ -62,7 +62,7 @@ pub struct BinPoint {
     pub policy: usize,
     /// Median slowdown of each run.
     pub p50: [f64; 2],
-    /// 99th percentile of the slowdown of each run.
+    /// 99th percentile of each run's slowdown.
     pub p99: [f64; 2],
 }
 
@@ -227,6 +227,6 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| to_float(part) / to_float(whole))
 }
 
-/// Minimum number of flows of each policy in a bin. A bin has the same flows of both runs, so its percentiles
-/// can be compared however few flows it has.
+/// Minimum number of flows per policy in a bin. A bin has the same flows of both runs, so its percentiles can be
+/// compared however few flows it has.
 const MIN_FLOWS: usize = 10;

@@ -27,7 +27,7 @@ pub struct Bounds {
     pub min_compared: Vec<Bound>,
 }
 
-/// A bound of every policy, or of one.
+/// A bound for every policy, or for one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     policy: Option<String>,

@@ -63,7 +63,7 @@ pub struct Flows {
     pairs: Vec<[usize; 2]>,
     /// Number of flow rows in each run, including rows under other policies and of flows that are not measured.
     pub rows: [u64; 2],
-    /// Number of truncated rows of each run.
+    /// Number of truncated rows in each run.
     pub truncated: [u64; 2],
 }
 
@@ -131,7 +131,7 @@ impl Flows {
     }
 }
 
-/// Appends `run`'s flows to `flows` and returns the numbers of all rows and of truncated rows.
+/// Appends `run`'s flows to `flows` and returns how many rows there are and how many are truncated.
 fn read(
     run: &RunDir,
     policies: &[String],

@@ -40,7 +40,7 @@ pub use error::FidelityError;
 pub use links::{CnpPair, LinkPair, LinkSide, PausePair};
 pub use worst::{Bottleneck, FlowSide, Queue, WorstFlow};
 
-/// A comparison of two runs of one plan.
+/// A comparison between two runs of one plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fidelity {
     /// The scenario's name.
@@ -67,7 +67,7 @@ pub struct Fidelity {
     pub worst: Vec<WorstFlow>,
 }
 
-/// Facts of one of the runs.
+/// Facts about one of the runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunFacts {
     /// Name in texts: `kernel` and `simulator`, or `first` and `second` for two of one engine.

@@ -15,7 +15,7 @@ use crate::text;
 /// Text of a fact that runs of one plan share.
 type Fact = fn(&RunInfo) -> String;
 
-/// Returns the policies that both runs have, in the first run's order, if the facts of both are of one plan.
+/// Returns the policies that both runs have, in the first run's order, if both runs' facts agree with one plan.
 pub fn shared_policies([first, second]: [&RunInfo; 2]) -> Result<Vec<String>, FidelityError> {
     if first.engine != EngineInfo::Kernel && second.engine == EngineInfo::Kernel {
         return Err(FidelityError::Swapped);
@@ -112,7 +112,7 @@ fn other(what: &str, [first, second]: [String; 2]) -> FidelityError {
     }
 }
 
-/// Emulated bytes by which rounding to whole messages changes the size of a flow of few messages.
+/// Emulated bytes by which rounding to whole messages changes the size of a flow with few messages.
 const MAX_ROUNDED_BYTES: u64 = 8;
 
 /// Message size in a flow with many messages; each may be rounded by less than a byte.

@@ -35,7 +35,7 @@ pub struct AroundFaults {
 pub struct Sent {
     /// Title.
     pub title: String,
-    /// Start, end and Gbit/s of each span of time, by link.
+    /// Start, end and Gbit/s for each span of time, by link.
     pub rates: Vec<Vec<(f64, f64, f64)>>,
 }
 

@@ -49,7 +49,7 @@ pub struct SizeBin {
 }
 
 impl SizeBin {
-    /// Returns the percentile of the flows of a bin.
+    /// Returns the percentile for the flows in a bin.
     pub fn of(flows: &Population<'_>, percent: u32) -> Self {
         Self {
             flows: flows.len(),
@@ -234,7 +234,7 @@ const SPREAD: f64 = 0.6;
 mod tests {
     use super::*;
 
-    /// Returns panels with an empty bin and a bin of `flows` flows, of which `unfinished` did not finish.
+    /// Returns panels with an empty bin and a bin with `flows` flows, `unfinished` of which did not finish.
     fn panels(flows: usize, unfinished: usize) -> SizePanels {
         let policies = ["ecmp".to_owned()];
         let styles = crate::figure::theme::policy_styles(&policies);

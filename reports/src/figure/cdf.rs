@@ -190,7 +190,7 @@ impl Figure for Cdf<'_> {
     }
 }
 
-/// Width of the labels of percentiles.
+/// Width of the percentile labels.
 const RIGHT: f64 = 24.0;
 
 /// Number of ranks that a curve is drawn through: more would not be seen.

@@ -35,7 +35,7 @@ pub struct Lane {
     pub policy: String,
     /// Flows of the first repetition that started, by start.
     pub flows: Vec<Bar>,
-    /// Number of flows of the first repetition that did not start.
+    /// Number of flows in the first repetition that did not start.
     pub never_started: usize,
 }
 

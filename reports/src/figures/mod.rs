@@ -386,7 +386,7 @@ fn about_unfinished(figure: &SizePanels) -> &'static str {
     }
 }
 
-/// Number of pairs of datacenters up to which there is nothing to compare.
+/// Number of datacenter pairs up to which there is nothing to compare.
 const FEW_PAIRS: usize = 2;
 
 /// Maximum number of a policy's flows that are drawn as bars: each has its row.

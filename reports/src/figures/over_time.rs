@@ -97,7 +97,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Flows, "Flows in flight"), caption)
     }
 
-    /// Returns the shares of routes of the flows that start.
+    /// Returns the routes' shares of the flows that start.
     pub fn paths_over_time(&self) -> Plotted {
         let mut figure = self.stacks(
             "paths-over-time",
@@ -460,7 +460,7 @@ impl Draw<'_> {
     }
 }
 
-/// Returns the marks of the faults of `run` that came before its end, one for each time.
+/// Returns the marks for `run`'s faults that came before its end, one for each time.
 pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
     let mut changes: BTreeMap<Nanos, Vec<String>> = BTreeMap::new();
     for fault in run.faults() {

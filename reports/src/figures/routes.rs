@@ -17,7 +17,7 @@ use crate::{
 pub enum Groups {
     /// Routes, the least delay first.
     Routes(Vec<String>),
-    /// Numbers of links of the routes, the fewest first.
+    /// Numbers of links on the routes, the fewest first.
     Lengths(Vec<usize>),
 }
 
@@ -79,7 +79,7 @@ impl Groups {
         }
     }
 
-    /// Returns the position of the group of `route`.
+    /// Returns the position of `route`'s group.
     fn position(&self, route: &Route) -> Option<usize> {
         match self {
             Self::Routes(routes) => routes.iter().position(|one| *one == route.text),
@@ -107,18 +107,19 @@ impl Groups {
     }
 }
 
-/// Positions of the groups of a run's routes, by the routes' numbers.
+/// Positions of the groups that a run's routes are in, by the routes' numbers.
 pub struct Positions(Vec<Option<usize>>);
 
 impl Positions {
-    /// Returns the position of the group of a flow's route; `None` if the flow has no known one.
+    /// Returns the position of the group of a flow's route; `None` if no route is known for the
+    /// flow.
     pub fn of(&self, span: &Span) -> Option<usize> {
         let route = usize::try_from(span.route?).ok()?;
         *self.0.get(route)?
     }
 }
 
-/// Returns the number of links of a route, if it is known.
+/// Returns the number of links on a route, if it is known.
 fn links_of(route: &Route) -> Option<usize> {
     route.hops.len().checked_sub(1)
 }

@@ -5,7 +5,7 @@ use lab_units::{Bytes, Nanos};
 
 use crate::error::ReportError;
 
-/// Ends of repetitions and use of links under each policy.
+/// Repetition ends and link use under each policy.
 #[derive(Clone, Debug, Default)]
 pub struct Extent(Vec<PolicyExtent>);
 
@@ -64,7 +64,7 @@ impl Extent {
         ends.max().unwrap_or_default()
     }
 
-    /// Returns the use of each direction of the links under a policy; `info` has their rates.
+    /// Returns the use of each link direction under a policy; `info` has the links' rates.
     pub fn uses(&self, policy: usize, info: &RunInfo) -> Vec<DirectionUse> {
         self.0[policy].arrivals.uses(info)
     }

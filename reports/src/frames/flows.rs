@@ -139,7 +139,7 @@ impl Flows {
         Some(format!("{} → {}", row.src_host, row.dst_host))
     }
 
-    /// Returns the largest number of flows of a policy, measured or not.
+    /// Returns the largest number of flows that a policy has, measured or not.
     pub fn max_flows(&self) -> usize {
         let counts = self.recorded.iter().map(|counts| counts.flows);
         usize::try_from(counts.max().unwrap_or(0)).unwrap_or(usize::MAX)
@@ -184,7 +184,7 @@ impl Flows {
         Population::new(self.slowdowns(policy), scheduled)
     }
 
-    /// Returns a lower bound on the slowdown of each of a policy's scheduled flows that did not finish.
+    /// Returns a lower bound on the slowdown for each of a policy's scheduled flows that did not finish.
     pub fn unfinished(&self, policy: usize) -> &[f64] {
         &self.of_policies[policy].unfinished
     }
@@ -246,7 +246,7 @@ impl Flows {
             })
     }
 
-    /// Returns the number of flows of a policy's first repetition that did not start.
+    /// Returns how many flows in a policy's first repetition did not start.
     pub fn never_started(&self, policy: usize) -> usize {
         let flows = self.of_policies[policy].all();
         flows
@@ -300,7 +300,7 @@ impl Flows {
         flows.filter(|flow| flow.has_started)
     }
 
-    /// Returns the number of pairs of datacenters that have flows.
+    /// Returns the number of datacenter pairs that have flows.
     pub fn pair_count(&self) -> usize {
         self.pairs.len()
     }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::error::ReportError;
 
-/// Totals of one direction of a link under one policy, over all repetitions.
+/// Totals for one link direction under one policy, over all repetitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkUse {
     /// Label of the policy.
@@ -213,7 +213,7 @@ mod tests {
         links(&run.dir, &grid, &[]).unwrap().uses
     }
 
-    /// A counter of dc1's direction of `dc1-dc2`, `bytes` after `time` seconds.
+    /// A counter for `dc1-dc2` in dc1's direction, `bytes` after `time` seconds.
     fn counter(policy: &str, repetition: u32, time: u64, bytes: u64) -> LinkRow {
         LinkRow {
             repetition,

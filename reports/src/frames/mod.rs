@@ -75,7 +75,7 @@ pub fn reduce<R: Row, const N: usize>(
     Ok((frames.expect("a frame for each query"), truncated))
 }
 
-/// Number of decisions of one policy for one reason.
+/// Number of one policy's decisions for one reason.
 pub struct DecisionCount {
     /// Label of the policy.
     pub policy: String,

@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::{numbers, texts};
 use crate::text::{seconds, to_float};
 
-/// Counters of one direction of a link over time under one policy, in the first repetition.
+/// Counters for one link direction over time under one policy, in the first repetition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSeries {
     /// Label of the policy.

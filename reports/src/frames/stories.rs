@@ -104,7 +104,7 @@ fn number(value: Option<u64>) -> u64 {
     value.unwrap_or(0)
 }
 
-/// Reasons of decisions of flows that had a next hop already: fast failover and flow ageing.
+/// Reasons for decisions about flows that had a next hop already: fast failover and flow ageing.
 const AGAIN: [&str; 2] = ["failover", "age"];
 
 /// Columns of `decisions.csv` that are read.

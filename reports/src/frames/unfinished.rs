@@ -1,4 +1,4 @@
-//! Lower bounds of the slowdowns of flows without an FCT.
+//! Lower bounds on the slowdowns of flows without an FCT.
 
 use lab_records::RunDir;
 use lab_units::{Nanos, Ratio};
@@ -29,7 +29,7 @@ impl Unfinished {
         }
     }
 
-    /// Returns a lower bound of the slowdown of a flow that started at `start` and did not finish.
+    /// Returns a lower bound on the slowdown of a flow that started at `start` and did not finish.
     pub fn least_slowdown(&self, start: Nanos, ideal_fct: Nanos) -> f64 {
         let until = self.until.unwrap_or(start);
         let elapsed = text::seconds(until.saturating_sub(start));

@@ -160,7 +160,7 @@ type Story = (
     Option<usize>,
 );
 
-/// Numbers of texts, in order of first use.
+/// Numbers for texts, in order of first use.
 #[derive(Default)]
 struct Names {
     numbers: BTreeMap<String, usize>,

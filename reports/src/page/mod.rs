@@ -210,7 +210,7 @@ fn policy_name(run: &Run, policy: &str) -> Markup {
     swatched(&run.flows.policies, policy)
 }
 
-/// Returns the label of one of `policies` after its colour.
+/// Returns the label of one policy in `policies` after its colour.
 pub fn swatched(policies: &[String], policy: &str) -> Markup {
     let colors = policy_colors(policies);
     let index = policies.iter().position(|label| label == policy);

@@ -14,7 +14,7 @@ use crate::LcmpConfig;
 /// Length limit of an interface name in Linux, in bytes.
 pub const MAX_INTERFACE_NAME: usize = 15;
 
-/// Configuration of the agent of one DCI switch.
+/// Configuration for the agent on one DCI switch.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {

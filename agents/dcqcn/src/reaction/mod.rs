@@ -145,7 +145,7 @@ const NEVER: u64 = u64::MAX;
 /// Bits of a rate's lower part in a product with α.
 const SPLIT: u32 = 20;
 
-/// Bits of the number of decays made up for at once; after more, α is zero.
+/// Bits for the number of decays made up for at once; after more, α is zero.
 const DECAY_BITS: u32 = 32;
 
 #[cfg(test)]

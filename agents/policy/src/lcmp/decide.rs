@@ -68,7 +68,7 @@ fn cheapest_first(scored: &[Scored; MAX_CANDIDATES]) -> ([usize; MAX_CANDIDATES]
     (order, alive)
 }
 
-/// Returns the rule, and the number of candidates kept of a non-empty `order`.
+/// Returns the rule, and how many candidates are kept from a non-empty `order`.
 fn keep(scored: &[Scored; MAX_CANDIDATES], order: &[usize], config: &LcmpConfig) -> (Rule, usize) {
     let row = |rank: usize| &scored[order[rank]];
     let alive = order.len();

@@ -24,7 +24,7 @@ struct Account {
     paper: Counted,
     /// Switches of the scenario, by the paper's count.
     switches: Vec<SwitchAccount>,
-    /// Bytes of one row of each kind in this program.
+    /// Bytes per row for each kind of row in this program.
     rows: RowBytes,
     /// Tables of the switch program, on one CPU.
     tables: Vec<MapAccount>,

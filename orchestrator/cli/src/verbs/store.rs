@@ -124,8 +124,8 @@ fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> O
     Ok(Exit::Pass)
 }
 
-/// Returns the run directory at `run`, or the one of that name, or of the only name that begins with
-/// it, in the results.
+/// Returns the run directory at `run`, or the one in the results with that name, or with the only name that begins with
+/// it.
 fn find(run: &Path, global: &Global) -> Result<PathBuf, Failure> {
     let is_run = |path: &Path| path.join(lab_records::directory::RUN_FILE).is_file();
     for path in [global.results.join(run), run.to_owned()] {

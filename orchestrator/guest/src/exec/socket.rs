@@ -23,7 +23,7 @@ use nix::{
 use super::{ExecRequest, MAX_REQUEST};
 use crate::channel::Event;
 
-/// Event of a client of the exec socket.
+/// Event from a client of the exec socket.
 #[derive(Debug)]
 pub(crate) enum ClientEvent {
     /// Connection, with the number of the client's session.

@@ -158,7 +158,7 @@ pub(crate) enum InsideError {
 }
 
 impl InsideError {
-    /// Returns a conversion of errors of a kernel interface that names no object.
+    /// Returns a conversion for errors of a kernel interface that names no object.
     pub(crate) fn kernel<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> Self {
         move |source| Self::Kernel {
             what,
@@ -166,7 +166,7 @@ impl InsideError {
         }
     }
 
-    /// Returns a conversion of errors of a serial port.
+    /// Returns a conversion for a serial port's errors.
     pub(crate) fn port<E: Into<io::Error>>(port: &'static str) -> impl Fn(E) -> Self {
         move |source| Self::Port {
             port,

@@ -38,7 +38,7 @@ impl Direction<'_> {
         &self.link.emu
     }
 
-    /// Returns the number of frames of the largest size that the queue holds besides the frame that is leaving.
+    /// Returns the number of largest-size frames that the queue holds besides the frame that is leaving.
     pub fn queue_frames(&self) -> u64 {
         match self.queue {
             Queue::Bytes { buffer, .. } => buffer.get() / self.frame.get(),

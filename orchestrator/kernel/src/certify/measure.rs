@@ -1,4 +1,4 @@
-//! Measurement of all links of a lab that is up.
+//! Measurement of all links in a lab that is up.
 
 use std::{
     io,

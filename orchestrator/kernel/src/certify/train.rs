@@ -69,7 +69,7 @@ pub(super) fn groups(directions: &[Direction<'_>]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Time of the window of a rate's measurement.
+/// Time window in which a rate is measured.
 const WINDOW: Nanos = Nanos::from_millis(10);
 const MIN_WINDOW: u64 = 32;
 const MAX_WINDOW: u64 = 2_048;

@@ -187,7 +187,7 @@ impl Feature {
     }
 }
 
-/// Lists the kernel modules of a lab, any of which a kernel may have built in.
+/// Lists the kernel modules that a lab needs, any of which a kernel may have built in.
 pub fn kernel_modules() -> impl Iterator<Item = &'static str> {
     Feature::ALL
         .into_iter()

@@ -111,7 +111,7 @@ fn free_in_cgroup() -> Option<u64> {
     groups.filter_map(free).min()
 }
 
-/// Returns the available memory of the machine, or of the control group if that is less.
+/// Returns the memory available on the machine, or in the control group if that is less.
 fn available_memory() -> Option<Bytes> {
     let mut system = System::new().ok()?;
     system.refresh_memory();
@@ -143,7 +143,7 @@ const NEIGHBOURS: u64 = 2 * NAMESPACES;
 const FEW_PROCESSES: u64 = 50;
 /// Processes of a hundred flows at once, with the threads that start them.
 const MANY_PROCESSES: u64 = 300;
-/// Number of flows of a policy that the limits must allow; `8dc.yaml` has 6,635.
+/// Number of flows per policy that the limits must allow; `8dc.yaml` has 6,635.
 const FLOWS: u64 = 10_000;
 /// 32 hosts with 304 QPs were measured at 400 MB.
 const MEMORY: Bytes = Bytes::new(500_000_000);

@@ -107,7 +107,7 @@ pub(crate) fn need_netns_directory(lab: &LabName, journal: &mut Journal) -> io::
     Ok(())
 }
 
-/// Releases a lab's share of the directory of namespaces. The caller holds the machine's lock.
+/// Releases a lab's share of the namespace directory. The caller holds the machine's lock.
 pub(crate) fn release_netns_directory(lab: &LabName) -> io::Result<()> {
     let mut record = Record::read()?;
     if !record.netns_directory.contains(lab) {

@@ -113,7 +113,7 @@ pub(crate) struct NodeEntry {
 }
 
 impl NodeEntry {
-    /// Returns the entry of a node of a plan.
+    /// Returns the entry for a node in a plan.
     pub fn of(node: &Node, netns: Option<NetnsName>, interfaces: Vec<String>) -> Self {
         Self {
             name: node.name.clone(),

@@ -52,7 +52,7 @@ pub(crate) fn if_found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Returns the directory of all labs of the machine.
+/// Returns the directory for all labs on the machine.
 pub(crate) fn base() -> PathBuf {
     PathBuf::from("/run/lcmp-lab")
 }

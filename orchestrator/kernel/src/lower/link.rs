@@ -115,7 +115,7 @@ pub(super) fn offloads(netns: &Namespace, dev: &str) -> Step {
     Step::device(netns, dev, DeviceChange::NoOffloads)
 }
 
-/// Returns the queueing disciplines at the egress of one end of a link.
+/// Returns the queueing disciplines at one link end's egress.
 pub(crate) fn egress(
     layout: &Layout<'_>,
     netns: &Namespace,

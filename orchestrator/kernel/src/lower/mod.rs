@@ -46,7 +46,7 @@ pub struct LowerOptions {
     /// queue but no delay, loss or marks, and hosts no RDMA devices. Used only to measure and test
     /// how a lab is brought up.
     pub delay_lines: bool,
-    /// Number of CPUs of the machine.
+    /// Number of CPUs in the machine.
     pub cpus: u32,
 }
 

@@ -61,7 +61,7 @@ use tokio_util::sync::CancellationToken;
 use self::{drive::RepetitionSetup, generator::Session, repetition::Repetition};
 use crate::{Lab, lower::Clock};
 
-/// Run of every policy of a plan.
+/// Run of every policy in a plan.
 pub struct Runner<'a> {
     /// Plan.
     pub plan: &'a Plan,

@@ -22,7 +22,7 @@ pub(super) struct PinnedPaths<'a> {
     flows: BTreeMap<Direction, FlowId>,
 }
 
-/// Hops of one direction of a flow, and the sequence number at which its packets begin.
+/// Hops in one direction of a flow, and the sequence number at which its packets begin.
 #[derive(Clone, Debug, Default)]
 struct Pinned {
     hops: Hops,
@@ -85,7 +85,7 @@ impl<'a> PinnedPaths<'a> {
         self.flows.get(&direction).copied()
     }
 
-    /// Returns the paths of a flow of these QPs.
+    /// Returns the paths of a flow with these QPs.
     pub(super) fn of(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> FlowPaths {
         let Directions { data, ack, cnp } = self.directions(client_qp, server_qp);
         let dc = |node: lab_units::NodeId| self.plan.nodes[node.index()].dc;

@@ -228,7 +228,7 @@ impl<'a> Repetition<'a> {
             .collect()
     }
 
-    /// Returns the rows of the pauses of NICs, in their order; `nics` are the ports by interface index.
+    /// Returns the rows for the NICs' pauses, in their order; `nics` are the ports by interface index.
     fn pauses(&self, pauses: &[PauseRecord], nics: &BTreeMap<u32, PortId>) -> Vec<PfcRow> {
         let rows = pauses.iter().filter_map(|pause| {
             let nic = *nics.get(&pause.ifindex)?;

@@ -106,7 +106,7 @@ fn replay(plan: &Plan, mut inputs: impl Iterator<Item = Input>, directory: &Path
     records.finish(end).unwrap();
 }
 
-/// Returns a line for each record, as `.ci/record-digests` prints it: name, number of rows, SHA-256 of the rows, columns.
+/// Returns a line for each record, as `.ci/record-digests` prints it: name, number of rows, the rows' SHA-256, columns.
 fn digests(directory: &Path) -> String {
     let tables = testing::tables(directory);
     let lines = tables.iter().map(|path| {

@@ -48,7 +48,7 @@ pub struct RunReport {
     pub(super) switches: BTreeMap<DcId, Stats>,
     /// Warnings about the switches that a reader of the results needs.
     pub warnings: Vec<String>,
-    /// Number of restarts of each switch's agent after it was killed, over all repetitions.
+    /// Number of times each switch's agent was restarted after it was killed, over all repetitions.
     pub restarts: BTreeMap<DcId, u32>,
     /// Changes by users, and restarts of agents, in order.
     pub changes: Vec<LiveChange>,

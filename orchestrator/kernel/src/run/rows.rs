@@ -24,7 +24,7 @@ use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, PortId};
 
 use super::paths::{FlowPaths, PinnedPaths};
 
-/// Maker of the rows of one repetition's reports.
+/// Maker of rows from one repetition's reports.
 #[derive(Debug)]
 pub(super) struct ReportRows<'a> {
     rows: RowMaker<'a>,
@@ -35,7 +35,7 @@ pub(super) struct ReportRows<'a> {
     sampled: BTreeMap<FlowId, QpKey>,
     /// Counters of each port when the repetition started.
     baseline: BTreeMap<PortId, LinkReport>,
-    /// Number of times the agent of each switch was restarted.
+    /// Number of times that each switch's agent was restarted.
     restarts: BTreeMap<DcId, u64>,
     samples: BTreeMap<DcId, Samples>,
     /// Packets that each switch has dropped because no candidate was alive.
@@ -137,7 +137,7 @@ impl<'a> ReportRows<'a> {
         Some(self.rows.rate(self.time(now_ns), flow, &rate))
     }
 
-    /// Returns the rows of a pause of a host's NIC, which PFC began and ended.
+    /// Returns the rows for a pause on a host's NIC, which PFC began and ended.
     pub(super) fn pause(&self, nic: PortId, pause: &PauseRecord) -> [PfcRow; 2] {
         let row = |at, event| {
             let priority = u8::try_from(PFC_PRIORITY).unwrap_or(u8::MAX);
@@ -174,7 +174,8 @@ impl<'a> ReportRows<'a> {
         self.rows.decision(&decision, ports, scores)
     }
 
-    /// Returns the rows of a report of a switch's queues; none for a report from before the start.
+    /// Returns the rows for a report about a switch's queues; none for a report from before the
+    /// start.
     pub(super) fn queues(&self, report: &Queues) -> Vec<QueueRow> {
         if report.time_ns < self.start.as_nanos() {
             return Vec::new();

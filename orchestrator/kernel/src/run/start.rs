@@ -28,7 +28,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Returns the next start of a repetition of `plan`.
+    /// Returns the next start for a repetition of `plan`.
     ///
     /// # Errors
     /// A kernel that does not say its jiffies.
@@ -122,7 +122,7 @@ const fn period(granularity: u64) -> u64 {
 
 const TIMER_LIST: &str = "/proc/timer_list";
 
-/// Readings of the tick, of which a tick in between spoils few.
+/// Number of tick readings, few of which another tick spoils in between.
 const READINGS: usize = 3;
 
 const SECOND: Nanos = Nanos::from_millis(1_000);

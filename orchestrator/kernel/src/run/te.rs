@@ -81,8 +81,8 @@ impl<'a> TeController<'a> {
         self.start = start;
     }
 
-    /// Changes the capacity of the link of `fault` for all windows that end from here on; a cut link keeps its
-    /// capacity, see [`Controller`].
+    /// Changes the capacity of `fault`'s link for all windows that end from here on; a cut link keeps its capacity, see
+    /// [`Controller`].
     pub(super) fn apply_fault(&mut self, fault: &FaultPlan) {
         let FaultChange::Wire(wire) = fault.change else {
             return;

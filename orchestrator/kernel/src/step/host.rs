@@ -20,7 +20,7 @@ pub struct HostPrograms {
     pub nics: Vec<NicRate>,
     /// True if switches pause the NICs.
     pub pfc: bool,
-    /// Largest number of QPs of one repetition, in each direction.
+    /// Largest number of QPs in one repetition, in each direction.
     pub qps: u32,
     /// Parameters of the law, emulated.
     pub dcqcn: DcqcnConfig,

@@ -123,7 +123,7 @@ impl NodePosition {
     }
 }
 
-/// The address of an end of an inter-DC link; `number` counts ends, two for each link.
+/// Address of an inter-DC link end; `number` counts ends, two for each link.
 #[must_use]
 pub const fn inter_dc_end(number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(base(0) | number)
@@ -166,7 +166,7 @@ pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
     }
 }
 
-/// Start of the names of a slot's interfaces.
+/// Prefix of a slot's interface names.
 ///
 /// The slot is one hexadecimal digit, so that the longest name, `lfd255s127-l127`, has the kernel's maximum of 15
 /// characters.

@@ -48,7 +48,7 @@ impl Network {
         ports.filter(move |port| self.neighbour(*port).role == role)
     }
 
-    /// Sum of the links' rates of `ports` in the paper's network, in bits per second.
+    /// Total rate of the links at `ports` in the paper's network, in bits per second.
     pub fn rate_of(&self, ports: impl Iterator<Item = PortId>) -> u64 {
         ports
             .map(|port| self.link(port.link()).paper.rate_bps.get())

@@ -16,7 +16,7 @@ pub struct SampledRates {
 }
 
 impl SampledRates {
-    /// Returns the largest flows of a repetition, of equal ones the first; none without DCQCN as
+    /// Returns a repetition's largest flows, among equal ones the first; none without DCQCN as
     /// published, which both engines have.
     #[must_use]
     pub fn of(plan: &Plan, repetition: u32) -> Option<Self> {

@@ -1,4 +1,5 @@
-//! Capacity of a place: rates of its generator and its data path, measured or by default.
+//! Capacity of a place: the rates that its generator and its data path reach, measured or by
+//! default.
 //!
 //! Two loads measure a place, each of flows that start at once, so that the place is busy from the
 //! first start to the last end: many flows of one packet, and a few large ones. See

@@ -17,7 +17,7 @@ use crate::{
     transport::TransportPlan,
 };
 
-/// Cost of all flows of a plan at a place: all policies, all repetitions.
+/// Cost of a plan's flows at a place: all policies, all repetitions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PlaceEstimate {
     /// Time for which flows keep the place busy, lab's clock.
@@ -207,7 +207,7 @@ fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
     Bytes::new(total)
 }
 
-/// Bytes of memory of a flow's end points.
+/// Bytes of memory for a flow's end points.
 const fn flow_memory(tool: Tool) -> u64 {
     match tool {
         Tool::Verbs => PAIR_MEMORY,

@@ -84,7 +84,7 @@ fn port_of_qps(local: u64, remote: u64) -> u16 {
     port_of_label((product ^ (product >> 40)) & 0xf_ffff)
 }
 
-/// Returns the port of a label of 20 bits, folded to 14: `rdma_flow_label_to_udp_sport`.
+/// Returns the port for a 20-bit label, folded to 14 bits: `rdma_flow_label_to_udp_sport`.
 fn port_of_label(label: u64) -> u16 {
     let folded = (label & u64::from(LOW_BITS)) ^ (label >> 14);
     MIN_SOURCE_PORT | u16::try_from(folded).unwrap_or(0)

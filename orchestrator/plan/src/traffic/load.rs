@@ -23,7 +23,7 @@ pub struct LoadPlan {
     pub kept: u64,
     /// Datacenters that send workloads, by id.
     pub senders: Vec<SenderLoad>,
-    /// Flows of lists and of flow files.
+    /// Flows from lists and flow files.
     #[serde(default)]
     pub listed: ListedFlows,
     /// Flows under way at once if each takes its ideal FCT, which none does under load.
@@ -35,7 +35,7 @@ pub struct LoadPlan {
 pub struct SenderLoad {
     /// The datacenter.
     pub dc: DcId,
-    /// Rate of a load of one: the workload's `load_base`, in bits per second.
+    /// Rate that a load of one offers: the workload's `load_base`, in bits per second.
     pub capacity_bps: u64,
     /// Mean rate that its workloads ask for over the duration, in bits per second.
     pub requested_bps: u64,
@@ -43,7 +43,7 @@ pub struct SenderLoad {
     pub offered_bps: u64,
 }
 
-/// Flows of lists and of flow files, over all repetitions.
+/// Flows from lists and flow files, over all repetitions.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ListedFlows {
     /// Number of flows.

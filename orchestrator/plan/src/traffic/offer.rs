@@ -21,7 +21,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// A burst at `start` of `messages` of `packets` each over `links` links.
+    /// A burst at `start`: `messages` with `packets` each over `links` links.
     pub fn new(repetition: u32, start: Nanos, messages: u32, packets: u64, links: usize) -> Self {
         let messages = u64::from(messages);
         let data_packets = messages * packets;

@@ -231,7 +231,7 @@ pub(crate) fn messages(scale: Ratio, paper: Bytes, tool: Tool) -> (u32, Bytes) {
     )
 }
 
-/// Returns the emulated bytes of a flow of `paper` bytes that is one message.
+/// Returns the emulated bytes of a flow with `paper` bytes that is one message.
 fn one_message(scale: Ratio, paper: Bytes) -> Bytes {
     Bytes::new(scale.scale_nearest(paper.get()).max(1))
 }

@@ -25,7 +25,7 @@ use crate::{
 /// Headers of their packets.
 pub const HEADERS: u64 = 48;
 
-/// Reference of a pair of hosts.
+/// Reference for a pair of hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Standalone {
     /// Round trip of a full packet with empty queues.
@@ -53,7 +53,7 @@ impl Standalone {
         }
     }
 
-    /// Returns the FCT of a flow of `size` alone.
+    /// Returns the FCT of a flow with `size` alone.
     #[must_use]
     pub fn completion(&self, size: Bytes) -> Nanos {
         let packets = size.get().div_ceil(self.payload);
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(standalone.bottleneck.to_string(), "25 Gbit");
     }
 
-    /// Rows of the published output of Figure 1.
+    /// Rows from the published output for Figure 1.
     #[test]
     fn published_flows_alone() {
         let standalone = Standalone::of(&path(), 1_000);

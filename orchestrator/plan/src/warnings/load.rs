@@ -56,7 +56,7 @@ pub(super) fn early_end(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns the warning of a window of measured flows that ends after the last possible start.
+/// Returns the warning about a window of measured flows that ends after the last possible start.
 pub(super) fn late_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let starts = inspection.flows.iter().map(|flow| flow.paper_start_ns);
     let end = starts.chain([inspection.load.paper_duration_ns]).max()?;

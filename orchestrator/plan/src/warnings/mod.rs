@@ -51,7 +51,7 @@ pub(crate) struct Inspection<'a> {
     pub scale: &'a Scale,
     pub auto_scale: Option<&'a AutoScale>,
     pub estimate: &'a Estimate,
-    /// Capacity of the place of the run.
+    /// Capacity of the place where the run is.
     pub capacity: &'a Capacity,
     /// Cost of the run at that place; `None` for the simulator.
     pub place: Option<&'a PlaceEstimate>,

@@ -130,7 +130,7 @@ fn cuts_and_losses_rescore_nothing() {
     );
 }
 
-/// Ideal FCTs in nanoseconds of flows of 1,000 B over `links`, which start at `starts`.
+/// Ideal FCTs in nanoseconds for 1,000 B flows over `links`, which start at `starts`.
 fn ideals(links: &str, starts: &[&str], faults: &str) -> Vec<u64> {
     let flow = |start: &&str| {
         format!("      - {{ from: dc1/h1, to: dc3/h1, size: 1000 B, start: {start} }}\n")

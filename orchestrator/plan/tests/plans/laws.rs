@@ -1,4 +1,4 @@
-//! Laws of the plan of any topology.
+//! Laws that hold for the plan of any topology.
 
 use std::{
     cmp::Reverse,

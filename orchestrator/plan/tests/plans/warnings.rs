@@ -85,7 +85,7 @@ fn of_faults(faults: &str) -> Vec<(String, String)> {
     warnings(&diamond(["100 Gbit", "100 Gbit"], &more))
 }
 
-/// Texts of the warnings of `code`.
+/// Texts of the warnings with `code`.
 fn of_code(code: &str, warnings: Vec<(String, String)>) -> Vec<String> {
     let found = warnings.into_iter().filter(|(found, _)| found == code);
     found.map(|(_, text)| text).collect()
@@ -215,8 +215,8 @@ fn marks_that_only_the_simulator_makes() {
     assert_eq!(codes(&incapable), ["ecn-inside-dc"]);
 }
 
-/// A switch program counts waits up to 2^31 units (64 ns each), 137.4 s: at 100 Mbit/s emulated 1.718 GB, at a size
-/// scale of 1/100 a threshold of 171.8 GB.
+/// A switch program counts waits up to 2^31 units (64 ns each), 137.4 s: at 100 Mbit/s emulated that is 1.718 GB, at a
+/// size scale of 1/100 a threshold at 171.8 GB.
 #[test]
 fn thresholds_longer_than_a_switch_program_counts() {
     let marking = |k_max: &str| {

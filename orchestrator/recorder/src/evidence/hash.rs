@@ -334,8 +334,8 @@ mod tests {
         counts_of(&destinations)
     }
 
-    /// Share of 20,000 tests of a fair hash whose p is below a level, divided by that level. A count with mean
-    /// 20 in 20,000 lies within 7 to 36 in all but one of 1,000 cases.
+    /// Share of 20,000 tests on a fair hash whose p is below a level, divided by that level. A count with mean 20 in
+    /// 20,000 lies within 7 to 36 in all but one of 1,000 cases.
     #[test]
     fn small_runs_of_a_fair_hash_raise_as_many_alarms_as_the_level_says() {
         let mut random = Pcg64Mcg::seed_from_u64(1);

@@ -16,7 +16,8 @@ row! {
         pub to: String,
         /// Rate asked for.
         pub emu_rate_bps: BitsPerSec,
-        /// Rate of a train of frames above the shaper's burst; empty if too few arrived.
+        /// Rate at which a train of frames arrived, above the shaper's burst; empty if too few
+        /// arrived.
         pub emu_measured_rate_bps: Option<BitsPerSec>,
         /// Largest difference of the two.
         pub emu_rate_bound_bps: BitsPerSec,

@@ -5,7 +5,7 @@ use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use super::row;
 
 row! {
-    /// Counters of one direction of an inter-DC link at one time.
+    /// Counters for one direction of an inter-DC link at one time.
     pub struct LinkRow in "links.csv", required: true {
         /// Label of the policy.
         pub policy: String,

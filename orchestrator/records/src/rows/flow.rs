@@ -63,7 +63,7 @@ row! {
         pub emu_fct_ns: Option<Nanos>,
         /// Ideal FCT, emulated.
         pub emu_ideal_fct_ns: Nanos,
-        /// Bound of the error of the measured FCT; empty if it is not known.
+        /// Bound on the measured FCT's error; empty if it is not known.
         pub emu_fct_resolution_ns: Option<Nanos>,
     }
 }
@@ -101,7 +101,7 @@ pub struct FlowFields<'a> {
     pub launch_lateness_ns: Option<Nanos>,
     /// Ideal FCT, emulated.
     pub emu_ideal_fct_ns: Nanos,
-    /// Bound of the error of the measured FCT; empty if it is not known.
+    /// Bound on the measured FCT's error; empty if it is not known.
     pub emu_fct_resolution_ns: Option<Nanos>,
 }
 

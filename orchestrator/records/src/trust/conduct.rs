@@ -1,4 +1,4 @@
-//! Conduct of a run: figures of the lab and its machine by which the run is trusted.
+//! Conduct of a run: figures about the lab and its machine by which the run is trusted.
 
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};

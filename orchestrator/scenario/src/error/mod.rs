@@ -1,4 +1,4 @@
-//! Problems of a scenario and of the files it names, each with its location in the text.
+//! Problems in a scenario and the files it names, each with its location in the text.
 //!
 //! - [`kind`]: reasons of problems
 //! - [`location`]: positions in a text

@@ -131,7 +131,7 @@ impl SizeCdf {
 /// Number of share units in one percent.
 const PERCENT: u64 = 100_000;
 
-/// Bound of the sums of [`SizeCdf::mean`], which fit 64 bits: the shares' differences add up to
+/// Bound on the sums in [`SizeCdf::mean`], which fit 64 bits: the shares' differences add up to
 /// [`SizeCdf::UNIT`].
 const _: () = assert!(
     limits::MAX_FLOW_SIZE

@@ -52,7 +52,7 @@ impl Network {
         &self.model.dcs[index].name
     }
 
-    /// Returns the number of hosts of the datacenter at `index`; `None` if not readable.
+    /// Returns the number of hosts in the datacenter at `index`; `None` if not readable.
     pub fn hosts(&self, index: usize) -> Option<u64> {
         self.hosts[index]
     }

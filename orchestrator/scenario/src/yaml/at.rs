@@ -53,7 +53,7 @@ pub struct OneOrMany<T> {
     pub values: Vec<Text<T>>,
     /// True if a list is written.
     pub is_list: bool,
-    /// Byte range of the value or of the list's start.
+    /// Byte range of the value or the list's start.
     pub range: Range<usize>,
 }
 

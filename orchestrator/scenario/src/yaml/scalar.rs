@@ -11,7 +11,7 @@ use crate::{
     suggest::did_you_mean,
 };
 
-/// Type of a single value of a scenario.
+/// Type of a single value in a scenario.
 pub trait Scalar: Sized {
     /// Reads a value.
     fn read(text: &str) -> Result<Self, ProblemKind>;

@@ -57,7 +57,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns the hash buckets of a candidate: of flow ageing or TE, else as provisioned.
+    /// Returns a candidate's hash buckets: from flow ageing or TE, else as provisioned.
     fn buckets_of(&self, key: u64, to_dc: u32, index: usize, candidate: &Candidate) -> u16 {
         let dci = &self.dci;
         match (&dci.flow_ageing, &dci.te_weights) {

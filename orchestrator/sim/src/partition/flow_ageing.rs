@@ -49,7 +49,7 @@ impl FlowAgeing {
             .any(|threshold| (before + 1..=after).contains(&threshold.from.get()))
     }
 
-    /// Restarts the count of a flow, of which the flow table has no entry.
+    /// Restarts the count for a flow that has no entry in the flow table.
     pub fn forget(&mut self, key: u64) {
         self.sent.remove(&key);
     }

@@ -212,7 +212,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns the node of a port of this partition.
+    /// Returns the node that has this partition's port.
     #[inline]
     fn node_of(&self, port: u32) -> u32 {
         self.ports[(port - self.first_port) as usize].node

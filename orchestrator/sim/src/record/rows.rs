@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Maker of the rows of one run's trace events.
+/// Maker of rows from one run's trace events.
 pub struct EventRows<'w> {
     context: RunContext<'w>,
     rows: RowMaker<'w>,

@@ -49,7 +49,7 @@ pub struct Progress {
     pub now: SimTime,
     /// Counters of the work done so far.
     pub work: Work,
-    /// Number of flows of the run.
+    /// Number of flows in the run.
     pub flows: u64,
 }
 

@@ -35,7 +35,7 @@ pub struct NextHopOrder {
 pub struct FlowIdentity {
     /// Tuple of the data packets, input of the flow hash.
     pub data: FlowTuple,
-    /// Tuple of the ACKs, input of the flow hash.
+    /// Tuple of the ACKs, input to the flow hash.
     pub ack: FlowTuple,
     /// Key of the data in flow tables.
     pub data_key: u64,

@@ -74,7 +74,7 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
 }
 
 impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
-    /// Prepares repetition `repetition` of the plan's policy of index `policy`.
+    /// Prepares repetition `repetition` under the plan's policy with index `policy`.
     ///
     /// # Errors
     /// A plan that cannot be simulated: see [`SimError`].

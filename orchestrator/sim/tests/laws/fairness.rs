@@ -91,7 +91,7 @@ fn mean_rate(run: &Run, flow: u32) -> f64 {
     (sum + rate * (to - since) as f64) / (to - from) as f64 / 1e9
 }
 
-/// Asserts what every law promises: the link is busy, and each flow has within 5 % of half of it.
+/// Asserts what every law promises: the link is busy, and each flow has half of it, to within 5 %.
 fn assert_fair(measured: &Measured) {
     assert!((0.475..=0.525).contains(&measured.share), "{measured:?}");
     assert!(measured.utilisation >= 0.9, "{measured:?}");

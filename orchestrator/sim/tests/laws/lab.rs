@@ -12,10 +12,10 @@ use lab_sim::{
 };
 use lab_units::Nanos;
 
-/// Serialization time of a full packet of 4,154 B at 100 Gbit/s, in picoseconds.
+/// Serialization time of a full packet (4,154 B) at 100 Gbit/s, in picoseconds.
 pub const PACKET: u64 = 332_320;
 
-/// Serialization time of an ACK of 62 B at 100 Gbit/s, in picoseconds.
+/// Serialization time of an ACK (62 B) at 100 Gbit/s, in picoseconds.
 pub const ACK: u64 = 4_960;
 
 /// Delay between a host and its switch, in picoseconds.
@@ -206,13 +206,13 @@ impl Run {
         (self.outcome.work.go_backs, self.outcome.work.timeouts)
     }
 
-    /// Returns the number of a flow's events of one kind.
+    /// Returns how many events of one kind a flow has.
     pub fn count(&self, flow: u32, event: StoryEvent) -> usize {
         let events = self.flow_events(flow);
         events.filter(|other| other.event == event).count()
     }
 
-    /// Returns the times of a flow's events of one kind.
+    /// Returns the times at which a flow has events of one kind.
     pub fn times_of(&self, flow: u32, event: StoryEvent) -> Vec<Nanos> {
         let events = self.flow_events(flow).filter(|other| other.event == event);
         events.map(|event| event.at.nanos_trunc()).collect()

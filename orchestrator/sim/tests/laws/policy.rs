@@ -4,7 +4,7 @@ use lab_sim::EndReason;
 
 use crate::lab::{MILLI, Run, plan, port_towards, simulate, simulate_until};
 
-/// Two equal paths from dc1 to dc4, one of which two hosts of dc1 fill with flows to dc2.
+/// Two equal paths from dc1 to dc4, one of which is filled by flows from two dc1 hosts to dc2.
 fn busy_path(policies: &str, agent: &str) -> String {
     let crossing: Vec<_> = (1..=16)
         .map(|flow| {

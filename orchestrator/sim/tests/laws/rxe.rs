@@ -13,7 +13,7 @@ const AS_IS: &str = "scale: { rate: 1, time: 1 }";
 /// Propagation delay of a round trip in [`pair`]'s network.
 const WIRES: u64 = 2 * (2 * HOST_DELAY + 5 * MILLI);
 
-/// Serialization time of an ACK or of nothing more than a packet's headers on all three links.
+/// Serialization time of an ACK, or of a packet's headers alone, on all three links.
 const ACK_PATH: u64 = 3 * ACK;
 
 fn run(text: &str) -> (Plan, Run) {
@@ -28,7 +28,7 @@ fn timer(plan: &Plan) -> WheelTimer {
     WheelTimer::new(plan.transport.retransmit_timeout_ns.expect("it has one"))
 }
 
-/// Returns a run of one flow of `packets` full packets, in five messages.
+/// Returns a run with one flow of `packets` full packets, in five messages.
 fn one(packets: u64, more: &str) -> (Plan, Run) {
     let flow = format!("size: {} B", packets * 4_096);
     run(&pair(&flow, "", &format!("{AS_IS}\n{more}")))
@@ -155,8 +155,8 @@ fn acks_wait_in_the_hosts_queue() {
     assert!((40_000..41_500).contains(&late), "{late} ns");
 }
 
-/// The link is cut for 50 ns, with packets 0 to 50 on it, of 100 in messages of 20: one NACK for the gap, and
-/// all again, as five more messages with an ACK each.
+/// The link is cut for 50 ns with packets 0 to 50 on it, out of 100 in messages of 20: one NACK for the gap, and all
+/// again, as five more messages with an ACK each.
 #[test]
 fn a_gap_causes_one_nack_and_go_back_n() {
     let flap = "faults: [{ at: 17950 ns, link: [dc1, dc2], down: true }, \

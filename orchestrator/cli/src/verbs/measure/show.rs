@@ -76,7 +76,7 @@ fn costs(measurement: &Measurement) -> String {
     )
 }
 
-/// Returns the wall-clock times of one of each, where they differ from the lab's.
+/// Returns the wall-clock time per flow, packet and gigabyte, where it differs from the lab's.
 fn wall(measurement: &Measurement) -> String {
     let capacity = &measurement.capacity;
     match capacity.place.clock() {

@@ -30,7 +30,7 @@ impl Budget {
         })
     }
 
-    /// Returns the estimate of one policy's job of a repetition.
+    /// Returns the estimate for one policy's job in a repetition.
     pub fn of_repetition(&self, repetition: u32) -> Estimate {
         let index = usize::try_from(repetition).unwrap_or(usize::MAX);
         self.repetitions.get(index).copied().unwrap_or_default()

@@ -288,7 +288,7 @@ pub fn console_log(dir: &Path) -> PathBuf {
 /// Environment variables that the command in the guest inherits.
 const PASSED_VARIABLES: [&str; 5] = ["PATH", "HOME", "TERM", "LANG", RECORDING_VARIABLE];
 
-/// Exit codes of the guest's part of an `up` that has kept its lab.
+/// Exit codes from the guest's part of an `up` that has kept its lab.
 const KEPT_CODES: [u8; 3] = [
     Exit::Pass.code(),
     Exit::Inconclusive.code(),

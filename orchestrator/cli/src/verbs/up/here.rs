@@ -412,10 +412,10 @@ impl<'a> Run<'a> {
     }
 }
 
-/// End of a run and of its lab.
+/// End of a run and its lab.
 struct Ending {
     report: RunReport,
-    /// Problems of the run, then of its lab.
+    /// Problems with the run, then with its lab.
     problems: Vec<String>,
     /// Failure with all problems and the exit code of the first.
     failure: Option<Failure>,

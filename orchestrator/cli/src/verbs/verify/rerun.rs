@@ -126,7 +126,7 @@ fn simulate(
     sim::run_loaded(&arguments, global, &request.scenario, loaded)
 }
 
-/// Runs the lab of the scenario of `kept` where the first run was, and returns the run directory.
+/// Runs `kept`'s scenario in a lab at the first run's place, and returns the run directory.
 fn emulate(
     kept: &RunDir,
     request: RunRequest,

@@ -515,7 +515,7 @@ fn drift() -> Box<dyn FnOnce()> {
     Box::new(|| set_tick(10_000))
 }
 
-/// Sets the microseconds that the clock advances in a hundredth of a second of its hardware.
+/// Sets how many microseconds the clock advances per hundredth of a second on its hardware.
 #[expect(unsafe_code, reason = "nix does not correct clocks")]
 fn set_tick(micros: i64) {
     // SAFETY: all bytes zero is a valid `timex`.

@@ -1,4 +1,4 @@
-//! Effects of a scenario: rows of a simulation, or all that the kernel engine makes from the plan.
+//! Effects of a scenario: a simulation's rows, or all that the kernel engine makes from the plan.
 
 use std::fs;
 

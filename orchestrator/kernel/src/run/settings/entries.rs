@@ -72,7 +72,7 @@ const LISTED: &[(&str, &str)] = &[(
         { "from": "dc1/h2", "to": "dc5/h2", "size": "1 MB", "start": "2 ms" }]"#,
 )];
 
-/// Faults of two of the diamond's links, which set the rates that the links have.
+/// Faults on two of the diamond's links, which set the rates that the links have.
 const FAULTY: &[(&str, &str)] = &[(
     "faults",
     r#"[{ "at": "1 ms", "link": ["dc1", "dc2"], "rate": "10 Gbit" },

@@ -27,7 +27,7 @@ use self::{
     entries::{ENTRIES, Entry},
 };
 
-/// Effect of another value of a key.
+/// Effect of another value for a key.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
     /// The rows of a simulation change, or what the lab is made of.
@@ -174,7 +174,7 @@ struct Change {
 }
 
 impl Change {
-    /// Returns the changes of all keys of `entry`.
+    /// Returns the changes to all keys in `entry`.
     fn of(entry: &Entry) -> impl Iterator<Item = Self> {
         let keys = alternatives(entry.key).into_iter().enumerate();
         keys.map(|(index, key)| {
@@ -248,7 +248,7 @@ fn runs(changes: &[Change]) -> Runs<'_> {
     done.into_inner().expect("no thread panicked")
 }
 
-/// Returns the outcome of a change of `key` from a run `before` to one `after`.
+/// Returns the outcome of changing `key`, from a run `before` to a run `after`.
 fn outcome(key: &str, mode: Mode, before: &Seen, after: &Result<Seen, String>) -> Outcome {
     let after = match after {
         Err(error) if error.contains("is out of range") => {

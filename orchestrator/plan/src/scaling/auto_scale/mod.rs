@@ -49,7 +49,7 @@ pub struct AutoScale {
 /// Inputs of the choice.
 pub(crate) struct Inputs<'a> {
     pub scenario: &'a Scenario,
-    /// Number of runs of each policy.
+    /// Number of runs per policy.
     pub repetitions: u32,
     /// The unscaled network.
     pub paper: &'a Network,
@@ -231,7 +231,7 @@ impl Search<'_> {
         offer::peak_percent(&slow, &self.place_costs())
     }
 
-    /// Wall-clock time of the flows of all policies and repetitions.
+    /// Wall-clock time of the flows under all policies and in all repetitions.
     fn wall(&self, scale: &Scale, offers: &[Offer]) -> Nanos {
         let policies = u64::try_from(self.inputs.scenario.policies.len()).unwrap_or(u64::MAX);
         let runs = policies.saturating_mul(u64::from(self.inputs.repetitions));

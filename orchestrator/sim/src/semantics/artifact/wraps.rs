@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(at(400_157_000, 25), 100_039_250);
     }
 
-    /// Free bytes of a buffer of 128 MiB at the 8-DC network's DCI switches, with two spine ports.
+    /// Free bytes in a 128 MiB buffer at the 8-DC network's DCI switches, with two spine ports.
     #[test]
     fn free_buffer_wraps_to_gigabytes() {
         const MILLI: u64 = 1_000_000;
