@@ -2,7 +2,7 @@
 
 use lab_records::{Departure, RunInfo};
 
-/// Returns the departures of `policy`; empty in records of an earlier lcmp-lab.
+/// Returns the departures of `policy`; empty in an earlier lcmp-lab's records.
 pub fn of<'a>(info: &'a RunInfo, policy: &str) -> &'a [Departure] {
     let mut settings = info.provenance.policies.iter();
     let found = settings.find(|settings| settings.policy == policy);

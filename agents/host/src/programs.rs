@@ -29,7 +29,7 @@ pub(crate) const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/host.bp
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostProgram {
-    /// Ingress of a NIC: notification point, and end of CNPs.
+    /// Ingress at a NIC: notification point, and where CNPs end.
     NicIngress,
     /// Egress of a NIC: data go through the pacer.
     NicEgress,

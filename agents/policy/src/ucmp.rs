@@ -52,7 +52,7 @@ pub const MIN_DELAY: Policy = Policy {
     mechanism: Mechanism::UniformCost,
 };
 
-/// Cheapest next hops of a flow from a number of sent bytes on.
+/// A flow's cheapest next hops from a number of sent bytes on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SizeThreshold {
     /// Bytes sent.

@@ -30,7 +30,7 @@ pub(crate) struct MapShape {
     pub(crate) entries: u32,
 }
 
-/// Maps of every switch program, in the order of their names. A program may have more.
+/// Maps that every switch program has, ordered by name. A program may have more.
 pub(crate) const MAPS: [MapShape; 6] = [
     shape("counters", 4, size_of::<Counters>(), 1),
     shape("decisions", 0, 0, RING_BYTES),
@@ -75,8 +75,8 @@ impl MapShape {
     }
 }
 
-/// Returns the number of rows in the map of a flow table: its capacity, and room for the flows that arrive until the
-/// agent's next eviction.
+/// Returns the number of rows in a flow table's map: its capacity, and room for the flows that arrive until the agent's
+/// next eviction.
 pub(crate) const fn flow_map_rows(flow_table_entries: u32) -> u32 {
     flow_table_entries + FLOW_TABLE_HEADROOM
 }

@@ -1,4 +1,4 @@
-//! Figure 1 in the artifact's directory: which files were published of it, and what they are of.
+//! Figure 1 in the artifact's directory: the files that were published, and what each contains.
 //!
 //! Names alone; whoever has the directory reads them.
 

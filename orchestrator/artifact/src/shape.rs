@@ -8,7 +8,7 @@ use crate::{
     topology::{FileWire, LinkRow, TopologyFile},
 };
 
-/// The datacenters of a topology, in the order of their DCI switches' numbers.
+/// A topology's datacenters, ordered by their DCI switches' numbers.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Shape {
     /// Datacenters.

@@ -106,7 +106,7 @@ impl BundleError {
         matches!(self, Self::Io { .. })
     }
 
-    /// Returns a function that makes the error of `action` on a file of this machine.
+    /// Returns a function that makes the error for `action` on a file on this machine.
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,

@@ -19,7 +19,7 @@ pub fn resolve(path: &Path) -> PathBuf {
     found.flatten().unwrap_or_else(|| path.to_owned())
 }
 
-/// Returns the contents of a built-in file; none if `path` is that of no built-in file.
+/// Returns the contents of a built-in file; `None` if `path` names no built-in file.
 pub fn read(path: &Path) -> Option<&'static [u8]> {
     let wanted = normal(path.to_str()?.strip_prefix(PREFIX)?.as_ref())?;
     let file = FILES.iter().find(|(name, _)| wanted == Path::new(name))?;

@@ -42,8 +42,8 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
     loaded(&name, bytes, |named| base.join(named))
 }
 
-/// Adds a hint to the failure of a scenario that does not exist: a scenario of similar name, or the verb that lists
-/// them.
+/// Adds a hint to the failure for a scenario that does not exist: a scenario with a similar name, or the verb that
+/// lists them.
 fn with_near_name(path: &Path, failure: Failure) -> Failure {
     if path.symlink_metadata().is_ok() {
         return failure;

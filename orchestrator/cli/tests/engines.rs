@@ -457,7 +457,7 @@ fn fidelity(
     serde_json::from_str(&out.stdout).unwrap()
 }
 
-/// Returns a scenario of the tree with a quarter of its long flows' bytes.
+/// Returns a scenario from the tree in which long flows have a quarter of their bytes.
 fn quarter(scenario: &str) -> String {
     let path = common::root().join("scenarios").join(scenario);
     let text = fs::read_to_string(path).unwrap();
@@ -469,7 +469,7 @@ fn both(value: &serde_json::Value) -> [u64; 2] {
     [0, 1].map(|run| value[run].as_u64().unwrap())
 }
 
-/// Returns the difference of a flow's FCTs, parts per million of the simulator's.
+/// Returns the difference between a flow's FCTs, parts per million of the simulator's.
 fn difference((kernel, simulator): &(&FlowRow, &FlowRow)) -> u64 {
     let fct = |row: &FlowRow| row.emu_fct_ns.expect("it finished").get();
     let (kernel, simulator) = (fct(kernel), fct(simulator));

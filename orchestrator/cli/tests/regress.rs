@@ -214,8 +214,8 @@ fn false_alarms_and_power_of_the_gate() {
     assert!(found * 10 >= PAIRS * 9);
 }
 
-/// Returns each repetition's differences of gauges between two orders of the datacenters. Switches hash with
-/// their node number, so another order draws other hashes for the same arrivals.
+/// Returns each repetition's gauge differences between two orders of the datacenters. Switches hash with their node
+/// number, so another order draws other hashes for the same arrivals.
 fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("regress-pool");
     if folder.exists() {

@@ -70,7 +70,7 @@ pub enum GuestError {
 }
 
 impl GuestError {
-    /// Returns the error of a failed system call of the run.
+    /// Returns the error for a failed system call in the run.
     pub fn host(source: impl Into<io::Error>) -> Self {
         let (what, source) = ("guest run", source.into());
         Self::Host { what, source }

@@ -70,7 +70,7 @@ impl Layout {
     }
 }
 
-/// The first of `sites` that is the farthest from another of them.
+/// The first among `sites` that is the farthest from another one.
 fn leftmost(neighbours: &[Vec<usize>], sites: &[usize]) -> usize {
     let reach = |site: &usize| {
         let hops = hops(neighbours, *site);

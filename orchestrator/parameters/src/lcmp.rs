@@ -153,7 +153,7 @@ parameters! {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Keep {
-    /// ⌈m/2⌉ of m, plus those that tie with the last of them.
+    /// ⌈m/2⌉ of m, and those that tie with the last one.
     #[default]
     Half,
     /// ⌈m/2⌉.
@@ -168,7 +168,7 @@ impl Keep {
     /// All rules, in the order of the switch program's numbers.
     pub const ALL: [Self; 4] = [Self::Half, Self::HalfStrict, Self::Floor, Self::FloorOrAll];
 
-    /// Words of the rules, in the order of [`Self::ALL`].
+    /// Words for the rules, in the order of [`Self::ALL`].
     const WORDS: &'static [&'static str] = &["half", "half-strict", "floor", "floor-or-all"];
 
     /// Returns how many of `alive` candidates are kept, before ties.
@@ -206,7 +206,7 @@ impl Field for Keep {
 }
 
 impl LcmpConfig {
-    /// Returns the rule of candidates kept; under the preset `artifact`, the rule of the authors' code.
+    /// Returns the rule for the candidates kept; under the preset `artifact`, the rule in the authors' code.
     #[must_use]
     pub const fn keep_rule(&self) -> Keep {
         match self.preset {

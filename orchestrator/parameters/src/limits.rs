@@ -14,9 +14,9 @@ pub const MAX_BUFFER: Bytes = Bytes::new(1_000_000_000_000);
 pub const MIN_BUFFER: Bytes = Bytes::new(10_000);
 /// Maximum one-way delay of a link.
 pub const MAX_DELAY: Nanos = Nanos::from_millis(10_000);
-/// Minimum interval of a switch agent and of measurement; an agent is a process, not a clock.
+/// Minimum interval for a switch agent and for measurement; an agent is a process, not a clock.
 pub const MIN_INTERVAL: Nanos = micros(1);
-/// Maximum interval of a switch agent and of measurement.
+/// Maximum interval for a switch agent and for measurement.
 pub const MAX_INTERVAL: Nanos = Nanos::from_millis(3_600_000);
 /// Minimum interval or timeout of transport.
 pub const MIN_TIMER: Nanos = Nanos::new(100);

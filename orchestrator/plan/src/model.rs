@@ -33,7 +33,7 @@ pub struct Plan {
     pub name: String,
     /// The scenario's description.
     pub description: String,
-    /// SHA-256 of the scenario's text and of every file it names, in hex.
+    /// SHA-256 over the scenario's text and every file it names, in hex.
     pub scenario_hash: String,
     /// Seed of everything sampled.
     pub seed: u64,
@@ -377,9 +377,9 @@ pub struct Flow {
     pub message_bytes: Bytes,
     /// Start from the repetition's start.
     pub start_ns: Nanos,
-    /// Round trip of one full packet and its ACK on the path of least delay, nothing queued.
+    /// Round trip of one full packet and its ACK on the path with the least delay, nothing queued.
     pub base_rtt_ns: Nanos,
-    /// FCT of this flow alone on the fastest path of the tables.
+    /// FCT of this flow alone on the fastest path in the tables.
     pub ideal_fct_ns: Nanos,
     /// True if the flow is from a list or a flow file, which a workload's load does not include.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -542,7 +542,7 @@ pub struct Estimate {
     pub span_ns: Nanos,
     /// Memory for queues, delay lines and processes.
     pub memory_bytes: Bytes,
-    /// Largest share of the reference guest that packets and samples of one second take, in percent.
+    /// Largest share of the reference guest that packets and samples take in one second, in percent.
     pub forwarding_percent: u32,
     /// Share of flows whose emulated size is under one packet, in percent.
     pub sub_packet_flows_percent: u32,

@@ -178,7 +178,7 @@ pub struct LinkCounters {
     pub marks: Option<u64>,
 }
 
-/// Totals of a port at the end of a repetition.
+/// Totals for a port at the end of a repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct PortTotals {
     /// Bytes sent.
@@ -316,7 +316,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of a decision among `ports`, with the scores of each, in the same order.
+    /// Returns the row for a decision among `ports`, with each port's scores, in the same order.
     #[must_use]
     pub fn decision(
         &self,

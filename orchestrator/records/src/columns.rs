@@ -1,5 +1,5 @@
 //! Batches of typed columns: both file formats are read into them, and rows and frames are made
-//! of them.
+//! from them.
 
 use std::ops::Range;
 
@@ -132,7 +132,7 @@ impl Batch {
         self.lines[index]
     }
 
-    /// Returns the places of the named columns, in the order of the names.
+    /// Returns the named columns' places, in the order of the names.
     ///
     /// # Panics
     /// If one is no column of the batch.

@@ -83,14 +83,15 @@ pub struct Met {
     pub peak_concurrency: u64,
     /// Flows that started and whose path is known.
     pub flows: u64,
-    /// Those of them that shared a direction of a link with another flow while both were under way.
+    /// Flows on known paths that shared a link direction with another flow while both were under
+    /// way.
     pub overlapping: u64,
     /// Busiest direction of a link while flows start, [`ArrivalUse`](crate::ArrivalUse); `None` without a
     /// sample.
     pub busiest: Option<BusyLink>,
 }
 
-/// Samples of the queues at all switches, and the age of those that decisions were made by.
+/// Queue samples at all switches, and the age of the samples on which decisions were based.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
     /// Samples.
@@ -236,7 +237,7 @@ pub struct PathDifference {
     pub differ: u64,
 }
 
-/// Shares of next hops, against the shares of their buckets.
+/// The next hops' shares against their buckets' shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HashCounts {
     /// Decisions, before the first fault if the plan has one: after it a next hop may be dead.
@@ -248,7 +249,8 @@ pub struct HashCounts {
     pub next_hops: u64,
     /// Those of them that were chosen.
     pub used: u64,
-    /// Largest difference of a next hop's share from its buckets', of its destination's decisions.
+    /// Largest difference between a next hop's share and its buckets' share, among its
+    /// destination's decisions.
     pub largest_difference: f64,
     /// Probability that a fair hash gives a larger chi-square; `None` without a choice, or if all decisions are
     /// untested.
@@ -308,7 +310,7 @@ impl Evidence {
         warnings
     }
 
-    /// Returns the reason why a failover has a time of the lab beside that of the paper, if one has.
+    /// Returns the reason why a failover has a lab time beside the paper's time, if one has.
     #[must_use]
     pub fn failover_note(&self) -> Option<&'static str> {
         let failovers = self.policies.iter().flat_map(|policy| &policy.failovers);
@@ -673,7 +675,7 @@ const MIN_COVERED: f64 = 0.9;
 /// Use of the busiest link under which flows hardly meet.
 const MIN_UTILISATION: f64 = 0.05;
 
-/// Share of runs with fair hashes that are warned of a hash that does not spread.
+/// Share of runs with fair hashes for which a warning says that the hash does not spread.
 const FALSE_ALARMS: f64 = 0.001;
 
 #[cfg(test)]

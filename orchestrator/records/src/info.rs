@@ -14,7 +14,7 @@ pub struct RunInfo {
     pub scenario: String,
     /// The scenario's description.
     pub description: String,
-    /// SHA-256 of the scenario's text and of every file it names, in hex.
+    /// SHA-256 over the scenario's text and every file it names, in hex.
     pub scenario_hash: String,
     /// SHA-256 of `plan.json`, in hex.
     pub plan_hash: String,

@@ -76,7 +76,7 @@ impl ListedRun {
     }
 }
 
-/// Returns the tags of a run directory; none without a file of tags.
+/// Returns a run directory's tags; none without a tags file.
 ///
 /// # Errors
 /// If the file cannot be read, is a link, is larger than 64 KiB, or has a line that is not a tag.

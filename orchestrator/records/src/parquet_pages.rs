@@ -42,7 +42,7 @@ impl Length for Pages {
 impl ChunkReader for Pages {
     type T = BufReader<File>;
 
-    /// Returns a reader of the header at `start` and of the bytes that follow.
+    /// Returns a reader for the header at `start` and the bytes that follow.
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
         Header::read(&mut self.file.get_read(start)?)?.check(self.bytes)?;
         self.file.get_read(start)

@@ -127,8 +127,7 @@ pub(crate) fn read<E: From<RecordsError>>(
     })
 }
 
-/// Returns the result of `step`, which decodes the copy at `path`; turns a panic of the decoder on damaged data into an
-/// error.
+/// Returns the result of `step`, which decodes the copy at `path`; turns a decoder panic on damaged data into an error.
 fn without_panic(
     path: &Path,
     step: impl FnOnce() -> Result<(), RecordsError>,

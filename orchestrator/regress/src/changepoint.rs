@@ -119,7 +119,7 @@ impl Sums {
     }
 }
 
-/// Returns the variance of values about their level: half the mean square difference of neighbours, or a tiny
+/// Returns the variance of values about their level: half the mean square difference between neighbours, or a tiny
 /// value if most neighbours are equal.
 fn variance(values: &[f64]) -> f64 {
     let differences = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2));

@@ -36,7 +36,7 @@ pub struct Change {
     pub margin: f64,
 }
 
-/// Returns the logarithms of the p50 and p99 slowdowns of each policy by repetition.
+/// Returns log p50 and log p99 of each policy's slowdowns by repetition.
 fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
     let mut gauges = BTreeMap::new();
     for policy in &samples.policies {

@@ -1,4 +1,4 @@
-//! The history of a suite as a page: every gauge over time, with its changes of level.
+//! A suite's history as a page: every gauge over time, with its level changes.
 
 use std::collections::BTreeMap;
 

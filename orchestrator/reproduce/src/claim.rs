@@ -422,7 +422,7 @@ fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     })
 }
 
-/// Returns the changes of the links' imbalance and of the busiest link's utilisation.
+/// Returns the changes in the links' imbalance and in the busiest link's utilisation.
 fn balance_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     let of = |policy: &str| balance(values.utilisation.get(policy)?);
     let (Some(lcmp), Some(other)) = (of(LCMP), of(base)) else {
@@ -457,7 +457,7 @@ pub fn signed_percent(change: f64) -> String {
     }
 }
 
-/// Name of RedTE in the tables of the text.
+/// Name of RedTE in the text's tables.
 const REDTE: &str = "redte";
 
 /// Smallest relative change that counts.

@@ -32,7 +32,7 @@ pub struct Values {
     pub network: Option<Network>,
 }
 
-/// Slowdowns of the flows in a size bin, a twentieth of all flows.
+/// Slowdowns of flows in a size bin, a twentieth of all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bin {
     /// Largest size in bytes.
@@ -315,7 +315,7 @@ fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
     })
 }
 
-/// Returns the flows of each repetition; `rows` must be in the order of their keys.
+/// Returns each repetition's flows; `rows` must be ordered by key.
 fn repetitions(rows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
     rows.chunk_by(|a, b| a.key.0 == b.key.0)
 }
@@ -364,7 +364,7 @@ fn utilisation(
     Ok(found)
 }
 
-/// Returns the share of the flows that start within the first step of the utilisation.
+/// Returns the share of flows that start within the utilisation's first step.
 fn left_out(rows: &[Flow]) -> f64 {
     let early = rows.iter().filter(|row| row.start < UTILISATION_STEP);
     float(early.count()) / float(rows.len().max(1))
@@ -376,7 +376,7 @@ const MAX_LEFT_OUT: f64 = 0.25;
 /// Number of size bins, each of which must have a flow: means over fewer bins would be about other sizes.
 const BINS: usize = 20;
 
-/// Reciprocal of the share of unfinished flows from which a 99th percentile is not known.
+/// Reciprocal of the share of unfinished flows from which on a 99th percentile is not known.
 const MIN_SHARE_UNKNOWN: usize = 100;
 
 #[expect(

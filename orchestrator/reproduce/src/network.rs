@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct Network {
     /// Pairs of datacenters.
     pub pairs: usize,
-    /// Pairs of datacenters with several paths of the fewest links.
+    /// Pairs of datacenters with several paths that have the fewest links.
     pub multi_path_pairs: usize,
     /// Longest ÷ shortest delay of a link; `NaN` without links.
     pub delay_ratio: f64,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::catalogue::Case;
 
-/// Published slowdowns of a policy in a case: means over the 20 bins of sizes, with the lowest and highest
-/// bin where they are known.
+/// Published slowdowns for a policy in a case: means over the 20 size bins, with the lowest and highest bin where they
+/// are known.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the columns' names say it")]
 pub struct SlowdownRow {
@@ -84,7 +84,7 @@ pub enum Quantity {
     Utilisation,
     /// Pairs of datacenters.
     Pairs,
-    /// Pairs of datacenters with several paths of the fewest links.
+    /// Pairs of datacenters with several paths that have the fewest links.
     MultiPathPairs,
     /// Longest ÷ shortest delay of an inter-DC link.
     DelayRatio,
@@ -108,7 +108,7 @@ pub struct Contradiction {
     pub data: String,
 }
 
-/// Known cause of differences; `*` stands for any value of a column.
+/// Known cause of differences; `*` stands for any value in a column.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the columns' names say it")]
 pub struct Cause {

@@ -112,7 +112,7 @@ pub struct TextReport {
     pub found: BTreeMap<Source, [[f64; 2]; 2]>,
 }
 
-/// Value that the text states, beside those of the publication's data and of runs.
+/// Value that the text states, beside those from the publication's data and from runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatementReport {
     /// The statement.
@@ -121,14 +121,14 @@ pub struct StatementReport {
     pub found: BTreeMap<Source, [f64; 2]>,
 }
 
-/// Correlation of the lab with the simulator over bins of sizes.
+/// Correlation between the lab and the simulator over size bins.
 #[derive(Clone, Debug, Serialize)]
 pub struct FidelityReport {
     /// `p50` or `p99`.
     pub percentile: String,
     /// Published coefficient of Pearson.
     pub published: f64,
-    /// That of the lab and the simulator; none without a run of the lab.
+    /// Correlation between the lab and the simulator; none without a run in the lab.
     pub found: Option<f64>,
 }
 

@@ -188,7 +188,7 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
-/// Returns the cells of a case that differ by over 5 % with their cause, those of one cause together.
+/// Returns the cells in a case that differ by over 5 % with their cause, cells with the same cause together.
 pub(crate) fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     let mut causes: Vec<(String, &str)> = Vec::new();
     for cell in &case.cells {
@@ -231,7 +231,7 @@ fn is_clean(commit: &str) -> bool {
     commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Returns the warnings of a case's runs, in the order of the sources.
+/// Returns the warnings from a case's runs, in the order of the sources.
 pub(crate) fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
     let runs = case.runs.iter();
     runs.flat_map(|(source, run)| {

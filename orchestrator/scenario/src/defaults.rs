@@ -1,4 +1,4 @@
-//! Defaults of what a scenario leaves out; those of parameters are in `lab-parameters`.
+//! Defaults for what a scenario leaves out; parameters have theirs in `lab-parameters`.
 
 use lab_parameters::LinkConfig;
 use lab_units::{BitsPerSec, Bytes, Nanos};

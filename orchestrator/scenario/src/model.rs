@@ -142,7 +142,7 @@ pub enum Traffic {
     Workload(Workload),
     /// Flows written down one by one.
     Flows(Vec<FlowSpec>),
-    /// Flows of a file in the format of the paper's artifact.
+    /// Flows from a file in the format of the paper's artifact.
     FlowFile {
         /// Path as written, relative to the scenario.
         path: String,
@@ -254,8 +254,8 @@ impl PolicySpec {
 /// Parameters as a scenario sets them; what is not set keeps its default.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Settings {
-    /// Source of the defaults; if `None`, `paper` for policies, that of `transport.semantics` for
-    /// congestion controls.
+    /// Source of the defaults; if `None`, `paper` for policies, and the one that
+    /// `transport.semantics` names for congestion controls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
     /// Name of the policy in records and plots.

@@ -16,7 +16,7 @@ pub struct Dice {
 }
 
 impl Dice {
-    /// Returns the dice of `port` in repetition `repetition` of `plan`.
+    /// Returns the dice for `port` in repetition `repetition` of `plan`.
     #[must_use]
     pub fn of(plan: &Plan, repetition: u32, port: PortId) -> Self {
         let node = plan.ports[port.index()].node;

@@ -16,7 +16,7 @@ pub struct Estimate {
     pub data_packets: u64,
     /// Number of packets put on a wire: data and ACKs, on the paths of the smallest delay.
     pub packet_hops: u64,
-    /// Memory of packets under way and of flows.
+    /// Memory for packets under way and for flows.
     pub memory: Bytes,
 }
 

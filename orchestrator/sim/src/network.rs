@@ -145,15 +145,15 @@ impl Network {
         self.nodes[self.ports[peer as usize].node as usize].plan
     }
 
-    /// Returns the ports of `node` towards the node `host`; empty at a DCI switch towards a host of
-    /// another datacenter, where the policy decides.
+    /// Returns the ports of `node` towards the node `host`; empty at a DCI switch towards a host in another datacenter,
+    /// where the policy decides.
     #[inline]
     #[must_use]
     pub fn next_hops(&self, node: u32, host: u32) -> &[u32] {
         self.next_hops_to(node, self.nodes[host as usize].host)
     }
 
-    /// Returns the ports of `node` towards the host of index `host`.
+    /// Returns the ports of `node` towards the host with index `host`.
     #[inline]
     #[must_use]
     pub fn next_hops_to(&self, node: u32, host: u16) -> &[u32] {

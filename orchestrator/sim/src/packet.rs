@@ -56,7 +56,7 @@ pub struct Packet {
     pub flow: u32,
     /// Number of the packet in its flow; for an ACK or NACK, the number expected next.
     pub seq: u32,
-    /// Index of the destination host, which is all that switches read of most packets.
+    /// Index of the destination host, which is all that switches read in most packets.
     pub to: u16,
     /// Ingress port at the current switch, as an index among the switch's ports.
     pub ingress: u16,

@@ -99,7 +99,7 @@ fn congestion_point(plan: &EcnConfig) -> CongestionPoint {
 }
 
 impl Port {
-    /// Creates the port of `facts` on a node of `role`.
+    /// Creates the port for `facts` on a node with `role`.
     #[must_use]
     pub fn new(link: &Link, facts: &PortFacts, role: Role, dice: Dice) -> Self {
         let wire = &link.emu;

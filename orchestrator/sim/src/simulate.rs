@@ -25,7 +25,7 @@ pub struct Job<'p> {
 }
 
 impl<'p> Job<'p> {
-    /// Creates the job of a policy and repetition of `plan`.
+    /// Creates the job for a policy and repetition of `plan`.
     #[must_use]
     pub const fn new(plan: &'p Plan, policy: usize, repetition: u32) -> Self {
         Self {

@@ -88,7 +88,7 @@ pub struct DecisionEvent {
     pub signal_age: Nanos,
     /// Chosen candidate and the scores of all.
     pub decision: Decision,
-    /// Ports of the candidates, in the order of the decision's.
+    /// Ports of the candidates, in the same order as the decision's candidates.
     pub ports: Vec<u32>,
 }
 

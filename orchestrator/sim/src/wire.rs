@@ -17,7 +17,7 @@ pub struct Wire {
     newest: Fifo,
     /// Arrival time of the last packet in `newest`.
     last: SimTime,
-    /// Packets from before each shortening of the delay, which the packets of `newest` may overtake.
+    /// Packets from before each shortening of the delay, which the packets in `newest` may overtake.
     older: Vec<Fifo>,
     /// Time of the last packet received.
     received: SimTime,
@@ -61,8 +61,8 @@ impl Wire {
         }
     }
 
-    /// Returns the lane of `older` whose first packet arrives before all others; of two that arrive at one time, the
-    /// packet that was sent first decides.
+    /// Returns the lane in `older` whose first packet arrives before all others; if two arrive at one time, the packet
+    /// that was sent first decides.
     #[inline]
     fn first_older(&self, pool: &mut Pool<WirePacket>) -> Option<usize> {
         if self.older.is_empty() {

@@ -626,8 +626,8 @@ fn a_requested_flow_has_a_story_from_start_to_finish() {
     assert!(decided.peer.is_some());
 }
 
-/// Scenario with the links of [`DIAMOND`] and six flows of 30 MB from dc1 to dc4, so that data goes in one direction
-/// and ACKs in the other. A data packet has 58 bytes of headers.
+/// Scenario with the links of [`DIAMOND`] and six 30 MB flows from dc1 to dc4, so that data goes in one direction and
+/// ACKs in the other. A data packet has 58 bytes of headers.
 fn one_way(policies: &str, more: &str) -> String {
     let (topology, _) = DIAMOND.split_once("traffic:").expect("its traffic");
     let flow = |n: u32| {

@@ -27,7 +27,7 @@ pub enum FctSource {
     /// Time of the client's [`CompletionMarker`] less its usual lag, within the bounds of the printed
     /// bandwidth, for a flow too slow for six decimals.
     PrintedAndMarker,
-    /// Time between the post of a verbs flow's first work request and the completion of its last.
+    /// Time from the post of a verbs flow's first work request until its last one is complete.
     Completion,
 }
 

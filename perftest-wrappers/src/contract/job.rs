@@ -15,7 +15,7 @@ pub struct Endpoint {
     pub host: String,
     /// Name of the RDMA device.
     pub rdma_device: String,
-    /// Index of the device's GID to send from: 1 is the IPv4 address of an rxe device.
+    /// Index of the device's GID to send from: 1 is an rxe device's IPv4 address.
     pub gid_index: u8,
     /// Path of the process's network namespace; none is the caller's own. Its loopback interface, which
     /// the handshake uses, must be up.

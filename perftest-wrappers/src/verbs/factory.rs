@@ -1,4 +1,4 @@
-//! Factory of connected queue pairs, which works ahead of the flows' starts.
+//! Factory for connected queue pairs, which works ahead of the flows' starts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

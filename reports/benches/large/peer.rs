@@ -97,8 +97,8 @@ pub fn check_same(found: &str, expected: &str) {
     println!("  percentiles that are the same  {:8}", found.len());
 }
 
-/// The first step of the artifact's analysis: slowdowns of finished flows, by size. Flows of one size stay in
-/// their order, which spares sort the comparison of whole lines.
+/// The first step in the artifact's analysis: slowdowns of finished flows, by size. Flows of one size stay in their
+/// order, which spares sort the comparison of whole lines.
 const BY_SIZE: &str = r#"
 export LC_ALL=C
 sorted="$1.sorted"

@@ -131,7 +131,7 @@ pub fn are_of_two_engines(runs: &[RunDir]) -> bool {
     runs.iter().any(is_kernel) && !runs.iter().all(is_kernel)
 }
 
-/// Form in which the parameters of policies are compared: one that the records of all runs have.
+/// Form in which policy parameters are compared: one that all runs' records have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum PolicyText {
     /// Parameters in paper units.

@@ -12,7 +12,7 @@ use crate::{size_bins::SizeBins, stats::nearest_rank, text::to_float};
 /// Agreement between two runs of the same flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Agreement {
-    /// Label of the policy; none for the flows of all policies.
+    /// Label of the policy; none for all policies' flows.
     pub policy: Option<String>,
     /// Flows of the plan.
     pub scheduled: u64,
@@ -30,7 +30,7 @@ pub struct Agreement {
     pub unknown_paths: u64,
     /// |ΔFCT| ÷ the first run's FCT; none if no flow is compared.
     pub fct_difference: Option<Differences>,
-    /// Pearson's coefficient of the flows' slowdowns; none if those of one run do not vary.
+    /// Pearson's coefficient between the flows' slowdowns; none if those in one run do not vary.
     pub pearson: Option<f64>,
     /// Spearman's coefficient of the flows' slowdowns.
     pub spearman: Option<f64>,
@@ -134,7 +134,7 @@ impl Agreement {
     }
 }
 
-/// Returns the agreement of each policy's flows, and of all.
+/// Returns the agreement for each policy's flows, and for all.
 pub fn agreements(flows: &Flows, bins: &[BinPoint], scheduled: u64) -> (Vec<Agreement>, Agreement) {
     let of_policy = |(policy, label): (usize, &String)| {
         let pairs = flows.pairs().filter(|pair| pair[0].key.policy == policy);

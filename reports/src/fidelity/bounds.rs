@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::{Fidelity, agreement::Agreement, error::FidelityError};
 use crate::text;
 
-/// Bounds of a comparison; each holds for every policy, and one that names a policy for that policy
-/// in place of the others. Flows of all policies together have no bound of their own.
+/// Bounds on a comparison; a bound without a policy applies to all, and one with a policy overrides
+/// it. Flows of all policies together have no bound of their own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
     /// Largest p50 of |ΔFCT| / FCT.

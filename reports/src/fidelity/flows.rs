@@ -53,7 +53,7 @@ pub struct Names {
 /// The measured flows of two runs under the policies that both have.
 #[derive(Debug)]
 pub struct Flows {
-    /// The policies of both runs, in the order of the first.
+    /// Policies that both runs have, in the first run's order.
     pub policies: Vec<String>,
     /// Names of hosts and paths.
     pub names: Names,
@@ -97,7 +97,7 @@ impl Recorded {
         self.start.saturating_sub(self.lateness.unwrap_or(0))
     }
 
-    /// Returns the time of completion, ns: the end of time for a flow that never finished.
+    /// Returns the completion time, ns: the largest time for a flow that never finished.
     pub fn end(&self) -> u64 {
         self.fct
             .map_or(u64::MAX, |fct| self.start.saturating_add(fct))

@@ -90,7 +90,7 @@ pub struct OverTime {
 }
 
 impl Links {
-    /// Reads the links and rates of two runs under the policies of `flows`.
+    /// Reads two runs' links and rates under the policies of `flows`.
     pub fn read(runs: [&RunDir; 2], flows: &Flows) -> Result<Self, ReportError> {
         let ends = flows.runs.iter().flatten();
         let ends = ends.filter(|flow| flow.key.repetition == 0 && flow.fct.is_some());

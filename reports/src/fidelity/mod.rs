@@ -51,7 +51,7 @@ pub struct Fidelity {
     pub seed: u64,
     /// The runs.
     pub runs: [RunFacts; 2],
-    /// Agreement of each policy's flows, in the order of the first run.
+    /// Agreement for each policy's flows, in the first run's order.
     pub policies: Vec<Agreement>,
     /// Agreement of all flows.
     pub all: Agreement,

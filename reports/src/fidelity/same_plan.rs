@@ -12,7 +12,7 @@ use super::{
 };
 use crate::text;
 
-/// Text of a fact that runs of one plan share.
+/// Text of a fact that runs with the same plan share.
 type Fact = fn(&RunInfo) -> String;
 
 /// Returns the policies that both runs have, in the first run's order, if both runs' facts agree with one plan.

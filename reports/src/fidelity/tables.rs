@@ -18,7 +18,8 @@ type Sample = (u64, u64);
 /// Links that flows cross, by number.
 struct Wanted {
     names: Names,
-    /// Position of each flow that crosses the link in this direction, and of the link in its path.
+    /// Position of each flow that crosses the link in this direction, and the link's position in
+    /// the flow's path.
     ports: BTreeMap<Port, Vec<(usize, usize)>>,
 }
 

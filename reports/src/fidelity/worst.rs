@@ -50,7 +50,8 @@ pub struct FlowSide {
     pub ack_path: Option<String>,
     /// Start less scheduled start.
     pub lateness_ns: Option<u64>,
-    /// Link of least rate on the data's path, the first of several; none if the path is not known.
+    /// Link with the least rate on the data's path, the first if several have it; none if the path
+    /// is not known.
     pub bottleneck: Option<Bottleneck>,
     /// Egress queue of each link on the data's path, near the flow's start; those not sampled are
     /// left out.
@@ -97,8 +98,8 @@ pub struct Placed<'a> {
     pub hops: Vec<String>,
 }
 
-/// Returns the compared flows with the largest |ΔFCT| / FCT, at most [`WORST`], with the facts of
-/// both runs; `names` are those of the runs.
+/// Returns the compared flows with the largest |ΔFCT| / FCT, at most [`WORST`], with the facts from
+/// both runs; `names` are the runs' names.
 pub fn worst(
     flows: &Flows,
     runs: [&RunDir; 2],

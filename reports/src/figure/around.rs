@@ -1,4 +1,4 @@
-//! Sending rates of the switch next to a fault over each of its links.
+//! Rates at which the switch next to a fault sends over each of its links.
 
 use plotters::{prelude::DrawingBackend, style::RGBColor};
 

@@ -190,8 +190,7 @@ impl SizePanel {
         self.bins.iter().flatten().any(|bin| bin.value.is_some())
     }
 
-    /// Returns the dots of a policy: beside those of other policies in the same bin, so that equal ones
-    /// do not hide each other.
+    /// Returns a policy's dots: beside other policies' dots in the same bin, so that equal ones do not hide each other.
     fn dots(&self, policy: usize) -> Vec<Dot> {
         let policies = text::to_float(self.bins.len() as u64);
         let side = text::to_float(policy as u64) - (policies - 1.0) / 2.0;

@@ -22,7 +22,7 @@ pub struct Timeline {
     pub panels: Vec<Lane>,
     /// The faults.
     pub faults: Vec<FaultMark>,
-    /// End of the time axis, in seconds; `None` for the end of the last flow.
+    /// End of the time axis, in seconds; `None` for the last flow's end.
     pub end: Option<f64>,
     /// True if the legend is drawn; a later part of a figure has none.
     pub has_legend: bool,

@@ -31,7 +31,7 @@ pub struct Utilisation {
     pub left_out: usize,
     /// Largest share on the axis.
     max: f64,
-    /// Width of the links' names; none for that of the links shown.
+    /// Width of the link names; none for the width that the shown links need.
     names: Option<f64>,
     /// True if the legend is drawn; a later part of a figure has none.
     has_legend: bool,

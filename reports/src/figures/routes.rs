@@ -41,7 +41,7 @@ impl Groups {
         Self::Routes(routes)
     }
 
-    /// Returns the flows of each policy's first repetition over time, those of no group last.
+    /// Returns the flows in each policy's first repetition over time, flows without a group last.
     pub fn flows_over_time(
         &self,
         flows: &Flows,
@@ -111,8 +111,7 @@ impl Groups {
 pub struct Positions(Vec<Option<usize>>);
 
 impl Positions {
-    /// Returns the position of the group of a flow's route; `None` if no route is known for the
-    /// flow.
+    /// Returns the group position for a flow's route; `None` if no route is known for the flow.
     pub fn of(&self, span: &Span) -> Option<usize> {
         let route = usize::try_from(span.route?).ok()?;
         *self.0.get(route)?

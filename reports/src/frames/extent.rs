@@ -1,4 +1,4 @@
-//! Time that the repetitions of a run cover, and the use of links while flows start.
+//! Time that a run's repetitions cover, and link use while flows start.
 
 use lab_records::{ArrivalUse, DirectionUse, FlowFields, LinkRow, RepetitionEnds, RunDir, RunInfo};
 use lab_units::{Bytes, Nanos};

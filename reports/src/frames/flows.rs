@@ -45,7 +45,7 @@ pub struct Flows {
     pub route_names: Vec<String>,
     /// Number of routes on which flows began.
     first_routes: usize,
-    /// Ends of the repetitions, and use of the links while flows start.
+    /// Ends of the repetitions, and link use while flows start.
     pub extent: Extent,
     /// Sending and receiving datacenters, by the number of each pair.
     pairs: Vec<(String, String)>,
@@ -86,7 +86,7 @@ struct Reader<'a> {
     /// Flows that the page shows one by one, by policy.
     chosen: Vec<Chosen>,
     unfinished: Unfinished,
-    /// Policy of the last row: the next one is of the same, as a rule.
+    /// Policy of the last row: the next row has the same one, as a rule.
     policy: usize,
 }
 
@@ -305,7 +305,7 @@ impl Flows {
         self.pairs.len()
     }
 
-    /// Returns the slowdowns of a policy's flows between each pair of datacenters.
+    /// Returns the slowdowns of a policy's flows for each pair of datacenters.
     pub fn by_pair(&self, policy: usize) -> BTreeMap<(&str, &str), Population<'_>> {
         let of = &self.of_policies[policy];
         let groups = of.groups(self.pairs.len(), |flow| flow.pair);

@@ -1,4 +1,4 @@
-//! Flows of a repetition in intervals of time.
+//! A repetition's flows in time intervals.
 
 use super::{Span, TimeGrid};
 use crate::text::to_float;

@@ -79,13 +79,13 @@ fn counters(rows: LazyFrame) -> LazyFrame {
         .agg(["tx_bytes", "drops", "marks"].map(|name| col(name).max()))
 }
 
-/// Reduces samples of queues to the longest of each switch and next datacenter.
+/// Reduces queue samples to the longest for each switch and next datacenter.
 fn peaks(rows: LazyFrame) -> LazyFrame {
     rows.group_by(QUEUE_KEYS.map(col))
         .agg([col("backlog_bytes").max()])
 }
 
-/// Reduces samples of queues until the end of `grid` to their sum, for each switch and next datacenter.
+/// Reduces queue samples until the end of `grid` to their sum, for each switch and next datacenter.
 fn sums(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
     rows.filter(col("time_ns").lt_eq(lit(grid.edge(grid.len()))))
         .group_by(QUEUE_KEYS.map(col))

@@ -1,4 +1,4 @@
-//! Counters of links over time, around the faults of a run.
+//! Link counters over time, around a run's faults.
 
 use lab_records::{FaultInfo, LinkInfo, RunInfo};
 use lab_units::Nanos;
@@ -52,7 +52,7 @@ impl SeriesQuery {
         }
     }
 
-    /// Keeps the rows of the first repetition that the series are made of.
+    /// Keeps the rows from the first repetition that the series need.
     pub fn apply(&self, rows: LazyFrame) -> LazyFrame {
         let sent_by = |dc: &String| col("from_dc").eq(lit(dc.clone()));
         let is_near = self.dcs.iter().map(sent_by).reduce(Expr::or);

@@ -5,11 +5,11 @@ use lab_units::{Nanos, Ratio};
 
 use crate::text;
 
-/// Facts of a run that bound the slowdowns of its unfinished flows.
+/// Facts about a run that bound the slowdowns of its unfinished flows.
 pub struct Unfinished {
     /// Time at which unfinished flows were still under way; `None` if it is not known.
     until: Option<Nanos>,
-    /// Number of scheduled and measured flows of each policy.
+    /// Number of scheduled and measured flows per policy.
     scheduled: u64,
     /// Paper time ÷ emulated time.
     time: Ratio,

@@ -192,8 +192,8 @@ pub struct Change {
     pub mean: Option<Estimate>,
 }
 
-/// Returns the changes between slowdowns of the same flows, sorted in each repetition, with Student's intervals of the
-/// repetitions' own changes.
+/// Returns the changes between slowdowns of the same flows, sorted in each repetition, with Student's intervals from
+/// the repetitions' own changes.
 #[must_use]
 pub fn change(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
     change_by(base, other, |value, [base, other]| {

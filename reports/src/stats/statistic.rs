@@ -1,4 +1,4 @@
-//! Statistics of slowdowns, and the number of flows that each needs.
+//! Slowdown statistics, and the number of flows that each needs.
 
 /// A statistic of values.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

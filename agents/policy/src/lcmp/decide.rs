@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Costs 30, 60, 60 and 90: the cut falls between the two of 60; half-strict keeps only the first of these.
+    /// Costs 30, 60, 60 and 90: the cut falls between the two 60s; half-strict keeps only the first of these.
     #[test]
     fn the_rule_of_the_half_is_a_parameter() {
         let kept_by = |keep, paths: &[u8]| {

@@ -57,7 +57,7 @@ pub trait OwnPolicy: fmt::Debug + Sync {
     /// Describes the policy in a few words, for the plan's table.
     fn about(&self) -> &'static str;
 
-    /// Returns the index of the chosen next hop for a flow of `hash`.
+    /// Returns the chosen next hop's index for a flow with `hash`.
     ///
     /// `next_hops` are the live ones, 1 to [`MAX_CANDIDATES`], nearest first. For an index past the end
     /// the flow is hashed over all of them and counted as a fallback.
@@ -77,7 +77,7 @@ pub fn find(name: &str) -> Option<&'static dyn OwnPolicy> {
     ALL.iter().copied().find(|policy| policy.name() == name)
 }
 
-/// Returns the decision of `policy` for a flow of `hash`; `None` if no candidate is alive.
+/// Returns `policy`'s decision for a flow with `hash`; `None` if no candidate is alive.
 ///
 /// `next_hops` are those of `candidates`, in their order.
 #[must_use]

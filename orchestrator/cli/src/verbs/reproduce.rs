@@ -328,7 +328,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Returns the scenario of a variant and the identity of its plan.
+    /// Returns a variant's scenario and its plan's identity.
     fn planned(&self, case: &Case, variant: &Variant<'_>) -> Result<(Loaded, String), Failure> {
         let path = self.path(case);
         let loaded = self.loaded(case, &path, variant)?;

@@ -92,7 +92,7 @@ impl Files<'_> {
     }
 }
 
-/// Returns the plan of Figure 1 and its order of equal next hops.
+/// Returns Figure 1's plan and its order of equal next hops.
 fn plan(files: &Files<'_>) -> Result<(Plan, Option<NextHopOrder>), Failure> {
     let loaded = artifact::loaded(
         &files.path(TOPOLOGY),

@@ -1,5 +1,5 @@
-//! Campaign of attacks on labs: whatever ends a run at whatever moment, no flow is lost that was shown as
-//! ended, what is left is read, and nothing of the lab stays behind or is missing beside it.
+//! Campaign of attacks on labs: whatever ends a run at whatever moment, no flow is lost that was shown as ended, all
+//! that is left can be read, and nothing from the lab stays behind or is missing beside it.
 //!
 //! - `attack`: an attack and its moment, as drawn from a seed
 //! - `target`: the run that is attacked, in a guest or on this kernel

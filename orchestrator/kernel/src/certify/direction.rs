@@ -1,4 +1,4 @@
-//! Directions of links, with what the plan asks of them.
+//! Link directions, with what the plan asks of each.
 
 use lab_plan::model::{Link, WirePlan};
 use lab_units::{Bytes, PortId};

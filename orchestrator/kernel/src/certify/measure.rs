@@ -97,7 +97,7 @@ pub(crate) fn measure(
     Ok(rows)
 }
 
-/// Adds the loss of a host's datagrams to the problem of its link.
+/// Adds a host's datagram loss to its link's problem.
 fn add(row: &mut CertifiedRow, loss: &Loss) {
     row.problem = Some(match row.problem.take() {
         Some(problem) => format!("{problem}; {loss}"),

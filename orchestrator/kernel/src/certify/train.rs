@@ -41,7 +41,7 @@ fn window(direction: &Direction<'_>) -> u64 {
     u64::try_from(sent).map_or(MAX_WINDOW, |sent| sent.min(MAX_WINDOW))
 }
 
-/// Returns the time that `frames` of the largest size take on the link of `direction`.
+/// Returns the time that `frames` of the largest size take on `direction`'s link.
 pub(super) fn serialisation(direction: &Direction<'_>, frames: u64) -> Duration {
     let bytes = Bytes::new(direction.frame.get().saturating_mul(frames));
     let time = direction.wire().rate_bps.serialize(bytes);
@@ -77,7 +77,7 @@ const MAX_WINDOW: u64 = 2_048;
 /// Frames of the longest queue that is filled, train included.
 const MAX_FILL: u64 = 700;
 
-/// Frames of all queues that are filled: about two seconds of an emulated guest.
+/// Frames in all queues that are filled: about two seconds in an emulated guest.
 const MAX_FILLED: u64 = 8_000;
 
 /// Frames that a queue is offered beyond its limit, so that one that is too long shows.

@@ -1,4 +1,4 @@
-//! Kernel features of a lab, each tried with the steps of a two-host lab.
+//! Kernel features that a lab needs, each tried with the steps of a two-host lab.
 
 use std::{
     collections::BTreeMap,

@@ -132,7 +132,7 @@ const RAISE_PROCESSES: &str = "sysctl -w kernel.pid_max=65536 kernel.threads-max
 /// Namespaces for eight datacenters, each with a fabric of 2 spines, 4 leaves and 16 hosts, and one for the delay
 /// lines.
 const NAMESPACES: u64 = 185;
-/// Namespaces of two datacenters with a host each, and of the delay lines.
+/// Namespaces for two datacenters with a host each, and one for the delay lines.
 const SMALLEST_LAB: u64 = 5;
 const FILES_PER_NAMESPACE: u64 = 2;
 /// Files besides namespaces: journals, pipes of flows, telemetry sockets.

@@ -1,4 +1,4 @@
-//! State that labs share: sysctls of the whole machine, and the directory of namespaces.
+//! State that labs share: machine-wide sysctls, and the namespace directory.
 //!
 //! The record is `/run/lcmp-lab/shared`, changed under the machine's lock. A lab is in the record before it changes
 //! anything, and the last lab to leave restores the machine. The labs' journals hold the same facts: a record that

@@ -107,7 +107,7 @@ pub(crate) struct NodeEntry {
     /// Namespace; `None` for a host in the root namespace.
     pub netns: Option<NetnsName>,
     pub interfaces: Vec<String>,
-    /// Address of the node; `None` in the journal of an earlier version.
+    /// Address of the node; `None` in a journal from an earlier version.
     #[serde(default)]
     pub addr: Option<Ipv4Addr>,
 }

@@ -1,4 +1,4 @@
-//! Journal of a lab: every change of the machine, recorded before it happens.
+//! Journal of a lab: every change to the machine, recorded before it happens.
 //!
 //! `/run/lcmp-lab/<lab>/journal` has one JSON object per line. A line is complete before the objects
 //! it names are created. Whenever an owner is killed, the journal therefore names at least every

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Rule of the machine that takes packets of a lab's hosts. It prints in the format of `ip rule`.
+/// Rule on the machine that takes packets from a lab's hosts. It prints in the format of `ip rule`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TakingRule {
     pub(crate) priority: u32,

@@ -15,7 +15,7 @@ use lab_host::HostMaps;
 use super::Lab;
 use crate::{exec::netns, lower::Layout, step::Namespace};
 
-/// The state of a lab's namespaces, by the files of the records that keep it.
+/// The state of a lab's namespaces, by the record files that keep it.
 pub type LabState = BTreeMap<&'static str, String>;
 
 /// What is read in one namespace.

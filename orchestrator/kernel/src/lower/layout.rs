@@ -40,7 +40,7 @@ impl<'a> Layout<'a> {
         &self.plan.links[id.index()]
     }
 
-    /// Returns the interfaces of a node, in the order of its ports.
+    /// Returns a node's interfaces, in the order of its ports.
     pub fn interfaces(&self, node: &Node) -> Vec<String> {
         let ports = node.ports.iter();
         ports.map(|&id| self.port(id).interface.clone()).collect()

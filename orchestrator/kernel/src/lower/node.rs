@@ -1,4 +1,4 @@
-//! Namespaces of nodes, and the addresses, neighbours and routes of their interfaces.
+//! Node namespaces, and the addresses, neighbours and routes of their interfaces.
 
 use lab_plan::model::{Node, Prefix, Role};
 use lab_units::PortId;

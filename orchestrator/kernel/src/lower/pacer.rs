@@ -1,4 +1,4 @@
-//! Pacer of the hosts' QPs: congestion control of SoftRoCE, which has none.
+//! Pacer for the hosts' QPs: congestion control for SoftRoCE, which has none.
 //!
 //! ```text
 //! rxe ──> NIC's egress ⇒ pacer [fq] ──veth── gate ⇒ NIC's egress [netem]

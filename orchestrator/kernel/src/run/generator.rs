@@ -1,4 +1,4 @@
-//! Traffic generator: flows of the plan as jobs, and the session of perftest or verbs that runs them.
+//! Traffic generator: the plan's flows as jobs, and the perftest or verbs session that runs them.
 
 use lab_generators::{
     contract::{Endpoint, Event, FlowJob, MonotonicTime},
@@ -30,7 +30,7 @@ pub(super) enum Aborter {
 }
 
 impl Session {
-    /// Makes all of perftest's flows ready, or the first of verbs'.
+    /// Prepares all flows for perftest, or the first ones for verbs.
     pub(super) async fn prepare(
         tool: Tool,
         jobs: Vec<FlowJob>,

@@ -70,7 +70,7 @@ pub(super) struct RateSample {
     pub qps: Vec<(FlowId, PacedQp)>,
 }
 
-/// Readings of a lab and its machine around the flows of a repetition.
+/// Readings from a lab and its machine around the flows of a repetition.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Ending {
     pub at: MonotonicTime,

@@ -46,7 +46,7 @@ struct Directions {
     cnp: Direction,
 }
 
-/// Paths of a flow's data and of its acknowledgements; none while a path is not known.
+/// Paths of a flow's data and acknowledgements; none while a path is not known.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct FlowPaths {
     pub data: Option<DcPath>,

@@ -29,7 +29,7 @@ fn flows_of_verbs_through_faults_make_the_rows_of_their_run() {
     insta::assert_snapshot!("faults", digests);
 }
 
-/// Replays the recorded run of `scenario`, a path in the repository, and returns the digests of its records.
+/// Replays the recorded run of `scenario`, a path in the repository, and returns its records' digests.
 fn replayed(scenario: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let plan = plan(&folder.join("../..").join(scenario));

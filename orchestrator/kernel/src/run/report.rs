@@ -36,7 +36,7 @@ pub enum RunEvent {
 pub struct RunReport {
     /// Number of flows that started later than planned by over a hundredth of their round trip.
     pub late_launches: u64,
-    /// Figures of the lab and its machine while flows ran, without those of its links.
+    /// Figures about the lab and its machine while flows ran, without those for its links.
     pub conduct: Conduct,
     /// Retransmissions by policy; empty if SoftRoCE does not count them.
     pub retransmissions: BTreeMap<String, Retransmissions>,

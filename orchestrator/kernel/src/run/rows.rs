@@ -28,7 +28,7 @@ use super::paths::{FlowPaths, PinnedPaths};
 #[derive(Debug)]
 pub(super) struct ReportRows<'a> {
     rows: RowMaker<'a>,
-    /// Start of the repetition's time; the end of all time until the start is known.
+    /// Start of the repetition's time; the largest time until the start is known.
     start: MonotonicTime,
     paths: PinnedPaths<'a>,
     /// Sending QPs of the flows under way whose rates are recorded.

@@ -18,7 +18,7 @@ use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 pub(super) struct TeController<'a> {
     plan: &'a Plan,
     interval: Nanos,
-    /// Start of the repetition's time; the end of all time until the start is known.
+    /// Start of the repetition's time; the largest time until the start is known.
     start: MonotonicTime,
     controller: Controller,
     /// Provisioned capacity by port, of the directed link that leaves by the port; none inside a datacenter.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::netlink::tc::Hook;
 
-/// Host programs of a lab with the contents of their maps.
+/// Host programs for a lab, with their maps' contents.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct HostPrograms {
     /// Directory of the programs and maps, in the lab's BPF file system.

@@ -1,4 +1,4 @@
-//! Wire sizes of RoCEv2 packets, and packet limits of netem.
+//! RoCEv2 packet sizes on the wire, and netem's packet limits.
 //!
 //! Wire bytes are those a qdisc counts: from the Ethernet header to the invariant CRC, without
 //! preamble, frame check sequence and gap.
@@ -17,7 +17,7 @@ pub const AETH: u64 = 4;
 /// Immediate data: on the last packet of a message that has them.
 pub const IMMDT: u64 = 4;
 
-/// Wire bytes of an ACK, the smallest frame of the lab.
+/// Wire bytes of an ACK, the smallest frame in the lab.
 pub const ACK: u64 = HEADERS + AETH;
 
 /// Wire bytes of a READ request.

@@ -42,7 +42,7 @@ impl Network {
         self.node(self.far_end(port))
     }
 
-    /// The ports of `node` whose link leads to a node of `role`.
+    /// The ports of `node` whose link leads to a node with `role`.
     pub fn ports_to(&self, node: NodeId, role: Role) -> impl Iterator<Item = PortId> {
         let ports = self.node(node).ports.iter().copied();
         ports.filter(move |port| self.neighbour(*port).role == role)

@@ -61,7 +61,7 @@ pub(crate) fn ideal_end(flows: &[Flow]) -> Nanos {
     ends.max().unwrap_or(Nanos::ZERO)
 }
 
-/// Returns the largest cost of a path between two hosts; a path's cost is the sum of its links'.
+/// Returns the largest path cost between two hosts; a path's cost is the sum over its links.
 fn longest(
     network: &Network,
     paths: &Paths,

@@ -29,8 +29,8 @@ impl WheelTimer {
         self.granularity
     }
 
-    /// Returns when the timer expires that is set at `now`, both since a time at which the number of
-    /// jiffies was a multiple of the granularity.
+    /// Returns when the timer expires that is set at `now`, both since a time at which the jiffies were a multiple of
+    /// the granularity.
     ///
     /// An expiry is the next multiple of the granularity, even if it is one already: up to a granularity late.
     #[must_use]

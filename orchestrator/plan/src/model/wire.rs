@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
 use crate::frame;
 
-/// Parameters of a link, as declared, and the length of the delay line that follows from them. Dereferences to the
+/// A link's parameters, as declared, and the length of the delay line that follows from them. Dereferences to the
 /// parameters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
 pub struct WirePlan {

@@ -175,7 +175,7 @@ impl Default for Capacity {
 impl FromStr for Capacity {
     type Err = ParseCapacityError;
 
-    /// Reads the default of a place, or a measured capacity, in the form of [`Self::argument`].
+    /// Reads a place's default, or a measured capacity, in the form of [`Self::argument`].
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some((place, times)) = text.split_once(':') else {
             return Ok(Self::default_of(text.parse()?));
@@ -310,13 +310,12 @@ const fn per_second(each: Nanos) -> u64 {
     1_000_000_000 / each.get()
 }
 
-/// Time of the reference guest (10^9 instructions a second of its clock) for one packet on one link.
-/// Measured: one QP over three links moves 43.7 MiB/s of 4 kB packets, all of the CPU taken: 89 µs a
-/// packet, its end points' share included.
+/// Time that the reference guest (10^9 instructions per second on its clock) takes for one packet on one link.
+/// Measured: one QP over three links moves 43.7 MiB/s of 4 kB packets, all of the CPU taken: 89 µs a packet, its end
+/// points' share included.
 pub(crate) const REFERENCE_HOP: Nanos = Nanos::new(30_000);
 
-/// Time of the reference guest for making, connecting, starting and destroying the two queue pairs of a
-/// verbs flow.
+/// Time that the reference guest takes to make, connect, start and destroy the two queue pairs of a verbs flow.
 pub(crate) const REFERENCE_FLOW: Nanos = Nanos::new(500_000);
 
 #[cfg(test)]
@@ -417,7 +416,7 @@ mod tests {
         assert!("here:4,150us".parse::<Capacity>().is_err());
     }
 
-    /// A flow of perftest is two processes of 250 ms each, whatever the place.
+    /// A perftest flow is two processes of 250 ms each, whatever the place.
     #[test]
     fn processes_calibrate_their_clocks_equally_long_at_every_place() {
         for &(_, place) in Place::WORDS {

@@ -50,7 +50,7 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
     at_place(&inputs, capacity)
 }
 
-/// Returns the cost of all flows at a place of `capacity`.
+/// Returns the cost of all flows at a place with `capacity`.
 pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> PlaceEstimate {
     let costs = Costs::at(capacity, inputs.rdma.tool);
     let offers = offers(inputs);

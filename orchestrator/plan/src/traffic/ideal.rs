@@ -85,7 +85,7 @@ impl HostPath {
     }
 }
 
-/// Returns the FCT of `transfer` alone, its data and its ACKs each on the path of `paths` on which it ends
+/// Returns the FCT of `transfer` alone, with its data and its ACKs each on the path from `paths` on which it ends
 /// soonest.
 ///
 /// # Panics

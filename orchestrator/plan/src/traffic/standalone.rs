@@ -36,7 +36,7 @@ pub struct Standalone {
 }
 
 impl Standalone {
-    /// Reference of `path` from one host to another, for packets of `payload` bytes.
+    /// Reference for `path` from one host to another, for packets with `payload` bytes.
     ///
     /// # Panics
     /// On a path without links.

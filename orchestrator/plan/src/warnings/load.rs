@@ -1,4 +1,4 @@
-//! Warnings of loads that the flows of a plan do not offer.
+//! Warnings about loads that a plan's flows do not offer.
 
 use lab_units::show::{about_time, commas};
 

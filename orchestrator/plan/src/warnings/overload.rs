@@ -115,7 +115,7 @@ fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
     offered
 }
 
-/// Returns the mean rate of a demand to each of its destinations.
+/// Returns a demand's mean rate to each of its destinations.
 fn shares(demand: &Demand) -> impl Iterator<Item = (DcId, u64)> {
     let shares = u64::try_from(demand.to.len()).unwrap_or(u64::MAX);
     let each = demand.mean_bps() / shares.max(1);

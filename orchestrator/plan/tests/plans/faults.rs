@@ -67,7 +67,7 @@ fn updated_dcs(plan: &Plan, fault: &FaultPlan) -> Vec<String> {
     fault.path_cost_updates.iter().map(switch).collect()
 }
 
-/// Update of DC1's six paths to DC8: the next DC of each and its score.
+/// Update to DC1's six paths to DC8: each path's next DC and score.
 fn updates_of_dc1(plan: &Plan, fault: &FaultPlan) -> Vec<(String, u8)> {
     let mut path_cost_updates = fault.path_cost_updates.iter();
     let change =

@@ -141,7 +141,7 @@ fn even_gaps_are_even() {
     }
 }
 
-/// Flows of `part` that are flows of `all` too, in the same order, whatever their ids.
+/// Flows in `part` that are in `all` too, in the same order, whatever their ids.
 fn in_order(part: &[Flow], all: &[Flow]) -> usize {
     let key = |flow: &Flow| {
         (

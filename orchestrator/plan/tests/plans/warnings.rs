@@ -2,7 +2,7 @@
 
 use crate::common;
 
-/// A scenario of two datacenters and two paths of different delay between them.
+/// A scenario with two datacenters and two paths that differ in delay between them.
 fn diamond(rates: [&str; 2], more: &str) -> String {
     let [near, far] = rates;
     format!(
@@ -362,8 +362,8 @@ fn a_load_above_what_the_links_of_a_datacenter_carry() {
     insta::assert_snapshot!(found[0]);
 }
 
-/// dc1's NIC of 100 Gbit/s offers 90 Gbit/s, which paths of 140 Gbit/s carry. Half of the offer is 45 Gbit/s on links
-/// of 40, and 45/40 is 1.125; at a load of 80 %, half of the offer is exactly 40.
+/// dc1's NIC (100 Gbit/s) offers 90 Gbit/s, which paths with 140 Gbit/s together carry. Half of the offer is 45 Gbit/s
+/// on links of 40, and 45/40 is 1.125; at a load of 80 %, half of the offer is exactly 40.
 #[test]
 fn a_link_that_an_equal_split_overloads() {
     let of = |text: &str| of_code("link-overload", warnings(text));

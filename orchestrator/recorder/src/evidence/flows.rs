@@ -99,7 +99,7 @@ impl Flows {
         (known, super::count(overlapping.count()))
     }
 
-    /// Returns the number of flows whose paths here and in `other` are known, and of those whose differ.
+    /// Returns the number of flows whose paths are known both here and in `other`, and how many of these paths differ.
     pub fn paths_unlike(&self, other: &Self) -> (u64, u64) {
         let others: BTreeMap<(u32, u32), &str> = other.named_paths().collect();
         let (mut flows, mut differ) = (0, 0);

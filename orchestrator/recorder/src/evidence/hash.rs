@@ -19,7 +19,7 @@ pub(super) struct Shares {
     choices: BTreeMap<(usize, usize), Choice>,
 }
 
-/// Next datacenters of a destination, in the order of the table.
+/// Next datacenters for a destination, in the table's order.
 #[derive(Default)]
 struct Choice(Vec<Share>);
 
@@ -304,7 +304,7 @@ mod tests {
         &[1, 2, 8],
     ];
 
-    /// Decisions of a run with up to 12 destinations of up to 60 decisions. In `biased` of 100 decisions the
+    /// Decisions in a run with up to 12 destinations and up to 60 decisions for each. In `biased` of 100 decisions the
     /// hash takes the first next hop.
     fn small_run(random: &mut Pcg64Mcg, biased: u64) -> HashCounts {
         let mut below = |bound: u64| random.next_u64() % bound;

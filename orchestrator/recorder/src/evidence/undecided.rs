@@ -6,7 +6,7 @@ use lab_plan::{Semantics, model::Plan};
 use lab_records::FlowRow;
 use lab_units::{DcId, FlowId};
 
-/// Flows of one policy for which no decision of their source's switch was seen.
+/// Flows under one policy for which no decision by their source's switch was seen.
 #[derive(Default)]
 pub(super) struct Undecided {
     /// Finished flows, by repetition and id.

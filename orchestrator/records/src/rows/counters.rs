@@ -136,7 +136,7 @@ row! {
 }
 
 row! {
-    /// Totals of one port at the end of a repetition.
+    /// Totals for one port at the end of a repetition.
     pub struct PortRow in "ports.csv", required: false {
         /// Label of the policy.
         pub policy: String,

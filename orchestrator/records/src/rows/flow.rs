@@ -38,7 +38,7 @@ row! {
         pub start_ns: Nanos,
         /// Flow completion time, from the start to the last acknowledgement at the sender.
         pub fct_ns: Option<Nanos>,
-        /// FCT of this flow alone on the fastest path of the tables.
+        /// FCT of this flow alone on the fastest path in the tables.
         pub ideal_fct_ns: Nanos,
         /// FCT ÷ ideal FCT, unclipped: a value under 1 is an error to find.
         #[serde(deserialize_with = "finite")]

@@ -3,7 +3,7 @@
 use super::row;
 
 row! {
-    /// One gauge of a case in one run of its suite.
+    /// One gauge for a case in one run of its suite.
     pub struct HistoryRow in "history.csv", required: false {
         /// Name of the suite.
         pub suite: String,

@@ -22,7 +22,7 @@ pub struct Reason {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "plain_number")]
     pub value: Option<f64>,
-    /// Total that the figure is a part of; the bound is then a bound of the share.
+    /// Total that the figure is a part of; the bound then applies to the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
     /// Largest figure, or share, of a valid run; `None` for a fact.

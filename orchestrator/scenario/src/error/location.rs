@@ -27,7 +27,7 @@ pub struct Location {
 }
 
 impl SourceText<'_> {
-    /// Returns the location of the byte range `range`, cut to the line of its start.
+    /// Returns the location of the byte range `range`, cut to the line on which it starts.
     ///
     /// Offsets past the end, or inside a character, move back to the nearest character.
     #[must_use]

@@ -28,7 +28,7 @@ pub struct Problem {
     pub kind: ProblemKind,
 }
 
-/// Problems of a text, in the order of the text; never empty.
+/// Problems in a text, in the order of the text; never empty.
 ///
 /// The [`Display`](fmt::Display) form shows each problem with its file, line, column and source line.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -28,7 +28,7 @@ pub struct WithLink<P> {
     pub texts: Texts,
 }
 
-/// Own keys of a mapping that sets parameters of links.
+/// Own keys of a mapping that sets link parameters.
 pub trait Place: DeserializeOwned + JsonSchema {
     /// Own keys that messages list before and after the parameters.
     const OWN: [&'static [&'static str]; 2];

@@ -124,7 +124,7 @@ quantities! {
     }
 }
 
-/// Returns the pattern of a number followed by one of `units`.
+/// Returns the pattern for a number followed by one of `units`.
 fn with_unit(units: impl Iterator<Item = &'static str>) -> String {
     let units: Vec<&str> = units.collect();
     format!(r"[0-9][0-9_]*(\.[0-9_]+)? *({})", units.join("|"))

@@ -4,7 +4,7 @@ use std::hint::select_unpredictable;
 
 use crate::time::SimTime;
 
-/// Times by slot, and the earliest of them; among equal times the one of the lowest slot.
+/// Times by slot, and the earliest one; among equal times the one in the lowest slot.
 ///
 /// Pairs of slots play, then their winners, up to one winner. A changed time plays again on its way up:
 /// one comparison per doubling of the slots, without a branch that depends on the winner. A heap makes

@@ -285,7 +285,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             .is_some_and(|(index, ageing)| ageing.buckets_of(key, to_dc, index) > 0)
     }
 
-    /// Plain ECMP of the artifact: the flow hash modulo the number of live candidates.
+    /// The artifact's plain ECMP: the flow hash modulo the number of live candidates.
     fn hash_modulo(&self, node: u32, candidates: &[Candidate], packet: &Packet) -> Option<u32> {
         let hash = self.hash(node, packet) as usize;
         let index = hash.checked_rem(self.live(candidates).count())?;

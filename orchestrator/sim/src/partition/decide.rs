@@ -1,4 +1,4 @@
-//! Decision of the policy for a flow, from the DCI switch's view of the candidates.
+//! The policy's decision for a flow, from the DCI switch's view of the candidates.
 
 use lab_policy::{
     Decision, LcmpConfig, OwnPolicy, Preset, Rule, ecmp, lcmp,

@@ -1,4 +1,4 @@
-//! Flow ageing of UCMP: bytes sent by each flow, and the buckets of its size threshold.
+//! UCMP's flow ageing: bytes sent by each flow, and the buckets of its size threshold.
 
 use lab_plan::PaperUnits;
 use lab_policy::{
@@ -54,7 +54,7 @@ impl FlowAgeing {
         self.sent.remove(&key);
     }
 
-    /// Returns the buckets of the candidate at `index` for the size of flow `key`.
+    /// Returns the buckets of the candidate at `index` for flow `key` at its size.
     pub fn buckets_of(&self, key: u64, to_dc: u32, index: usize) -> u16 {
         let sent = self.sent.get(&key).copied().unwrap_or_default();
         let sent = self.paper.size(sent);

@@ -141,7 +141,7 @@ pub struct Telemetry {
 const PATH_PRIME: u32 = 16_777_619;
 
 impl Telemetry {
-    /// Adds the telemetry of the switch port `port`, if the packet has room for the telemetry of `room` switches.
+    /// Adds the telemetry for the switch port `port`, if the packet has room for the telemetry of `room` switches.
     fn push(&mut self, port: u32, hop: IntHop, room: usize) {
         self.path.id = (self.path.id ^ port).wrapping_mul(PATH_PRIME);
         if self.hops.len() < room {

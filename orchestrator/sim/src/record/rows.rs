@@ -26,7 +26,7 @@ pub struct EventRows<'w> {
     rows: RowMaker<'w>,
 }
 
-/// Hops of a flow's data packets and of its ACKs.
+/// Hops of a flow's data packets and its ACKs.
 #[derive(Debug, Default)]
 pub struct FlowHops {
     pub data: Hops,
@@ -299,5 +299,5 @@ impl<'w> EventRows<'w> {
     }
 }
 
-/// Name of the simulator in the column `generator` of `flows.csv`.
+/// Name for the simulator in the column `generator` of `flows.csv`.
 const GENERATOR: &str = "sim";

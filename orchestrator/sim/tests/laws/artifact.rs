@@ -4,8 +4,8 @@ use lab_records::StoryEvent;
 
 use crate::lab::simulate_text;
 
-/// Eight hosts of 100 Gbit/s send 150 MB each, less than a window, into a link of 10 Gbit/s; much later
-/// one host sends a single packet.
+/// Eight 100 Gbit/s hosts send 150 MB each, less than a window, into a 10 Gbit/s link; much later one host sends a
+/// single packet.
 ///
 /// The headrooms exceed the buffer, so that gigabytes seem to be free in the artifact: PFC pauses no host,
 /// and the queue reaches the device's limit of 1,000 MiB.

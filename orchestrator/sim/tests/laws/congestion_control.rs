@@ -156,8 +156,8 @@ transport: { cc: dcqcn, pfc: true }
     }
 }
 
-/// The round trip is 10.005 ms: below a threshold of 11 ms TIMELY keeps the line rate, above one of 9 ms it
-/// cuts at every segment.
+/// The round trip is 10.005 ms: below an 11 ms threshold TIMELY keeps the line rate, above a 9 ms threshold it cuts at
+/// every segment.
 #[test]
 fn timelys_round_trip_is_the_paths() {
     let changes = |thresholds: &str| {
@@ -171,9 +171,8 @@ fn timelys_round_trip_is_the_paths() {
     assert!(changes("t_low: 8 ms, t_high: 9 ms") > 0);
 }
 
-/// A round trip of 5.000005 s is above a threshold of 4 s. From the line rate on, each segment's rate is 1 − 0.8 · (1
-/// − 4 / 5) = 0.84 of the rate before. In 32 bits of nanoseconds the round trip would be 0.705 s, below the lower
-/// threshold.
+/// A 5.000005 s round trip is above a 4 s threshold. From the line rate on, each segment's rate is 1 − 0.8 · (1 − 4 /
+/// 5) = 0.84 of the rate before. In 32 bits of nanoseconds the round trip would be 0.705 s, below the lower threshold.
 #[test]
 fn timelys_round_trip_may_take_seconds() {
     let transport = "transport: { cc: { timely: { t_low: 1 s, t_high: 4 s, min_rtt: 5 s } } }";
@@ -322,7 +321,7 @@ transport: {{ cc: {cc} }}
     );
 }
 
-/// A link of 1 ms is cut from 5 to 20 ms, and nothing comes back after 5 ms: DCTCP's time-out of 50 ms is at 55 ms.
+/// A 1 ms link is cut from 5 to 20 ms, and nothing comes back after 5 ms: DCTCP's 50 ms time-out is at 55 ms.
 ///
 /// At least 340 and at most 367 of 400 MB are unacknowledged by then, as no ACK comes for packets that left after 3
 /// ms. Slow start adds for each packet its payload, 4,096 of 4,154 B, per round trip of at most 2.1 ms. This leads

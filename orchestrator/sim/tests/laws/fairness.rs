@@ -35,7 +35,7 @@ measure: {{ queues: 100 us, links: 1 ms }}
 /// Shares, utilisation and queue of a run's second half.
 #[derive(Debug)]
 struct Measured {
-    /// Share of the first flow's mean rate in the sum of both.
+    /// The first flow's share in the sum of both mean rates.
     share: f64,
     /// Bytes that the bottleneck carried, of those it could.
     utilisation: f64,

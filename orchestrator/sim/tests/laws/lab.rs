@@ -88,7 +88,7 @@ pub struct Run {
     pub outcome: Outcome,
 }
 
-/// Runs a policy of a plan with all flows traced, for at most a minute of virtual time.
+/// Runs one of a plan's policies with all flows traced, for at most a minute of virtual time.
 pub fn simulate(plan: &Plan, policy: usize, threads: usize) -> Run {
     simulate_until(plan, policy, threads, 60_000 * MILLI)
 }

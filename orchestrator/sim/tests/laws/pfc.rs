@@ -6,7 +6,7 @@ use lab_sim::EndReason;
 
 use crate::lab::{HOST_DELAY, MICRO, MILLI, PACKET, plan, simulate, simulate_text};
 
-/// One host of 100 Gbit/s sends into a link of 50 Gbit/s.
+/// One 100 Gbit/s host sends into a 50 Gbit/s link.
 ///
 /// The switch's buffer is two ports' reserves, 2 · 8 · 4,096 B, the host port's headroom, 25,000 B
 /// for a round trip of 2 µs and 3 · 4,154 B + 64 B, and 90,000 B to share; the headroom of the long

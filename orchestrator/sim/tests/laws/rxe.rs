@@ -7,7 +7,7 @@ use lab_units::Nanos;
 
 use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, Run, pair, plan, scaled, simulate};
 
-/// Factors of one: SoftRoCE hosts in a network of the paper's numbers.
+/// Factors of one: SoftRoCE hosts in a network with the paper's numbers.
 const AS_IS: &str = "scale: { rate: 1, time: 1 }";
 
 /// Propagation delay of a round trip in [`pair`]'s network.
@@ -51,7 +51,7 @@ policies: [ecmp]
     )
 }
 
-/// The plan's ideal FCT counts the packets of each message, with the headers of its operation.
+/// The plan's ideal FCT counts each message's packets, with the headers of its operation.
 #[test]
 fn one_flow_takes_its_ideal_time_to_the_nanosecond() {
     for tool in ["ib_send_bw", "ib_write_bw"] {
@@ -68,7 +68,7 @@ fn one_flow_takes_its_ideal_time_to_the_nanosecond() {
     }
 }
 
-/// Five messages of 40 packets: a request with the last packet of each, none in between.
+/// Five messages of 40 packets: a request with each message's last packet, none in between.
 #[test]
 fn each_message_is_acknowledged_once() {
     let (_, run) = one(200, "");

@@ -1,4 +1,4 @@
-//! Estimated cost of a simulation, and the refusal of too large ones.
+//! Estimated cost of a simulation, and refusal if it is too large.
 
 use std::time::Duration;
 

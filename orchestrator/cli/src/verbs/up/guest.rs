@@ -96,7 +96,7 @@ pub fn passed_environment() -> Vec<(String, String)> {
 
 /// Reservation, run directory and request of a guest that has not booted.
 struct Prepared {
-    /// Reservation of the lab's name; no object of the lab is created on this kernel.
+    /// Reservation of the lab's name; no lab object is created on this kernel.
     _reservation: Reservation,
     dir: PathBuf,
     _handover: Handover,
@@ -112,7 +112,7 @@ pub struct Observed {
 }
 
 impl Prepared {
-    /// Prepares a run; also returns the queue of signals, which exists before the first object of the run.
+    /// Prepares a run; also returns the signal queue, which exists before the run's first object.
     fn new(request: &Request, global: &Global) -> Result<(Signals, Self), Failure> {
         let signals = Signals::listen().during("listen to signals")?;
         if terminal::is_interrupted() {

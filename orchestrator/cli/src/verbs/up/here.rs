@@ -422,7 +422,7 @@ struct Ending {
 }
 
 impl Ending {
-    /// Combines the end of a run with the end of its lab: objects that stay do not hide the run's own problems.
+    /// Combines a run's end with its lab's end: objects that stay do not hide the run's own problems.
     fn of(run: Result<RunReport, Failure>, lab: Result<(), Failure>) -> Self {
         let (report, of_run) = match run {
             Ok(report) => (report, None),

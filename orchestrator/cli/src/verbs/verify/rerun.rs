@@ -245,7 +245,7 @@ fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> 
     Ok(broken.into_iter().map(|one| one.text).collect())
 }
 
-/// Returns the agreement of both runs, a line for each kind of difference.
+/// Returns how both runs agree, a line for each kind of difference.
 pub fn text(rerun: &Rerun) -> String {
     let mut text = String::new();
     let (same, others): (Vec<_>, Vec<_>) = rerun.tables.iter().partition(|it| it.is_same());

@@ -1,5 +1,5 @@
 //! Corpus of broken labs: a fault injector breaks one thing in a lab that is up, and the lab is rejected for the right
-//! reason, by the comparison with its plan (read-back) or by the measurement of its links.
+//! reason, either because it differs from its plan (read-back) or because its links measure wrong.
 #![expect(clippy::print_stdout, reason = "the corpus is a table for a person")]
 
 use std::{

@@ -1,5 +1,5 @@
-//! No setting is silently ignored: for every key of a scenario and every mode of running it, another value changes what
-//! happens, is refused, or has a warning that names the key.
+//! No setting is silently ignored: for every key in a scenario and every mode in which it runs, another value changes
+//! what happens, is refused, or has a warning that names the key.
 //!
 //! - `keys`: keys of the JSON Schema
 //! - `entries`: another value of each key, in a scenario where the value has an effect
@@ -30,7 +30,7 @@ use self::{
 /// Effect of another value for a key.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
-    /// The rows of a simulation change, or what the lab is made of.
+    /// The rows of a simulation change, or the lab's parts.
     Acts,
     /// The scenario is refused, and the error names the key.
     Refused,
@@ -57,7 +57,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Outcomes of each key, in the order of [`Mode::ALL`].
+/// Outcomes for each key, in the order of [`Mode::ALL`].
 type Outcomes = BTreeMap<String, [Outcome; 3]>;
 
 /// Keys that only describe, in titles, records and figures.

@@ -1,4 +1,4 @@
-//! Table of the outcomes in the README of the scenarios.
+//! Table of outcomes in the scenarios' README.
 
 use std::{collections::BTreeMap, env, fmt::Write, fs};
 

@@ -78,8 +78,8 @@ impl Demand {
         u64::from(messages) * frame::packets(bytes, mtu)
     }
 
-    /// Returns the time of one packet on the slowest link, in ten-thousandths of the shortest FCT, which
-    /// is above a round trip. Sizes decide alone: rates divide the one, times multiply the other.
+    /// Returns one packet's time on the slowest link, in ten-thousandths of the shortest FCT, which is above a round
+    /// trip. Sizes decide alone: rates divide the one, times multiply the other.
     pub fn packet_permyriad(&self, size: Ratio) -> u64 {
         let bits = u128::from(self.packet_bits) * u128::from(size.denominator());
         let product = self

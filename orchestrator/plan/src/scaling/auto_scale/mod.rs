@@ -310,7 +310,7 @@ const MAX_WALL: Nanos = Nanos::from_millis(600_000);
 /// the second, and for retransmissions.
 const MAX_PERCENT: u32 = 50;
 
-/// Largest time of one packet in ten-thousandths of the shortest FCT.
+/// Maximum time for one packet, in ten-thousandths of the shortest FCT.
 const MAX_PACKET_PERMYRIAD: u64 = 100;
 
 /// Largest factor of times; beyond it even short paths take seconds.
