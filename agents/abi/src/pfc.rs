@@ -48,7 +48,7 @@ row! {
         pub bytes: u64,
         /// Bytes in the headroom.
         pub headroom_bytes: u64,
-        /// End of the latest pause of its sender.
+        /// End of its sender's latest pause.
         pub paused_until_ns: u64,
         /// Unit of a pause's time, ns; 0: its sender is no host and hears no pause.
         pub quantum_ns: u64,

@@ -207,7 +207,7 @@ row! {
 }
 
 row! {
-    /// Cheapest candidates of a flow from a number of sent bytes on (flow ageing). The number is
+    /// A flow's cheapest candidates from a number of sent bytes on (flow ageing). The number is
     /// split because the kernel's prefix table aligns rows to four bytes only.
     pub struct SizeThresholdRow as "size_threshold" {
         /// Lower half of the bytes sent.
@@ -329,7 +329,7 @@ row! {
         pub mechanism: u32,
         /// 1 for the preset `artifact`.
         pub artifact: u32,
-        /// Rule of the number of candidates kept: KEEP_HALF, KEEP_HALF_STRICT, KEEP_FLOOR or
+        /// Rule for the number of candidates kept: KEEP_HALF, KEEP_HALF_STRICT, KEEP_FLOOR or
         /// KEEP_FLOOR_OR_ALL.
         pub keep: u32,
         /// `paper`: C_cong from which a port counts as highly congested.
@@ -353,7 +353,7 @@ row! {
     pub struct SwitchTable as "switch_table" {
         /// Decision parameters.
         pub params: SwitchParams,
-        /// Time of the latest sample of the ports' congestion.
+        /// Time of the latest congestion sample at the ports.
         pub sampled_at_ns: u64,
         /// Time the control plane last wrote or confirmed the destinations' rows; 0: never.
         pub tables_at_ns: u64,
@@ -429,7 +429,7 @@ row! {
     pub struct DecisionRecord as "decision_record" {
         /// Time of the decision.
         pub time_ns: u64,
-        /// Age of the latest sample of the ports' congestion.
+        /// Age of the latest congestion sample at the ports.
         pub signal_age_ns: u64,
         /// Flow decided for.
         pub flow: FlowKey,

@@ -658,7 +658,7 @@ pub struct DoctorArgs {
 /// Arguments of the hidden verb `measure-here`.
 #[derive(Args, Debug)]
 pub struct MeasureArgs {
-    /// Number of flows of one packet
+    /// Number of one-packet flows
     #[arg(long, value_name = "N")]
     pub flows: u32,
 }
@@ -712,7 +712,7 @@ pub struct SimArgs {
     /// Files of the paper's NS-3 artifact instead of a scenario; `import` shows them as a scenario
     #[arg(long, num_args = 2, value_names = ["TOPOLOGY", "FLOWS"], conflicts_with = "scenario")]
     pub artifact: Vec<PathBuf>,
-    /// Routing table of the artifact, for the order of equal next hops [default: by port]
+    /// The artifact's routing table, for the order of equal next hops [default: by port]
     #[arg(
         long,
         value_name = "CSV",
@@ -785,7 +785,7 @@ pub struct ImportArgs {
     /// Delay at which LCMP's delay score saturates; Figure 1 was made with 512 ms
     #[arg(long, value_name = "TIME", default_value_t = PUBLISHED_MAX_DELAY)]
     pub max_delay: Nanos,
-    /// Routing table of the artifact, for the order of equal next hops [default: by port]
+    /// The artifact's routing table, for the order of equal next hops [default: by port]
     #[arg(long, value_name = "CSV")]
     pub routes: Option<PathBuf>,
 }
@@ -833,7 +833,7 @@ pub struct TuneArgs {
 /// Arguments of `down`.
 #[derive(Args, Debug)]
 pub struct DownArgs {
-    /// Name of the lab [default: the only one of this machine]
+    /// Name of the lab [default: the only one on this machine]
     #[arg(value_name = "LAB")]
     pub name: Option<String>,
     /// Take down every lab of this machine
@@ -1003,7 +1003,7 @@ pub struct CoverageArgs {
     /// The run directory, of many repetitions
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Repetitions of a group, the size of the run that is studied
+    /// Repetitions per group, the size of the run that is studied
     #[arg(long, value_name = "N", default_value_t = 8)]
     #[arg(value_parser = clap::value_parser!(u16).range(2..=500))]
     pub group: u16,
@@ -1022,7 +1022,7 @@ pub struct RegressArgs {
     /// The suite file
     #[arg(value_name = "SUITE")]
     pub suite: PathBuf,
-    /// Results of an earlier run of the suite, against whose p50 and p99 this one is gated
+    /// Results from an earlier run of the suite; this run is gated against their p50 and p99
     #[arg(long, value_name = "DIR")]
     pub baseline: Option<PathBuf>,
     /// Engine of the runs
@@ -1182,7 +1182,7 @@ pub struct BenchArgs {
     /// Number of repetitions
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub repeat: u32,
-    /// Number of flows of `generator` [default: 2000 under emulation, else 10000]
+    /// Number of flows for `generator` [default: 2000 under emulation, else 10000]
     #[arg(long, value_name = "N")]
     pub flows: Option<u32>,
     /// Place of `generator`
