@@ -114,13 +114,13 @@ _Static_assert(sizeof(struct prefix_key) == 8, "prefix_key");
 _Static_assert(__builtin_offsetof(struct prefix_key, bits) == 0, "prefix_key.bits");
 _Static_assert(__builtin_offsetof(struct prefix_key, addr) == 4, "prefix_key.addr");
 
-// DCQCN's congestion point: thresholds of an egress queue, of at most 2^31.
+// DCQCN's congestion point: thresholds of an egress queue, at most 2^31 each.
 struct congestion_point {
 	// Queue up to which no packet is marked (Kmin).
 	__u64 k_min;
 	// Queue above which every packet is marked (Kmax).
 	__u64 k_max;
-	// Share of packets that are marked at Kmax (Pmax), of 2^32.
+	// Share of packets that are marked at Kmax (Pmax), in units of 2^-32.
 	__u64 p_max_q32;
 };
 _Static_assert(sizeof(struct congestion_point) == 24, "congestion_point");
@@ -166,7 +166,7 @@ _Static_assert(__builtin_offsetof(struct candidate, buckets) == 4, "candidate.bu
 _Static_assert(__builtin_offsetof(struct candidate, path) == 6, "candidate.path");
 _Static_assert(__builtin_offsetof(struct candidate, pad) == 7, "candidate.pad");
 
-// Cheapest candidates of a flow from a number of sent bytes on (flow ageing). The number is
+// A flow's cheapest candidates from a number of sent bytes on (flow ageing). The number is
 // split because the kernel's prefix table aligns rows to four bytes only.
 struct size_threshold {
 	// Lower half of the bytes sent.
@@ -236,7 +236,7 @@ struct switch_params {
 	__u32 mechanism;
 	// 1 for the preset `artifact`.
 	__u32 artifact;
-	// Rule of the number of candidates kept: KEEP_HALF, KEEP_HALF_STRICT, KEEP_FLOOR or
+	// Rule for the number of candidates kept: KEEP_HALF, KEEP_HALF_STRICT, KEEP_FLOOR or
 	// KEEP_FLOOR_OR_ALL.
 	__u32 keep;
 	// `paper`: C_cong from which a port counts as highly congested.
@@ -273,7 +273,7 @@ _Static_assert(__builtin_offsetof(struct switch_params, pad) == 60, "switch_para
 struct switch_table {
 	// Decision parameters.
 	struct switch_params params;
-	// Time of the latest sample of the ports' congestion.
+	// Time of the latest congestion sample at the ports.
 	__u64 sampled_at_ns;
 	// Time the control plane last wrote or confirmed the destinations' rows; 0: never.
 	__u64 tables_at_ns;
@@ -372,7 +372,7 @@ _Static_assert(__builtin_offsetof(struct scored_candidate, flags) == 7, "scored_
 struct decision_record {
 	// Time of the decision.
 	__u64 time_ns;
-	// Age of the latest sample of the ports' congestion.
+	// Age of the latest congestion sample at the ports.
 	__u64 signal_age_ns;
 	// Flow decided for.
 	struct flow_key flow;
@@ -413,7 +413,7 @@ _Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 51, "deci
 _Static_assert(__builtin_offsetof(struct decision_record, pad) == 52, "decision_record.pad");
 _Static_assert(__builtin_offsetof(struct decision_record, candidates) == 56, "decision_record.candidates");
 
-// Parameters of DCQCN's reaction point and notification point, and of the artifact's variant of both.
+// Parameters for DCQCN's reaction point and notification point, and for the artifact's variant of both.
 struct dcqcn_params {
 	// Minimum time between two CNPs of one QP (N).
 	__u64 cnp_interval;
@@ -434,7 +434,7 @@ struct dcqcn_params {
 	__u32 gain_q30;
 	// Raises of fast recovery (F).
 	__u32 fast_recovery;
-	// Minimum time between two cuts of the rate (D), of the artifact's variant; 0: the published law,
+	// Minimum time between two rate cuts (D) in the artifact's variant; 0: the published law,
 	// by which every CNP cuts.
 	__u64 decrease_interval;
 	// Time from a QP's first CNP to its first cut, of the artifact's variant.
@@ -461,12 +461,12 @@ struct reaction_point {
 	__u64 target_bps;
 	// Rate of the NIC, bit/s.
 	__u64 line_bps;
-	// Time of the next update of α, which is made up for at the next CNP or cut; the largest number:
+	// Time of the next α update, which is made up for at the next CNP or cut; the largest number:
 	// never.
 	__u64 alpha_due;
 	// Time of the timer's next raise; the largest number: never.
 	__u64 increase_due;
-	// Time of the next cut if a CNP asks for one, of the artifact's variant.
+	// Time of the next cut if a CNP asks for one, in the artifact's variant.
 	__u64 decrease_due;
 	// Bytes to send until the byte counter raises the rate.
 	__u64 bytes_left;
@@ -500,7 +500,7 @@ struct law_step {
 	__u32 bytes;
 	// Time of the event.
 	__u64 now;
-	// Earliest time of the next CNP of the receiver.
+	// Earliest time of the receiver's next CNP.
 	__u64 next_cnp;
 	// CNPs that the receiver has sent.
 	__u64 cnps;
@@ -512,7 +512,7 @@ struct law_step {
 	struct congestion_point congestion;
 	// Queue that a packet met.
 	__u64 queue;
-	// Number of the packet, of which a share is marked.
+	// The packet's uniform number, which decides whether it is marked.
 	__u32 dice;
 	// 1: the packet was marked.
 	__u32 is_marked;
@@ -649,7 +649,7 @@ struct ingress_port {
 	__u64 bytes;
 	// Bytes in the headroom.
 	__u64 headroom_bytes;
-	// End of the latest pause of its sender.
+	// End of its sender's latest pause.
 	__u64 paused_until_ns;
 	// Unit of a pause's time, ns; 0: its sender is no host and hears no pause.
 	__u64 quantum_ns;

@@ -1,6 +1,6 @@
-//! Fake of perftest for the tests of the gate: exchanges the recorded handshake, without RDMA. Linked as
-//! `ib_send_bw`, `ib_write_bw` or `ib_read_bw` it behaves as the name of its "device" says, a behaviour
-//! and a mark by which tests find the process: `good-17`.
+//! Fake perftest for testing the gate: exchanges the recorded handshake, without RDMA. Linked as `ib_send_bw`,
+//! `ib_write_bw` or `ib_read_bw` it behaves as the name of its "device" says, a behaviour and a mark by which tests
+//! find the process: `good-17`.
 
 use std::{
     env,
@@ -15,9 +15,9 @@ use std::{
 
 use nix::time::{ClockId, clock_gettime};
 
-/// Time of a flow of the fake.
+/// Time that a flow of the fake takes.
 const FLOW: Duration = Duration::from_millis(40);
-/// CPU time of the calibration after the flow, whatever other processes take of the CPU.
+/// CPU time of the calibration after the flow, however much CPU other processes take.
 const CALIBRATION: Duration = Duration::from_millis(60);
 
 struct Fake {

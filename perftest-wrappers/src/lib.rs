@@ -1,5 +1,5 @@
-//! Generators of RDMA flows: a generator takes the jobs of a run, starts each flow at its instant, and has an outcome
-//! for every flow.
+//! Generators of RDMA flows: a generator takes a run's jobs, starts each flow at its instant, and has an outcome for
+//! every flow.
 //!
 //! - [`contract`]: jobs, events and outcomes, the same for both generators
 //! - [`perftest`]: a perftest client and server for each flow

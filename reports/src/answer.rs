@@ -305,7 +305,7 @@ mod tests {
     use super::*;
     use crate::stats::change;
 
-    /// Returns one repetition of 1,000 flows for each pair of p50 and p99.
+    /// Returns one repetition with 1,000 flows for each pair of p50 and p99.
     fn draws(pairs: &[(f64, f64)]) -> Vec<Vec<f64>> {
         let draw = |&(p50, p99): &(f64, f64)| {
             let mut flows = vec![p50; 900];
@@ -342,7 +342,7 @@ mod tests {
         .answer()
     }
 
-    /// Returns the answer of a valid run from the p50 and p99 of each policy's repetitions.
+    /// Returns a valid run's answer from p50 and p99 in each policy's repetitions.
     fn ranked(policies: &[(&str, &[(f64, f64)])]) -> String {
         let policies: Vec<_> = policies
             .iter()

@@ -5,7 +5,7 @@ use lab_units::show::{self, Side};
 
 use crate::text::{self, WIDTH};
 
-/// Heads of the table of [`row`].
+/// Heads for the table that [`row`] fills.
 pub const HEADS: [&str; 5] = [
     "at work",
     "flows at once",

@@ -1,5 +1,5 @@
-//! Text at the end of a run: slowdowns of the policies, their changes against the first, the paths that flows took,
-//! and the policies' mechanisms at work.
+//! Text at the end of a run: the policies' slowdowns, their changes against the first, the paths that flows took, and
+//! the policies' mechanisms at work.
 
 use anstyle::{AnsiColor, Style};
 use lab_records::Grade;

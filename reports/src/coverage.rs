@@ -26,26 +26,26 @@ use crate::{
 pub struct Study {
     /// Number of repetitions in a group, at least 2.
     pub repetitions: usize,
-    /// Number of groups, and of pairs of disjoint groups.
+    /// Number of groups, and of disjoint group pairs.
     pub groups: usize,
 }
 
-/// Coverage of the intervals of a run's policies.
+/// Coverage of the intervals for a run's policies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Coverage {
     /// The scenario's name.
     pub scenario: String,
     /// Number of repetitions in a group.
     pub repetitions: usize,
-    /// Number of groups, and of pairs of disjoint groups.
+    /// Number of groups, and of disjoint group pairs.
     pub groups: usize,
-    /// Number of repetitions of the run.
+    /// Number of repetitions in the run.
     pub of: usize,
     /// Each policy's statistics, in the order of the run.
     pub rows: Vec<Row>,
 }
 
-/// Coverage of the intervals of one statistic of a policy's slowdowns. Shares are of the groups, or pairs of groups.
+/// Coverage of the intervals for one statistic of a policy's slowdowns. Shares are of the groups, or pairs of groups.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Label of the policy.
@@ -56,7 +56,7 @@ pub struct Row {
     pub value: f64,
     /// Share of groups whose interval holds that value.
     pub held: f64,
-    /// Share of pairs of groups whose change has an interval that holds zero.
+    /// Share of group pairs whose change has an interval that holds zero.
     pub same: f64,
     /// Pairs of groups, with the second group's slowdowns reduced by 10 %.
     pub less_10: Found,
@@ -66,7 +66,7 @@ pub struct Row {
     pub change: Option<ChangeHeld>,
 }
 
-/// Verdicts on pairs of groups of which the second has lower slowdowns.
+/// Verdicts on pairs of groups in which the second has lower slowdowns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Found {
     /// Share of pairs whose change is found to be better.
@@ -103,9 +103,9 @@ pub enum CoverageError {
     FewRepetitions {
         /// Directory of the run.
         directory: String,
-        /// Number of repetitions of the run.
+        /// Number of repetitions in the run.
         found: usize,
-        /// Number of repetitions of a group.
+        /// Number of repetitions in a group.
         group: usize,
         /// Number of repetitions that are needed.
         needed: usize,
@@ -117,7 +117,7 @@ pub enum CoverageError {
     FewFlows {
         /// Directory of the run.
         directory: String,
-        /// Number of repetitions of a group.
+        /// Number of repetitions in a group.
         group: usize,
     },
     /// The run is not valid, so its values are not those of the scenario.
@@ -142,7 +142,7 @@ impl Coverage {
     }
 }
 
-/// Studies the coverage of the intervals of the run directory at `path`.
+/// Studies how well the intervals cover in the run directory at `path`.
 ///
 /// The groups are drawn by a fixed seed, so that a run always has the same coverage.
 ///
@@ -220,8 +220,8 @@ fn below(random: u64, len: usize) -> usize {
     usize::try_from(product >> 64).unwrap_or(0)
 }
 
-/// Returns the coverage of a policy's statistics over pairs of groups of its repetitions; `base` has the
-/// repetitions of the first policy.
+/// Returns the coverage of a policy's statistics over pairs of groups from its repetitions; `base` has the first
+/// policy's repetitions.
 fn rows(
     policy: &str,
     repetitions: &[Vec<f64>],

@@ -2,7 +2,7 @@
 
 use lab_records::{Departure, RunInfo};
 
-/// Returns the departures of `policy`; empty in records of an earlier lcmp-lab.
+/// Returns the departures of `policy`; empty in an earlier lcmp-lab's records.
 pub fn of<'a>(info: &'a RunInfo, policy: &str) -> &'a [Departure] {
     let mut settings = info.provenance.policies.iter();
     let found = settings.find(|settings| settings.policy == policy);
@@ -15,9 +15,8 @@ pub fn listed(departures: &[Departure]) -> String {
     words.join(", ")
 }
 
-/// Returns the text of `policy` in the legends of figures, without its label: the parameters that depart, or
-/// their number if their text is too long; empty if no parameter departs, or if the run has too many policies
-/// for a legend of all.
+/// Returns `policy`'s text in figure legends, without its label: the parameters that depart, or their number if their
+/// text is too long; empty if no parameter departs, or if the run has too many policies for a legend with all of them.
 pub fn legend(info: &RunInfo, policy: &str) -> String {
     let departures = of(info, policy);
     if departures.is_empty() || info.policies.len() > MAX_POLICIES {

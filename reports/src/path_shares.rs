@@ -1,4 +1,4 @@
-//! Share of bytes and of flows on each path of a run, as text.
+//! Shares of bytes and flows on each path in a run, as text.
 
 use lab_units::show::{self, Side};
 
@@ -7,18 +7,18 @@ use crate::{
     text::{self, WIDTH},
 };
 
-/// Share of bytes and of flows on each route under each policy.
+/// Shares of bytes and flows on each route under each policy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathShares {
     /// Routes of the flows, shortest delay first.
     routes: Vec<String>,
-    /// Policies, each with its shares of bytes and of flows on every route.
+    /// Policies, each with its shares of bytes and flows on every route.
     policies: Vec<(String, Vec<(f64, f64)>)>,
     /// True if re-routed flows count on several routes.
     has_rerouted: bool,
 }
 
-/// Returns the shares of the routes of `run`.
+/// Returns the shares of `run`'s routes.
 pub fn of(run: &Run) -> PathShares {
     let flows = &run.flows;
     let mut routes: Vec<String> = Vec::new();
@@ -58,8 +58,8 @@ pub fn of(run: &Run) -> PathShares {
 }
 
 impl PathShares {
-    /// Returns the share of each route under each policy, in percent of the bytes and, in brackets, of the flows: a
-    /// table if it fits, else the largest shares of each policy. Empty if there are fewer than two routes.
+    /// Returns each route's share under each policy, in percent of bytes and, in brackets, of flows: a table if it
+    /// fits, else each policy's largest shares. Empty if there are fewer than two routes.
     pub fn section(&self) -> String {
         if self.routes.len() < 2 {
             return String::new();

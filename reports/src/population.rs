@@ -1,10 +1,10 @@
-//! Slowdowns of scheduled flows, of which some may not have finished.
+//! Slowdowns of scheduled flows, some of which may not have finished.
 
 use std::borrow::Cow;
 
 use crate::stats::{self, Statistic, nearest_rank};
 
-/// Slowdowns of a group of scheduled flows, sorted; infinite for a flow that did not finish or never started.
+/// Slowdowns of scheduled flows in a group, sorted; infinite for a flow that did not finish or never started.
 ///
 /// A percentile of the finished flows alone would be of those that happened to be fast. So percentiles are of
 /// all flows of the group, and unknown beyond the share that finished.
@@ -12,7 +12,7 @@ use crate::stats::{self, Statistic, nearest_rank};
 pub struct Population<'a>(Cow<'a, [f64]>);
 
 impl<'a> Population<'a> {
-    /// Creates the population of `scheduled` flows, of which those with the slowdowns `finished`, sorted, finished.
+    /// Creates the population for `scheduled` flows, from the sorted slowdowns of those that `finished`.
     pub fn new(finished: impl Into<Cow<'a, [f64]>>, scheduled: usize) -> Self {
         let mut slowdowns = finished.into();
         if slowdowns.len() < scheduled {

@@ -33,8 +33,8 @@ impl Routes {
         self.of_path(&DcPath::new([text]))
     }
 
-    /// Returns the one-way delay of a route over the link of least delay of each hop; `None` if a
-    /// hop has no link.
+    /// Returns a route's one-way delay, with the fastest link at each hop; `None` if a hop has no
+    /// link.
     pub fn delay(&self, route: &Route) -> Option<Nanos> {
         let pairs = route.hops.windows(2);
         let total = pairs

@@ -33,7 +33,7 @@ pub struct Run {
     pub end: Option<RunEnd>,
     /// Verdict, judged again from the rows.
     pub verdict: Verdict,
-    /// Certificate of the lab's links; none of a simulation.
+    /// Certificate of the lab's links; none for a simulation.
     pub certificate: Vec<CertifiedRow>,
     /// Routes between the datacenters.
     pub routes: Routes,
@@ -43,13 +43,13 @@ pub struct Run {
     pub grid: TimeGrid,
     /// Groups of routes that flows are coloured by.
     pub groups: Groups,
-    /// Flows of each policy's first repetition over time by group, those of no group last.
+    /// Flows in each policy's first repetition over time by group, flows without a group last.
     pub by_group: Vec<FlowsOverTime>,
     /// Start of the last flow that started, over all repetitions.
     pub last_start: Nanos,
-    /// Use of each direction of the links while flows start, with the label of the policy.
+    /// Use of each link direction while flows start, with the policy's label.
     pub arrival_uses: Vec<(String, DirectionUse)>,
-    /// Totals of each direction of each link under each policy.
+    /// Totals for each link direction under each policy.
     pub link_uses: Vec<LinkUse>,
     /// Each direction of each link over time under each policy.
     pub over_time: Vec<DirectionSeries>,

@@ -12,9 +12,8 @@ pub struct SizeBins {
 }
 
 impl SizeBins {
-    /// Returns bins for the sorted sizes of all policies' flows: the paper's 20 if each gets `min_flows`
-    /// flows of each policy, else fewer. Flows of one size are never split, so bins can be fewer and
-    /// unequal where sizes repeat.
+    /// Returns bins for the sorted sizes of all policies' flows: the paper's 20 if each gets `min_flows` flows per
+    /// policy, else fewer. Flows of one size are never split, so bins can be fewer and unequal where sizes repeat.
     pub fn equal(sizes: &[Bytes], policies: usize, min_flows: usize) -> Self {
         let per_policy = sizes.len() / policies.max(1);
         let count = (per_policy / min_flows).clamp(1, PAPER_BINS);
@@ -49,7 +48,7 @@ impl SizeBins {
         }
     }
 
-    /// Returns the bin of a flow of `size`.
+    /// Returns the bin for a flow with `size`.
     pub fn of(&self, size: Bytes) -> usize {
         let bin = self.upper.partition_point(|&upper| upper < size);
         bin.min(self.upper.len().saturating_sub(1))

@@ -206,7 +206,7 @@ pub fn count(count: usize, noun: &str) -> String {
     counted(count as u64, noun)
 }
 
-/// Returns `value` in the largest of `units` of which there is at least one; each is 1,000 times
+/// Returns `value` in the largest unit from `units` that fits at least once; each is 1,000 times
 /// the one before.
 fn decimal(value: u64, digits: usize, units: &[&str]) -> String {
     let mut scaled = to_float(value);

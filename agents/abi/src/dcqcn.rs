@@ -8,7 +8,7 @@ use core::net::Ipv4Addr;
 
 use crate::layout::row;
 
-/// One in Q30, the scale of α and of its gain.
+/// One in Q30, the scale of α and its gain.
 pub const ONE_Q30: u32 = 1 << 30;
 
 /// Largest rate of the law in bit/s: a product with α then fits in 64 bits in two parts.
@@ -21,8 +21,8 @@ pub const MAX_HYPER_STAGES: u32 = 1 << 20;
 /// Largest number of raises that one event makes up for after a pause; the kernel's limit of a loop.
 pub const MAX_RAISES: u32 = 1 << 23;
 
-/// Bit of a CNP's destination QP, above every QP number of SoftRoCE: the other bits are the receiver's QP,
-/// by which the data packets of the flow are known. Switches keep CNPs and data apart by it.
+/// Bit in a CNP's destination QP, above every SoftRoCE QP number: the other bits are the receiver's QP, by which the
+/// flow's data packets are known. Switches keep CNPs and data apart by it.
 pub const CNP_QP: u32 = 1 << 23;
 
 /// Bit of `ReactionPoint::pending`: a CNP arrived since the last update of α.
@@ -49,24 +49,24 @@ pub const LAW_MARKED: u32 = 4;
 /// Value of `LawStep::event`: a packet met a queue.
 pub const LAW_QUEUED: u32 = 5;
 
-/// Largest threshold of a queue, in units of the caller's choice: a product with a fraction of 2^32 then
-/// fits in 64 bits.
+/// Largest threshold of a queue, in units that the caller chooses: a product with a fraction of 2^32 then fits in 64
+/// bits.
 pub const MAX_THRESHOLD: u64 = 1 << 31;
 
 row! {
-    /// DCQCN's congestion point: thresholds of an egress queue, of at most 2^31.
+    /// DCQCN's congestion point: thresholds of an egress queue, at most 2^31 each.
     pub struct CongestionPoint as "congestion_point" {
         /// Queue up to which no packet is marked (Kmin).
         pub k_min: u64,
         /// Queue above which every packet is marked (Kmax).
         pub k_max: u64,
-        /// Share of packets that are marked at Kmax (Pmax), of 2^32.
+        /// Share of packets that are marked at Kmax (Pmax), in units of 2^-32.
         pub p_max_q32: u64,
     }
 }
 
 row! {
-    /// Parameters of DCQCN's reaction point and notification point, and of the artifact's variant of both.
+    /// Parameters for DCQCN's reaction point and notification point, and for the artifact's variant of both.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct DcqcnParams as "dcqcn_params" {
         /// Minimum time between two CNPs of one QP (N).
@@ -88,7 +88,7 @@ row! {
         pub gain_q30: u32,
         /// Raises of fast recovery (F).
         pub fast_recovery: u32,
-        /// Minimum time between two cuts of the rate (D), of the artifact's variant; 0: the published law,
+        /// Minimum time between two rate cuts (D) in the artifact's variant; 0: the published law,
         /// by which every CNP cuts.
         pub decrease_interval: u64,
         /// Time from a QP's first CNP to its first cut, of the artifact's variant.
@@ -106,12 +106,12 @@ row! {
         pub target_bps: u64,
         /// Rate of the NIC, bit/s.
         pub line_bps: u64,
-        /// Time of the next update of α, which is made up for at the next CNP or cut; the largest number:
+        /// Time of the next α update, which is made up for at the next CNP or cut; the largest number:
         /// never.
         pub alpha_due: u64,
         /// Time of the timer's next raise; the largest number: never.
         pub increase_due: u64,
-        /// Time of the next cut if a CNP asks for one, of the artifact's variant.
+        /// Time of the next cut if a CNP asks for one, in the artifact's variant.
         pub decrease_due: u64,
         /// Bytes to send until the byte counter raises the rate.
         pub bytes_left: u64,
@@ -135,7 +135,7 @@ row! {
         pub bytes: u32,
         /// Time of the event.
         pub now: u64,
-        /// Earliest time of the next CNP of the receiver.
+        /// Earliest time of the receiver's next CNP.
         pub next_cnp: u64,
         /// CNPs that the receiver has sent.
         pub cnps: u64,
@@ -147,7 +147,7 @@ row! {
         pub congestion: CongestionPoint,
         /// Queue that a packet met.
         pub queue: u64,
-        /// Number of the packet, of which a share is marked.
+        /// The packet's uniform number, which decides whether it is marked.
         pub dice: u32,
         /// 1: the packet was marked.
         pub is_marked: u32,

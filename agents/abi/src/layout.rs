@@ -7,7 +7,7 @@
 pub trait CType {
     /// Type without array brackets.
     const BASE: &'static str;
-    /// Number of elements of an array.
+    /// Number of elements in an array.
     const LEN: Option<usize> = None;
 }
 
@@ -40,7 +40,7 @@ pub struct Field {
     pub name: &'static str,
     /// Type in C, without array brackets.
     pub base: &'static str,
-    /// Number of elements of an array.
+    /// Number of elements in an array.
     pub len: Option<usize>,
     /// Offset in the row, in bytes.
     pub offset: usize,

@@ -20,13 +20,13 @@ pub const RESUME_OFFSET_BYTES: u64 = 3_072;
 /// Priority of data packets, which is the paused one.
 pub const PFC_PRIORITY: u32 = 3;
 
-/// Type of a frame of MAC control (IEEE 802.3, annex 31A).
+/// Ethertype of MAC control frames (IEEE 802.3, annex 31A).
 pub const MAC_CONTROL: u16 = 0x8808;
 
 /// Opcode of priority flow control (IEEE 802.1Qbb).
 pub const PFC_OPCODE: u16 = 0x0101;
 
-/// Bytes of the ring buffer of pauses: 100,000 of them.
+/// Size of the pause ring buffer in bytes: room for 100,000 pauses.
 pub const PAUSE_RING_BYTES: u32 = 4 << 20;
 
 /// Bits that a pause's unit of time takes on the link (IEEE 802.1Qbb).
@@ -48,7 +48,7 @@ row! {
         pub bytes: u64,
         /// Bytes in the headroom.
         pub headroom_bytes: u64,
-        /// End of the latest pause of its sender.
+        /// End of its sender's latest pause.
         pub paused_until_ns: u64,
         /// Unit of a pause's time, ns; 0: its sender is no host and hears no pause.
         pub quantum_ns: u64,

@@ -7,20 +7,20 @@ use core::net::Ipv4Addr;
 
 use crate::{dcqcn::CongestionPoint, layout::row, lcmp::Keep};
 
-/// Largest number of candidate next hops of one destination.
+/// Maximum candidate next hops per destination.
 pub const MAX_CANDIDATES: usize = 8;
 
-/// Largest number of size thresholds of one destination: each candidate joins the cheapest and leaves
-/// them at most once as a flow grows.
+/// Maximum size thresholds per destination: each candidate joins the cheapest and leaves them at most once as a flow
+/// grows.
 pub const MAX_SIZE_THRESHOLDS: usize = 2 * MAX_CANDIDATES + 1;
 
-/// Largest number of ports of one switch; a power of two, so that an index is masked, not compared.
+/// Maximum ports per switch; a power of two, so that an index is masked, not compared.
 pub const MAX_PORTS: usize = 64;
 
-/// Largest number of destination prefixes of one switch.
+/// Maximum destination prefixes per switch.
 pub const MAX_DESTINATIONS: u32 = 1024;
 
-/// Size of the ring buffer of decisions in bytes: about 4,000 records.
+/// Size of the decision ring buffer in bytes: about 4,000 records.
 pub const RING_BYTES: u32 = 512 * 1024;
 
 /// Fill level in bytes from which the program wakes the ring buffer's reader, who else polls.
@@ -38,7 +38,7 @@ pub const MECHANISM_BUCKETS: u32 = 0;
 /// Value of `SwitchParams::mechanism`: LCMP.
 pub const MECHANISM_LCMP: u32 = 1;
 
-/// Value of `SwitchParams::keep`: ⌈m/2⌉ of m candidates, plus those that tie with the last of them.
+/// Value of `SwitchParams::keep`: ⌈m/2⌉ of m candidates, and those that tie with the last one.
 pub const KEEP_HALF: u32 = 0;
 
 /// Value of `SwitchParams::keep`: ⌈m/2⌉.
@@ -76,7 +76,7 @@ pub const WAIT_UNIT_BITS: u32 = 6;
 /// UDP destination port of RoCEv2.
 pub const ROCE_PORT: u16 = 4791;
 
-/// First byte of the addresses of every lab: the block 10.0.0.0/8.
+/// First byte in every lab's addresses: the block 10.0.0.0/8.
 pub const LAB_NET: u32 = 10;
 
 /// Bits of a lab's address that hold the lab's slot, in host byte order.
@@ -207,7 +207,7 @@ row! {
 }
 
 row! {
-    /// Cheapest candidates of a flow from a number of sent bytes on (flow ageing). The number is
+    /// A flow's cheapest candidates from a number of sent bytes on (flow ageing). The number is
     /// split because the kernel's prefix table aligns rows to four bytes only.
     pub struct SizeThresholdRow as "size_threshold" {
         /// Lower half of the bytes sent.
@@ -331,7 +331,7 @@ row! {
         pub mechanism: u32,
         /// 1 for the preset `artifact`.
         pub artifact: u32,
-        /// Rule of the number of candidates kept: KEEP_HALF, KEEP_HALF_STRICT, KEEP_FLOOR or
+        /// Rule for the number of candidates kept: KEEP_HALF, KEEP_HALF_STRICT, KEEP_FLOOR or
         /// KEEP_FLOOR_OR_ALL.
         pub keep: u32,
         /// `paper`: C_cong from which a port counts as highly congested.
@@ -355,7 +355,7 @@ row! {
     pub struct SwitchTable as "switch_table" {
         /// Decision parameters.
         pub params: SwitchParams,
-        /// Time of the latest sample of the ports' congestion.
+        /// Time of the latest congestion sample at the ports.
         pub sampled_at_ns: u64,
         /// Time the control plane last wrote or confirmed the destinations' rows; 0: never.
         pub tables_at_ns: u64,
@@ -431,7 +431,7 @@ row! {
     pub struct DecisionRecord as "decision_record" {
         /// Time of the decision.
         pub time_ns: u64,
-        /// Age of the latest sample of the ports' congestion.
+        /// Age of the latest congestion sample at the ports.
         pub signal_age_ns: u64,
         /// Flow decided for.
         pub flow: FlowKey,

@@ -58,7 +58,7 @@ impl BenchError {
     }
 }
 
-/// Error texts of iproute2 without privileges: of a refused system call, and of a directory that root owns.
+/// Error texts from iproute2 without privileges: for a refused system call, and for a directory that root owns.
 const REFUSALS: [&str; 2] = ["Operation not permitted", "Permission denied"];
 
 #[cfg(test)]

@@ -54,9 +54,9 @@ pub struct Failover {
     pub time: Nanos,
     /// Longest of these times.
     pub longest: Nanos,
-    /// Packets of the flow lost, median of the rounds.
+    /// Lost packets of the flow, median over the rounds.
     pub lost: u64,
-    /// Time between two packets of the flow, median of the rounds.
+    /// Time between two packets of the flow, median over the rounds.
     pub gap: Nanos,
     /// Flows that the switch decided again because of a dead port, in all rounds.
     pub redecided: u64,
@@ -303,7 +303,7 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, BenchError>>) -> Resul
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Takes a link of the calling thread's namespace down, or up; returns the time of the request.
+/// Takes a link in the calling thread's namespace down, or up; returns the time of the request.
 ///
 /// The request is 32 bytes: a netlink header, and the change of the interface.
 fn set_link(interface: &str, is_up: bool) -> Result<Nanos, BenchError> {

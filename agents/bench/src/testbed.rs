@@ -271,7 +271,7 @@ impl Drop for Testbed {
     }
 }
 
-/// Returns the Ethernet address of a port of the switch (`owner` 1) or of host `r` (`owner` 2).
+/// Returns the Ethernet address for a port on the switch (`owner` 1) or on host `r` (`owner` 2).
 const fn mac(owner: u8, number: u8) -> Mac {
     Mac([2, 0, 0, 0, owner, number])
 }

@@ -7,7 +7,7 @@
 
 use lab_bench::{BenchError, Cost, Cut};
 
-/// Largest cost of a decision at six candidates, in early exits of the same program.
+/// Maximum cost of a decision at six candidates, in early exits from the same program.
 ///
 /// Both are measured in one run, so the ratio does not depend on the machine: it is about 8 for medians,
 /// idle or beside six busy loops on two cores. An additional lookup costs one; sorting by branches, which

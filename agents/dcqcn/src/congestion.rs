@@ -46,7 +46,7 @@ mod tests {
         }
     }
 
-    /// A queue of 3.5 GB between thresholds of 3 and 4 GB is marked with half of Pmax = 1/4: 2^29 of 2^32.
+    /// A 3.5 GB queue between thresholds at 3 and 4 GB is marked with half of Pmax = 1/4: 2^29 of 2^32.
     #[test]
     fn thresholds_of_gigabytes_are_kept() {
         let point = CongestionPoint {

@@ -1,10 +1,10 @@
-//! Parameters of the law from those of a plan.
+//! The law's parameters from a plan's.
 
 use lab_abi::dcqcn::{DcqcnParams, MAX_RATE_BPS, ONE_Q30};
 use lab_parameters::{DcqcnConfig, Preset};
 use lab_units::{BitsPerSec, Nanos, Ratio};
 
-/// Returns the law's parameters of `config` with `ticks_per_nano` units of time in a nanosecond.
+/// Returns the law's parameters for `config` with `ticks_per_nano` time units in a nanosecond.
 ///
 /// The artifact's variant is asked for by a minimum time between cuts, and has no minimum time between CNPs.
 /// Its first check for a cut is a nanosecond late, so that it follows α's update: `RdmaHw`'s

@@ -13,9 +13,9 @@ pub enum HostError {
     /// Failure of a program or a map.
     #[error("{}", chain(.0))]
     Loader(#[from] LoaderError),
-    #[error("cannot pin `{path}`: {source} (hint: it is to be in a BPF file system)")]
+    #[error("cannot pin `{path}`: {source} (hint: the path must be on a bpffs mount)")]
     Pin { path: PathBuf, source: PinError },
-    #[error("cannot make `{path}`: {source} (hint: it is to be in a BPF file system)")]
+    #[error("cannot create `{path}`: {source} (hint: the path must be on a bpffs mount)")]
     Directory { path: PathBuf, source: io::Error },
 }
 

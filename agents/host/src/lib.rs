@@ -1,4 +1,4 @@
-//! Host programs: congestion control of SoftRoCE, which has none of its own.
+//! Host programs: congestion control for SoftRoCE, which has none.
 //!
 //! `agents/ebpf/host.bpf.c` paces the data packets of every QP of a lab by DCQCN, whose law is
 //! `lab-dcqcn`'s. This crate loads the programs and pins them and their maps in a BPF file system, where the

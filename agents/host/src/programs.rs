@@ -29,7 +29,7 @@ pub(crate) const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/host.bp
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostProgram {
-    /// Ingress of a NIC: notification point, and end of CNPs.
+    /// Ingress at a NIC: notification point, and where CNPs end.
     NicIngress,
     /// Egress of a NIC: data go through the pacer.
     NicEgress,
@@ -48,7 +48,7 @@ impl HostProgram {
         Self::PacerGate,
     ];
 
-    /// Returns the name of the program and of its pin.
+    /// Returns the name of the program and its pin.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ pub struct Setup {
     pub params: HostParams,
     /// NICs of all hosts.
     pub nics: Vec<Nic>,
-    /// Largest number of QPs of one repetition, in each direction.
+    /// Largest number of QPs in one repetition, in each direction.
     pub qps: u32,
 }
 
@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// Interface of the packets of a test.
+    /// Interface for a test's packets.
     const LOOPBACK: u32 = 1;
 
     /// Returns a pause of `priority`.

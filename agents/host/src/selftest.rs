@@ -135,7 +135,7 @@ fn apply(step: &mut LawStep) {
     }
 }
 
-/// Returns the start of a QP with random parameters, those of the paper and of a lab among them.
+/// Returns the start of a QP with random parameters, among them the paper's and a lab's.
 fn first_step(random: &mut Pcg64Mcg) -> LawStep {
     let line = match below(random, 4) {
         0 => 100_000_000,

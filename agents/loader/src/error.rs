@@ -1,4 +1,4 @@
-//! Failures of eBPF objects, and the lack of privileges among them.
+//! Failures with eBPF objects, and the lack of privileges among them.
 
 use std::io;
 

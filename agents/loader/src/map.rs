@@ -10,9 +10,9 @@ use bytemuck::Pod;
 #[repr(transparent)]
 pub struct Row<T>(pub T);
 
-// SAFETY: a transparent wrapper of a type without padding, uninitialised bytes or invalid values,
-// which is what `bytemuck::Pod` guarantees and `aya::Pod` asks for.
-#[expect(unsafe_code, reason = "the loader's trait for plain values is unsafe")]
+// SAFETY: `aya::Pod` requires that a type has no padding, uninitialised bytes or invalid values. `bytemuck::Pod`
+// guarantees this for `T`, and `Row` is a transparent wrapper around it.
+#[expect(unsafe_code, reason = "`aya::Pod` is an unsafe trait")]
 unsafe impl<T: Pod> aya::Pod for Row<T> {}
 
 /// Takes all records out of a ring buffer, oldest first.

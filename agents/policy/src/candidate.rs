@@ -97,7 +97,7 @@ const UNUSED: Scored = Scored {
 pub(crate) mod tests {
     use super::*;
 
-    /// Returns a path of two links of equal rates.
+    /// Returns a path with two links of equal rates.
     pub(crate) fn path(delay_ms: u64, gbit: u64) -> Path {
         let rate = BitsPerSec::new(gbit * 1_000_000_000).expect("not zero");
         Path {

@@ -6,8 +6,8 @@
 
 use lab_abi::Trigger;
 
-/// Returns the cause of a decision for a packet of a flow that is pinned to a port, or to none; `None`
-/// if the packet follows the flow's entry.
+/// Returns the cause for a decision on a packet whose flow is pinned to a port, or to none; `None` if the packet
+/// follows the flow's entry.
 ///
 /// `must_reroute` returns true if flow ageing moves a flow whose port is alive; called only then.
 #[must_use]

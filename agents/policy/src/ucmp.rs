@@ -52,7 +52,7 @@ pub const MIN_DELAY: Policy = Policy {
     mechanism: Mechanism::UniformCost,
 };
 
-/// Cheapest next hops of a flow from a number of sent bytes on.
+/// A flow's cheapest next hops from a number of sent bytes on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SizeThreshold {
     /// Bytes sent.
@@ -68,7 +68,8 @@ pub struct SizeThresholds {
     count: usize,
 }
 
-/// Returns one bucket for each of the cheapest `paths` of a flow that has sent `sent` bytes.
+/// Returns one bucket for each of the `paths` that are cheapest for a flow that has sent `sent`
+/// bytes.
 ///
 /// Paths past [`MAX_CANDIDATES`] are ignored.
 ///
@@ -140,8 +141,7 @@ impl SizeThresholds {
     }
 }
 
-/// Cost of a path less that of another and the quantum, base + slope · f, in units of 10^-9 s / (100 ·
-/// c_i · c_j).
+/// Cost of a path less another's and less the quantum, base + slope · f, in units of 10^-9 s / (100 · c_i · c_j).
 struct CostDifference {
     base: i128,
     slope: i128,

@@ -21,7 +21,7 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: Some(buckets),
 };
 
-/// Returns the buckets of each next hop by the rate of its link.
+/// Returns each next hop's buckets by its link's rate.
 ///
 /// Next hops past [`MAX_CANDIDATES`] are ignored.
 #[must_use]

@@ -24,10 +24,10 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: Some(buckets),
 };
 
-/// Largest number of buckets of a destination, as a hardware switch's table spends on one group.
+/// Maximum buckets per destination, as a hardware switch's table spends on one group.
 pub const MAX_BUCKETS: u16 = 64;
 
-/// Returns the buckets of each next hop by the capacity of its path.
+/// Returns each next hop's buckets by its path's capacity.
 ///
 /// Next hops past [`MAX_CANDIDATES`] are ignored.
 ///
@@ -49,7 +49,7 @@ pub fn buckets(paths: &[Path]) -> [u16; MAX_CANDIDATES] {
     in_proportion(paths, |path| path.capacity.get())
 }
 
-/// Returns the buckets of each path in proportion to its weight; a path of weight 0 has none.
+/// Returns each path's buckets in proportion to its weight; a path with weight 0 has none.
 pub(crate) fn in_proportion(
     paths: &[Path],
     weight: impl Fn(&Path) -> u64,

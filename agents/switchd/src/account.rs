@@ -1,4 +1,4 @@
-//! Size of the switch program (the paper's section 4): bytes of its maps, instructions of its code.
+//! Size of the switch program (the paper's section 4): its maps in bytes, its code in instructions.
 //!
 //! The paper counts the rows of tables. The kernel needs more memory for the same rows, to find them;
 //! an account has both.
@@ -31,7 +31,7 @@ pub struct MapAccount {
     pub key_bytes: u32,
     /// Bytes of a value.
     pub value_bytes: u32,
-    /// Number of rows; of a ring buffer the number of bytes.
+    /// Number of rows; for a ring buffer, number of bytes.
     pub rows: u32,
     /// Bytes of all keys and values, on one CPU.
     pub bytes: u64,

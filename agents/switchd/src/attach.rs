@@ -1,4 +1,4 @@
-//! Attachment of the program to the ingress of all ports.
+//! Attachment of the program to all ports' ingress.
 
 use aya::{
     programs::{

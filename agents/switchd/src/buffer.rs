@@ -28,8 +28,8 @@ pub(crate) fn shared_buffer(config: &AgentConfig, links: &[(u32, bool)]) -> Opti
     Some(buffer)
 }
 
-/// Returns `buffer` with the packets of `before`, the buffer that a killed agent left; a `before` of zeros has no
-/// packets.
+/// Returns `buffer` with the packets in `before`, the buffer that a killed agent left; if `before` is all zeros, it has
+/// no packets.
 pub(crate) fn continued(buffer: &SharedBuffer, before: &SharedBuffer) -> SharedBuffer {
     if before.shared == 0 {
         return *buffer;

@@ -34,7 +34,7 @@ pub enum SwitchdError {
         #[source]
         source: ObjectError,
     },
-    #[error("cannot {action} `{path}` (hint: it is to be in a BPF file system)")]
+    #[error("cannot {action} `{path}` (hint: the path must be on a bpffs mount)")]
     Pins {
         action: &'static str,
         path: String,

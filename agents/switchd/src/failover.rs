@@ -38,7 +38,7 @@ impl PortHealth {
 }
 
 impl PortLiveness {
-    /// Returns the liveness of `ports` for the link states of [`interfaces`].
+    /// Returns the liveness of `ports` for the link states from [`interfaces`].
     pub(crate) fn new(ports: &[PortConfig], links: &BTreeMap<String, bool>) -> Self {
         let health = |port: &PortConfig| PortHealth {
             interface: port.interface.clone(),

@@ -9,7 +9,7 @@ use lab_units::Nanos;
 
 use crate::{SwitchdError, program::FlowTable};
 
-/// Returns every flow in a map of `rows`, in the order of their keys.
+/// Returns every flow in a map with `rows`, in the order of their keys.
 ///
 /// The table changes while it is read. If the kernel removes the entry under the cursor, the walk
 /// starts again; so at most twice the map is read, and duplicates are dropped.
@@ -64,7 +64,7 @@ pub(crate) struct Evictor {
 }
 
 impl Evictor {
-    /// Removes the `excess` least recently seen flows of a map of `rows` and returns them; fewer if the table has
+    /// Removes the `excess` least recently seen flows from a map with `rows` and returns them; fewer if the table has
     /// fewer flows.
     pub(crate) fn evict(
         &mut self,

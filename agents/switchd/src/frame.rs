@@ -34,8 +34,8 @@ pub fn roce_frame(flow: FlowKey, qp: u32, ttl: u8, payload: usize) -> Frame {
 }
 
 impl Frame {
-    /// Returns a packet of `flow` with `after_ip` bytes after the IP header; the first of them are the
-    /// ports of a protocol with ports.
+    /// Returns a packet for `flow` with `after_ip` bytes after the IP header; the first bytes are the ports, if the
+    /// protocol has ports.
     #[must_use]
     pub fn new(flow: FlowKey, ttl: u8, after_ip: usize) -> Self {
         let mut bytes = vec![0; PORTS + after_ip];

@@ -45,7 +45,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Computes the tables of `config`; `links` are the interface index and liveness of each port.
+    /// Computes the tables for `config`; `links` are each port's interface index and liveness.
     ///
     /// Times and counts of `before`, the table of an agent that was killed, are kept.
     #[must_use]
@@ -158,8 +158,8 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
     }
 }
 
-/// Returns the row of the destination at `index` in the configuration; if demands are counted, that of
-/// the destination is at the same index.
+/// Returns the row for the destination at `index` in the configuration; if demands are counted, the destination's
+/// demand is at the same index.
 pub(crate) fn destination(
     config: &AgentConfig,
     index: usize,

@@ -129,7 +129,7 @@ fn without_panic<T>(step: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Returns the kernel's number for the type of one of the agent's maps.
+/// Returns the kernel's number for a map's type, given the agent's map name.
 fn kind(name: &str) -> u32 {
     let kind = match name {
         FLOWS => bpf_map_type::BPF_MAP_TYPE_HASH,

@@ -496,8 +496,8 @@ mod tests {
         run.expect("it runs").return_value == 2
     }
 
-    /// 17,000 B are the reserve of 4,096 and just half of what is free of 37,712 before the last packet of them;
-    /// 10,000 are the headroom. The simulator's buffer takes as many.
+    /// 17,000 B are the 4,096 B reserve and just half of the 37,712 B that are free before their last packet; 10,000 B
+    /// are the headroom. The simulator's buffer takes as many.
     #[test]
     fn a_port_takes_its_reserve_its_share_and_its_headroom_then_drops_until_packets_have_left() {
         let filled = in_time(|| {

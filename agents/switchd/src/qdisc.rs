@@ -1,4 +1,4 @@
-//! Queueing disciplines: one dump of the namespace has the queues of all ports.
+//! Queueing disciplines: one dump for the namespace has all ports' queues.
 
 use std::{collections::BTreeMap, io};
 

@@ -145,7 +145,7 @@ impl Sampler {
         }
     }
 
-    /// Returns the link counters of the latest sample; `marks` has those of each slot.
+    /// Returns the link counters from the latest sample; `marks` has each slot's marks.
     pub(crate) fn links(&self, marks: impl Fn(usize) -> Option<u64>) -> Links {
         let report = |port: &SampledPort| LinkReport {
             port: port.id,

@@ -56,7 +56,7 @@ impl Controller {
         }
     }
 
-    /// Sets the provisioned capacity of a directed link at the end of `window`.
+    /// Sets a directed link's provisioned capacity at the end of `window`.
     pub fn set_capacity(&mut self, window: u64, link: usize, capacity: BitsPerSec) {
         let capacities = &mut self.window(window).capacities;
         if capacities.len() <= link {
@@ -65,8 +65,8 @@ impl Controller {
         capacities[link] = Some(capacity);
     }
 
-    /// Returns the tables of `window`, computed at the first call; none if nothing was reported of it.
-    /// Fails on measurements that are not of the topology, or a solver that gives up.
+    /// Returns the tables for `window`, computed at the first call; none if nothing was reported for it. Fails on
+    /// measurements that are not of the topology, or a solver that gives up.
     pub fn solve(&mut self, window: u64) -> Result<Option<&Tables>, TeError> {
         let Some(window) = self.windows.get_mut(&window) else {
             return Ok(None);

@@ -27,7 +27,7 @@ use crate::{
     topology::{Measured, Topology},
 };
 
-/// Traffic of every next hop, divided by the sum of all demands.
+/// Traffic over every next hop, divided by the sum of all demands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
     /// Share by switch, row and next hop.

@@ -22,7 +22,7 @@ pub struct SimulatedFlow {
     pub standalone: Nanos,
 }
 
-/// Agreement of two runs of the same flows.
+/// Agreement between two runs of the same flows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agreement {
     /// Flows of the output.
@@ -134,7 +134,7 @@ pub struct LinkAgreement {
 }
 
 impl LinkAgreement {
-    /// Compares `column` of the published averages with what `simulated` says of each link.
+    /// Compares `column` of the published averages with each link's value in `simulated`.
     pub fn of(
         published: &[UtilisationRow],
         column: usize,
@@ -152,7 +152,7 @@ impl LinkAgreement {
             .collect()
     }
 
-    /// |Δ| as a share of the published average; that of an idle link that should be idle is 0.
+    /// |Δ| as a share of the published average; 0 if the link should be idle and is.
     #[must_use]
     pub fn relative(&self) -> f64 {
         match (self.simulated - self.published).abs() {

@@ -1,4 +1,4 @@
-//! Outputs of runs: `fct_….txt`, and averages of link utilisation.
+//! Outputs from runs: `fct_….txt`, and average link utilisation.
 
 use std::net::Ipv4Addr;
 

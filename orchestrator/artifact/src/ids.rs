@@ -1,4 +1,4 @@
-//! The artifact's numbers of nodes and keys of flows.
+//! The artifact's node numbers and flow keys.
 
 use std::{collections::BTreeMap, net::Ipv4Addr};
 
@@ -8,8 +8,8 @@ use lab_units::NodeId;
 
 use crate::error::ArtifactErrorKind;
 
-/// The artifact's number of each node of a plan: hosts first, then leaves, spines and DCI switches,
-/// each datacenter by datacenter.
+/// The artifact's number for each node in a plan: hosts first, then leaves, spines and DCI
+/// switches, each datacenter by datacenter.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NodeIds {
     /// The artifact's numbers, by the plan's id.
@@ -37,13 +37,13 @@ impl NodeIds {
         Self { theirs, ours }
     }
 
-    /// The artifact's number of a node of the plan.
+    /// The artifact's number for a node in the plan.
     #[must_use]
     pub fn theirs(&self, ours: NodeId) -> u32 {
         self.theirs[ours.index()]
     }
 
-    /// The plan's id of a node of the artifact.
+    /// The plan's id for a node in the artifact.
     pub fn ours(&self, theirs: u32) -> Result<NodeId, ArtifactErrorKind> {
         let place = usize::try_from(theirs).unwrap_or(usize::MAX);
         self.ours
@@ -52,8 +52,8 @@ impl NodeIds {
             .ok_or(ArtifactErrorKind::NotInPlan { id: theirs })
     }
 
-    /// Addresses and ports of `flows`' data packets, each given by its ends, in the order in which
-    /// they start: a source port tells apart the flows of one pair of hosts.
+    /// Addresses and ports in the flows' data packets, in start order; `flows` has each flow's two
+    /// ends, and the source port tells apart the flows between the same two hosts.
     #[must_use]
     pub fn flow_tuples(&self, flows: impl Iterator<Item = (NodeId, NodeId)>) -> Vec<FlowTuple> {
         let mut ports: BTreeMap<(NodeId, NodeId), u16> = BTreeMap::new();

@@ -26,14 +26,14 @@ pub struct Source<'a> {
 pub struct ImportOptions {
     /// The scenario's name.
     pub name: String,
-    /// Delay at which LCMP's delay score saturates: a power of two of milliseconds. The artifact's
+    /// Delay at which LCMP's delay score saturates: a power of two, in milliseconds. The artifact's
     /// code has 32; the published outputs of Figure 1 were made with 512.
     pub max_delay: Nanos,
     /// Path of a routing table, relative to the scenario, for the order of equal next hops.
     pub routes: Option<String>,
 }
 
-/// Returns the text of a scenario of `topology` and `flows` with the artifact's semantics.
+/// Returns the text of a scenario with `topology`, `flows` and the artifact's semantics.
 ///
 /// The scenario refers to the flow file by `flows.path`, which is relative to the scenario, if
 /// datacenters have 16 hosts; otherwise it lists the flows.

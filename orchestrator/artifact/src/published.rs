@@ -1,4 +1,4 @@
-//! Figure 1 in the artifact's directory: which files were published of it, and what they are of.
+//! Figure 1 in the artifact's directory: the files that were published, and what each contains.
 //!
 //! Names alone; whoever has the directory reads them.
 
@@ -34,7 +34,7 @@ pub fn fct(policy: &str) -> String {
     format!("fct/fig1/{policy}/fct_dcqcn.txt")
 }
 
-/// The scenario of the texts of [`TOPOLOGY`] and [`FLOWS`].
+/// The scenario from the texts of [`TOPOLOGY`] and [`FLOWS`].
 pub fn scenario(topology: &str, flows: &str) -> Result<String, ArtifactError> {
     let source = |path, text| Source { path, text };
     let options = ImportOptions {

@@ -1,5 +1,5 @@
-//! Structure of a topology file as a scenario can express it: datacenters of one DCI switch and a fabric of leaves
-//! and spines, or hosts on the DCI switch itself, and links between DCI switches.
+//! Structure of a topology file as a scenario can express it: datacenters with one DCI switch each, a leaf-spine fabric
+//! or hosts on the DCI switch itself, and links between DCI switches.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::{
     topology::{FileWire, LinkRow, TopologyFile},
 };
 
-/// The datacenters of a topology, in the order of their DCI switches' numbers.
+/// A topology's datacenters, ordered by their DCI switches' numbers.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Shape {
     /// Datacenters.
@@ -33,7 +33,7 @@ pub enum DcShape {
         spines: usize,
         /// Number of leaves.
         leaves: usize,
-        /// Number of hosts of each leaf.
+        /// Number of hosts per leaf.
         hosts_per_leaf: usize,
         /// Host to leaf; none without hosts.
         host_link: Option<FileWire>,
@@ -264,7 +264,8 @@ impl<'a> Graph<'a> {
         Ok(common)
     }
 
-    /// Refuses the first of `nodes` of which there are not `expected` of something.
+    /// Refuses the first node in `nodes` whose `count` is not `expected`; `what` names what is
+    /// counted.
     fn check_each(
         &self,
         nodes: &[u32],
@@ -284,8 +285,8 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// Refuses numbers that are not those of the nodes of a plan: hashes are seeded by them and
-    /// addresses made of them.
+    /// Refuses node numbers other than a plan's: the numbers seed the hashes and are part of the
+    /// addresses.
     fn check_numbering(&self, dcs: &[Members]) -> Result<(), ArtifactError> {
         let tiers: [fn(&Members) -> &[u32]; 4] = [
             |dc| &dc.hosts,

@@ -172,7 +172,7 @@ fn lines(kept: &str, again: &str) -> String {
     )
 }
 
-/// Compares the counts and the verdict of `run.json` with those of the rows.
+/// Compares the counts and the verdict in `run.json` with those from the rows.
 fn compare_outcome(outcome: &Outcome, summary: &Summary) -> Vec<Difference> {
     let sum = |of: fn(&lab_reports::PolicySummary) -> u64| summary.policies.iter().map(of).sum();
     let rows: [u64; 4] = [

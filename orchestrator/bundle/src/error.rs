@@ -100,13 +100,13 @@ pub enum BundleError {
 }
 
 impl BundleError {
-    /// True if the error is one of this machine, not of the bundle.
+    /// True if this machine is at fault, not the bundle.
     #[must_use]
     pub const fn is_of_machine(&self) -> bool {
         matches!(self, Self::Io { .. })
     }
 
-    /// Returns a function that makes the error of `action` on a file of this machine.
+    /// Returns a function that makes the error for `action` on a file on this machine.
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,

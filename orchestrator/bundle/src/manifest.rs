@@ -27,7 +27,7 @@ pub struct Manifest {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// Name of the run's directory, and of the folder in the archive.
+    /// Name of the run's directory, and of the archive's folder.
     pub run: String,
     /// Version of lcmp-lab.
     pub tool_version: String,

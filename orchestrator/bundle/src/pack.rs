@@ -52,7 +52,7 @@ pub fn pack(run: &Path, origin: Origin, out: impl Write) -> Result<Manifest, Bun
     Ok(manifest)
 }
 
-/// Returns the names of the files of `folder` in the run directory.
+/// Returns the names of the files in `folder` of the run directory.
 fn list(run: &Path, folder: &str) -> Result<Vec<String>, BundleError> {
     let dir = run.join(folder);
     let entries = match fs::read_dir(&dir) {

@@ -15,7 +15,7 @@ use lab_records::{
 };
 use serde::Serialize;
 
-/// Agreement of one table of two runs.
+/// Agreement between two runs in one table.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct TableDifference {
     /// File of the table.
@@ -156,7 +156,7 @@ fn are_equal(first: &Path, second: &Path) -> io::Result<bool> {
     }
 }
 
-/// Returns the hashes of each row's key and of its values, in order: 16 bytes a row.
+/// Returns the hashes of each row's key and values, in order: 16 bytes a row.
 fn hashes<R: Row>(run: &RunDir, key: &[&str]) -> Result<Vec<(u64, u64)>, RecordsError> {
     let names: Vec<&str> = R::COLUMNS.iter().map(|column| column.name).collect();
     let mut hashes = Vec::new();

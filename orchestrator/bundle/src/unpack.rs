@@ -176,7 +176,7 @@ fn name<R: Read>(entry: &Entry<'_, R>) -> String {
     String::from_utf8_lossy(&entry.path_bytes()).into_owned()
 }
 
-/// Reads the rest of the archive, which is zeros, so that the checksum of the compression is checked.
+/// Reads the rest of the archive, which is zeros, so that the compression's checksum is checked.
 fn check_end(rest: impl Read) -> Result<(), BundleError> {
     let mut zeros = Vec::new();
     rest.take(MAX_PADDING + 1)

@@ -1,4 +1,4 @@
-//! Runs of this format and of the previous one, packed, unpacked and derived again.
+//! Runs in this format and in the previous one, packed, unpacked and derived again.
 
 use std::{
     fs,

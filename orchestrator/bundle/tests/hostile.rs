@@ -407,7 +407,7 @@ proptest! {
         }
     }
 
-    /// The same of the archive inside the compression, which has no checksum of the whole.
+    /// The same for the archive inside the compression, which has no checksum over the whole.
     #[test]
     fn a_changed_byte_of_the_archive_is_found_or_harmless(at: prop::sample::Index, flip in 1_u8..) {
         let mut tar = zstd::decode_all(&packed()[..]).unwrap();

@@ -1,4 +1,4 @@
-//! Comparison of the tables of two runs, of which one run lacks a row.
+//! Comparison of two runs' tables when one run lacks a row.
 
 use std::{fs, path::Path};
 

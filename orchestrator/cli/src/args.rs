@@ -58,7 +58,7 @@ pub fn command() -> Command {
     command
 }
 
-/// Hides the flags `global` in the help of each verb of `command`, which instead says where they are listed.
+/// Hides the flags `global` in the help of `command`'s verbs, which instead says where they are listed.
 fn refer_to_help(command: &mut Command, global: &[Arg]) {
     for verb in command.get_subcommands_mut() {
         let note = match verb.get_after_help() {
@@ -342,7 +342,7 @@ pub enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Write the man pages of all verbs into a folder, which packages are made with
+    /// Write the man pages of all verbs into a folder, for packages
     #[command(hide = true)]
     Man {
         /// The folder
@@ -354,13 +354,13 @@ pub enum Verb {
     /// Run the agent of one DCI switch, configured on standard input
     #[command(hide = true)]
     Switchd,
-    /// Run the guest's part of `up`, whose plan and task are in a run directory of the host
+    /// Run the guest's part of `up`, with plan and task from the host's run directory
     #[command(hide = true)]
     UpInGuest {
         /// The run directory
         dir: PathBuf,
     },
-    /// Be the background process that owns a kept guest, for the request on standard input
+    /// Own a kept guest as a background process; the request is on standard input
     #[command(hide = true)]
     UpAsOwner {
         /// The process that started this one
@@ -436,10 +436,10 @@ pub struct Overrides {
     /// Only these policies of the scenario, by label
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub policies: Vec<String>,
-    /// Load of the workloads with a list of loads, or of all workloads
+    /// Load of the workloads that list loads or, if none does, of all workloads
     #[arg(long, value_name = "SHARE", value_parser = load_share)]
     pub load: Option<Ratio>,
-    /// Scale of the lab instead of the scenario's: factors of rates and times, or that of a run
+    /// Scale instead of the scenario's: factors for rates and times, or a run to copy it from
     #[arg(long, value_name = "RATE,TIME|RUN")]
     pub scale: Option<ScaleArg>,
     /// Capacity that `scale: auto` fits, wherever the lab runs: the default of a place, or the measured one that
@@ -665,7 +665,7 @@ pub struct DoctorArgs {
 /// Arguments of the hidden verb `measure-here`.
 #[derive(Args, Debug)]
 pub struct MeasureArgs {
-    /// Number of flows of one packet
+    /// Number of one-packet flows
     #[arg(long, value_name = "N")]
     pub flows: u32,
 }
@@ -719,7 +719,7 @@ pub struct SimArgs {
     /// Files of the paper's NS-3 artifact instead of a scenario; `import` shows them as a scenario
     #[arg(long, num_args = 2, value_names = ["TOPOLOGY", "FLOWS"], conflicts_with = "scenario")]
     pub artifact: Vec<PathBuf>,
-    /// Routing table of the artifact, for the order of equal next hops [default: by port]
+    /// The artifact's routing table, for the order of equal next hops [default: by port]
     #[arg(
         long,
         value_name = "CSV",
@@ -791,7 +791,7 @@ pub struct ImportArgs {
     /// Delay at which LCMP's delay score saturates; Figure 1 was made with 512 ms
     #[arg(long, value_name = "TIME", default_value_t = PUBLISHED_MAX_DELAY)]
     pub max_delay: Nanos,
-    /// Routing table of the artifact, for the order of equal next hops [default: by port]
+    /// The artifact's routing table, for the order of equal next hops [default: by port]
     #[arg(long, value_name = "CSV")]
     pub routes: Option<PathBuf>,
 }
@@ -839,7 +839,7 @@ pub struct TuneArgs {
 /// Arguments of `down`.
 #[derive(Args, Debug)]
 pub struct DownArgs {
-    /// Name of the lab [default: the only one of this machine]
+    /// Name of the lab [default: the only one on this machine]
     #[arg(value_name = "LAB")]
     pub name: Option<String>,
     /// Take down every lab of this machine
@@ -919,19 +919,19 @@ pub enum RunsVerb {
 /// Filter of runs; a run matches if it has all that is asked for.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RunFilter {
-    /// Only runs with this tag, or all of several
+    /// Only runs with this tag; given several, with all of them
     #[arg(long, value_name = "TAG,…", value_delimiter = ',')]
     pub tag: Vec<String>,
-    /// Only runs of the scenario of this name
+    /// Only runs of the scenario with this name
     #[arg(long, value_name = "NAME")]
     pub scenario: Option<String>,
-    /// Only runs with this policy, or all of several
+    /// Only runs with this policy; given several, with all of them
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub policy: Vec<String>,
     /// Only runs with this verdict
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub verdict: Option<RunVerdict>,
-    /// Only runs whose verdict has a reason with this code, or with each of several
+    /// Only runs whose verdict gives this reason code; given several, all of them
     #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = reason())]
     pub reason: Vec<ReasonCode>,
     /// Only runs that began before this time: `2026-11-21T09:30:00.000Z`
@@ -1009,7 +1009,7 @@ pub struct CoverageArgs {
     /// The run directory, of many repetitions
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Repetitions of a group, the size of the run that is studied
+    /// Repetitions per group, the size of the run that is studied
     #[arg(long, value_name = "N", default_value_t = 8)]
     #[arg(value_parser = clap::value_parser!(u16).range(2..=500))]
     pub group: u16,
@@ -1028,7 +1028,7 @@ pub struct RegressArgs {
     /// The suite file
     #[arg(value_name = "SUITE")]
     pub suite: PathBuf,
-    /// Results of an earlier run of the suite, against whose p50 and p99 this one is gated
+    /// Results from an earlier run of the suite; this run is gated against their p50 and p99
     #[arg(long, value_name = "DIR")]
     pub baseline: Option<PathBuf>,
     /// Engine of the runs
@@ -1189,7 +1189,7 @@ pub struct BenchArgs {
     /// Number of repetitions
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub repeat: u32,
-    /// Number of flows of `generator` [default: 2000 under emulation, else 10000]
+    /// Number of flows for `generator` [default: 2000 under emulation, else 10000]
     #[arg(long, value_name = "N")]
     pub flows: Option<u32>,
     /// Place of `generator`
@@ -1244,7 +1244,7 @@ impl FromStr for StoryArg {
     }
 }
 
-/// Returns the number of threads of a simulation: the requested one, or one per core.
+/// Returns the number of threads for a simulation: the requested one, or one per core.
 pub fn threads(requested: Option<NonZeroUsize>) -> usize {
     let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     requested.map_or_else(cores, NonZeroUsize::get)

@@ -9,8 +9,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Returns the path at which `path` is read: `path` if there is something, else that of the built-in file or
-/// folder of this name, or of the built-in scenario or suite of this bare name: `smoke`, `paper/fig1`.
+/// Returns the path from which `path` is read: `path` if it exists, else the built-in file or folder with this name, or
+/// the built-in scenario or suite with this bare name: `smoke`, `paper/fig1`.
 pub fn resolve(path: &Path) -> PathBuf {
     let missing = path
         .symlink_metadata()
@@ -19,7 +19,7 @@ pub fn resolve(path: &Path) -> PathBuf {
     found.flatten().unwrap_or_else(|| path.to_owned())
 }
 
-/// Returns the contents of a built-in file; none if `path` is that of no built-in file.
+/// Returns the contents of a built-in file; `None` if `path` names no built-in file.
 pub fn read(path: &Path) -> Option<&'static [u8]> {
     let wanted = normal(path.to_str()?.strip_prefix(PREFIX)?.as_ref())?;
     let file = FILES.iter().find(|(name, _)| wanted == Path::new(name))?;

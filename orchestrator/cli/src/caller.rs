@@ -1,5 +1,5 @@
-//! Rights of others that root takes: of the user who called sudo, who owns the files that this program writes
-//! as root and reads those that the command line names, and of the owner of a run.
+//! Other users' rights that root takes: those of the user who called sudo, who owns the files that this program writes
+//! as root and reads those that the command line names, and those of a run's owner.
 
 use std::{
     env,
@@ -76,8 +76,8 @@ pub fn read_as<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Replaces root's rights by those of the owner of `dir`, whose links could lead anywhere; no effect for a directory
-/// of root's own or in a process that is not root. Whatever a killed run had lent to its guest is first given back.
+/// Gives up root's rights for those of `dir`'s owner, since links in `dir` could lead anywhere; no effect if root owns
+/// `dir` or the process is not root. Whatever a killed run had lent to its guest is first given back.
 ///
 /// # Errors
 /// If the directory cannot be looked at, or the rights cannot be changed.
@@ -186,7 +186,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Returns the groups of this user; of one without a name, the primary one.
+    /// Returns this user's groups; for a user without a name, the primary one.
     fn groups(self) -> io::Result<Vec<Gid>> {
         let Some(user) = User::from_uid(self.uid.into())? else {
             return Ok(vec![Gid::from_raw(self.gid)]);

@@ -1,4 +1,4 @@
-//! Parameters of a policy in a scenario whose values are not those of its publication.
+//! Policy parameters in a scenario whose values differ from the policy's publication.
 
 use lab_parameters::{LcmpConfig, Parameter, ParameterSet, Preset, TeConfig, UcmpConfig, Value};
 use lab_records::{Departure, Reference};

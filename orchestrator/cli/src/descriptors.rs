@@ -1,4 +1,4 @@
-//! Limits of this process: the number of open files that it needs, and the maximum file size.
+//! This process's limits: the number of open files that it needs, and the maximum file size.
 
 use nix::sys::{
     resource::{Resource, getrlimit, setrlimit},

@@ -130,7 +130,7 @@ impl Failure {
         }
     }
 
-    /// Returns this failure as the failure of a run: a run whose rows ran out of space lacks results of its scenario.
+    /// Returns this failure as a run's: a run without room for its rows lacks results of its scenario.
     pub fn of_run(self) -> Self {
         if self.no_room {
             Self {
@@ -152,7 +152,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of a report of a run; if the run cannot be read, the same as [`Failure::records`].
+    /// Returns the failure for a run's report; if the run cannot be read, the same as [`Failure::records`].
     pub fn report(error: &ReportError) -> Self {
         Self::comparison(error, Some(error))
     }
@@ -166,8 +166,8 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of a comparison of runs by `error`, whose part is `report`: runs that cannot be
-    /// compared are a usage error, a comparison that cannot be drawn or written is not.
+    /// Returns the failure for `error` in a comparison of runs, whose part is `report`: runs that cannot be compared
+    /// are a usage error, a comparison that cannot be drawn or written is not.
     pub fn comparison(error: &(dyn Error + 'static), report: Option<&ReportError>) -> Self {
         let is_of_machine = match report {
             Some(ReportError::Records(records)) => records.is_of_machine(),

@@ -42,8 +42,8 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
     loaded(&name, bytes, |named| base.join(named))
 }
 
-/// Adds a hint to the failure of a scenario that does not exist: a scenario of similar name, or the verb that lists
-/// them.
+/// Adds a hint to the failure for a scenario that does not exist: a scenario with a similar name, or the verb that
+/// lists them.
 fn with_near_name(path: &Path, failure: Failure) -> Failure {
     if path.symlink_metadata().is_ok() {
         return failure;
@@ -183,9 +183,8 @@ impl Loaded {
     }
 }
 
-/// Makes the run of a scenario by `run`, or of each load of its sweep unless `overrides` name one, and
-/// returns the gravest exit code. `run` gets the overrides that make the same run once more.
-/// Fails with the first run that fails.
+/// Makes a scenario's run by `run`, or one run per load in its sweep unless `overrides` name a load, and returns the
+/// gravest exit code. `run` gets the overrides that make the same run once more. Fails with the first run that fails.
 pub fn each_run(
     loaded: &Loaded,
     overrides: &Overrides,
@@ -308,9 +307,8 @@ pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Checks that every eBPF object of the policies of `plan` is a switch program; `scenario` is the path
-/// that the objects' paths are relative to.
-/// Fails with every object that is not, with exit code 2.
+/// Checks that every eBPF object in the policies of `plan` is a switch program; `scenario` is the path that the
+/// objects' paths are relative to. Fails with every object that is not, with exit code 2.
 pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<(), Failure> {
     let base = scenario.parent().unwrap_or(Path::new(""));
     let is_run = |spec: &PolicySpec| plan.policies.iter().any(|run| run.label == spec.label());

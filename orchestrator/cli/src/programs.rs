@@ -1,4 +1,4 @@
-//! Switch programs of the user's own in a run directory, by which a bundle of the run can be run again.
+//! The user's own switch programs in a run directory, with which a bundle of the run can be run again.
 
 use std::{collections::BTreeMap, fmt, path::Path};
 

@@ -1,4 +1,4 @@
-//! Origin of a run of this process: its command, its commit, and what its scenario asks for.
+//! Origin of this process's run: its command, its commit, and what its scenario asks for.
 
 use std::env;
 
@@ -10,7 +10,7 @@ use lab_units::{Ratio, show::about_time};
 
 use crate::departures::{departures, shown};
 
-/// Returns the origin of a run of `plan`, which was made from `scenario` with the options `asked`.
+/// Returns the origin for a run of `plan`, which was made from `scenario` with the options `asked`.
 pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance {
     let policies = plan.policies.iter().map(|run| PolicySettings {
         policy: run.label.clone(),
@@ -37,7 +37,7 @@ fn departures_of(scenario: &Scenario, label: &str) -> Vec<Departure> {
     policy.map(departures).unwrap_or_default()
 }
 
-/// Returns the parameters of a policy of `scenario` in paper units, with the values that the engine used.
+/// Returns the parameters of one of `scenario`'s policies in paper units, with the values that the engine used.
 fn values_of(scenario: &Scenario, run: &PolicyRun) -> Vec<ParameterValue> {
     let spec = scenario
         .policies

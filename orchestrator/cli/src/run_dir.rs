@@ -26,7 +26,7 @@ use crate::{
     terminal::{note, print, print_json, stdout_is_colored},
 };
 
-/// Creates the directory of a run of `plan` in `results`; returns its absolute path and the hash of the plan's file.
+/// Creates the directory for a run of `plan` in `results`; returns its absolute path and the plan file's hash.
 pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<(PathBuf, String), Failure> {
     let hash = hash(&plan_text(plan));
     let make = format_args!("make the directory `{}`", results.display()).to_string();
@@ -51,7 +51,7 @@ pub fn make_latest(dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Starts the records of a run of `plan` in `dir`; the plan's file has the hash `plan_hash`.
+/// Starts the records for a run of `plan` in `dir`; the plan's file has the hash `plan_hash`.
 pub fn start_records(
     dir: &Path,
     (plan, plan_hash): (&Plan, &str),
@@ -75,7 +75,7 @@ pub fn write_inputs(dir: &Path, plan: &Plan, scenario: &str, files: &Files) -> R
     directory::write_text(dir, PLAN_FILE, &plan_text(plan)).during("write the plan")
 }
 
-/// Returns the setting of a run of the kernel engine in this process.
+/// Returns the setting for a kernel engine run in this process.
 pub fn kernel_setting() -> RunSetting {
     let (location, accel) = if inside::is_inside() {
         (Location::Guest, std::env::var(inside::ACCEL_VARIABLE).ok())
@@ -98,7 +98,7 @@ pub fn kernel_release() -> String {
         .unwrap_or_default()
 }
 
-/// Returns the hash of what a run of `plan` depends on.
+/// Returns the hash over all that a run of `plan` depends on.
 pub fn identity(plan: Plan) -> String {
     hash(&plan_text(&plan.inputs()))
 }

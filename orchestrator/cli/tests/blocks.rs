@@ -356,8 +356,8 @@ fn the_readme_shows_what_the_simulator_prints() {
     assert_eq!(shown, 2);
 }
 
-/// `sim --scaled` simulates the lab of the README's first table: flow counts, percentiles and the largest slowdown of
-/// each policy are within 1 % of the lab's measurement.
+/// `sim --scaled` simulates the lab in the README's first table: for each policy, flow counts, percentiles and the
+/// largest slowdown are within 1 % of the lab's measurement.
 #[test]
 fn the_labs_table_is_that_of_the_scaled_simulation() {
     let results = tempfile::tempdir().unwrap();

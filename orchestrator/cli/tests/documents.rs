@@ -96,6 +96,12 @@ fn links_between_documents_lead_somewhere() {
     }
 }
 
+/// Text of a doc comment's line.
+fn doc_comment(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    line.strip_prefix("///").or(line.strip_prefix("//!"))
+}
+
 /// Openings that make a reader look for the noun elsewhere.
 const VAGUE: [&str; 6] = ["What", "Whether", "How", "When", "It", "Where"];
 
@@ -110,15 +116,14 @@ fn doc_comments_open_with_a_noun_or_a_verb() {
         let text = fs::read_to_string(&path).unwrap();
         let mut before = false;
         for (number, line) in (1..).zip(text.lines()) {
-            let line = line.trim_start();
-            let comment = line.strip_prefix("///").or(line.strip_prefix("//!"));
+            let comment = doc_comment(line);
             if let Some(comment) = comment
                 && !before
             {
                 all += 1;
                 let word = comment.split_whitespace().next().unwrap_or_default();
                 if VAGUE.contains(&word) {
-                    vague.push(format!("{}:{number}: {line}", path.display()));
+                    vague.push(format!("{}:{number}: {comment}", path.display()));
                 }
             }
             before = comment.is_some();
@@ -129,4 +134,69 @@ fn doc_comments_open_with_a_noun_or_a_verb() {
         per_mille <= MAX_VAGUE_PER_MILLE,
         "{per_mille} of 1,000 doc comments: {vague:#?}"
     );
+}
+
+/// Number of words "of" from which a sentence is a chain that a reader must take apart.
+const MANY_OFS: usize = 3;
+
+/// Maximum number of doc comments that open with such a sentence.
+const MAX_CHAINS: usize = 1;
+
+/// Returns the first sentence in a doc comment's lines: up to a full stop before a space or at a line's end, or up
+/// to a blank line.
+fn first_sentence<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let mut sentence = String::new();
+    for line in lines.map(str::trim).take_while(|line| !line.is_empty()) {
+        let end = line.find(". ").map_or(line.len(), |at| at + 1);
+        sentence.push_str(&line[..end]);
+        if line[..end].ends_with('.') {
+            break;
+        }
+        sentence.push(' ');
+    }
+    sentence
+}
+
+/// Returns the number of words "of" in a sentence, outside code spans.
+fn ofs(sentence: &str) -> usize {
+    let prose = sentence.split('`').step_by(2);
+    let words = prose.flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
+    words.filter(|word| word.eq_ignore_ascii_case("of")).count()
+}
+
+#[test]
+fn doc_comments_open_without_chains_of_of() {
+    let mut chains = Vec::new();
+    for path in files("rs") {
+        let text = fs::read_to_string(&path).unwrap();
+        let comments: Vec<_> = text.lines().map(doc_comment).collect();
+        let mut before = false;
+        for (at, comment) in comments.iter().enumerate() {
+            if comment.is_some() && !before {
+                let lines = comments[at..].iter().map_while(|comment| *comment);
+                let sentence = first_sentence(lines);
+                if ofs(&sentence) >= MANY_OFS {
+                    chains.push(format!("{}:{}: {sentence}", path.display(), at + 1));
+                }
+            }
+            before = comment.is_some();
+        }
+    }
+    assert!(
+        chains.len() <= MAX_CHAINS,
+        "{} doc comments: {chains:#?}",
+        chains.len()
+    );
+}
+
+#[test]
+fn a_first_sentence_ends_at_its_full_stop_and_code_is_not_prose() {
+    let lines = [
+        " Bytes of a row, as `size of` has",
+        " them. Of no flow.",
+        " More of it.",
+    ];
+    let sentence = first_sentence(lines.into_iter());
+    assert_eq!(sentence, "Bytes of a row, as `size of` has them.");
+    assert_eq!(ofs(&sentence), 1);
 }

@@ -80,7 +80,7 @@ fn kernel_and_simulator_reroute_the_same_aged_flows() {
     );
 }
 
-/// Diamond of two equal paths of 200 ms, for `flows` from one host to another under `policy`.
+/// Diamond with two equal paths of 200 ms, for `flows` from one host to another under `policy`.
 fn diamond(name: &str, policy: &str, flows: impl Iterator<Item = String>) -> String {
     let flows: Vec<String> = flows.collect();
     format!(
@@ -112,11 +112,11 @@ fn in_both_engines(results: &Path, text: &str, lab: &str) -> [RunDir; 2] {
     ENGINES.map(|verb| run(&results.join(verb[0]), verb, scenario, lab))
 }
 
-/// A flow of 200 packets sends its window of 129, then 66 and 5 as ACKs come, a round trip of 400 ms apart. Twenty
-/// such flows, 4 ms apart, send from 0, 400 and 800 ms on, and their ACKs pass dc4 from 200, 600 and 1,000 ms on.
-/// Tables for 16 flows are sampled every 100 ms. At 100, 500 and 900 ms (dc1) and at 300, 700 and 1,100 ms (dc4), a
-/// table has 20 flows, and the first four were seen least recently. So only these four are evicted, three times, and
-/// decided three times in each direction; dc2 and dc3, with one next hop, decide nothing.
+/// A flow of 200 packets sends its window of 129, then 66 and 5 as ACKs come, in round trips 400 ms apart. Twenty such
+/// flows, 4 ms apart, send from 0, 400 and 800 ms on, and their ACKs pass dc4 from 200, 600 and 1,000 ms on. Tables for
+/// 16 flows are sampled every 100 ms. At 100, 500 and 900 ms (dc1) and at 300, 700 and 1,100 ms (dc4), a table has 20
+/// flows, and the first four were seen least recently. So only these four are evicted, three times, and decided three
+/// times in each direction; dc2 and dc3, with one next hop, decide nothing.
 #[test]
 fn kernel_and_simulator_evict_the_same_flows() {
     if skips_without_a_lab("kernel_and_simulator_evict_the_same_flows") {
@@ -187,8 +187,8 @@ struct Agreement {
     policy: &'static str,
     /// Minimum share of flows on the same path, data and acknowledgements, parts per million.
     same_paths: usize,
-    /// Bounds of the difference of FCTs at p50, p95 and p99 of all flows, and of the largest among
-    /// flows on the same path, parts per million of the simulator's.
+    /// Bounds on the FCT difference at p50, p95 and p99 over all flows, and on the largest one
+    /// among flows on the same path, in parts per million of the simulator's FCT.
     differences: [u64; 4],
 }
 
@@ -467,7 +467,7 @@ fn fidelity(
     serde_json::from_str(&out.stdout).unwrap()
 }
 
-/// Returns a scenario of the tree with a quarter of its long flows' bytes.
+/// Returns a scenario from the tree in which long flows have a quarter of their bytes.
 fn quarter(scenario: &str) -> String {
     let path = common::root().join("scenarios").join(scenario);
     let text = fs::read_to_string(path).unwrap();
@@ -479,7 +479,7 @@ fn both(value: &serde_json::Value) -> [u64; 2] {
     [0, 1].map(|run| value[run].as_u64().unwrap())
 }
 
-/// Returns the difference of a flow's FCTs, parts per million of the simulator's.
+/// Returns the difference between a flow's FCTs, parts per million of the simulator's.
 fn difference((kernel, simulator): &(&FlowRow, &FlowRow)) -> u64 {
     let fct = |row: &FlowRow| row.emu_fct_ns.expect("it finished").get();
     let kernel = fct(kernel);
@@ -487,5 +487,5 @@ fn difference((kernel, simulator): &(&FlowRow, &FlowRow)) -> u64 {
     kernel.abs_diff(simulator) * 1_000_000 / simulator
 }
 
-/// Flows of each policy of `scenarios/8dc.yaml`.
+/// Flows per policy in `scenarios/8dc.yaml`.
 const FLOWS: usize = 6_635;

@@ -341,7 +341,7 @@ fn a_lab_that_runs_in_a_guest_is_reached_and_taken_down() {
     guest.assert_nothing_left(machine);
 }
 
-/// A queue of half the rate is in place during the second half of the flows' time.
+/// A queue with half the rate is in place during the second half of the flows' time.
 #[test]
 fn a_queue_that_is_changed_while_flows_run_makes_the_run_invalid() {
     let guest = InGuest::new("exec-tc");

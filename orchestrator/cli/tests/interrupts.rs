@@ -168,7 +168,7 @@ impl Attempt {
         [&words, self.flags, &scenario].concat().join(" ")
     }
 
-    /// Returns the number of flows with a row, and the problems of the records of a run that had begun.
+    /// Returns the number of flows with a row, and the problems with the records if the run had begun.
     fn records(&self, was_interrupted: bool) -> (usize, Vec<String>) {
         let latest = self.results.path().join(LATEST);
         let Ok(run) = RunDir::open(&latest) else {
@@ -297,5 +297,5 @@ impl Terminal {
     }
 }
 
-/// Maximum duration of a run, and of its end after a Ctrl-C.
+/// Maximum duration of a run, and until it ends after a Ctrl-C.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -1,5 +1,5 @@
-//! Equality of the three lists of modules that cannot use one another: the doctor's, the guest's, and
-//! the provisioning script's.
+//! Equality of the three lists with modules that cannot use one another: the doctor's, the guest's, and the
+//! provisioning script's.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

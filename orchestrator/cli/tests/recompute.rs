@@ -62,7 +62,7 @@ faults:
 
 const SIZES: &str = "bytes,percent\n1000,0\n10000,50\n40000,90\n200000,100\n";
 
-/// Working directory of simulations and of the script.
+/// Working directory for simulations and the script.
 struct Bench(TempDir);
 
 impl Bench {

@@ -219,8 +219,8 @@ fn false_alarms_and_power_of_the_gate() {
     assert!(found * 10 >= PAIRS * 9);
 }
 
-/// Returns each repetition's differences of gauges between two orders of the datacenters. Switches hash with
-/// their node number, so another order draws other hashes for the same arrivals.
+/// Returns each repetition's gauge differences between two orders of the datacenters. Switches hash with their node
+/// number, so another order draws other hashes for the same arrivals.
 fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("regress-pool");
     if folder.exists() {
@@ -263,7 +263,7 @@ fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     pairs.map(difference).collect()
 }
 
-/// Returns the gauges of each repetition of a scenario's runs with three seeds.
+/// Returns the gauges for each repetition of a scenario's runs with three seeds.
 fn simulated(scenario: &Path) -> Vec<BTreeMap<Gauge, f64>> {
     let results = scenario.with_extension("results");
     let program = std::env::var_os("LCMP_LAB_PROGRAM")

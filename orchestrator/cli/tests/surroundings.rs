@@ -177,7 +177,8 @@ fn what_root_writes_by_sudo_belongs_to_the_caller() {
     );
 }
 
-/// Files of a run that lead elsewhere are read and written with the rights of who put them there.
+/// Files in a run that lead elsewhere are read and written with the rights of the user who put them
+/// there.
 #[test]
 fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     let test = "a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner";

@@ -110,7 +110,7 @@ fn root() -> PathBuf {
     here.join("../..").canonicalize().unwrap()
 }
 
-/// Paths of tests, of programs that tests run, and of tools that no user runs.
+/// Paths of tests, programs that tests run, and tools that no user runs.
 const TOOLS: [&str; 7] = [
     "tests", "benches", "examples", "testing", "tests.rs", "build.rs", "target",
 ];

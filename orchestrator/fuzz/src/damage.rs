@@ -13,7 +13,7 @@ pub enum Damage {
     Cut(Index),
     /// Repeats up to 40 bytes, up to 200 times.
     Repeat(Index, Index, u8),
-    /// Puts up to 40 bytes of another member of the corpus in the place of as many.
+    /// Replaces up to 40 bytes with as many from another corpus member.
     Splice(Index, Index, Index, Index),
 }
 

@@ -1,4 +1,4 @@
-//! Damaged copies of good input, for the tests of readers.
+//! Damaged copies of good input, for testing readers.
 //!
 //! [`fuzz`] damages members of a corpus and feeds them to a reader, which must not panic, hang, or use memory out of
 //! proportion to its input. A failure is shrunk to the smallest damage that reproduces it.

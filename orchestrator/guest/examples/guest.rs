@@ -106,8 +106,8 @@ fn send(words: &[OsString]) -> Result<u8, Box<dyn Error>> {
     Ok(0)
 }
 
-/// Prints the medians and totals, in nanoseconds, of 1,000 sleeps and 1,000 sums after an alignment of
-/// the clock, and the number of waits for the host during them and the start of 100 processes.
+/// Prints the medians and totals, in nanoseconds, of 1,000 sleeps and 1,000 sums after the clock is aligned, and how
+/// often the guest waited for the host during them and while 100 processes started.
 fn timings() -> Result<u8, Box<dyn Error>> {
     inside::preload(&["/bin/true"])?;
     // The first measurement fills the caches.

@@ -1,4 +1,4 @@
-//! Kernels that guests boot: of a cache of unpacked packages, or an installed one.
+//! Kernels that guests boot: from a cache of unpacked packages, or an installed one.
 //!
 //! `lcmp-lab provision` downloads the distribution's kernel package, unpacks it in the cache and
 //! indexes it with `depmod`; the package is not installed. Guests boot the newest complete release of the
@@ -91,8 +91,8 @@ fn known_text(known: &[String]) -> String {
     }
 }
 
-/// Returns the cache of the newest kernel of release `wanted`: `cache` itself, or one below it. `wanted` may
-/// be the release's first numbers alone: `6.12`.
+/// Returns the cache with the newest kernel of release `wanted`: `cache` itself, or one below it. `wanted` may be the
+/// release's first numbers alone: `6.12`.
 ///
 /// # Errors
 /// There is no such kernel, or it cannot be booted.
@@ -131,7 +131,7 @@ pub struct Kernel {
     pub release: String,
     /// Image, uncompressed if possible: emulating the kernel's decompression takes 3 s of every boot.
     pub image: PathBuf,
-    /// Directory of the modules of all releases, `lib/modules`.
+    /// Directory with the modules of all releases, `lib/modules`.
     pub modules_root: PathBuf,
     modules: ModuleIndex,
 }
@@ -231,7 +231,7 @@ fn names(modules: &[String]) -> String {
     quoted.join(", ")
 }
 
-/// Root of the files of installed packages, which have the layout of the cache.
+/// Root of the installed packages' files, which are laid out like the cache.
 const INSTALLED: &str = "/";
 
 const IMAGE_PREFIX: &str = "vmlinuz-";

@@ -15,8 +15,7 @@ struct Record<T> {
     value: T,
 }
 
-/// Returns the fact in `file` of the first directory that has it with `key`: of `cache`, or of the user's
-/// cache directory.
+/// Returns the fact from `file` in the first directory that has it with `key`: `cache`, or the user's cache directory.
 #[must_use]
 pub fn load<T: DeserializeOwned>(cache: &Path, file: &str, key: &str) -> Option<T> {
     directories(cache)

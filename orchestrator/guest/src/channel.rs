@@ -79,8 +79,8 @@ fn enqueue(events: impl Iterator<Item = Event> + Send + 'static, queue: Sender<E
     });
 }
 
-/// Queue of a run's events, which receives SIGHUP, SIGINT and SIGTERM of this process as soon as the queue exists: a
-/// signal between a run's first object and the boot of its guest ends the run, not this process.
+/// Queue for a run's events, which receives this process's SIGHUP, SIGINT and SIGTERM as soon as the queue exists: a
+/// signal between a run's first object and its guest's boot ends the run, not this process.
 pub struct Signals {
     pub(crate) queue: Sender<Event>,
     pub(crate) events: Receiver<Event>,

@@ -70,14 +70,14 @@ pub enum GuestError {
 }
 
 impl GuestError {
-    /// Returns the error of a failed system call of the run.
+    /// Returns the error for a failed system call in the run.
     pub fn host(source: impl Into<io::Error>) -> Self {
         let what = "guest run";
         let source = source.into();
         Self::Host { what, source }
     }
 
-    /// Returns a conversion of errors of a file, by its use and path.
+    /// Returns a conversion of a file's errors, by its use and path.
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File {
             what,

@@ -104,8 +104,8 @@ impl Archive {
     }
 }
 
-/// Multiple of the request's size, bytes; larger than the difference between two runs of a scenario,
-/// which is the name of the run directory.
+/// Unit to which the request's size is padded, bytes; larger than any size difference between two runs of a scenario,
+/// which comes from the name of the run directory.
 const REQUEST_PADDING: usize = 16 << 10;
 
 /// Directories of the archive, parents first.

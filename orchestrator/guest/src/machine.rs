@@ -203,7 +203,7 @@ const EMULATED_CPU: &str = "qemu64,+ssse3,+sse4.1,+pclmulqdq";
 /// Start date of every guest on the virtual clock, UTC; fixed, so that runs repeat exactly.
 const VIRTUAL_EPOCH: &str = "2026-01-01T00:00:00";
 
-/// Interrupts of the four serial ports: the usual two, and two of the unused printer ports.
+/// Interrupts for the four serial ports: the usual two, and two from the unused printer ports.
 const PORT_INTERRUPTS: [u8; 4] = [4, 3, 5, 7];
 
 const KERNEL_WORDS: &[&str] = &[

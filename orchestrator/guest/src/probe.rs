@@ -198,7 +198,7 @@ fn file_server() -> Result<String, Finding> {
     }
 }
 
-/// Runs QEMU and returns its first line of output, or of its messages if it fails.
+/// Runs QEMU and returns the first line of its output, or of its messages if it fails.
 fn run_qemu(arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(QEMU)
         .args(arguments)

@@ -86,8 +86,8 @@ impl Drop for Qemu {
     }
 }
 
-/// Sets the actions of the child between fork and exec: keep `files` open, stay on the CPUs of `only`, take
-/// `rights`, and die with this thread.
+/// Sets what the child does between fork and exec: keep `files` open, stay on the CPUs in `only`, take `rights`, and
+/// die with this thread.
 #[expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
 fn prepare_child(
     command: &mut Command,

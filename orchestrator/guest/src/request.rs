@@ -78,7 +78,7 @@ impl Terminal {
     }
 }
 
-/// Exec sessions of a guest: commands that run in it on request of other processes.
+/// Exec sessions in a guest: commands that run in it when other processes ask for them.
 #[derive(Clone, Debug)]
 pub struct ExecConfig {
     /// Unix socket that clients connect to; it must not exist, and is removed with the guest.

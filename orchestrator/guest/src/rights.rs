@@ -27,7 +27,7 @@ use crate::retry::uninterrupted;
 /// Policy 9.2.2, 65000 to 65533, with the digits of `RoCEv2`'s port.
 pub const GUEST_USER: u32 = 65_479;
 
-/// Rights of QEMU besides those of its user.
+/// Rights that QEMU has besides its user's.
 #[derive(Clone, Debug)]
 pub(crate) struct GuestRights {
     groups: Vec<Gid>,

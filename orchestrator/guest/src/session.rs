@@ -1,4 +1,4 @@
-//! Session of a machine: from its start to the end of the command, and beyond if the guest stays.
+//! Session with a machine: from its start until the command ends, and beyond if the guest stays.
 
 use std::{
     collections::VecDeque,
@@ -30,7 +30,7 @@ pub(crate) struct Session<'a> {
     _forwarding: Forwarding,
     clients: Clients,
     started: Instant,
-    /// Time of the machine's last sign of life.
+    /// Time of the machine's latest sign that it is alive.
     last_sign: Instant,
     /// True once the command has started.
     is_ready: bool,

@@ -1,4 +1,4 @@
-//! Names of labs and of their namespaces.
+//! Names of labs and their namespaces.
 
 use std::{fmt, str::FromStr};
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct LabName(String);
 
-/// Error of parsing the name of a lab.
+/// Error from parsing a lab name.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "`{text}` is not a lab name (hint: up to {MAX_LAB_NAME} lower-case letters, digits and inner \

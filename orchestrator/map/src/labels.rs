@@ -97,9 +97,8 @@ impl Area {
     }
 }
 
-/// Places a label of half the size beside it on each link: with the least overlap of `obstacles` and
-/// of the labels of shorter links, then crossed by the fewest other links, then nearest to
-/// [`BEST_SHARE`].
+/// Places a label, half as large as given, on each link: where it overlaps `obstacles` and shorter links' labels the
+/// least, then where the fewest other links cross it, then nearest to [`BEST_SHARE`].
 #[must_use]
 pub fn place_labels(links: &[(Curve, Point)], obstacles: &[Area]) -> Vec<Area> {
     let mut order: Vec<usize> = (0..links.len()).collect();

@@ -9,9 +9,9 @@ pub struct Layout {
     pub places: Vec<(f64, f64)>,
     /// Number of columns.
     pub columns: u32,
-    /// Number of rows of the longest column.
+    /// Number of rows in the longest column.
     pub rows: u32,
-    /// Number of links of each node.
+    /// Number of links at each node.
     degrees: Vec<usize>,
 }
 
@@ -71,7 +71,7 @@ impl Layout {
     }
 }
 
-/// The first of `sites` that is the farthest from another of them.
+/// The first among `sites` that is the farthest from another one.
 fn leftmost(neighbours: &[Vec<usize>], sites: &[usize]) -> usize {
     let reach = |site: &usize| {
         let hops = hops(neighbours, *site);
@@ -109,8 +109,8 @@ fn columns(neighbours: &[Vec<usize>], first: usize) -> Vec<Vec<usize>> {
     columns
 }
 
-/// The best order of a column's members beside the column `left` of it: of few members the one of
-/// least [`disorder`], of many that of their neighbours' mean rows.
+/// The best order for a column's members beside the column `left` of it: if there are few, the
+/// order with the least [`disorder`], else by the mean row of each member's neighbours.
 fn best_order(members: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> Vec<usize> {
     if members.len() <= MAX_TRIED {
         // Of equals the first, which is the nearest to the order of nodes.

@@ -8,7 +8,7 @@ use crate::{
     value::{Domain, Field, INTERVALS, Value, numbers},
 };
 
-/// Number of classes of every level table.
+/// Number of classes in every level table.
 ///
 /// The level scores, capacity classes and queue levels are all tenths; the paper's example.
 pub const LEVELS: usize = 10;
@@ -16,20 +16,20 @@ pub const LEVELS: usize = 10;
 /// Maximum exponent of `max_delay`: 2^40 µs are twelve days, and delay · 255 still fits 64 bits.
 pub const MAX_DELAY_SHIFT: u8 = 40;
 
-/// Maximum number of rows of a flow table: the paper's deployment, 1.2 MB of 24-byte entries.
+/// Maximum number of rows in a flow table: the paper's deployment, 1.2 MB of 24-byte entries.
 pub const MAX_FLOW_TABLE_ENTRIES: u32 = 50_000;
 
-/// Rows of a switch's map of flows beyond the flow table's entries, for the flows that arrive until the next eviction
-/// of the least recently seen. The largest table has 2^16 rows.
+/// Rows in a switch's flow map beyond the flow table's entries, for the flows that arrive before the least recently
+/// seen are next evicted. The largest table has 2^16 rows.
 pub const FLOW_TABLE_HEADROOM: u32 = (1 << 16) - MAX_FLOW_TABLE_ENTRIES;
 
 /// Right shifts of a weighted sum; larger ones would always give 0.
 const SCORE_SHIFTS: Domain = numbers(0, 16);
 
-/// Right shifts of the trend and of the duration counter, which have 32 bits.
+/// Right shifts of the trend and the duration counter, which have 32 bits.
 const STATE_SHIFTS: Domain = numbers(0, 31);
 
-/// Published delays from which the delay score is 255 (32 and 64 ms), as powers of two of each preset's unit.
+/// Published delays from which the delay score is 255 (32 and 64 ms), as powers of two in each preset's unit.
 const PUBLISHED_MAX_DELAYS: [Value; 4] = [
     Value::Time(micros(1 << 15)),
     Value::Time(micros(1 << 16)),
@@ -82,8 +82,8 @@ parameters! {
         };
         /// Right shift of the congestion cost (Eq. 5): the weighted sum is divided by 2^`s_cong`.
         s_cong: u8 = 2 => { is_tunable: true, domain: SCORE_SHIFTS };
-        /// Delay from which the delay score is 255: a power of two, of microseconds with the preset
-        /// `paper`, of milliseconds with `artifact`. Candidates with longer delays have equal scores.
+        /// Delay from which the delay score is 255: a power of two, in microseconds with the preset `paper`, in
+        /// milliseconds with `artifact`. Candidates with longer delays have equal scores.
         max_delay_ns: Nanos = micros(1 << 15), millis(1 << 5) => {
             domain: INTERVALS,
             is_scaled: false,
@@ -134,9 +134,9 @@ parameters! {
                 &[Value::Number(MAX_FLOW_TABLE_ENTRIES as u64)],
             ),
         };
-        /// Rule of the candidates kept, of m that are alive, cheapest first: `half`, ⌈m/2⌉ and all that cost
-        /// as much as the last of them; `half-strict`, ⌈m/2⌉; `floor`, ⌊m/2⌋, at least one;
-        /// `floor-or-all`, ⌊m/2⌋, or all if that is less than two, as in the authors' code.
+        /// Rule for which of m live candidates are kept, cheapest first: `half`, ⌈m/2⌉ and all that cost as much as the
+        /// last of them; `half-strict`, ⌈m/2⌉; `floor`, ⌊m/2⌋, at least one; `floor-or-all`, ⌊m/2⌋, or all if that is
+        /// less than two, as in the authors' code.
         #[serde(default)]
         keep: Keep = Keep::Half => { only: Some(Preset::Paper) };
         /// Congestion cost from which a candidate counts as highly congested; if all do, the
@@ -148,12 +148,12 @@ parameters! {
     conflicts [water_marks, max_delay, weights]
 }
 
-/// Rule of the number of candidates kept.
+/// Rule for the number of candidates kept.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Keep {
-    /// ⌈m/2⌉ of m, plus those that tie with the last of them.
+    /// ⌈m/2⌉ of m, and those that tie with the last one.
     #[default]
     Half,
     /// ⌈m/2⌉.
@@ -168,7 +168,7 @@ impl Keep {
     /// All rules, in the order of the switch program's numbers.
     pub const ALL: [Self; 4] = [Self::Half, Self::HalfStrict, Self::Floor, Self::FloorOrAll];
 
-    /// Words of the rules, in the order of [`Self::ALL`].
+    /// Words for the rules, in the order of [`Self::ALL`].
     const WORDS: &'static [&'static str] = &["half", "half-strict", "floor", "floor-or-all"];
 
     /// Returns how many of `alive` candidates are kept, before ties.
@@ -206,7 +206,7 @@ impl Field for Keep {
 }
 
 impl LcmpConfig {
-    /// Returns the rule of candidates kept; under the preset `artifact`, the rule of the authors' code.
+    /// Returns the rule for the candidates kept; under the preset `artifact`, the rule in the authors' code.
     #[must_use]
     pub const fn keep_rule(&self) -> Keep {
         match self.preset {
@@ -246,7 +246,7 @@ impl LcmpConfig {
     }
 }
 
-/// Delay of 2^`shift` units of `preset`: microseconds of the paper, milliseconds of the artifact.
+/// Delay of 2^`shift` in `preset`'s unit: microseconds in the paper, milliseconds in the artifact.
 #[must_use]
 pub const fn delay_of_shift(shift: u8, preset: Preset) -> Nanos {
     Nanos::new(delay_unit(preset).0 << shift)
@@ -336,7 +336,7 @@ mod tests {
         }
     }
 
-    /// 32 and 64 ms; powers of two of microseconds are as near as the preset `paper` comes to them.
+    /// 32 and 64 ms; powers of two in microseconds are as near as the preset `paper` comes to them.
     #[test]
     fn published_delays_are_no_departure() {
         let parameter = LcmpConfig::PARAMETERS

@@ -12,7 +12,7 @@ parameters! {
     /// Parameters of UCMP's uniform cost (Li et al., SIGCOMM '24).
     #[derive(Copy)]
     pub struct UcmpConfig(label) = "UCMP" {
-        /// Weight of a flow's use of its links against delay, in steps of 0.01 (α).
+        /// Weight of link use against delay, in steps of 0.01 (α).
         alpha_percent: Hundredths = Hundredths(50) => {
             published: published("0.5", "Li et al.'s experiments", &[Value::Ratio(ratio(1, 2))]),
         };

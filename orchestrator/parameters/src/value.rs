@@ -146,7 +146,7 @@ pub struct Hundredths(pub u16);
 
 /// Type of a set's field.
 pub trait Field: Copy {
-    /// Domain of a parameter of this type whose declaration gives none.
+    /// Domain for a parameter of this type whose declaration gives none.
     const DOMAIN: Domain;
 
     /// Value held; `None` where the field has nothing to say.

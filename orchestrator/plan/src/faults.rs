@@ -20,8 +20,8 @@ pub(crate) struct Change {
     paper: Option<LinkConfig>,
 }
 
-/// Returns link changes by time, then position in the scenario; a fault of a pair of datacenters with
-/// several links changes all of them.
+/// Returns link changes by time, then position in the scenario; a fault between two datacenters with several links
+/// changes all of them.
 pub(crate) fn resolve(
     scenario: &Scenario,
     network: &Network,

@@ -35,7 +35,7 @@ pub struct Plan {
     pub name: String,
     /// The scenario's description.
     pub description: String,
-    /// SHA-256 of the scenario's text and of every file it names, in hex.
+    /// SHA-256 over the scenario's text and every file it names, in hex.
     pub scenario_hash: String,
     /// Seed of everything sampled.
     pub seed: u64,
@@ -59,7 +59,7 @@ pub struct Plan {
     pub switches: Vec<Switch>,
     /// Runs of each policy, in the order of the scenario.
     pub policies: Vec<PolicyRun>,
-    /// Number of runs of each policy; each repetition has its own flows.
+    /// Number of runs per policy; each repetition has its own flows.
     pub repetitions: u32,
     /// The flow schedule of all repetitions, by repetition, then start, then id.
     pub flows: Vec<Flow>,
@@ -82,8 +82,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the plan without what it says of itself, its cost, warnings and reasons of its scale: plans of
-    /// two versions of the program with the same inputs are of the same run.
+    /// Strips derived metadata (cost, warnings, scale rationale), so that plans that two program versions make from the
+    /// same inputs compare equal.
     #[must_use]
     pub fn inputs(self) -> Self {
         Self {
@@ -222,8 +222,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// Packets that an intra-DC netem holds at the end of a node of `role`, in frames of `frame`
-    /// bytes: a host waits for its NIC and never drops, so its limit is above all QPs' windows together.
+    /// Packets that an intra-DC netem holds at a node with `role`, in frames with `frame` bytes: a host waits for its
+    /// NIC and never drops, so its limit is above all QPs' windows together.
     #[must_use]
     pub fn queue_packets(&self, role: Role, frame: Bytes) -> u32 {
         let wire = &self.emu;
@@ -235,7 +235,7 @@ impl Link {
         }
     }
 
-    /// Bytes that the egress queue holds at the end of a node of `role`, emulated.
+    /// Bytes that the egress queue holds at a node with `role`, emulated.
     #[must_use]
     pub const fn queue_bytes(&self, role: Role) -> Bytes {
         match role {
@@ -291,8 +291,8 @@ pub struct Destination {
     pub candidates: Vec<Candidate>,
 }
 
-/// One next hop towards a DC, with the attributes of the best path behind it: of all equal-hop
-/// paths through it the one of least delay, among those the one of most capacity.
+/// One next hop towards a DC, with the attributes of the best path behind it: the least delay among
+/// all equal-hop paths through it, then the most capacity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The egress port.
@@ -370,11 +370,11 @@ pub struct Flow {
     pub message_bytes: Bytes,
     /// Start from the repetition's start.
     pub start_ns: Nanos,
-    /// Round trip of one full packet and its ACK on the path of least delay, nothing queued.
+    /// Round trip of one full packet and its ACK on the path with the least delay, nothing queued.
     pub base_rtt_ns: Nanos,
-    /// FCT of this flow alone on the fastest path of the tables.
+    /// FCT of this flow alone on the fastest path in the tables.
     pub ideal_fct_ns: Nanos,
-    /// True for a flow of a list or of a flow file, which a workload's load does not include.
+    /// True if the flow is from a list or a flow file, which a workload's load does not include.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_listed: bool,
 }
@@ -440,8 +440,8 @@ pub struct MeasuredWindow {
 }
 
 impl MeasuredWindow {
-    /// Returns the ids of the measured flows among `flows`, the flows of a plan: a range for each repetition
-    /// that has measured flows, because ids are in order of repetition and start.
+    /// Returns the ids of the measured flows in `flows`, a plan's flows: one range per repetition that has measured
+    /// flows, because ids are ordered by repetition and start.
     #[must_use]
     pub fn ids(&self, flows: &[Flow]) -> Vec<Range<u32>> {
         let is_in = |flow: &&Flow| {
@@ -522,7 +522,7 @@ impl FaultChange {
     }
 }
 
-/// Cost of a run of the plan.
+/// Cost of the plan's run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Data packets of one policy's run, all repetitions.
@@ -535,7 +535,7 @@ pub struct Estimate {
     pub span_ns: Nanos,
     /// Memory for queues, delay lines and processes.
     pub memory_bytes: Bytes,
-    /// Largest share of the reference guest that packets and samples of one second take, in percent.
+    /// Largest share of the reference guest that packets and samples take in one second, in percent.
     pub forwarding_percent: u32,
     /// Share of flows whose emulated size is under one packet, in percent.
     pub sub_packet_flows_percent: u32,

@@ -26,7 +26,7 @@ pub struct RunSetting {
 }
 
 impl RunSetting {
-    /// Returns the setting of a simulation of `plan` on `threads` threads of this process.
+    /// Returns the setting for simulating `plan` on `threads` threads in this process.
     #[must_use]
     pub fn simulated(plan: &Plan, threads: usize, kernel_release: String) -> Self {
         let cc = plan.transport.cc.name();
@@ -45,8 +45,7 @@ impl RunSetting {
     }
 }
 
-/// Returns the facts of a run of `plan`, whose text has the hash `plan_hash`; the program adds their
-/// provenance.
+/// Returns the facts about a run of `plan`, whose text has the hash `plan_hash`; the program adds their provenance.
 #[must_use]
 pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
     let dc_name = |node: NodeId| {

@@ -4,7 +4,7 @@ use lab_plan::model::Plan;
 use lab_records::DcPath;
 use lab_units::{DcId, PortId};
 
-/// Hops of one direction of a flow: the datacenter that each switch chose, and the packet from which the choice holds.
+/// Hops in one direction of a flow: the datacenter that each switch chose, and the packet from which the choice holds.
 ///
 /// The flow's path is the one on which it began. Fast failover, flow ageing and a full flow table may re-route an
 /// active flow.
@@ -15,7 +15,7 @@ pub struct Hops(Vec<Hop>);
 struct Hop {
     from: DcId,
     to: DcId,
-    /// Number of the first packet of the flow that took the hop.
+    /// Number of the flow's first packet that took the hop.
     packet: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct PathRange {
 pub struct Packets {
     /// Number of messages.
     pub messages: u64,
-    /// Number of packets of each message.
+    /// Number of packets in each message.
     pub of_message: u64,
     /// Size of each message, in bytes.
     pub message_bytes: u64,
@@ -214,7 +214,7 @@ mod tests {
             .collect()
     }
 
-    /// Messages of 10,000 B in packets of 1,024 B: ten each, the last of 784 B.
+    /// Messages of 10,000 B in packets with 1,024 B: ten each, the last with 784 B.
     #[test]
     fn a_packets_first_byte_follows_whole_messages() {
         let packets = Packets {

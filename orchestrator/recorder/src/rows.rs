@@ -56,7 +56,7 @@ impl RowBatch {
     }
 }
 
-/// Maker of the rows of one policy's repetition.
+/// Maker of rows for one policy's repetition.
 #[derive(Debug)]
 pub struct RowMaker<'a> {
     /// The plan.
@@ -153,7 +153,7 @@ pub struct Split {
     pub to_dc: DcId,
 }
 
-/// Costs of one candidate of a decision.
+/// Costs of one candidate in a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct CandidateScore {
     /// C_path.
@@ -166,7 +166,7 @@ pub struct CandidateScore {
     pub is_kept: bool,
 }
 
-/// Counters of one direction of a link since the repetition's start.
+/// Counters for one direction of a link since the repetition's start.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkCounters {
     /// Bytes sent.
@@ -179,7 +179,7 @@ pub struct LinkCounters {
     pub marks: Option<u64>,
 }
 
-/// Totals of a port at the end of a repetition.
+/// Totals for a port at the end of a repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct PortTotals {
     /// Bytes sent.
@@ -232,7 +232,7 @@ pub struct SwitchCounters {
 }
 
 impl<'a> RowMaker<'a> {
-    /// Creates the row maker of a repetition of the policy with the label `policy`.
+    /// Creates the row maker for a repetition under the policy with the label `policy`.
     #[must_use]
     pub fn new(
         plan: &'a Plan,
@@ -321,7 +321,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of a decision among `ports`, with the scores of each, in the same order.
+    /// Returns the row for a decision among `ports`, with each port's scores, in the same order.
     #[must_use]
     pub fn decision(
         &self,
@@ -423,7 +423,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of the egress queue of `port`.
+    /// Returns the row for the egress queue of `port`.
     #[must_use]
     pub fn queue(
         &self,
@@ -505,7 +505,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of an event of a flow at `node`, without peer, rate and offset.
+    /// Returns the row for a flow's event at `node`, without peer, rate and offset.
     #[must_use]
     pub fn story(&self, time: Nanos, flow: FlowId, event: StoryEvent, node: String) -> StoryRow {
         StoryRow {

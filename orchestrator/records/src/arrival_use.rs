@@ -27,7 +27,7 @@ struct Counter {
     bytes: Bytes,
 }
 
-/// Use of one direction of a link.
+/// Use of one link direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionUse {
     /// Name of the link.
@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// Use of links of flows that start at times in ms, of a repetition each; true for those that did start.
+    /// Link use by flows that start at times in ms, each in a repetition; true for those that did start.
     fn arrivals(flows: &[(u32, u64, bool)]) -> ArrivalUse {
         let mut used = ArrivalUse::default();
         for &(repetition, millis, has_started) in flows {

@@ -1,5 +1,5 @@
 //! Batches of typed columns: both file formats are read into them, and rows and frames are made
-//! of them.
+//! from them.
 
 use std::ops::Range;
 
@@ -86,7 +86,7 @@ impl Batch {
         self.columns.iter().map(|(column, values)| (column, values))
     }
 
-    /// Returns the values of a column of whole numbers.
+    /// Returns the values in a column of whole numbers.
     ///
     /// # Panics
     /// If `name` is not a requested column of whole numbers.
@@ -98,7 +98,7 @@ impl Batch {
         }
     }
 
-    /// Returns the values of a column of floating-point numbers.
+    /// Returns the values in a column of floating-point numbers.
     ///
     /// # Panics
     /// If `name` is not a requested column of floating-point numbers.
@@ -110,7 +110,7 @@ impl Batch {
         }
     }
 
-    /// Returns the values of a column of texts.
+    /// Returns the values in a column of texts.
     ///
     /// # Panics
     /// If `name` is not a requested column of texts.
@@ -132,7 +132,7 @@ impl Batch {
         self.lines[index]
     }
 
-    /// Returns the places of the named columns, in the order of the names.
+    /// Returns the named columns' places, in the order of the names.
     ///
     /// # Panics
     /// If one is no column of the batch.
@@ -263,14 +263,14 @@ pub(crate) fn check_length(column: &str, bytes: usize) -> Result<(), String> {
     }
 }
 
-/// Maximum number of bytes of a field, far more than any name, reason or list of candidates needs.
+/// Maximum number of bytes in a field, far more than any name, reason or candidate list needs.
 const MAX_FIELD: usize = (1 << 16) - 1;
 
-/// Maximum number of characters of a wrong value that a message shows.
+/// Maximum number of characters that a message shows of a wrong value.
 const MAX_SHOWN: usize = 40;
 
-/// Number of bytes of rows after which a batch ends; [`BATCH_ROWS`] short rows take less.
+/// Size in bytes of the rows after which a batch ends; [`BATCH_ROWS`] short rows take less.
 pub(crate) const MAX_BATCH_BYTES: usize = 64 << 20;
 
-/// Maximum number of rows of a batch, and of a row group of a Parquet file: about 20 MB of the widest table.
+/// Maximum number of rows in a batch, and in a Parquet file's row group: about 20 MB of the widest table.
 pub const BATCH_ROWS: usize = 1 << 16;

@@ -15,7 +15,7 @@ use crate::{
     rows::Column,
 };
 
-/// Calls `visit` with each batch of `columns` of the table at `path`, in order, and returns the
+/// Calls `visit` with each batch of `columns` from the table at `path`, in order, and returns the
 /// number of truncated rows at the end.
 ///
 /// A writer ends every row with a line feed. A last row without one was being written when its
@@ -129,5 +129,5 @@ fn row_error(path: &Path, line: u64, error: csv::Error) -> RecordsError {
     }
 }
 
-/// Maximum number of bytes of a row: a thousand times that of any row that is written.
+/// Maximum length of a row in bytes: a thousand times the longest row that is written.
 const MAX_ROW: u64 = 1 << 20;

@@ -46,10 +46,10 @@ pub const PLAN_FILE: &str = "plan.json";
 /// Directory of the figures.
 pub const FIGURES_DIR: &str = "figures";
 
-/// File of the numbers of the closing table, as `--json` prints them.
+/// File with the numbers in the closing table, as `--json` prints them.
 pub const SUMMARY_FILE: &str = "summary.json";
 
-/// File of the texts of the files that the scenario names, by name.
+/// File with the texts of the files that the scenario names, by name.
 pub const INPUTS_FILE: &str = "inputs.json";
 
 /// File of the eBPF objects that the scenario names, by name, in base64.
@@ -58,13 +58,13 @@ pub const PROGRAMS_FILE: &str = "programs.json";
 /// File of the report.
 pub const REPORT_FILE: &str = "report.html";
 
-/// Maximum number of bytes of [`RUN_FILE`]: links, faults and evidence of the largest lab take a tenth of it.
+/// Maximum size of [`RUN_FILE`] in bytes: the largest lab's links, faults and evidence take a tenth of it.
 pub const MAX_RUN_FILE: u64 = 16 << 20;
 
-/// Maximum number of bytes of [`PLAN_FILE`]: a million flows take half of it.
+/// Maximum size of [`PLAN_FILE`] in bytes: a million flows take half of it.
 pub const MAX_PLAN: u64 = 1 << 30;
 
-/// Maximum number of bytes of any other file that is read as one text: allows [`INPUTS_FILE`] with four files of the
+/// Maximum size in bytes of any other file that is read as one text: allows [`INPUTS_FILE`] with four files of the
 /// largest size.
 pub const MAX_TEXT: u64 = 256 << 20;
 
@@ -194,11 +194,11 @@ fn make_run_dir(results_dir: &Path, name: &str) -> Result<String, RecordsError> 
     unreachable!("the last attempt returns")
 }
 
-/// Maximum number of characters of a scenario's name in a directory's name.
+/// Maximum length of a scenario's name within a directory's name, in characters.
 const MAX_NAME: usize = 32;
 
-/// Number of digits of the plan's hash in a directory's name.
+/// Number of digits from the plan's hash in a directory's name.
 const SHORT_HASH: usize = 8;
 
-/// Maximum number of runs of one plan that start in one second.
+/// Maximum number of runs of one plan that start in the same second.
 const MAX_SAME_SECOND: u32 = 100;

@@ -6,8 +6,8 @@ use lab_units::Nanos;
 
 use crate::FlowFields;
 
-/// End of each repetition under one policy, in paper time: the latest of its flows' starts and ends and of the
-/// samples of the links' counters.
+/// End of each repetition under one policy, in paper time: the latest among its flows' starts and ends and its samples
+/// of link counters.
 ///
 /// Engines sample the counters to the end, so a flow that started and did not finish was under way until then.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -21,7 +21,7 @@ impl RepetitionEnds {
         }
     }
 
-    /// Adds the time of a sample of the links' counters.
+    /// Adds the time at which the links' counters were sampled.
     pub fn at(&mut self, repetition: u32, time: Nanos) {
         let end = self.0.entry(repetition).or_default();
         *end = time.max(*end);

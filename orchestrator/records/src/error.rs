@@ -29,7 +29,7 @@ pub enum RecordsError {
     },
     /// An lcmp-lab of another format wrote the file.
     #[error(
-        "`{}` has format {found}, this lcmp-lab reads format {own} (hint: {})",
+        "`{}` has format {found}, which this lcmp-lab (format {own}) cannot read (hint: {})",
         path.display(),
         if found > own {
             "update lcmp-lab"

@@ -18,11 +18,11 @@ pub struct Evidence {
     /// Load that each datacenter's flows offered; empty without workloads.
     #[serde(default)]
     pub load: Vec<OfferedLoad>,
-    /// Last start of a workload's flow ÷ duration of the workloads, the earliest of all repetitions; `None`
-    /// without workloads. Flows that had not started when the run ended do not count.
+    /// Last start of a workload's flow ÷ duration of the workloads, the smallest over all repetitions; `None` without
+    /// workloads. Flows that had not started when the run ended do not count.
     #[serde(default)]
     pub covered: Option<f64>,
-    /// Flows of lists and of flow files, which are no part of the load.
+    /// Flows from lists and flow files, which are not part of the load.
     #[serde(default)]
     pub listed: ListedFlows,
     /// Evidence of each policy, in the order of the scenario.
@@ -42,7 +42,7 @@ pub struct OfferedLoad {
     pub offered: f64,
 }
 
-/// Flows of lists and of flow files, over all repetitions.
+/// Flows from lists and flow files, over all repetitions.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ListedFlows {
     /// Number of flows.
@@ -83,14 +83,15 @@ pub struct Met {
     pub peak_concurrency: u64,
     /// Flows that started and whose path is known.
     pub flows: u64,
-    /// Those of them that shared a direction of a link with another flow while both were under way.
+    /// Flows on known paths that shared a link direction with another flow while both were under
+    /// way.
     pub overlapping: u64,
     /// Busiest direction of a link while flows start, [`ArrivalUse`](crate::ArrivalUse); `None` without a
     /// sample.
     pub busiest: Option<BusyLink>,
 }
 
-/// Samples of the queues at all switches, and the age of those that decisions were made by.
+/// Queue samples at all switches, and the age of the samples on which decisions were based.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
     /// Samples.
@@ -114,7 +115,7 @@ pub struct FlowTables {
     pub decisions: u64,
     /// Counted decisions without a row in `decisions.csv`; 0 in the simulator, which loses no rows.
     pub unrecorded: u64,
-    /// Largest rate of decisions of one switch between two rows, per second of paper time.
+    /// Largest decision rate of one switch between two rows, per second of paper time.
     pub peak_decisions_per_s: u64,
     /// Decisions because a flow's port was dead.
     pub failovers: u64,
@@ -236,7 +237,7 @@ pub struct PathDifference {
     pub differ: u64,
 }
 
-/// Shares of next hops, against the shares of their buckets.
+/// The next hops' shares against their buckets' shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HashCounts {
     /// Decisions, before the first fault if the plan has one: after it a next hop may be dead.
@@ -248,7 +249,8 @@ pub struct HashCounts {
     pub next_hops: u64,
     /// Those of them that were chosen.
     pub used: u64,
-    /// Largest difference of a next hop's share from its buckets', of its destination's decisions.
+    /// Largest difference between a next hop's share and its buckets' share, among its
+    /// destination's decisions.
     pub largest_difference: f64,
     /// Probability that a fair hash gives a larger chi-square; `None` without a choice, or if all decisions are
     /// untested.
@@ -308,7 +310,7 @@ impl Evidence {
         warnings
     }
 
-    /// Returns the reason why a failover has a time of the lab beside that of the paper, if one has.
+    /// Returns the reason why a failover has a lab time beside the paper's time, if one has.
     #[must_use]
     pub fn failover_note(&self) -> Option<&'static str> {
         let failovers = self.policies.iter().flat_map(|policy| &policy.failovers);
@@ -322,7 +324,7 @@ impl Evidence {
 }
 
 impl PolicyEvidence {
-    /// Returns the counts of the mechanism and of the samples in a sentence.
+    /// Returns the mechanism's and the samples' counts in a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         let mechanism = self.mechanism.sentence();
@@ -675,7 +677,7 @@ const MIN_COVERED: f64 = 0.9;
 /// Use of the busiest link under which flows hardly meet.
 const MIN_UTILISATION: f64 = 0.05;
 
-/// Share of runs with fair hashes that are warned of a hash that does not spread.
+/// Share of runs with fair hashes for which a warning says that the hash does not spread.
 const FALSE_ALARMS: f64 = 0.001;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The history of a suite of runs: a table that grows by some rows at every run, and its Parquet copy.
+//! A suite's history over its runs: a table that grows by some rows at every run, and its Parquet copy.
 
 use std::{io::Write, path::Path};
 

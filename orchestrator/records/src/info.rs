@@ -14,7 +14,7 @@ pub struct RunInfo {
     pub scenario: String,
     /// The scenario's description.
     pub description: String,
-    /// SHA-256 of the scenario's text and of every file it names, in hex.
+    /// SHA-256 over the scenario's text and every file it names, in hex.
     pub scenario_hash: String,
     /// SHA-256 of `plan.json`, in hex.
     pub plan_hash: String,
@@ -40,10 +40,9 @@ pub struct RunInfo {
     pub scale_fits: Option<String>,
     /// Seed of all sampled values.
     pub seed: u64,
-    /// Number of repetitions of each policy.
+    /// Number of repetitions per policy.
     pub repetitions: u32,
-    /// Labels of the policies, in the order of the scenario; the first is the baseline of
-    /// comparisons.
+    /// Labels of the policies, in the scenario's order; the first is the baseline for comparisons.
     pub policies: Vec<String>,
     /// Number of scheduled flows, over all repetitions; each policy runs all of them.
     pub scheduled_flows: u64,
@@ -174,7 +173,7 @@ pub struct Granularity {
 }
 
 impl RunInfo {
-    /// Returns the number of flow rows of a complete run: each policy runs the whole schedule.
+    /// Returns the number of flow rows in a complete run: each policy runs the whole schedule.
     #[must_use]
     pub fn total_flows(&self) -> u64 {
         let policies = u64::try_from(self.policies.len()).unwrap_or(u64::MAX);

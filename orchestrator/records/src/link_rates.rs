@@ -4,8 +4,7 @@ use lab_units::{BitsPerSec, Nanos};
 
 use crate::RunInfo;
 
-/// Rate of each direction of a link over a repetition: the scenario's rate, and a fault's rate from the fault's time
-/// on.
+/// Rate of each link direction over a repetition: the scenario's rate, and a fault's rate from the fault's time on.
 ///
 /// A cut link keeps its rate: its utilisation falls, as on a link without packets.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -76,7 +76,7 @@ impl ListedRun {
     }
 }
 
-/// Returns the tags of a run directory; none without a file of tags.
+/// Returns a run directory's tags; none without a tags file.
 ///
 /// # Errors
 /// If the file cannot be read, is a link, is larger than 64 KiB, or has a line that is not a tag.
@@ -157,8 +157,8 @@ fn size(path: &Path) -> io::Result<u64> {
 /// File of a run's tags, one a line.
 const TAGS_FILE: &str = "tags.txt";
 
-/// Maximum number of bytes of a tags file.
+/// Maximum size of a tags file in bytes.
 const MAX_TAGS: u64 = 64 << 10;
 
-/// Maximum number of characters of a tag.
+/// Maximum length of a tag in characters.
 const MAX_TAG: usize = 64;

@@ -12,7 +12,7 @@ use std::{
 #[derive(Clone, Default)]
 pub(crate) struct Mirror(Arc<OnceLock<Mutex<Box<Append>>>>);
 
-/// Function of a table's file name and of the bytes that were appended to it.
+/// Function that gets a table's file name and the bytes that were appended to it.
 pub(crate) type Append = dyn FnMut(&str, &[u8]) + Send;
 
 impl Mirror {

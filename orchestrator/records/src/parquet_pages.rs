@@ -42,7 +42,7 @@ impl Length for Pages {
 impl ChunkReader for Pages {
     type T = BufReader<File>;
 
-    /// Returns a reader of the header at `start` and of the bytes that follow.
+    /// Returns a reader for the header at `start` and the bytes that follow.
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
         Header::read(&mut self.file.get_read(start)?)?.check(self.bytes)?;
         self.file.get_read(start)
@@ -66,7 +66,7 @@ struct Header {
     unpacked: u64,
     /// Size of the page in the file, in bytes.
     packed: u64,
-    /// Number of values of the page; for a dictionary page, of the dictionary.
+    /// Number of values in the page; for a dictionary page, in the dictionary.
     values: u64,
 }
 
@@ -105,7 +105,7 @@ impl Header {
     }
 }
 
-/// Returns the number of values of a `DataPageHeader` or `DictionaryPageHeader`, which the field `page` holds.
+/// Returns the number of values in a `DataPageHeader` or `DictionaryPageHeader`, which the field `page` holds.
 fn values<R: Read>(input: &mut R, page: u8) -> Result<u64, ParquetError> {
     let mut values = 0;
     let mut fields = Fields::of(input);
@@ -216,7 +216,7 @@ fn refused(problem: &str) -> ParquetError {
     ParquetError::General(problem.to_owned())
 }
 
-/// Maximum number of bits of a number in a header: at seven bits per byte an `i64` takes up to 70, but no number that
+/// Maximum number of bits for a number in a header: at seven bits per byte an `i64` takes up to 70, but no number that
 /// occurs needs more than 63.
 const MAX_BITS: u32 = 63;
 

@@ -38,8 +38,7 @@ use crate::{
     rows::{Column, Kind},
 };
 
-/// Number of rows above which a table becomes a Parquet file: tens of megabytes as CSV, a tenth of it as
-/// Parquet.
+/// Number of rows above which a table becomes a Parquet file: tens of megabytes as CSV, a tenth as much as Parquet.
 pub const LARGE_TABLE_ROWS: u64 = 250_000;
 
 /// Name of the decoder threads.
@@ -48,7 +47,7 @@ const DECODER: &str = "decoder";
 /// Number of threads that decode a table: a row group of the widest one is about 20 MB in memory.
 const MAX_DECODERS: usize = 4;
 
-/// Returns the path of the copy of the table at `csv`.
+/// Returns the path of the Parquet copy for the table at `csv`.
 pub(crate) fn path_of(csv: &Path) -> PathBuf {
     csv.with_extension("parquet")
 }
@@ -93,8 +92,8 @@ pub fn remove_copied(dir: &Path) -> Result<(), RecordsError> {
     Ok(())
 }
 
-/// Calls `visit` with each row group of `columns` of the copy at `path`, in order. Threads decode the next
-/// ones meanwhile, each every so many groups.
+/// Calls `visit` with each row group of `columns` from the copy at `path`, in order. Threads decode the next ones
+/// meanwhile, each every so many groups.
 pub(crate) fn read<E: From<RecordsError>>(
     path: &Path,
     columns: &[Column],
@@ -135,8 +134,7 @@ pub(crate) fn read<E: From<RecordsError>>(
     })
 }
 
-/// Returns the result of `step`, which decodes the copy at `path`; turns a panic of the decoder on damaged data into an
-/// error.
+/// Returns the result of `step`, which decodes the copy at `path`; turns a decoder panic on damaged data into an error.
 fn without_panic(
     path: &Path,
     step: impl FnOnce() -> Result<(), RecordsError>,
@@ -201,7 +199,7 @@ fn decode(
     Ok(())
 }
 
-/// Returns the number of rows of a row group, which becomes one batch.
+/// Returns the number of rows in a row group, which becomes one batch.
 fn rows(group: &RowGroupMetaData) -> Result<usize, ParquetError> {
     let rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
     if rows <= BATCH_ROWS {
@@ -426,5 +424,5 @@ fn read_values<T: DataType, V>(
     Ok(levels.into_iter().map(value).collect())
 }
 
-/// Maximum number of bytes of a column's texts in a row group: all columns of a CSV batch have no more.
+/// Maximum size in bytes of a column's texts in a row group: all columns in a CSV batch have no more.
 const MAX_TEXTS_BYTES: usize = MAX_BATCH_BYTES + (1 << 20);

@@ -23,7 +23,7 @@ pub struct Provenance {
     /// Constants that were fitted to published results or are not in the paper, a sentence without its
     /// full stop for each.
     pub assumed: Vec<String>,
-    /// Options of the command line; none in records of an earlier lcmp-lab.
+    /// Options on the command line; none in an earlier lcmp-lab's records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
 }
@@ -32,7 +32,7 @@ pub struct Provenance {
 /// [`RunInfo`](crate::RunInfo) has: what a second run needs to be the same.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// Load of the workloads with a list of loads; none if it is the scenario's.
+    /// Load of the workloads that list loads; none if it is the scenario's.
     pub load: Option<Ratio>,
     /// Options of the simulation; a run of the kernel engine is scaled, and has no others.
     #[serde(flatten)]
@@ -46,8 +46,7 @@ pub struct PolicySettings {
     pub policy: String,
     /// Its parameters as in `plan.json`; times in them are emulated.
     pub parameters: serde_json::Value,
-    /// Parameters of the policy in paper units; empty for a policy without parameters and in records of earlier
-    /// versions.
+    /// Parameters of the policy in paper units; empty for a policy without parameters and in earlier versions' records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ParameterValue>,
     /// Parameters that are not the publication's; empty in records of an earlier lcmp-lab.
@@ -89,7 +88,7 @@ pub struct LiveChange {
     pub repetition: Option<u32>,
     /// Time from the repetition's start, in paper time; none likewise.
     pub time_ns: Option<Nanos>,
-    /// Time of day; none if the run's clock is not that of the host.
+    /// Time of day; none if the run's clock is not the host's.
     pub at: Option<UtcTime>,
     /// The change: `dc1: alpha=1 beta=3`.
     pub text: String,

@@ -189,8 +189,8 @@ impl RunDir {
         })
     }
 
-    /// Calls `visit` with every batch of the named columns of the table of `R`, in order, and
-    /// returns the number of truncated rows at the end.
+    /// Calls `visit` with every batch of the named columns from `R`'s table, in order, and returns
+    /// the number of truncated rows at the end.
     ///
     /// # Errors
     /// If a required table is missing, the table has an invalid field, or `visit` fails.
@@ -228,7 +228,7 @@ impl RunDir {
         csv_table::read(&csv, columns, &mut |batch| visit(&csv, batch))
     }
 
-    /// Checks that each row is of a policy of the run.
+    /// Checks that each row belongs to one of the run's policies.
     fn check_policies(&self, path: &Path, batch: &Batch) -> Result<(), RecordsError> {
         if !batch.columns().any(|(column, _)| column.name == POLICY) {
             return Ok(());
@@ -296,5 +296,5 @@ struct PlanHead {
     _flows: Vec<IgnoredAny>,
 }
 
-/// Column of the policy's label, of every table that has one.
+/// Column with the policy's label, in every table that has one.
 const POLICY: &str = "policy";

@@ -39,7 +39,7 @@ pub struct Overrides {
     pub repetitions: Option<u32>,
     /// Labels of the scenario's policies to run.
     pub policies: Vec<String>,
-    /// Load of the workloads with a list of loads, or of all workloads.
+    /// Load of the workloads that list loads or, if none does, of all workloads.
     pub load: Option<Ratio>,
     /// Factors of rates and times.
     pub scale: Option<(Ratio, Ratio)>,

@@ -73,7 +73,7 @@ impl RunFile {
         Ok(run)
     }
 
-    /// Refuses the file of `run_dir` if a writer of another format made it.
+    /// Refuses `run_dir`'s file if its writer had another format.
     pub(crate) fn require_own_format(&self, run_dir: &Path) -> Result<(), RecordsError> {
         format::check(&run_dir.join(RUN_FILE), self.format, FORMAT_VERSION)
     }

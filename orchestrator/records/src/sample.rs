@@ -13,8 +13,7 @@ use crate::{
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
-/// Middle datacenter of each route of runs of several, rate in Gbit/s, and one-way delay in ms of each of its
-/// two links.
+/// Routes in runs with several: middle datacenter, rate in Gbit/s, and one-way delay in ms on each of its two links.
 pub const ROUTES: [(&str, u64, u64); 6] = [
     ("dc2", 200, 25),
     ("dc3", 200, 250),
@@ -110,7 +109,7 @@ pub fn counter(link: &LinkInfo, policy: &str) -> LinkRow {
     }
 }
 
-/// Returns a sample at time 0 of the empty queue of the link's first end.
+/// Returns a sample at time 0 from the empty queue at the link's first end.
 #[must_use]
 pub fn queue(link: &LinkInfo, policy: &str) -> QueueRow {
     QueueRow {
@@ -156,8 +155,8 @@ pub fn end() -> RunEnd {
     }
 }
 
-/// Returns the certificate of the direction from `from` to `to` of a link of 100 Mbit/s and 50 ms, exact
-/// in all figures.
+/// Returns the certificate for the direction from `from` to `to` on a link with 100 Mbit/s and 50 ms; all its figures
+/// are exact.
 #[must_use]
 pub fn certified(from: &str, to: &str) -> CertifiedRow {
     let rate: BitsPerSec = "100 Mbit".parse().expect("a rate");

@@ -53,7 +53,7 @@ impl Texts {
         self.kept.iter().map(|place| &self.buffer[place.clone()])
     }
 
-    /// Returns the position of the text of the row at `index` among [`all_kept`](Self::all_kept).
+    /// Returns the position in [`all_kept`](Self::all_kept) of the text for the row at `index`.
     pub(crate) fn position(&self, index: usize) -> Option<usize> {
         let position = self.rows[index];
         (position != ABSENT).then_some(self::index(position))

@@ -15,7 +15,7 @@
 /// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
-    /// Position of the first value of the new level.
+    /// Position of the new level's first value.
     pub at: usize,
     /// Mean before, back to the change before.
     pub before: f64,
@@ -23,7 +23,7 @@ pub struct ChangePoint {
     pub after: f64,
 }
 
-/// Returns the changes of level of `values`, in order; at least two values are between changes.
+/// Returns the level changes in `values`, in order; at least two values are between changes.
 #[must_use]
 pub fn change_points(values: &[f64]) -> Vec<ChangePoint> {
     let count = values.len();
@@ -121,7 +121,7 @@ impl Sums {
     }
 }
 
-/// Returns the variance of values about their level: half the mean square difference of neighbours, or a tiny
+/// Returns the variance of values about their level: half the mean square difference between neighbours, or a tiny
 /// value if most neighbours are equal.
 fn variance(values: &[f64]) -> f64 {
     let differences: Vec<f64> = values
@@ -145,7 +145,7 @@ fn float(count: usize) -> f64 {
 /// Penalty of a change, in σ².
 const PENALTY: f64 = 16.0;
 
-/// Smallest number of values of one level; a single outlier is no level.
+/// Smallest number of values on one level; a single outlier is no level.
 const MIN_SEGMENT: usize = 2;
 
 /// Variance of values that are equal but for rounding.
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(change_points(&noisy(&[(60, 3.0)])), []);
     }
 
-    /// Returns the share of `histories` histories of `nights` normal values in which a change is found; values
+    /// Returns the share of `histories` histories, each with `nights` normal values, in which a change is found; values
     /// from `at` on are higher by `step`.
     fn share(seed: u64, histories: u32, nights: usize, at: usize, step: f64) -> f64 {
         let mut noise = Noise::new(seed);

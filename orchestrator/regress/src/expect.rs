@@ -152,10 +152,10 @@ impl Series {
     }
 }
 
-/// Lookup of a statistic of a policy's slowdowns, over all repetitions or in one.
+/// Lookup for a statistic of a policy's slowdowns, over all repetitions or in one.
 type Lookup<'a> = &'a dyn Fn(&Series, Statistic) -> Option<f64>;
 
-/// Values of the policies of an assertion.
+/// Values of the policies in an assertion.
 struct Values<'a> {
     samples: &'a Samples,
     series: BTreeMap<&'a str, Series>,

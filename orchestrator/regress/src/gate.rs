@@ -36,7 +36,7 @@ pub struct Change {
     pub margin: f64,
 }
 
-/// Returns the logarithms of the p50 and p99 slowdowns of each policy by repetition.
+/// Returns log p50 and log p99 of each policy's slowdowns by repetition.
 fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
     let mut gauges = BTreeMap::new();
     for policy in &samples.policies {
@@ -59,7 +59,7 @@ fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
     gauges
 }
 
-/// Returns the gauges of a run: means over repetitions of the logarithms of p50 and p99.
+/// Returns a run's gauges: log p50 and log p99, each the mean over repetitions.
 #[must_use]
 pub fn gauges(samples: &Samples) -> BTreeMap<Gauge, f64> {
     by_repetition(samples)
@@ -71,7 +71,7 @@ pub fn gauges(samples: &Samples) -> BTreeMap<Gauge, f64> {
         .collect()
 }
 
-/// Returns the number of gauges of a run with `policies` policies.
+/// Returns the number of gauges for a run with `policies` policies.
 #[must_use]
 pub const fn gauges_of(policies: usize) -> usize {
     policies * PERCENTS.len()
@@ -128,7 +128,7 @@ impl Change {
     }
 }
 
-/// Gates the run of a case of a suite with `gauges` gauges against its baseline, a run of the same plan.
+/// Gates a case's run, in a suite with `gauges` gauges, against its baseline, a run of the same plan.
 #[must_use]
 pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
     let base = by_repetition(base);
@@ -186,7 +186,7 @@ const PERCENTS: [u32; 2] = [50, 99];
 /// Share of suites without a change that raise a false alarm.
 pub const FALSE_ALARMS: f64 = 0.01;
 
-/// Share of increases that the gate says it finds but that do not fail, and of those of [`MIN_EFFECT`] that
+/// Share of increases that do not fail although the gate says it finds them, and share of [`MIN_EFFECT`] increases that
 /// pass.
 const MISSED: f64 = 0.1;
 
@@ -216,8 +216,8 @@ mod tests {
         assert_eq!(Change::of(&[], 1), None);
     }
 
-    /// 2,000 suites of four gauges and 16 repetitions with normal noise of 5 % in each: the false alarms
-    /// without a change, and the increases of 10 % that are found.
+    /// 2,000 suites with four gauges and 16 repetitions, and normal noise of 5 % in each: false alarms without a
+    /// change, and 10 % increases that are found.
     #[test]
     fn the_gate_keeps_its_rate_of_false_alarms_and_its_power() {
         let mut noise = Noise::new(1);

@@ -19,7 +19,7 @@ pub fn junit(outcome: &SuiteOutcome) -> Result<String, SerializeError> {
     report.to_string().map(|xml| without_skipped(&xml))
 }
 
-/// Returns `xml` without the number of skipped tests of all suites: Jenkins' schema has it on each suite alone.
+/// Returns `xml` without the number of skipped tests over all suites: Jenkins' schema has it on each suite alone.
 fn without_skipped(xml: &str) -> String {
     let cut = || {
         let (before, rest) = xml.split_once("<testsuites ")?;

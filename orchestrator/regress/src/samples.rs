@@ -25,7 +25,7 @@ pub struct PolicySamples {
     pub counts: FlowCounts,
     /// Slowdowns of finished flows by repetition, in the order of the flows' arrival.
     pub repetitions: BTreeMap<u32, Vec<f64>>,
-    /// Paths of the flows' data by the datacenters of sender and receiver; none for an unknown path.
+    /// Paths of the flows' data by sender's and receiver's datacenters; none for an unknown path.
     pub paths: BTreeMap<(String, String), Vec<Option<DcPath>>>,
 }
 

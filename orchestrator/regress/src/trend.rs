@@ -1,4 +1,4 @@
-//! The history of a suite as a page: every gauge over time, with its changes of level.
+//! A suite's history as a page: every gauge over time, with its level changes.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use crate::changepoint::{ChangePoint, change_points};
 
-/// History of one gauge of a case.
+/// History of one gauge in a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series<'a> {
     /// Name of the case.
@@ -16,7 +16,7 @@ pub struct Series<'a> {
     pub gauge: &'a str,
     /// Its rows, oldest first.
     pub rows: Vec<&'a HistoryRow>,
-    /// Changes of level of the values' logarithms.
+    /// Level changes in the values' logarithms.
     pub changes: Vec<ChangePoint>,
 }
 

@@ -431,7 +431,7 @@ fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     })
 }
 
-/// Returns the changes of the links' imbalance and of the busiest link's utilisation.
+/// Returns the changes in the links' imbalance and in the busiest link's utilisation.
 fn balance_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     let of = |policy: &str| balance(values.utilisation.get(policy)?);
     let (Some(lcmp), Some(other)) = (of(LCMP), of(base)) else {
@@ -445,7 +445,7 @@ fn balance_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     })
 }
 
-/// Returns the coefficient of variation of the links' utilisation, and the largest; none for idle links.
+/// Returns the links' coefficient of variation in utilisation, and the largest utilisation; none for idle links.
 #[expect(clippy::cast_precision_loss, reason = "a datacenter has few links")]
 fn balance(links: &BTreeMap<String, f64>) -> Option<[f64; 2]> {
     let count = links.len() as f64;
@@ -466,7 +466,7 @@ pub fn signed_percent(change: f64) -> String {
     }
 }
 
-/// Name of RedTE in the tables of the text.
+/// Name of RedTE in the text's tables.
 const REDTE: &str = "redte";
 
 /// Smallest relative change that counts.
@@ -530,8 +530,8 @@ mod tests {
         );
     }
 
-    /// Values of a run in which LCMP's p50 and p99 differ from each other policy's as the text states, at the
-    /// `end` of its ranges; a change without a number is +4 %, as of medians that are slightly lower.
+    /// Values for a run in which LCMP's p50 and p99 differ from each other policy's as the text states, at the `end` of
+    /// its ranges; a change without a number is +4 %, as for medians that are slightly lower.
     fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> Values {
         let slowdowns = |p50, p99| {
             let spread = |mean| Spread { mean, ends: None };

@@ -19,10 +19,10 @@ use crate::{
 pub struct Values {
     /// Slowdowns.
     pub slowdowns: BTreeMap<String, Slowdowns>,
-    /// p50 and p99 of each bin of sizes; empty for published values.
+    /// p50 and p99 for each size bin; empty for published values.
     pub bins: BTreeMap<String, Vec<Bin>>,
-    /// 95 % intervals (Student's t over the repetitions) of the change of p50 and p99 under LCMP relative to each other
-    /// policy; `None` for a percentile that fewer than two repetitions have; empty for published values.
+    /// 95 % intervals (Student's t over the repetitions) for the changes in p50 and p99 under LCMP relative to each
+    /// other policy; `None` for a percentile that fewer than two repetitions have; empty for published values.
     pub intervals: BTreeMap<String, [Option<[f64; 2]>; 2]>,
     /// Reductions under LCMP against each other policy by the paper's methods.
     pub reductions: BTreeMap<String, PaperReductions>,
@@ -32,7 +32,7 @@ pub struct Values {
     pub network: Option<Network>,
 }
 
-/// Slowdowns of the flows of a bin of sizes, a twentieth of all.
+/// Slowdowns of flows in a size bin, a twentieth of all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bin {
     /// Largest size in bytes.
@@ -294,8 +294,8 @@ fn bins(rows: &[Flow]) -> Vec<Bin> {
         .collect()
 }
 
-/// Returns Student's intervals of the changes of p50 and p99 from `base` to `other` over the repetitions,
-/// each centred on the change of all flows; `None` where fewer than two repetitions have the percentile.
+/// Returns Student's intervals for the changes in p50 and p99 from `base` to `other` over the repetitions, each centred
+/// on the change over all flows; `None` where fewer than two repetitions have the percentile.
 fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
     let ratios = |base: &[Flow], other: &[Flow]| {
         let (Some(base), Some(other)) = (slowdowns(base), slowdowns(other)) else {
@@ -317,16 +317,16 @@ fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
     })
 }
 
-/// Returns the flows of each repetition; `rows` must be in the order of their keys.
+/// Returns each repetition's flows; `rows` must be ordered by key.
 fn repetitions(rows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
     rows.chunk_by(|a, b| a.key.0 == b.key.0)
 }
 
-/// Bytes of both directions of a link by time.
+/// Bytes in both directions of a link by time.
 type Carried = BTreeMap<Nanos, u64>;
 
-/// Returns the average utilisation of the links of `sender` by policy, as in the authors' script. Empty if more
-/// than [`MAX_LEFT_OUT`] of the flows start in the first step, which the script leaves out.
+/// Returns the average utilisation of `sender`'s links by policy, as in the authors' script. Empty if more than
+/// [`MAX_LEFT_OUT`] of the flows start in the first step, which the script leaves out.
 fn utilisation(
     run: &RunDir,
     policies: &BTreeMap<String, Vec<Flow>>,
@@ -372,7 +372,7 @@ fn utilisation(
     Ok(found)
 }
 
-/// Returns the share of the flows that start within the first step of the utilisation.
+/// Returns the share of flows that start within the utilisation's first step.
 fn left_out(rows: &[Flow]) -> f64 {
     let early = rows.iter().filter(|row| row.start < UTILISATION_STEP);
     float(early.count()) / float(rows.len().max(1))
@@ -381,10 +381,10 @@ fn left_out(rows: &[Flow]) -> f64 {
 /// Maximum share of flows in the first step of an average utilisation; it is a twentieth in the published runs.
 const MAX_LEFT_OUT: f64 = 0.25;
 
-/// Number of bins of sizes, each of which must have a flow: means over fewer bins are of other sizes.
+/// Number of size bins, each of which must have a flow: means over fewer bins would be about other sizes.
 const BINS: usize = 20;
 
-/// Reciprocal of the share of unfinished flows from which a 99th percentile is not known.
+/// Reciprocal of the share of unfinished flows from which on a 99th percentile is not known.
 const MIN_SHARE_UNKNOWN: usize = 100;
 
 #[expect(
@@ -437,8 +437,8 @@ mod tests {
         assert_eq!(one_draw, [None; 2]);
     }
 
-    /// One of the 40 flows of the last repetition (2.5 %) is unfinished: its p99 is unknown, but its p50 is known, and
-    /// so are both percentiles of the other repetitions.
+    /// One flow among the 40 of the last repetition (2.5 %) is unfinished: its p99 is unknown, but its p50 is known,
+    /// and so are both percentiles of the other repetitions.
     #[test]
     fn a_repetition_without_a_p99_leaves_the_interval_of_p50_as_it_is() {
         let base = flows(3, |_| 10.0);

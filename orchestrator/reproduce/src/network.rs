@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct Network {
     /// Pairs of datacenters.
     pub pairs: usize,
-    /// Pairs of datacenters with several paths of the fewest links.
+    /// Pairs of datacenters with several paths that have the fewest links.
     pub multi_path_pairs: usize,
     /// Longest ÷ shortest delay of a link; `NaN` without links.
     pub delay_ratio: f64,
@@ -42,7 +42,7 @@ impl Network {
     }
 }
 
-/// Returns the number of paths of the fewest links from the node `from` to each node, by breadth-first search.
+/// Returns the number of paths with the fewest links from the node `from` to each node, by breadth-first search.
 fn path_counts(nodes: usize, links: &[[usize; 2]], from: usize) -> Vec<u64> {
     let mut hops = vec![usize::MAX; nodes];
     let mut counts = vec![0; nodes];

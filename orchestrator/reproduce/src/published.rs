@@ -1,4 +1,4 @@
-//! Tables of published values, statements of the paper, and known causes of differences.
+//! Tables of published values, the paper's statements, and known causes of differences.
 //!
 //! Each is a CSV file in `scenarios/paper/published/`, with its source in comments and columns.
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::catalogue::Case;
 
-/// Published slowdowns of a policy in a case: means over the 20 bins of sizes, with the lowest and highest
-/// bin where they are known.
+/// Published slowdowns for a policy in a case: means over the 20 size bins, with the lowest and highest bin where they
+/// are known.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the columns' names say it")]
 pub struct SlowdownRow {
@@ -36,8 +36,8 @@ pub struct UtilisationRow {
     pub lcmp: f64,
 }
 
-/// Changes under LCMP that the text states of a case, or of all cases of a figure (`*`), in percent; empty
-/// where it states none.
+/// Changes under LCMP that the text states for a case, or for all cases in a figure (`*`), in percent; empty where it
+/// states none.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the columns' names say it")]
 pub struct TextRow {
@@ -60,7 +60,7 @@ pub struct StatementRow {
     pub case: String,
     pub policy: String,
     pub quantity: Quantity,
-    /// Link of a utilisation, or flow size of a percentile in bytes; empty for all bins of sizes.
+    /// Link for a utilisation, or flow size in bytes for a percentile; empty for all size bins.
     pub at: String,
     pub low: Option<f64>,
     pub high: Option<f64>,
@@ -84,7 +84,7 @@ pub enum Quantity {
     Utilisation,
     /// Pairs of datacenters.
     Pairs,
-    /// Pairs of datacenters with several paths of the fewest links.
+    /// Pairs of datacenters with several paths that have the fewest links.
     MultiPathPairs,
     /// Longest ÷ shortest delay of an inter-DC link.
     DelayRatio,
@@ -108,7 +108,7 @@ pub struct Contradiction {
     pub data: String,
 }
 
-/// Known cause of differences; `*` stands for any value of a column.
+/// Known cause of differences; `*` stands for any value in a column.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the columns' names say it")]
 pub struct Cause {
@@ -182,7 +182,7 @@ impl Published {
         rows.find(|row| row.base == base)
     }
 
-    /// Returns the first known cause of differences of a policy in a case.
+    /// Returns the first known cause for a policy's difference in a case.
     #[must_use]
     pub fn cause(&self, figure: &str, case: &str, policy: &str, is_drawn: bool) -> Option<&str> {
         let traffic = if is_drawn { "drawn" } else { "published" };

@@ -99,7 +99,7 @@ pub struct Cell {
     pub values: BTreeMap<Source, f64>,
     /// Relative difference of the simulated value from the published one.
     pub difference: Option<f64>,
-    /// Cause of a difference of over 5 %; none for a smaller one.
+    /// Cause of a difference over 5 %; none for a smaller one.
     pub cause: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub struct TextReport {
     pub found: BTreeMap<Source, [[f64; 2]; 2]>,
 }
 
-/// Value that the text states, beside those of the publication's data and of runs.
+/// Value that the text states, beside those from the publication's data and from runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatementReport {
     /// The statement.
@@ -121,14 +121,14 @@ pub struct StatementReport {
     pub found: BTreeMap<Source, [f64; 2]>,
 }
 
-/// Correlation of the lab with the simulator over bins of sizes.
+/// Correlation between the lab and the simulator over size bins.
 #[derive(Clone, Debug, Serialize)]
 pub struct FidelityReport {
     /// `p50` or `p99`.
     pub percentile: String,
     /// Published coefficient of Pearson.
     pub published: f64,
-    /// That of the lab and the simulator; none without a run of the lab.
+    /// Correlation between the lab and the simulator; none without a run in the lab.
     pub found: Option<f64>,
 }
 
@@ -454,7 +454,7 @@ fn stated_value(row: &StatementRow, source: Source, values: &Values) -> Option<[
     }
 }
 
-/// Returns the bin of the flows of `size`; the last one if all flows are smaller.
+/// Returns the bin for flows with `size`; the last one if all flows are smaller.
 fn bin_of(bins: &[Bin], size: u64) -> Option<&Bin> {
     bins.iter()
         .find(|bin| size <= bin.largest)

@@ -26,7 +26,7 @@ pub(crate) const CELL_HEADS: [&str; 7] = [
 /// Heads of the claims' columns.
 pub(crate) const CLAIM_HEADS: [&str; 5] = ["claim", "published", "simulated", "emulated", "fair"];
 
-/// Heads of the columns of the text's changes.
+/// Column heads for the text's changes.
 pub(crate) const TEXT_HEADS: [&str; 6] =
     ["figure", "against", "text", "simulated", "emulated", "fair"];
 
@@ -35,7 +35,7 @@ pub(crate) const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, 
     p50 is the median over 20 bins of sizes of the change of a bin's median, P99 the change of a bin's \
     P99 in the worst bin. In rows of redte the column fair has te-100ms.";
 
-/// Heads of the columns of the text's values.
+/// Column heads for the text's values.
 pub(crate) const STATEMENT_HEADS: [&str; 7] = [
     "figure",
     "value",
@@ -188,7 +188,7 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
-/// Returns the cells of a case that differ by over 5 % with their cause, those of one cause together.
+/// Returns the cells in a case that differ by over 5 % with their cause, cells with the same cause together.
 pub(crate) fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     let mut causes: Vec<(String, &str)> = Vec::new();
     for cell in &case.cells {
@@ -202,7 +202,7 @@ pub(crate) fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     causes
 }
 
-/// Returns the command and the commit that made the report, and the number of runs of other commits.
+/// Returns the command and the commit that made the report, and the number of runs from other commits.
 pub(crate) fn origin(report: &Report) -> String {
     let settings = &report.settings;
     let mut text = format!(
@@ -233,7 +233,7 @@ fn is_clean(commit: &str) -> bool {
     commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Returns the warnings of a case's runs, in the order of the sources.
+/// Returns the warnings from a case's runs, in the order of the sources.
 pub(crate) fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
     case.runs.iter().flat_map(|(source, run)| {
         run.warnings

@@ -37,8 +37,8 @@ impl Source {
         }
     }
 
-    /// Returns the label of a policy in this source's runs; a policy's label is that of the authors'
-    /// semantics elsewhere.
+    /// Returns a policy's label in this source's runs; elsewhere a policy's label is the one under the authors'
+    /// semantics.
     #[must_use]
     pub fn label(self, policy: &str) -> &str {
         match (self, policy) {
@@ -55,7 +55,7 @@ impl Source {
     }
 }
 
-/// Label of traffic engineering, in the place of RedTE.
+/// Label for traffic engineering, in place of RedTE.
 pub const TE: &str = "te-100ms";
 
 /// Changes of a scenario.
@@ -65,7 +65,7 @@ pub struct Variant<'a> {
     pub is_fair: bool,
     /// A tenth of the duration.
     pub is_quick: bool,
-    /// Flow file, and the routing table of the authors' semantics, in the place of drawn flows.
+    /// Flow file, and the routing table for the authors' semantics, instead of drawn flows.
     pub flows: Option<(&'a str, Option<&'a str>)>,
 }
 
@@ -76,7 +76,7 @@ pub struct Variant<'a> {
 )]
 pub struct MissingLine(&'static str);
 
-/// Returns the text of the scenario `name` with the changes of `variant`.
+/// Returns the text of the scenario `name` with `variant`'s changes.
 ///
 /// # Errors
 /// If the text lacks a line that a change needs.
@@ -187,7 +187,7 @@ const FAIR: [(&str, &str); 3] = [
     ),
 ];
 
-/// Returns LCMP of the paper: delays of whole paths, scored in microseconds up to the nearest power of two.
+/// Returns the paper's LCMP: whole paths' delays, scored in microseconds up to the nearest power of two.
 fn fair_lcmp(line: &str) -> Option<String> {
     let (before, rest) = line.split_once("preset: artifact, max_delay: ")?;
     let (millis, after) = rest.split_once(" ms")?;

@@ -1,4 +1,4 @@
-//! Defaults of what a scenario leaves out; those of parameters are in `lab-parameters`.
+//! Defaults for what a scenario leaves out; parameters have theirs in `lab-parameters`.
 
 use lab_parameters::LinkConfig;
 use lab_units::{BitsPerSec, Bytes, Nanos};
@@ -26,7 +26,7 @@ pub const INTER_DC: LinkConfig = LinkConfig {
 /// Seed of all random streams.
 pub const SEED: u64 = 1;
 
-/// Number of runs of each policy.
+/// Number of runs per policy.
 pub const REPETITIONS: u32 = 1;
 
 /// Scale chosen by the capacity of the place.

@@ -277,7 +277,7 @@ fn product(input: &mut &str) -> ModalResult<Expr> {
     chain(factor, operator).parse_next(input)
 }
 
-/// Returns the parser of values of `of`, from left to right under `operator`.
+/// Returns the parser for values of `of`, from left to right under `operator`.
 fn chain<'i>(
     mut of: impl FnMut(&mut &'i str) -> ModalResult<Expr>,
     operator: impl Parser<&'i str, Operator, winnow::error::ErrMode<winnow::error::ContextError>>,

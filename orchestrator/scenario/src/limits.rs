@@ -22,7 +22,7 @@ pub const MAX_VALUE: usize = 1_000;
 pub const MAX_NAME: usize = 32;
 /// Pattern of scenario names and policy labels.
 pub const NAME_PATTERN: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";
-/// Maximum number of runs of a policy.
+/// Maximum number of runs per policy.
 pub const MAX_REPETITIONS: u32 = 1_000;
 
 /// Maximum number of datacenters; the switch program's tables have a row for each.
@@ -34,20 +34,20 @@ pub const MAX_DC_NAME: usize = 8;
 pub const DC_NAME_PATTERN: &str = "^[a-z][a-z0-9]*$";
 /// Datacenter names reserved in namespace names or on the command line.
 pub const RESERVED_NAMES: &[&str] = &["all", "any", "ecmp", "fiber", "lcmp", "none", "root"];
-/// Maximum number of hosts of all datacenters; each is a network namespace.
+/// Maximum number of hosts in all datacenters together; each is a network namespace.
 pub const MAX_HOSTS: u32 = 4_096;
-/// Maximum number of spine switches, and of leaf switches, of a datacenter.
+/// Maximum number of spine switches, and of leaf switches, in a datacenter.
 pub const MAX_FABRIC_SWITCHES: u32 = 64;
 /// Maximum number of inter-DC links.
 pub const MAX_LINKS: usize = 1_024;
 
 /// Maximum number of traffic sources.
 pub const MAX_TRAFFIC: usize = 256;
-/// Maximum number of flows of a flow list, a flow file or a workload.
+/// Maximum number of flows in a flow list, a flow file or a workload.
 pub const MAX_FLOWS: usize = 1_000_000;
 /// Maximum size of a flow.
 pub const MAX_FLOW_SIZE: Bytes = Bytes::new(100_000_000_000);
-/// Maximum number of points of a size distribution.
+/// Maximum number of points in a size distribution.
 pub const MAX_CDF_POINTS: usize = 10_000;
 /// Maximum load: far past full links every scenario is the same queue.
 pub const MAX_LOAD: u64 = 4;
@@ -73,7 +73,7 @@ pub fn beyond_load(load: Ratio, text: &str) -> Option<String> {
 
 /// Loads of a sweep.
 pub const MAX_SWEEP: usize = 16;
-/// Maximum start time of a flow and of a fault.
+/// Maximum start time of flows and faults.
 pub const MAX_DURATION: Nanos = Nanos::from_millis(3_600_000);
 /// Maximum number of assertions.
 pub const MAX_EXPECTATIONS: usize = 1_000;
@@ -88,13 +88,13 @@ pub const MAX_LABEL: usize = 16;
 /// Maximum factor of a scale, and maximum divisor.
 pub const MAX_SCALE: u64 = 1_000_000;
 
-/// Returns the bounds of the scale factor of rates: a lab is no faster than the paper's network.
+/// Returns the bounds on the rates' scale factor: a lab is no faster than the paper's network.
 #[must_use]
 pub fn rate_factors() -> RangeInclusive<Ratio> {
     *time_factors().start()..=Ratio::ONE
 }
 
-/// Returns the bounds of the scale factor of times.
+/// Returns the bounds on the times' scale factor.
 #[must_use]
 pub fn time_factors() -> RangeInclusive<Ratio> {
     let max = Ratio::new(MAX_SCALE, 1).expect("one is not zero");

@@ -45,15 +45,15 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns the loads of the sweep, each of them a run; empty without a sweep.
+    /// Returns the sweep's loads, each of them a run; empty without a sweep.
     #[must_use]
     pub fn sweep(&self) -> &[Ratio] {
         let sweeps = self.workloads().map(|workload| workload.sweep.as_slice());
         sweeps.max_by_key(|sweep| sweep.len()).unwrap_or_default()
     }
 
-    /// Returns the scenario of one run at `load`: that of the workloads with a sweep, or of all if there
-    /// is none. Its name ends in the load, in percent.
+    /// Returns the scenario for one run at `load`, which the workloads with a sweep get, or all workloads if none has a
+    /// sweep. Its name ends in the load, in percent.
     #[must_use]
     pub fn at_load(mut self, load: Ratio) -> Self {
         let has_sweep = !self.sweep().is_empty();
@@ -144,7 +144,7 @@ pub enum Traffic {
     Workload(Workload),
     /// Flows written down one by one.
     Flows(Vec<FlowSpec>),
-    /// Flows of a file in the format of the paper's artifact.
+    /// Flows from a file in the format of the paper's artifact.
     FlowFile {
         /// Path as written, relative to the scenario.
         path: String,
@@ -156,9 +156,9 @@ pub enum Traffic {
 pub struct Workload {
     pub sizes: String,
     pub pairs: Pairs,
-    /// Load of this run: of a sweep, the first.
+    /// Load in this run; with a sweep, the first load.
     pub load: Ratio,
-    /// Loads of a sweep, each of them a run; empty without a sweep.
+    /// Loads in a sweep, each of them a run; empty without a sweep.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Ratio>,
     pub load_base: LoadBase,
@@ -184,7 +184,7 @@ pub struct DcPair {
     pub both_ways: bool,
 }
 
-/// Reference of an offered load of one.
+/// Capacity of which an offered load is a share.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadBase {
@@ -276,7 +276,7 @@ impl EbpfSpec {
     }
 }
 
-/// Number of runs of each policy, in each engine.
+/// Number of runs per policy, in each engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Repetitions {
     /// Repetitions in the lab and in `sim --scaled`, its counterpart.
@@ -345,7 +345,7 @@ pub enum FaultSpec {
     Down,
     /// Link restored.
     Up,
-    /// New value of a parameter of the link.
+    /// New value for one of the link's parameters.
     Set {
         /// Name of the parameter.
         parameter: &'static str,

@@ -24,7 +24,7 @@ pub fn schema() -> Value {
     generator.into_root_schema_for::<raw::Scenario>().to_value()
 }
 
-/// Returns the reference of all parameters of links, policies, transport and congestion controls, in Markdown.
+/// Returns the reference for all link, transport, policy and congestion control parameters, in Markdown.
 #[must_use]
 pub fn reference() -> String {
     let mut text = "# Parameters\n\n\
@@ -45,7 +45,7 @@ pub fn reference() -> String {
     text
 }
 
-/// Appends the parameters of links and of their marking.
+/// Appends the parameters of links and their marking.
 fn links(text: &mut String) {
     let _ = write!(
         text,
@@ -74,7 +74,7 @@ fn links(text: &mut String) {
     }
 }
 
-/// Appends the row of a parameter of links.
+/// Appends the row for a link parameter.
 fn row(text: &mut String, name: &str, parameter: &Parameter, defaults: [Option<String>; 2]) {
     let [inside, between] = defaults.map(|default| default.unwrap_or_else(|| "–".to_owned()));
     let _ = writeln!(
@@ -120,7 +120,7 @@ fn set<S: ParameterSet>(text: &mut String, path: &str) {
     }
 }
 
-/// Returns the cell of the publication's value of `parameter`.
+/// Returns the cell with the publication's value for `parameter`.
 fn publication(parameter: &Parameter) -> String {
     match parameter.published {
         Some(published) => format!(" {}, {} |", published.words, published.place),

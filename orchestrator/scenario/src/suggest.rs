@@ -1,6 +1,6 @@
 //! Suggestions: "did you mean …?"
 
-/// Returns the word of `known` that `found` is a slip of, if one is close.
+/// Returns the word in `known` that `found` is a slip of, if one is close.
 ///
 /// Close is one slip (a letter left out, added, changed, or two swapped) for every three letters,
 /// and closer than every other.

@@ -24,7 +24,7 @@ pub struct Suite {
 /// A scenario with assertions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Case {
-    /// Name of the case; names of a suite differ.
+    /// Name of the case; names in a suite differ.
     pub name: String,
     /// Path of the scenario as written, relative to the suite.
     pub scenario: String,

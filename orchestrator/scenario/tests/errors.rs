@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use lab_scenario::{ScenarioErrors, SizeCdf, limits, parse, parse_flow_file};
 
-/// Returns the problems of `text`, read as the kind of file that `name` ends with.
+/// Returns the problems in `text`, read as the kind of file that `name` ends with.
 fn errors(name: &str, text: &[u8]) -> ScenarioErrors {
     let as_text = || str::from_utf8(text).unwrap();
     let refused = match name.rsplit_once('.') {

@@ -64,7 +64,7 @@ fn a_file_named_twice_is_listed_once() {
     assert_eq!(files(&scenario), ["workloads/websearch.csv"]);
 }
 
-/// Loss of each kind of link, and of a link without the key.
+/// Loss for each kind of link, and for a link without the key.
 #[test]
 fn loss_is_read_where_it_is_written_and_nowhere_else() {
     let text = "\
@@ -130,7 +130,7 @@ fn repetitions_are_of_both_engines_or_of_each() {
     assert_eq!(of("repetitions: { lab: 2, sim: 8 }"), (2, 8));
 }
 
-/// Text of a scenario of two workloads, the first with `load`, the second with 0.1.
+/// Text of a scenario with two workloads, the first with `load`, the second with 0.1.
 fn two_workloads(load: &str) -> String {
     let workload = |from: &str, to: &str, load: &str| {
         format!(

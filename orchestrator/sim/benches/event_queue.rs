@@ -22,7 +22,7 @@ use radix_heap::RadixHeapMap;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Numbers of busy ports: of a transit datacenter, of Figure 1's largest, of a network many times as large.
+/// Numbers of busy ports: in a transit datacenter, in Figure 1's largest one, in a network many times as large.
 const PENDING: [u64; 3] = [8, 64, 4_096];
 
 /// Steps per measurement.

@@ -1,4 +1,4 @@
-//! Whole runs of the size of the paper's Figure 1: time, memory and work.
+//! Whole runs as large as the paper's Figure 1: time, memory and work.
 //!
 //! ```text
 //! cargo bench -p lab-sim --bench whole_run                     # the table
@@ -25,7 +25,7 @@ use lab_sim::{
 };
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// Number of runs, of which the best counts.
+/// Number of runs, the best of which counts.
 const ATTEMPTS: u32 = 3;
 
 /// Policy, threads and load in percent of Figure 1's.
@@ -111,7 +111,7 @@ fn instructions() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns valgrind's count of the instructions of `policy`'s simulation.
+/// Returns how many instructions valgrind counts in `policy`'s simulation.
 fn counted(policy: &str) -> io::Result<Option<u64>> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -126,7 +126,7 @@ fn counted(policy: &str) -> io::Result<Option<u64>> {
     Ok(count.and_then(|count| count.trim().parse().ok()))
 }
 
-/// Returns the row of a case, printed by a process of its own.
+/// Returns a case's row, printed by a separate process.
 fn in_own_process(policy: &str, threads: usize, load: u32) -> Option<String> {
     let arguments = [policy.to_owned(), threads.to_string(), load.to_string()];
     let mut command = Command::new(std::env::current_exe().ok()?);
@@ -135,7 +135,7 @@ fn in_own_process(policy: &str, threads: usize, load: u32) -> Option<String> {
     output.status.success().then(|| text.trim_end().to_owned())
 }
 
-/// Returns the CPU time of a row, in hundredths of a second.
+/// Returns a row's CPU time, in hundredths of a second.
 fn cpu_of(row: &str) -> u64 {
     let seconds = row.split_whitespace().next().unwrap_or("");
     seconds.replace('.', "").parse().unwrap_or(u64::MAX)
@@ -199,7 +199,7 @@ fn measure(plan: &Plan, policy: usize, threads: usize) -> Measured {
     }
 }
 
-/// Returns the CPU time of this process, user and system, of all threads.
+/// Returns this process's CPU time, user and system, over all threads.
 fn cpu_time() -> Duration {
     let usage = usage();
     let time = |value: nix::sys::time::TimeVal| {

@@ -1,4 +1,4 @@
-//! Dice of a port: named streams of random numbers, for the losses of its wire and for the marks of its queue.
+//! Dice of a port: named random number streams for its wire's losses and its queue's marks.
 //!
 //! Each port of each repetition has one stream per purpose: another port, repetition or mark changes no loss. All
 //! policies of a repetition get the same streams, as they get the same flows.
@@ -16,7 +16,7 @@ pub struct Dice {
 }
 
 impl Dice {
-    /// Returns the dice of `port` in repetition `repetition` of `plan`.
+    /// Returns the dice for `port` in repetition `repetition` of `plan`.
     #[must_use]
     pub fn of(plan: &Plan, repetition: u32, port: PortId) -> Self {
         let node = plan.ports[port.index()].node;
@@ -53,7 +53,7 @@ mod tests {
 
     use super::*;
 
-    /// First numbers of both streams of every port of two seeds and three repetitions. Seed 1 with ports numbered in
+    /// First numbers in both streams of every port, for two seeds and three repetitions. Seed 1 with ports numbered in
     /// its upper half once coincided with seed 12,884,901,889 with other ports.
     #[test]
     fn no_two_ports_repetitions_purposes_or_seeds_share_numbers() {

@@ -7,7 +7,7 @@ use lab_units::{Bytes, DcId, NodeId};
 
 use crate::{error::SimError, network::Network, semantics::rxe::MAX_NOT_ACKED, time::SimTime};
 
-/// Cost of one repetition of one policy.
+/// Cost of one repetition under one policy.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Estimate {
     /// Number of flows that start.
@@ -16,7 +16,7 @@ pub struct Estimate {
     pub data_packets: u64,
     /// Number of packets put on a wire: data and ACKs, on the paths of the smallest delay.
     pub packet_hops: u64,
-    /// Memory of packets under way and of flows.
+    /// Memory for packets under way and for flows.
     pub memory: Bytes,
 }
 
@@ -65,7 +65,7 @@ fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
     }
 }
 
-/// Returns the number of links of the path of the smallest delay; 0 if there is none.
+/// Returns the number of links on the path with the smallest delay; 0 if there is none.
 fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u64 {
     let mut at = network.node(src);
     let to = network.node(dst);
@@ -113,16 +113,16 @@ fn memory(plan: &Plan, estimate: &Estimate, switches: u64) -> Bytes {
     Bytes::new(packets.saturating_mul(each).saturating_add(flows))
 }
 
-/// Bytes of memory of a packet on a wire.
+/// Bytes of memory for a packet on a wire.
 const PACKET_MEMORY: u64 = 40;
 
-/// Bytes of memory of a packet's telemetry besides its hops.
+/// Bytes of memory for a packet's telemetry besides its hops.
 const TELEMETRY_MEMORY: u64 = 64;
 
-/// Bytes of memory of one switch's telemetry in a packet.
+/// Bytes of memory for one switch's telemetry in a packet.
 const HOP_MEMORY: u64 = 32;
 
-/// Bytes of memory of a flow: its facts, QP, receiver, and flow-table entries on its path.
+/// Bytes of memory for a flow: its facts, QP, receiver, and flow-table entries on its path.
 const FLOW_MEMORY: u64 = 1_000;
 
 #[cfg(test)]

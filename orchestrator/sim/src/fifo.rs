@@ -44,7 +44,7 @@ struct Block<T> {
     next: u32,
 }
 
-/// Blocks of all queues of one kind in a partition.
+/// Blocks for all queues of one kind in a partition.
 pub struct Pool<T> {
     /// The allocator grows a vector of megabytes by remapping pages, and untouched capacity takes no
     /// memory.

@@ -138,22 +138,22 @@ impl Network {
         self.sim_port[id.index()]
     }
 
-    /// Returns the plan's node at the other end of the link of `port`.
+    /// Returns the plan's node at the other end of `port`'s link.
     #[must_use]
     pub fn neighbour(&self, port: u32) -> NodeId {
         let peer = self.ports[port as usize].peer;
         self.nodes[self.ports[peer as usize].node as usize].plan
     }
 
-    /// Returns the ports of `node` towards the node `host`; empty at a DCI switch towards a host of
-    /// another datacenter, where the policy decides.
+    /// Returns the ports of `node` towards the node `host`; empty at a DCI switch towards a host in another datacenter,
+    /// where the policy decides.
     #[inline]
     #[must_use]
     pub fn next_hops(&self, node: u32, host: u32) -> &[u32] {
         self.next_hops_to(node, self.nodes[host as usize].host)
     }
 
-    /// Returns the ports of `node` towards the host of index `host`.
+    /// Returns the ports of `node` towards the host with index `host`.
     #[inline]
     #[must_use]
     pub fn next_hops_to(&self, node: u32, host: u16) -> &[u32] {
@@ -250,7 +250,7 @@ pub struct WireClock {
 }
 
 impl WireClock {
-    /// Creates the clock of a wire of `rate` bit/s.
+    /// Creates the clock for a wire with `rate` bit/s.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,

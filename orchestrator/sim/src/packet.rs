@@ -56,7 +56,7 @@ pub struct Packet {
     pub flow: u32,
     /// Number of the packet in its flow; for an ACK or NACK, the number expected next.
     pub seq: u32,
-    /// Index of the destination host, which is all that switches read of most packets.
+    /// Index of the destination host, which is all that switches read in most packets.
     pub to: u16,
     /// Ingress port at the current switch, as an index among the switch's ports.
     pub ingress: u16,
@@ -159,7 +159,7 @@ impl Packet {
         self.bits |= ACK_REQUEST;
     }
 
-    /// Sets the number of cuts of the wire that the packet is put on.
+    /// Sets the cut count of the wire that the packet is put on.
     pub const fn set_cut_count(&mut self, cuts: u8) {
         self.bits = self.bits & (CLASS | MARKED | ECHO) | cuts << CUTS_SHIFT;
     }

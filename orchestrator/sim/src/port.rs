@@ -99,7 +99,7 @@ fn congestion_point(plan: &EcnConfig) -> CongestionPoint {
 }
 
 impl Port {
-    /// Creates the port of `facts` on a node of `role`.
+    /// Creates the port for `facts` on a node with `role`.
     #[must_use]
     pub fn new(link: &Link, facts: &PortFacts, role: Role, dice: Dice) -> Self {
         let wire = &link.emu;
@@ -324,8 +324,7 @@ mod tests {
         assert_eq!(port.next_class(), None);
     }
 
-    /// With marking from 3 to 4 GB, a queue of 2.73 GB marks no packet, and a queue of 3.5 GB marks half of its
-    /// packets.
+    /// With marking from 3 to 4 GB, a queue of 2.73 GB marks no packet, and a queue of 3.5 GB marks every other packet.
     #[test]
     fn thresholds_are_those_of_the_plan() {
         let mut port = port();

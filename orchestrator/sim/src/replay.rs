@@ -37,8 +37,8 @@ impl Replay {
         ends.max().unwrap_or(Nanos::ZERO)
     }
 
-    /// Returns the average utilisation over `span`, in percent, of the inter-DC link of `plan` between
-    /// two switches of the artifact's numbers; `None` if there is no such link.
+    /// Returns the average utilisation over `span`, in percent, of `plan`'s inter-DC link between two switches, given
+    /// by the artifact's numbers; `None` if there is no such link.
     #[must_use]
     pub fn utilisation(&self, plan: &Plan, between: [u32; 2], span: Nanos) -> Option<f64> {
         let ids = NodeIds::of(plan);

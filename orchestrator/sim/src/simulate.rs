@@ -20,12 +20,12 @@ pub struct Job<'p> {
     pub policy: usize,
     /// Number of the repetition, from 0.
     pub repetition: u32,
-    /// Order of equal next hops, of a routing table; the semantics' own if absent.
+    /// A routing table's order of equal next hops; the semantics' own if absent.
     pub order: Option<&'p NextHopOrder>,
 }
 
 impl<'p> Job<'p> {
-    /// Creates the job of a policy and repetition of `plan`.
+    /// Creates the job for a policy and repetition of `plan`.
     #[must_use]
     pub const fn new(plan: &'p Plan, policy: usize, repetition: u32) -> Self {
         Self {

@@ -44,8 +44,8 @@ pub struct SwitchRows {
 pub type Buckets = Vec<(u32, u16)>;
 
 impl TeController {
-    /// Creates the controller of `policy` over the next hops of `switches`; none for a policy that is
-    /// not traffic engineering. `peers` has the datacenter behind each port.
+    /// Creates the controller for `policy` over the next hops of `switches`; none if the policy is not traffic
+    /// engineering. `peers` has the datacenter behind each port.
     #[must_use]
     pub fn new(policy: &PolicyPlan, switches: Vec<SwitchRows>, peers: &[u32]) -> Option<Self> {
         let PolicyPlan::Te(plan) = policy else {
@@ -74,8 +74,8 @@ impl TeController {
         })
     }
 
-    /// Takes the report of the switch of `dc` about the interval before `tick`: bytes by datacenter, and
-    /// the rates of its links, up or down.
+    /// Takes the report from `dc`'s switch about the interval before `tick`: bytes by datacenter, and its links' rates,
+    /// up or down.
     pub fn report(&self, tick: u64, dc: u32, bytes: &[u64], links: &[(u32, BitsPerSec)]) {
         let demands: Vec<Bytes> = self.rows[dc as usize]
             .iter()

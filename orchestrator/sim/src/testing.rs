@@ -19,8 +19,8 @@ pub(crate) fn plan(text: &str) -> Plan {
     lab_plan::resolve(&scenario, text, &files, &options).expect("a plan")
 }
 
-/// Returns a plan of two datacenters with one host each, 100 Gbit/s and 5 ms apart, and a flow of 20 MB,
-/// for a policy as a scenario writes it.
+/// Returns a plan with two datacenters, one host each, 100 Gbit/s and 5 ms apart, and a 20 MB flow, for a policy as a
+/// scenario writes it.
 pub(crate) fn pair(policy: &str) -> Plan {
     plan(&format!(
         "
@@ -47,7 +47,7 @@ pub(crate) fn gbit(rate: u64) -> BitsPerSec {
     bits(rate * 1_000_000_000)
 }
 
-/// Returns the facts of a QP at 100 Gbit/s with payloads of 1,000 B and a base RTT in microseconds.
+/// Returns the facts for a QP at 100 Gbit/s with 1,000 B payloads and a base RTT in microseconds.
 pub(crate) fn qp_facts(base_rtt: u64, full_window: u64) -> QpFacts {
     QpFacts {
         line_rate: gbit(100),

@@ -32,7 +32,7 @@ pub enum TraceEvent {
     RateSample(RateSample),
     /// Arrival of a PFC frame.
     Pfc(PfcSignal),
-    /// Egress of a flow out of a datacenter: of its first packet, and of the first packet on each new egress.
+    /// Egress by which a flow leaves a datacenter: for its first packet, and for the first packet on each new egress.
     Hop(Hop),
     /// Event of a flow that the trace filter includes.
     Flow(FlowEvent),
@@ -88,7 +88,7 @@ pub struct DecisionEvent {
     pub signal_age: Nanos,
     /// Chosen candidate and the scores of all.
     pub decision: Decision,
-    /// Ports of the candidates, in the order of the decision's.
+    /// Ports of the candidates, in the same order as the decision's candidates.
     pub ports: Vec<u32>,
 }
 

@@ -13,11 +13,11 @@ use crate::{
 /// Packets on the wire to one port.
 #[derive(Debug, Default)]
 pub struct Wire {
-    /// Packets sent at the current delay, in the order of sending and of arrival.
+    /// Packets sent at the current delay, in the order in which they were sent and arrive.
     newest: Fifo,
-    /// Arrival of the last packet of `newest`.
+    /// Arrival time of the last packet in `newest`.
     last: SimTime,
-    /// Packets from before each shortening of the delay, which the packets of `newest` may overtake.
+    /// Packets from before each shortening of the delay, which the packets in `newest` may overtake.
     older: Vec<Fifo>,
     /// Time of the last packet received.
     received: SimTime,
@@ -61,8 +61,8 @@ impl Wire {
         }
     }
 
-    /// Returns the lane of `older` whose first packet arrives before all others; of two that arrive at one time, the
-    /// packet that was sent first decides.
+    /// Returns the lane in `older` whose first packet arrives before all others; if two arrive at one time, the packet
+    /// that was sent first decides.
     #[inline]
     fn first_older(&self, pool: &mut Pool<WirePacket>) -> Option<usize> {
         if self.older.is_empty() {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::packet::{DATA_CLASS, Kind, Packet};
 
-    /// Serialisation of every packet of these tests.
+    /// Serialisation time of every packet in these tests.
     const TIME: SimTime = SimTime::from_micros(2);
 
     fn packet(seq: u32, at: u64) -> WirePacket {

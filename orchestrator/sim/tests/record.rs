@@ -199,8 +199,8 @@ fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
     assert_eq!(evidence(&plan.in_slot(3)), own);
 }
 
-/// Flows of 6.25 MB at half of 100 Gbit/s start every millisecond of eight; the time is up at 5 ms, after five of
-/// them. 31.25 MB in 5 ms are 50 Gbit/s, and the fifth start is at most five eighths of the duration.
+/// 6.25 MB flows at half of 100 Gbit/s start every millisecond for 8 ms; the time is up at 5 ms, after five flows.
+/// 31.25 MB in 5 ms are 50 Gbit/s, and the fifth start is at most five eighths of the duration.
 #[test]
 fn a_cut_run_offers_the_load_of_the_workloads_flows_that_started() {
     let text = "
@@ -271,10 +271,10 @@ fn more_flows_between_two_hosts_than_ports_are_each_decided() {
     );
 }
 
-/// A flow of 200 packets of SoftRoCE sends 129 of them, its window, 66 more at its first ACK and 5 at its second, 400
-/// ms apart. Twenty flows, 4 ms apart, are all in dc1's table at 100, 500 and 900 ms. The table is for 16 flows and
-/// sampled every 100 ms, and the first four flows were seen least recently: they are evicted each time and, after the
-/// first two times, decided again.
+/// A SoftRoCE flow with 200 packets sends 129, its window, then 66 at its first ACK and 5 at its second, 400 ms apart.
+/// Twenty flows, 4 ms apart, are all in dc1's table at 100, 500 and 900 ms. The table is for 16 flows and sampled every
+/// 100 ms, and the first four flows were seen least recently: they are evicted each time and, after the first two
+/// times, decided again.
 #[test]
 fn a_full_table_evicts_the_least_recently_seen_flows_at_a_sample() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -640,8 +640,8 @@ fn a_requested_flow_has_a_story_from_start_to_finish() {
     assert!(decided.peer.is_some());
 }
 
-/// Scenario with the links of [`DIAMOND`] and six flows of 30 MB from dc1 to dc4, so that data goes in one direction
-/// and ACKs in the other. A data packet has 58 bytes of headers.
+/// Scenario with the links of [`DIAMOND`] and six 30 MB flows from dc1 to dc4, so that data goes in one direction and
+/// ACKs in the other. A data packet has 58 bytes of headers.
 fn one_way(policies: &str, more: &str) -> String {
     let (topology, _) = DIAMOND.split_once("traffic:").expect("its traffic");
     let flow = |n: u32| {

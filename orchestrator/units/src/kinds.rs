@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use core::{fmt, str::FromStr};
 
-/// Error of a text that is none of the words of a closed set.
+/// Error for a text that is not one of a closed set's words.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not {expected} (hint: words are {words})")]
 pub struct ParseKindError {

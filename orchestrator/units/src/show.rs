@@ -6,7 +6,7 @@ use alloc::{borrow::ToOwned, format, string::String};
 
 use crate::{Bytes, Nanos};
 
-/// Columns of a terminal and of a pull request that no table or paragraph exceeds.
+/// Terminal and pull request columns that no table or paragraph exceeds.
 pub const WIDTH: usize = 100;
 
 /// Side of a column that its cells touch.

@@ -23,7 +23,7 @@ kind! {
 }
 
 kind! {
-    /// One of the two sides of a flow, which are processes of perftest.
+    /// One of a flow's two sides, each a perftest process.
     Side: "a side" {
         /// Posts the work requests and measures.
         Client = "client",

@@ -4,8 +4,8 @@ use lab_units::Nanos;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// Instant of `CLOCK_MONOTONIC` in nanoseconds since boot: the clock of every process and network
-/// namespace of the machine, and of the switch agents' records.
+/// Instant of `CLOCK_MONOTONIC` in nanoseconds since boot: the clock that every process and network
+/// namespace on the machine shares, and that the switch agents' records use.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct MonotonicTime(u64);

@@ -1,4 +1,4 @@
-//! Errors of a job, and of a flow in its [`Status`](super::Status).
+//! Errors in a job, and in a flow's [`Status`](super::Status).
 
 use lab_units::{Bytes, FlowId, Nanos, Side};
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Fct {
     /// Time from the first post to the last completion.
     pub time: Nanos,
-    /// Largest error: half of the last digit of the reported bandwidth, as a time.
+    /// Largest error: half a unit in the reported bandwidth's last digit, as a time.
     pub resolution: Nanos,
     /// Source of the time.
     pub source: FctSource,
@@ -27,7 +27,7 @@ pub enum FctSource {
     /// Time of the client's [`CompletionMarker`] less its usual lag, within the bounds of the printed
     /// bandwidth, for a flow too slow for six decimals.
     PrintedAndMarker,
-    /// Time between the post of a verbs flow's first work request and the completion of its last.
+    /// Time from the post of a verbs flow's first work request until its last one is complete.
     Completion,
 }
 

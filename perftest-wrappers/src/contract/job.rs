@@ -19,7 +19,7 @@ pub struct Endpoint {
     pub host: String,
     /// Name of the RDMA device.
     pub rdma_device: String,
-    /// Index of the device's GID to send from: 1 is the IPv4 address of an rxe device.
+    /// Index of the device's GID to send from: 1 is an rxe device's IPv4 address.
     pub gid_index: u8,
     /// Path of the process's network namespace; none is the caller's own. Its loopback interface, which
     /// the handshake uses, must be up.
@@ -116,7 +116,7 @@ pub const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
 pub(crate) mod tests {
     use super::*;
 
-    /// Job of five messages of 20 kB from `rxe_a` to `rxe_b`.
+    /// Job with five messages of 20 kB from `rxe_a` to `rxe_b`.
     pub(crate) fn job(tool: Tool) -> FlowJob {
         let end = |host: &str| Endpoint {
             host: host.to_owned(),

@@ -57,7 +57,7 @@ pub enum Status {
     WorkRequest {
         /// Side of the queue pair.
         side: Side,
-        /// Status of the work completion or error of the call, and a hint.
+        /// Status of the work completion, or the call's error, and a hint.
         error: String,
     },
     /// The client ended without error, and its report cannot be parsed.

@@ -2,7 +2,7 @@
 
 use lab_units::{Bytes, Tool};
 
-/// Returns the number of data packets of a message.
+/// Returns the number of data packets in a message.
 #[must_use]
 pub fn packets(message: Bytes, path_mtu: u32) -> u64 {
     message.get().div_ceil(u64::from(path_mtu)).max(1)
@@ -30,15 +30,15 @@ pub fn wire_bytes(message: Bytes, path_mtu: u32, tool: Tool) -> Bytes {
 /// `RXE_MAX_UNACKED_PSNS`, <https://elixir.bootlin.com/linux/v6.1/source/drivers/infiniband/sw/rxe/rxe_param.h>
 pub const RXE_WINDOW_PACKETS: u64 = 128;
 
-/// Headers of every packet of a reliable connection on a veth: 14 Ethernet, 20 IPv4, 8 UDP, 12 BTH,
-/// 4 ICRC.
+/// Headers in every packet on a reliable connection over a veth: 14 Ethernet, 20 IPv4, 8 UDP, 12
+/// BTH, 4 ICRC.
 pub const PACKET_OVERHEAD: Bytes = Bytes::new(58);
 
 /// Maximum exponent of a QP's time-out, which has five bits.
 pub const MAX_QP_TIMEOUT: u8 = 31;
 
-/// Minimum exponent of a QP's time-out, perftest's own default of 67 ms: a shorter retransmission timer
-/// would fire for a delay of the scheduler.
+/// Minimum exponent of a QP's time-out, perftest's own default (67 ms): a shorter retransmission timer would fire when
+/// the scheduler is late.
 pub const MIN_QP_TIMEOUT: u8 = 14;
 
 const RETH: u64 = 16;

@@ -23,7 +23,7 @@ pub fn server_command(job: &FlowJob, port: u16) -> CommandLine {
     command(job, Side::Server, port)
 }
 
-/// Returns the command line of the client, which connects to `port` of its own loopback interface.
+/// Returns the client's command line, which connects to `port` on its own loopback interface.
 #[must_use]
 pub fn client_command(job: &FlowJob, port: u16) -> CommandLine {
     let mut line = command(job, Side::Client, port);

@@ -74,7 +74,7 @@ impl StopListener {
         Ok(Self { waiting, listener })
     }
 
-    /// Returns a receiver of the next stop of `child`.
+    /// Returns a receiver for `child`'s next stop.
     pub(crate) fn stop_of(&self, child: Pid) -> oneshot::Receiver<()> {
         let (stopped, receiver) = oneshot::channel();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Errors of an installation, and of a session that cannot begin.
+//! Errors from an installation, and from a session that cannot begin.
 
 use std::{io, path::PathBuf};
 
@@ -24,7 +24,7 @@ pub enum ProbeError {
         source: io::Error,
     },
     /// The program does not print a version.
-    #[error("`{tool} --version` printed `{output}`, which has no version in it")]
+    #[error("`{tool} --version` printed `{output}`, which contains no version")]
     NoVersion {
         /// Program.
         tool: Tool,

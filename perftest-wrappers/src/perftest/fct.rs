@@ -10,7 +10,7 @@ use lab_units::{Bytes, Nanos};
 use super::cpu::COMPUTE_PERIOD;
 use crate::contract::{Bandwidth, CompletionMarker, Fct, FctSource, MarkerKind, ReportError};
 
-/// Returns the FCT of a flow of `size`.
+/// Returns the FCT of a flow with `size`.
 ///
 /// # Errors
 /// Two reports that contradict each other, or a report that contradicts the marker.
@@ -211,7 +211,7 @@ mod tests {
     }
 
     proptest! {
-        /// The true time of every flow is within the bounds of the printed bandwidth.
+        /// Every flow's true time is within the bounds that follow from the printed bandwidth.
         #[test]
         fn the_true_time_is_within_the_resolution(
             size in 5_u64..1_000_000_000,

@@ -128,7 +128,7 @@ impl Handshake {
         known(&self.client) && known(&self.server)
     }
 
-    /// Returns the number of the exchange of keys whose reply is held.
+    /// Returns the number of the key exchange whose reply is held.
     fn last_exchange(&self) -> u32 {
         match self.tool {
             _ if !self.version_is_known() => 1,
@@ -218,11 +218,11 @@ fn unexpected(side: Side, bytes: &[u8]) -> HandshakeError {
     }
 }
 
-/// Form of a line of keys, with `x` for every hexadecimal digit.
+/// Form of a key line, with `x` for every hexadecimal digit.
 const KEYS_FORM: &[u8; KEYS_LEN] = b"xxxx:xxxx:xxxxxx:xxxxxx:xxxxxxxx:xxxxxxxxxxxxxxxx:\
     xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xxxxxxxx:\0";
 
-/// Length of a line of keys in bytes.
+/// Length of a key line in bytes.
 pub(crate) const KEYS_LEN: usize = 108;
 const QP_FIELD: std::ops::Range<usize> = 10..16;
 const GID_START: usize = 50;
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// Runs a handshake turn by turn; returns the number of exchanges of keys until it was ready.
+    /// Runs a handshake turn by turn; returns the number of key exchanges until it was ready.
     fn run(tool: Tool, version: &str) -> (u32, ReadyPair) {
         let mut handshake = begun(tool, version);
         for message in SHORT {

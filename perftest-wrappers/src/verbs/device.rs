@@ -94,8 +94,8 @@ pub(crate) struct Completion {
 }
 
 impl Device {
-    /// Opens the device called `name`, to send from its GIDs of `gid_indices`, with room for `completions`
-    /// unread completions of each kind.
+    /// Opens the device called `name`, to send from its GIDs with `gid_indices`, with room for `completions` unread
+    /// completions of each kind.
     ///
     /// # Errors
     /// There is no such device, or it refuses an object.
@@ -344,7 +344,7 @@ fn open_context(verbs: &Verbs, name: &str) -> Result<NonNull<sys::Context>, Verb
     context
 }
 
-/// Returns `errno` of the last failed call of this thread.
+/// Returns `errno` from this thread's last failed call.
 pub(crate) fn last_errno() -> c_int {
     io::Error::last_os_error()
         .raw_os_error()

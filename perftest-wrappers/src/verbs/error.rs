@@ -4,7 +4,7 @@ use std::io;
 
 use lab_units::FlowId;
 
-/// Error of libibverbs or of a device.
+/// Error from libibverbs or a device.
 #[derive(Debug, thiserror::Error)]
 pub enum VerbsError {
     /// libibverbs cannot be opened.

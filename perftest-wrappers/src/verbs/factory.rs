@@ -1,4 +1,4 @@
-//! Factory of connected queue pairs, which works ahead of the flows' starts.
+//! Factory for connected queue pairs, which works ahead of the flows' starts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,7 +39,7 @@ pub(crate) enum Order {
 pub(crate) type Made = Result<Box<ConnectedPair>, VerbsError>;
 
 impl Factory {
-    /// Opens the devices of all hosts of `jobs`.
+    /// Opens the devices of all hosts in `jobs`.
     ///
     /// # Errors
     /// A device cannot be opened.
@@ -82,7 +82,7 @@ impl Factory {
 
 /// Requirements of a device's flows.
 struct Need<'a> {
-    /// Endpoint of one of the flows.
+    /// Endpoint of one flow.
     end: &'a Endpoint,
     completions: usize,
     gid_indices: BTreeSet<u8>,

@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(PATH_MTUS.map(mtu_code), [1, 2, 3, 4, 5]);
     }
 
-    /// A flow of three messages of 8 MiB makes three writes; only the last has immediate data and is signaled. The
+    /// A flow with three messages of 8 MiB makes three writes; only the last has immediate data and is signaled. The
     /// driver follows the pointers, and may write through them.
     #[test]
     fn a_driver_reads_a_write_for_each_message_in_order() {

@@ -39,7 +39,7 @@ impl Aborter {
 }
 
 impl Session {
-    /// Opens the devices of all hosts, and connects the queue pairs of the first flows.
+    /// Opens all hosts' devices, and connects the first flows' queue pairs.
     ///
     /// # Errors
     /// A job that the generator cannot make, or a device that cannot be opened.
@@ -209,6 +209,5 @@ fn check(jobs: &[FlowJob]) -> Result<(), VerbsError> {
 /// starts in a burst are met without waiting.
 pub const AHEAD: usize = 256;
 
-/// Maximum messages of a flow: the work requests of an rxe send queue less a margin. 4,096 messages of
-/// 8 MiB are 32 GiB.
+/// Maximum messages per flow: the work requests in an rxe send queue less a margin. 4,096 messages of 8 MiB are 32 GiB.
 const MAX_MESSAGES: u32 = 4_096;

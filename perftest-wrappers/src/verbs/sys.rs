@@ -1,5 +1,5 @@
-//! Foreign interface of libibverbs, `infiniband/verbs.h` of rdma-core: the functions, structures and
-//! constants that a reliable connection needs, in the stable ABI `IBVERBS_1.1`.
+//! Foreign interface to libibverbs, `infiniband/verbs.h` from rdma-core: the functions, structures and constants that a
+//! reliable connection needs, in the stable ABI `IBVERBS_1.1`.
 //!
 //! The library is opened when flows start, so that building this program, and running its simulator,
 //! needs nothing of RDMA.
@@ -14,7 +14,7 @@ use libloading::{Library, Symbol};
 
 use super::error::VerbsError;
 
-/// Calls the macro `$build` with the names of the functions of [`Verbs`].
+/// Calls the macro `$build` with the names of the functions in [`Verbs`].
 macro_rules! with_functions {
     ($build:ident) => {
         $build!(
@@ -140,8 +140,8 @@ pub(crate) struct Context {
     pub(crate) ops: ContextOps,
 }
 
-/// `struct ibv_context_ops`: the driver's functions of the data path, which verbs.h calls inline, and
-/// places of functions that are symbols of the library today.
+/// `struct ibv_context_ops`: the driver's data-path functions, which verbs.h calls inline, and slots for functions that
+/// are now symbols in the library.
 #[repr(C)]
 pub(crate) struct ContextOps {
     before_poll_cq: [*mut c_void; 11],

@@ -1,4 +1,5 @@
-//! The report of large runs: time and peak memory, and the time of the artifact's percentiles by its means.
+//! The report on large runs: time and peak memory, and the time that the artifact's own scripts take for its
+//! percentiles.
 //!
 //! ```text
 //! cargo bench -p lab-reports --bench large                     # 1,000,000 flows, 10,000,000 decisions
@@ -86,7 +87,7 @@ fn table(flows: u32) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Measures the percentiles of a run and those of the peer from the outputs in `folder`, which must be the same.
+/// Measures the percentiles of a run and the peer's from the outputs in `folder`, which must be the same.
 fn against_peer(run: &Path, folder: &Path) {
     let (own, found) = measure("percentiles", "--percentiles", run);
     let peer = Peer::new();
@@ -106,7 +107,7 @@ fn against_peer(run: &Path, folder: &Path) {
     check_same(&found, &expected);
 }
 
-/// Measures the report of `run`, and prints the size of its files.
+/// Measures the report on `run`, and prints the size of its files.
 fn report(run: &Path) {
     let files = fs::read_dir(run).expect("the run");
     let size = files.map(|entry| entry.expect("a file").metadata().map_or(0, |it| it.len()));
@@ -148,7 +149,7 @@ fn peak_memory() {
     eprintln!("    peak memory                  {peak:8.1} MB");
 }
 
-/// Returns p50 and p99 of each policy's slowdowns in bins of sizes, a line for each bin.
+/// Returns p50 and p99 of each policy's slowdowns in size bins, a line for each bin.
 fn percentiles(run: &Path) -> String {
     let run = RunDir::open(run).expect("the run");
     let mut policies = POLICIES.map(|_| Vec::new());

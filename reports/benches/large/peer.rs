@@ -33,13 +33,13 @@ impl Peer {
         Self { script, by }
     }
 
-    /// Returns p50 and p99 of each bin of every policy's output in `folder`, a line for each bin.
+    /// Returns p50 and p99 for each bin of every policy's output in `folder`, a line for each bin.
     pub fn percentiles(&self, folder: &Path) -> String {
         let outputs = output_files(folder);
         outputs.iter().map(|output| self.analyse(output)).collect()
     }
 
-    /// Returns what the script prints of an output of the artifact.
+    /// Returns what the script prints about an output from the artifact.
     fn analyse(&self, output: &Path) -> String {
         let done = Command::new("sh")
             .args(["-euc", &self.script, "sh"])
@@ -97,8 +97,8 @@ pub fn check_same(found: &str, expected: &str) {
     println!("  percentiles that are the same  {:8}", found.len());
 }
 
-/// The first step of the artifact's analysis: slowdowns of finished flows, by size. Flows of one size stay in
-/// their order, which spares sort the comparison of whole lines.
+/// The first step in the artifact's analysis: slowdowns of finished flows, by size. Flows of one size stay in their
+/// order, which spares sort the comparison of whole lines.
 const BY_SIZE: &str = r#"
 export LC_ALL=C
 sorted="$1.sorted"
@@ -131,5 +131,5 @@ for i in 0 5 10 15 20 25 30 35 40 45 50 55 60 65 70 75 80 85 90 95; do
 done
 "#;
 
-/// Number of bins of sizes.
+/// Number of size bins.
 const BINS: usize = 20;

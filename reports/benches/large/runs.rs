@@ -11,8 +11,7 @@ use lab_units::{Bytes, FlowId, Nanos};
 /// Policies of the runs.
 pub const POLICIES: [&str; 5] = ["ecmp", "wcmp", "ucmp", "te-100ms", "lcmp"];
 
-/// Writes a run of `flows` flows of each policy, with two decisions of each if asked for, and returns its
-/// directory.
+/// Writes a run with `flows` flows per policy, with two decisions per flow if asked for, and returns its directory.
 pub fn write(results: &Path, flows: u32, with_decisions: bool) -> PathBuf {
     let links = ROUTES.iter().flat_map(|&(middle, gbit, delay)| {
         [("dc1", middle), (middle, "dc8")].map(|(a, b)| sample::link(a, b, gbit, delay))

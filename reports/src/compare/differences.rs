@@ -129,13 +129,13 @@ pub fn differences(runs: &[RunDir]) -> Vec<Difference> {
     found
 }
 
-/// True if some of the runs are of the kernel engine and others of the simulator.
+/// True if some runs come from the kernel engine and others from the simulator.
 pub fn are_of_two_engines(runs: &[RunDir]) -> bool {
     let is_kernel = |run: &RunDir| run.info().engine == EngineInfo::Kernel;
     runs.iter().any(is_kernel) && !runs.iter().all(is_kernel)
 }
 
-/// Form in which the parameters of policies are compared: one that the records of all runs have.
+/// Form in which policy parameters are compared: one that all runs' records have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum PolicyText {
     /// Parameters in paper units.
@@ -203,7 +203,7 @@ fn faults(info: &RunInfo) -> String {
     }
 }
 
-/// Returns the sources of flows; records of an earlier lcmp-lab only have their number.
+/// Returns where flows come from; an earlier lcmp-lab's records only have their number.
 fn traffic(info: &RunInfo) -> String {
     match info.provenance.traffic.as_slice() {
         [] => text::count(
@@ -243,7 +243,7 @@ fn policies(info: &RunInfo, of: PolicyText) -> String {
     settings.iter().map(policy).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the time of `--until`; records of an earlier lcmp-lab do not have it.
+/// Returns `--until`'s time; an earlier lcmp-lab's records do not have it.
 fn until(info: &RunInfo) -> String {
     let asked = info.provenance.asked.as_ref();
     let until = asked.and_then(|asked| asked.options.until_ns);

@@ -34,7 +34,7 @@ use crate::{
     text,
 };
 
-/// A comparison of runs with the first of them.
+/// A comparison of runs with the first one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The scenario's name in the first run.
@@ -54,14 +54,14 @@ pub struct Against {
     pub run: String,
     /// True if the runs schedule the same flows, so that each flow is compared with itself.
     pub is_paired: bool,
-    /// True if one run is of the kernel engine and the other of the simulator: a change is then a difference between
-    /// the engines, and does not make a policy better or worse.
+    /// True if one run is from the kernel engine and the other from the simulator: a change is then a difference
+    /// between the engines, and does not make a policy better or worse.
     pub is_of_two_engines: bool,
     /// Runs that are not valid; if there are any, no changes are computed.
     pub not_valid: Vec<String>,
     /// Estimator of the changes' intervals.
     pub intervals: Intervals,
-    /// The policies of both runs, in the order of the first.
+    /// Policies that both runs have, in the first run's order.
     pub policies: Vec<PolicyComparison>,
     /// Policies that one run alone has.
     pub in_one_run: Vec<String>,

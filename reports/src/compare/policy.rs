@@ -32,7 +32,7 @@ pub struct PolicyComparison {
     pub bins: Vec<BinChange>,
 }
 
-/// A percentile of slowdowns in a bin of sizes; the bins of a percentile hold about equally many flows.
+/// A slowdown percentile in a size bin; a percentile's bins hold about equally many flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BinChange {
     /// The percentile: 50 or 99.
@@ -153,8 +153,8 @@ fn pairs(flows: &Flows, policy: usize) -> Vec<Vec<Pair>> {
         .collect()
 }
 
-/// Returns the percentiles of both runs in each bin of sizes in which both have enough flows; a run is given as
-/// the size and slowdown of each flow.
+/// Returns both runs' percentiles in each size bin in which both have enough flows; a run is given as each flow's size
+/// and slowdown.
 fn bins(runs: [&Vec<(u64, f64)>; 2]) -> Vec<BinChange> {
     let mut sizes: Vec<Bytes> = runs
         .into_iter()

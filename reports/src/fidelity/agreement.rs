@@ -9,10 +9,10 @@ use super::{
 };
 use crate::{size_bins::SizeBins, stats::nearest_rank, text::to_float};
 
-/// Agreement of two runs of the same flows.
+/// Agreement between two runs of the same flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Agreement {
-    /// Label of the policy; none for the flows of all policies.
+    /// Label of the policy; none for all policies' flows.
     pub policy: Option<String>,
     /// Flows of the plan.
     pub scheduled: u64,
@@ -30,7 +30,7 @@ pub struct Agreement {
     pub unknown_paths: u64,
     /// |ΔFCT| ÷ the first run's FCT; none if no flow is compared.
     pub fct_difference: Option<Differences>,
-    /// Pearson's coefficient of the flows' slowdowns; none if those of one run do not vary.
+    /// Pearson's coefficient between the flows' slowdowns; none if those in one run do not vary.
     pub pearson: Option<f64>,
     /// Spearman's coefficient of the flows' slowdowns.
     pub spearman: Option<f64>,
@@ -55,14 +55,14 @@ pub struct Differences {
     pub max: f64,
 }
 
-/// Slowdowns of the flows of one policy in one bin of sizes.
+/// Slowdowns of one policy's flows in one size bin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BinPoint {
     /// Position of the policy.
     pub policy: usize,
     /// Median slowdown of each run.
     pub p50: [f64; 2],
-    /// 99th percentile of the slowdown of each run.
+    /// 99th percentile of each run's slowdown.
     pub p99: [f64; 2],
 }
 
@@ -80,7 +80,8 @@ impl Agreement {
         share(self.compared, self.scheduled)
     }
 
-    /// Returns the agreement of `pairs`, of which the plan has `scheduled`, with `bins` of theirs.
+    /// Returns the agreement between the two runs in `pairs`, for which the plan has `scheduled`
+    /// flows, with their size `bins`.
     fn of<'a>(
         policy: Option<String>,
         scheduled: u64,
@@ -135,7 +136,7 @@ impl Agreement {
     }
 }
 
-/// Returns the agreement of each policy's flows, and of all.
+/// Returns the agreement for each policy's flows, and for all.
 pub fn agreements(flows: &Flows, bins: &[BinPoint], scheduled: u64) -> (Vec<Agreement>, Agreement) {
     let of_policy = |(policy, label): (usize, &String)| {
         let pairs = flows.pairs().filter(|pair| pair[0].key.policy == policy);
@@ -149,8 +150,8 @@ pub fn agreements(flows: &Flows, bins: &[BinPoint], scheduled: u64) -> (Vec<Agre
     (policies, all)
 }
 
-/// Returns each policy's slowdowns by bins of sizes of equal count, 20 as in the paper or as many as
-/// have ten flows of each policy.
+/// Returns each policy's slowdowns by equally filled size bins: 20 as in the paper, or as many as have ten flows per
+/// policy.
 pub fn by_size(flows: &Flows) -> Vec<BinPoint> {
     let compared = flows.pairs().filter(|pair| slowdowns_of(*pair).is_some());
     let mut sizes: Vec<Bytes> = compared
@@ -230,6 +231,6 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| to_float(part) / to_float(whole))
 }
 
-/// Minimum number of flows of each policy in a bin. A bin has the same flows of both runs, so its percentiles
-/// can be compared however few flows it has.
+/// Minimum number of flows per policy in a bin. A bin has the same flows of both runs, so its percentiles can be
+/// compared however few flows it has.
 const MIN_FLOWS: usize = 10;

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::{Fidelity, agreement::Agreement, error::FidelityError};
 use crate::text;
 
-/// Bounds of a comparison; each holds for every policy, and one that names a policy for that policy
-/// in place of the others. Flows of all policies together have no bound of their own.
+/// Bounds on a comparison; a bound without a policy applies to all, and one with a policy overrides
+/// it. Flows of all policies together have no bound of their own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
     /// Largest p50 of |ΔFCT| / FCT.
@@ -27,7 +27,7 @@ pub struct Bounds {
     pub min_compared: Vec<Bound>,
 }
 
-/// A bound of every policy, or of one.
+/// A bound for every policy, or for one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     policy: Option<String>,
@@ -248,7 +248,8 @@ impl Bounded<'_> {
         })
     }
 
-    /// Returns the bound of `policy`: its own, else that of every policy, the last of several.
+    /// Returns the bound for `policy`: its own, else the one for every policy, in both cases the
+    /// last one given.
     fn bound_of(&self, policy: &str) -> Option<Bound> {
         let of = |wanted: Option<&str>| {
             self.bounds

@@ -220,7 +220,7 @@ fn axis_over(values: impl Iterator<Item = f64> + Clone) -> Axis {
     }
 }
 
-/// Returns a tick of an axis of sizes in bytes.
+/// Returns a tick on a size axis in bytes.
 fn whole(tick: f64) -> u64 {
     format!("{tick:.0}").parse().unwrap_or(u64::MAX)
 }

@@ -53,7 +53,7 @@ pub struct Names {
 /// The measured flows of two runs under the policies that both have.
 #[derive(Debug)]
 pub struct Flows {
-    /// The policies of both runs, in the order of the first.
+    /// Policies that both runs have, in the first run's order.
     pub policies: Vec<String>,
     /// Names of hosts and paths.
     pub names: Names,
@@ -61,9 +61,9 @@ pub struct Flows {
     pub runs: [Vec<Recorded>; 2],
     /// Positions in both runs of each flow that both have, by key.
     pairs: Vec<[usize; 2]>,
-    /// Number of flow rows of each run, including those of other policies and of flows that are not measured.
+    /// Number of flow rows in each run, including rows under other policies and of flows that are not measured.
     pub rows: [u64; 2],
-    /// Number of truncated rows of each run.
+    /// Number of truncated rows in each run.
     pub truncated: [u64; 2],
 }
 
@@ -97,7 +97,7 @@ impl Recorded {
         self.start.saturating_sub(self.lateness.unwrap_or(0))
     }
 
-    /// Returns the time of completion, ns: the end of time for a flow that never finished.
+    /// Returns the completion time, ns: the largest time for a flow that never finished.
     pub fn end(&self) -> u64 {
         self.fct
             .map_or(u64::MAX, |fct| self.start.saturating_add(fct))
@@ -132,7 +132,7 @@ impl Flows {
     }
 }
 
-/// Appends the flows of `run` to `flows` and returns the numbers of all rows and of truncated rows.
+/// Appends `run`'s flows to `flows` and returns how many rows there are and how many are truncated.
 fn read(
     run: &RunDir,
     policies: &[String],

@@ -32,8 +32,7 @@ pub struct LinkPair {
 pub struct LinkSide {
     /// Bytes carried, headers and acknowledgements too.
     pub bytes: u64,
-    /// Mean of the samples of the egress queue until the later run's last flow ended, bytes; none without a
-    /// sample.
+    /// Mean over the egress queue's samples until the later run's last flow ended, bytes; none without a sample.
     pub mean_queue_bytes: Option<u64>,
     /// Longest sample of the egress queue, bytes; none without a sample.
     pub peak_queue_bytes: Option<u64>,
@@ -75,7 +74,7 @@ pub struct Links {
     pub pauses: Vec<PausePair>,
     /// Links and rates over time.
     pub over_time: OverTime,
-    /// Number of truncated rows of each run.
+    /// Number of truncated rows in each run.
     pub truncated: [u64; 2],
 }
 
@@ -91,7 +90,7 @@ pub struct OverTime {
 }
 
 impl Links {
-    /// Reads the links and rates of two runs under the policies of `flows`.
+    /// Reads two runs' links and rates under the policies of `flows`.
     pub fn read(runs: [&RunDir; 2], flows: &Flows) -> Result<Self, ReportError> {
         let ends = flows
             .runs

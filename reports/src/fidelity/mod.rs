@@ -41,7 +41,7 @@ pub use side::{Bottleneck, FlowSide, Queue};
 pub use worst::WorstFlow;
 pub use write::Written;
 
-/// A comparison of two runs of one plan.
+/// A comparison between two runs of one plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fidelity {
     /// The scenario's name.
@@ -52,7 +52,7 @@ pub struct Fidelity {
     pub seed: u64,
     /// The runs.
     pub runs: [RunFacts; 2],
-    /// Agreement of each policy's flows, in the order of the first run.
+    /// Agreement for each policy's flows, in the first run's order.
     pub policies: Vec<Agreement>,
     /// Agreement of all flows.
     pub all: Agreement,
@@ -68,7 +68,7 @@ pub struct Fidelity {
     pub worst: Vec<WorstFlow>,
 }
 
-/// Facts of one of the runs.
+/// Facts about one of the runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunFacts {
     /// Name in texts: `kernel` and `simulator`, or `first` and `second` for two of one engine.

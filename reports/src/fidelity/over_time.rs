@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Drawn<'_> {
-    /// Returns the queues of the directions where they are longest, of both runs.
+    /// Returns both runs' queues in the directions where they are longest.
     pub fn queues_over_time(&self, over_time: &OverTime) -> Result<Captioned, ReportError> {
         let mut directions: BTreeMap<[&str; 3], [Option<&DirectionSeries>; 2]> = BTreeMap::new();
         for (index, series) in over_time.links.iter().enumerate() {
@@ -65,7 +65,7 @@ impl Drawn<'_> {
         self.captioned(&figure, "Queues over time", caption)
     }
 
-    /// Returns the rates of the QPs under congestion control, of both runs.
+    /// Returns both runs' rates of the QPs under congestion control.
     pub fn rates_over_time(&self, over_time: &OverTime) -> Result<Captioned, ReportError> {
         let mut flows: BTreeMap<(usize, FlowId), [Option<&RateSeries>; 2]> = BTreeMap::new();
         for (position, policy) in self.flows.policies.iter().enumerate() {

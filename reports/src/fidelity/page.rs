@@ -345,5 +345,5 @@ fn facts(run: &RunFacts) -> Markup {
     }
 }
 
-/// Number of directions of each policy in the table of links.
+/// Number of directions per policy in the links table.
 const MAX_DIRECTIONS: usize = 4;

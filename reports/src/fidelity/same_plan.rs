@@ -12,10 +12,10 @@ use super::{
 };
 use crate::text;
 
-/// Text of a fact that runs of one plan share.
+/// Text of a fact that runs with the same plan share.
 type Fact = fn(&RunInfo) -> String;
 
-/// Returns the policies of both runs, in the order of the first, if the facts of both are of one plan.
+/// Returns the policies that both runs have, in the first run's order, if both runs' facts agree with one plan.
 pub fn shared_policies([first, second]: [&RunInfo; 2]) -> Result<Vec<String>, FidelityError> {
     if first.engine != EngineInfo::Kernel && second.engine == EngineInfo::Kernel {
         return Err(FidelityError::Swapped);
@@ -115,8 +115,8 @@ fn other(what: &str, [first, second]: [String; 2]) -> FidelityError {
     }
 }
 
-/// Emulated bytes by which rounding to whole messages changes the size of a flow of few messages.
+/// Emulated bytes by which rounding to whole messages changes the size of a flow with few messages.
 const MAX_ROUNDED_BYTES: u64 = 8;
 
-/// Size of a message of a flow of many; each may be rounded by less than a byte.
+/// Message size in a flow with many messages; each may be rounded by less than a byte.
 const MAX_MESSAGE_BYTES: u64 = 1 << 20;

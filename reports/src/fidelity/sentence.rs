@@ -5,8 +5,8 @@ use lab_units::{Bytes, Nanos};
 use super::side::{Bottleneck, FlowSide};
 use crate::text;
 
-/// Returns the facts of a flow in a sentence; where two values stand side by side, the first is of
-/// the first run.
+/// Returns the facts about a flow in a sentence; where two values stand side by side, the first is
+/// from the first run.
 pub fn explain(difference: f64, sides: &[FlowSide; 2], names: [&str; 2]) -> String {
     let clauses = [
         Some(paths(sides, names)),

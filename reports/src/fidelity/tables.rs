@@ -18,7 +18,8 @@ type Sample = (u64, u64);
 /// Links that flows cross, by number.
 struct Wanted {
     names: Names,
-    /// Position of each flow that crosses the link in this direction, and of the link in its path.
+    /// Position of each flow that crosses the link in this direction, and the link's position in
+    /// the flow's path.
     ports: BTreeMap<Port, Vec<(usize, usize)>>,
 }
 
@@ -60,7 +61,7 @@ impl Wanted {
     }
 }
 
-/// Returns the sample nearest to the start of each flow of each egress queue on its path.
+/// Returns, for each flow, the samples nearest to its start from each egress queue on its path.
 pub fn queues(run: &RunDir, placed: &[Placed<'_>]) -> Result<Vec<Vec<Queue>>, RecordsError> {
     let wanted = Wanted::new(placed);
     let of_hops = |placed: &Placed<'_>| vec![None::<Sample>; placed.hops.len()];
@@ -107,7 +108,7 @@ pub fn queues(run: &RunDir, placed: &[Placed<'_>]) -> Result<Vec<Vec<Queue>>, Re
     Ok(placed.iter().zip(nearest).map(of_flow).collect())
 }
 
-/// Counters of drops of one link around a flow.
+/// Drop counters of one link around a flow.
 #[derive(Clone, Copy, Default)]
 struct Around {
     /// Last counter until the flow's start.

@@ -1,4 +1,4 @@
-//! Sending rates of the switch next to a fault over each of its links.
+//! Rates at which the switch next to a fault sends over each of its links.
 
 use plotters::{prelude::DrawingBackend, style::RGBColor};
 
@@ -35,7 +35,7 @@ pub struct AroundFaults {
 pub struct Sent {
     /// Title.
     pub title: String,
-    /// Start, end and Gbit/s of each span of time, by link.
+    /// Start, end and Gbit/s for each span of time, by link.
     pub rates: Vec<Vec<(f64, f64, f64)>>,
 }
 

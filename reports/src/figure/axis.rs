@@ -177,7 +177,7 @@ impl Axis {
     }
 }
 
-/// Unit of an axis of time.
+/// Unit for a time axis.
 pub struct TimeUnit {
     name: &'static str,
     /// Number of units in a second.

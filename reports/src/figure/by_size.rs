@@ -49,7 +49,7 @@ pub struct SizeBin {
 }
 
 impl SizeBin {
-    /// Returns the percentile of the flows of a bin.
+    /// Returns the percentile for the flows in a bin.
     pub fn of(flows: &Population<'_>, percent: u32) -> Self {
         Self {
             flows: flows.len(),
@@ -191,8 +191,7 @@ impl SizePanel {
         self.bins.iter().flatten().any(|bin| bin.value.is_some())
     }
 
-    /// Returns the dots of a policy: beside those of other policies in the same bin, so that equal ones
-    /// do not hide each other.
+    /// Returns a policy's dots: beside other policies' dots in the same bin, so that equal ones do not hide each other.
     fn dots(&self, policy: usize) -> Vec<Dot> {
         let policies = text::to_float(self.bins.len() as u64);
         let side = text::to_float(policy as u64) - (policies - 1.0) / 2.0;
@@ -235,7 +234,7 @@ const SPREAD: f64 = 0.6;
 mod tests {
     use super::*;
 
-    /// Returns panels with an empty bin and a bin of `flows` flows, of which `unfinished` did not finish.
+    /// Returns panels with an empty bin and a bin with `flows` flows, `unfinished` of which did not finish.
     fn panels(flows: usize, unfinished: usize) -> SizePanels {
         let policies = ["ecmp".to_owned()];
         let styles = crate::figure::theme::policy_styles(&policies);
@@ -282,7 +281,8 @@ mod tests {
         );
     }
 
-    /// 600 of 1,000 flows finished: half of all have a slowdown of 1.5 at most, the p99 is unknown.
+    /// 600 of 1,000 flows finished: the median over all flows is a slowdown of 1.5, the p99 is
+    /// unknown.
     #[test]
     fn a_bin_has_the_percentiles_of_all_its_flows() {
         let panels = panels(1_000, 400);

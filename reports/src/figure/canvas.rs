@@ -29,7 +29,7 @@ pub struct Canvas<'a, DB: DrawingBackend> {
     grain: Grain,
 }
 
-/// Scale of pixels and text of a backend.
+/// Scale of a backend's pixels and text.
 #[derive(Clone, Copy, Debug)]
 pub struct Grain {
     /// Number of the backend's pixels for each logical one.
@@ -155,7 +155,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         (logical(x - left), logical(y - top))
     }
 
-    /// Returns the style of a line of this width.
+    /// Returns the style for a line with this width.
     pub fn stroke(&self, color: RGBColor, width: f64) -> ShapeStyle {
         color.stroke_width(u32::try_from(self.px(width).max(1)).unwrap_or(1))
     }
@@ -195,7 +195,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         self.dashed(&[from, to], Dash(&[4.0, 4.0]), color, width)
     }
 
-    /// Fills the area within `corners`, of which this share of the background is covered.
+    /// Fills the area within `corners` so that this share of the background is covered.
     pub fn area(&self, corners: &[Point], color: RGBColor, cover: f64) -> Drawn {
         let corners: Vec<(i32, i32)> = corners.iter().map(|&corner| self.fine(corner)).collect();
         self.area

@@ -42,8 +42,8 @@ pub struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    /// Returns the corners of the empirical distribution function, in percent: all of few flows, else
-    /// of [`MAX_RANKS`] evenly spaced ranks and the slowest flows.
+    /// Returns the corners of the empirical distribution function, in percent: for few flows all corners, else
+    /// [`MAX_RANKS`] evenly spaced ranks and the slowest flows.
     fn corners(&self) -> Vec<(f64, f64)> {
         let finished = self.flows.finished();
         let len = finished.len();
@@ -194,7 +194,7 @@ impl Figure for Cdf<'_> {
     }
 }
 
-/// Width of the labels of percentiles.
+/// Width of the percentile labels.
 const RIGHT: f64 = 24.0;
 
 /// Number of ranks that a curve is drawn through: more would not be seen.

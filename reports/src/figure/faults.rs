@@ -1,4 +1,4 @@
-//! Marks of faults on axes of time.
+//! Fault marks on time axes.
 
 use plotters::{
     prelude::DrawingBackend,

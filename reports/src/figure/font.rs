@@ -20,7 +20,7 @@ pub fn at_size(size: f64) -> FontDesc<'static> {
     FontDesc::new(FontFamily::Name(FONT), size, FontStyle::Normal)
 }
 
-/// Returns the font size of plotters' SVG backend for an em of `em` pixels.
+/// Returns the font size in plotters' SVG backend for an em of `em` pixels.
 pub fn svg_size(em: f64) -> f64 {
     em * 1.24
 }
@@ -31,7 +31,7 @@ pub fn bitmap_size(em: f64) -> f64 {
     em * 1.164
 }
 
-/// Returns the width of `text` at an em of `em` pixels.
+/// Returns the width of `text` if an em has `em` pixels.
 pub fn width(text: &str, em: f64) -> Result<f64, DrawError> {
     // Enlarged, because plotters returns whole pixels.
     const ENLARGED: f64 = 32.0;

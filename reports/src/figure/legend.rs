@@ -59,7 +59,7 @@ pub fn noted<const N: usize>(label: &str, notes: [&str; N]) -> String {
 }
 
 impl Entry {
-    /// Returns the entry of data of this colour and label.
+    /// Returns the entry for data with this colour and label.
     pub fn new(color: RGBColor, key: Key, label: impl Into<String>) -> Self {
         let label = label.into();
         Self { color, key, label }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{population::Population, stats::Statistic, text};
 
-/// The figure `dc-pairs`: p50, p99 and number of flows of each pair, under each policy.
+/// The figure `dc-pairs`: p50, p99 and number of flows for each pair, under each policy.
 #[derive(Clone)]
 pub struct DcPairs {
     /// Datacenters that send, in rows.
@@ -55,7 +55,7 @@ pub struct PairCell {
 }
 
 impl PairCell {
-    /// Returns the results of the flows of a pair.
+    /// Returns the results for the flows between a pair.
     pub fn of(flows: &Population<'_>) -> Self {
         Self {
             p50: flows.shown(Statistic::P50),

@@ -243,7 +243,7 @@ const TITLE: f64 = 20.0;
 /// Width of a panel that its axis does not have: labels and margins, about.
 const SIDES: f64 = 70.0;
 
-/// Side of a cell of which one dot is drawn, logical pixels.
+/// Side of a cell in which one dot is drawn, logical pixels.
 const CELL: f64 = 1.5;
 
 #[cfg(test)]

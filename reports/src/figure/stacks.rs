@@ -19,7 +19,7 @@ use crate::{error::DrawError, text};
 pub struct Stacks {
     /// Name of the figure's files.
     pub name: &'static str,
-    /// Label and colour of each route; a last layer without one is of all other flows.
+    /// Label and colour of each route; a last layer without one shows all other flows.
     pub routes: Vec<(String, RGBColor)>,
     /// One panel for each policy.
     pub panels: Vec<StackPanel>,
@@ -167,7 +167,7 @@ impl Stacks {
         })
     }
 
-    /// Returns the times of the corners: the middles of the intervals, and both ends.
+    /// Returns the corners' times: the middles of the intervals, and both ends.
     fn times(&self) -> Vec<f64> {
         let middles = self
             .edges

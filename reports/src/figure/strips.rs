@@ -214,14 +214,14 @@ const STRIP: f64 = 84.0;
 /// Height of the values' title.
 const TITLE: f64 = 20.0;
 
-/// Height of the labels and the title of the axis of time.
+/// Height of the time axis, its labels and its title.
 const AXIS: f64 = 40.0;
 
-/// Height of the axis of a strip that is not the last.
+/// Height of the axis below a strip that is not the last.
 const BELOW: f64 = 4.0;
 
-/// Largest number of strips of a figure.
+/// Largest number of strips in a figure.
 pub const MAX_STRIPS: usize = 16;
 
-/// Number of strips of a part that fits on a page.
+/// Number of strips in a part that fits on a page.
 const PART: usize = 8;

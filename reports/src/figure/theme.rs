@@ -31,10 +31,10 @@ const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
 const WINE: RGBColor = RGBColor(0x88, 0x22, 0x55);
 const OLIVE: RGBColor = RGBColor(0x8a, 0x8a, 0x2b);
 
-/// Colours of policies, in order of use.
+/// Policy colours, in order of use.
 const SERIES: [RGBColor; 8] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, WINE, OLIVE];
 
-/// Colours of routes, in order of use: none is a policy's.
+/// Route colours, in order of use: none is a policy's.
 pub const ROUTES: [RGBColor; 6] = [
     RGBColor(0xa3, 0xb8, 0x3a),
     RGBColor(0xd9, 0xc2, 0x6a),
@@ -55,7 +55,7 @@ pub struct Style {
     pub marker: Marker,
 }
 
-/// Dashes of lines, in order of use.
+/// Line dashes, in order of use.
 const DASHES: [Dash; 8] = [
     Dash::SOLID,
     Dash(&[9.0, 4.0]),

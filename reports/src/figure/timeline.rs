@@ -22,7 +22,7 @@ pub struct Timeline {
     pub panels: Vec<Lane>,
     /// The faults.
     pub faults: Vec<FaultMark>,
-    /// End of the time axis, in seconds; `None` for the end of the last flow.
+    /// End of the time axis, in seconds; `None` for the last flow's end.
     pub end: Option<f64>,
     /// True if the legend is drawn; a later part of a figure has none.
     pub has_legend: bool,
@@ -35,7 +35,7 @@ pub struct Lane {
     pub policy: String,
     /// Flows of the first repetition that started, by start.
     pub flows: Vec<Bar>,
-    /// Number of flows of the first repetition that did not start.
+    /// Number of flows in the first repetition that did not start.
     pub never_started: usize,
 }
 

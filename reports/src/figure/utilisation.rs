@@ -31,7 +31,7 @@ pub struct Utilisation {
     pub left_out: usize,
     /// Largest share on the axis.
     max: f64,
-    /// Width of the links' names; none for that of the links shown.
+    /// Width of the link names; none for the width that the shown links need.
     names: Option<f64>,
     /// True if the legend is drawn; a later part of a figure has none.
     has_legend: bool,
@@ -47,7 +47,7 @@ pub struct LinkBars {
 }
 
 impl Utilisation {
-    /// Returns the figure of the busiest of `links`, at most [`MAX_LINKS`], in their order.
+    /// Returns the figure for the busiest of `links`, at most [`MAX_LINKS`], in their order.
     pub fn new(policies: Vec<(String, RGBColor)>, links: Vec<LinkBars>) -> Self {
         let busiest = |bars: &LinkBars| bars.shares.iter().flatten().copied().fold(0.0, f64::max);
         let mut order: Vec<usize> = (0..links.len()).collect();
@@ -240,7 +240,7 @@ const MAX_LINKS: usize = 40;
 /// Share above capacity that a rate limit's burst lets through.
 const BURST: f64 = 0.02;
 
-/// Height of the rows of a part that fits on a page.
+/// Height of the rows in a part that fits on a page.
 const PART: f64 = 900.0;
 
 const BAR: f64 = 15.0;

@@ -109,7 +109,7 @@ type Plotted = Result<Option<Captioned>, ReportError>;
 struct Draw<'a> {
     run: &'a Run,
     policies: Vec<(String, Style)>,
-    /// Number of flows of first repetitions that ended after the narrow intervals of time.
+    /// Number of flows in first repetitions that ended after the narrow time intervals.
     ended_later: usize,
     figures_dir: &'a Path,
 }
@@ -392,7 +392,7 @@ fn about_unfinished(figure: &SizePanels) -> &'static str {
     }
 }
 
-/// Number of pairs of datacenters up to which there is nothing to compare.
+/// Number of datacenter pairs up to which there is nothing to compare.
 const FEW_PAIRS: usize = 2;
 
 /// Maximum number of a policy's flows that are drawn as bars: each has its row.

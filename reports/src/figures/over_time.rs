@@ -99,7 +99,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Flows, "Flows in flight"), caption)
     }
 
-    /// Returns the shares of routes of the flows that start.
+    /// Returns the routes' shares of the flows that start.
     pub fn paths_over_time(&self) -> Plotted {
         let mut figure = self.stacks(
             "paths-over-time",
@@ -147,8 +147,8 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Paths, "Paths over time"), caption)
     }
 
-    /// Returns the panels of flows by route, `merged` intervals in one; `layers` returns those of a
-    /// policy between the edges of merged intervals.
+    /// Returns the panels of flows by route, `merged` intervals in one; `layers` returns a policy's
+    /// layers between the merged intervals' edges.
     fn stacks(
         &self,
         name: &'static str,
@@ -465,7 +465,7 @@ impl Draw<'_> {
     }
 }
 
-/// Returns the marks of the faults of `run` that came before its end, one for each time.
+/// Returns the marks for `run`'s faults that came before its end, one for each time.
 pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
     let mut changes: BTreeMap<Nanos, Vec<String>> = BTreeMap::new();
     for fault in run.faults() {
@@ -484,13 +484,13 @@ pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
     changes.into_iter().map(mark).collect()
 }
 
-/// Number of intervals in one of the figure of flows in flight.
+/// Number of grid intervals per interval in the figure with flows in flight.
 const IN_FLIGHT_MERGED: usize = 2;
 
-/// Number of intervals in one of the figure of paths.
+/// Number of grid intervals per interval in the figure with paths.
 const SHARES_MERGED: usize = 4;
 
-/// Number of intervals in one of the figures of links.
+/// Number of grid intervals per interval in the figures with links.
 pub const STRIP_MERGED: usize = 2;
 
 /// Share of the largest weight under which a direction is not worth a strip.

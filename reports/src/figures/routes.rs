@@ -17,12 +17,12 @@ use crate::{
 pub enum Groups {
     /// Routes, the least delay first.
     Routes(Vec<String>),
-    /// Numbers of links of the routes, the fewest first.
+    /// Numbers of links on the routes, the fewest first.
     Lengths(Vec<usize>),
 }
 
 impl Groups {
-    /// Returns the groups of the routes of `flows`, out of `all`.
+    /// Returns the groups for the routes in `flows`, out of `all`.
     pub fn of(flows: &Flows, all: &Routes) -> Self {
         let routes: BTreeSet<String> = flows.first_routes().iter().cloned().collect();
         if routes.len() > ROUTES.len() {
@@ -43,7 +43,7 @@ impl Groups {
         Self::Routes(routes)
     }
 
-    /// Returns the flows of each policy's first repetition over time, those of no group last.
+    /// Returns the flows in each policy's first repetition over time, flows without a group last.
     pub fn flows_over_time(
         &self,
         flows: &Flows,
@@ -58,7 +58,7 @@ impl Groups {
         })
     }
 
-    /// Returns the position of the group of each route of `flows`.
+    /// Returns the group's position for each route in `flows`.
     pub fn positions(&self, flows: &Flows, routes: &Routes) -> Positions {
         let names = flows.route_names.iter();
         Positions(
@@ -81,7 +81,7 @@ impl Groups {
         }
     }
 
-    /// Returns the position of the group of `route`.
+    /// Returns the position of `route`'s group.
     fn position(&self, route: &Route) -> Option<usize> {
         match self {
             Self::Routes(routes) => routes.iter().position(|one| *one == route.text),
@@ -109,18 +109,18 @@ impl Groups {
     }
 }
 
-/// Positions of the groups of a run's routes, by the routes' numbers.
+/// Positions of the groups that a run's routes are in, by the routes' numbers.
 pub struct Positions(Vec<Option<usize>>);
 
 impl Positions {
-    /// Returns the position of the group of a flow's route; `None` if the flow has no known one.
+    /// Returns the group position for a flow's route; `None` if no route is known for the flow.
     pub fn of(&self, span: &Span) -> Option<usize> {
         let route = usize::try_from(span.route?).ok()?;
         *self.0.get(route)?
     }
 }
 
-/// Returns the number of links of a route, if it is known.
+/// Returns the number of links on a route, if it is known.
 fn links_of(route: &Route) -> Option<usize> {
     route.hops.len().checked_sub(1)
 }

@@ -1,11 +1,11 @@
-//! Time that the repetitions of a run cover, and the use of links while flows start.
+//! Time that a run's repetitions cover, and link use while flows start.
 
 use lab_records::{ArrivalUse, DirectionUse, FlowFields, LinkRow, RepetitionEnds, RunDir, RunInfo};
 use lab_units::{Bytes, Nanos};
 
 use crate::error::ReportError;
 
-/// Ends of repetitions and use of links under each policy.
+/// Repetition ends and link use under each policy.
 #[derive(Clone, Debug, Default)]
 pub struct Extent(Vec<PolicyExtent>);
 
@@ -64,7 +64,7 @@ impl Extent {
         ends.max().unwrap_or_default()
     }
 
-    /// Returns the use of each direction of the links under a policy; `info` has their rates.
+    /// Returns the use of each link direction under a policy; `info` has the links' rates.
     pub fn uses(&self, policy: usize, info: &RunInfo) -> Vec<DirectionUse> {
         self.0[policy].arrivals.uses(info)
     }

@@ -48,7 +48,7 @@ pub struct Flows {
     pub route_names: Vec<String>,
     /// Number of routes on which flows began.
     first_routes: usize,
-    /// Ends of the repetitions, and use of the links while flows start.
+    /// Ends of the repetitions, and link use while flows start.
     pub extent: Extent,
     /// Sending and receiving datacenters, by the number of each pair.
     pairs: Vec<(String, String)>,
@@ -78,12 +78,12 @@ struct Reader<'a> {
     /// Flows that the page shows one by one, by policy.
     chosen: Vec<Chosen>,
     unfinished: Unfinished,
-    /// Policy of the last row: the next one is of the same, as a rule.
+    /// Policy of the last row: the next row has the same one, as a rule.
     policy: usize,
 }
 
 impl Flows {
-    /// Reads the flows of `run`, and the number of truncated rows of their table.
+    /// Reads `run`'s flows, and the number of truncated rows in their table.
     pub fn read(run: &RunDir, routes: &Routes) -> Result<(Self, u64), ReportError> {
         let policies = run.info().policies.clone();
         let count = policies.len();
@@ -131,7 +131,7 @@ impl Flows {
         Some(format!("{} → {}", row.src_host, row.dst_host))
     }
 
-    /// Returns the largest number of flows of a policy, measured or not.
+    /// Returns the largest number of flows that a policy has, measured or not.
     pub fn max_flows(&self) -> usize {
         let counts = self.recorded.iter().map(|counts| counts.flows);
         usize::try_from(counts.max().unwrap_or(0)).unwrap_or(usize::MAX)
@@ -176,7 +176,7 @@ impl Flows {
         Population::new(self.slowdowns(policy), scheduled)
     }
 
-    /// Returns a lower bound of the slowdown of each scheduled flow of a policy that did not finish.
+    /// Returns a lower bound on the slowdown for each of a policy's scheduled flows that did not finish.
     pub fn unfinished(&self, policy: usize) -> &[f64] {
         &self.of_policies[policy].unfinished
     }
@@ -238,7 +238,7 @@ impl Flows {
             })
     }
 
-    /// Returns the number of flows of a policy's first repetition that did not start.
+    /// Returns how many flows in a policy's first repetition did not start.
     pub fn never_started(&self, policy: usize) -> usize {
         let flows = self.of_policies[policy].all();
         flows
@@ -292,12 +292,12 @@ impl Flows {
         flows.filter(|flow| flow.has_started)
     }
 
-    /// Returns the number of pairs of datacenters that have flows.
+    /// Returns the number of datacenter pairs that have flows.
     pub fn pair_count(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Returns the slowdowns of a policy's flows between each pair of datacenters.
+    /// Returns the slowdowns of a policy's flows for each pair of datacenters.
     pub fn by_pair(&self, policy: usize) -> BTreeMap<(&str, &str), Population<'_>> {
         let of = &self.of_policies[policy];
         let groups = of.groups(self.pairs.len(), |flow| flow.pair);

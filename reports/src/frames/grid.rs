@@ -82,7 +82,7 @@ impl TimeGrid {
             .min(self.len() - 1)
     }
 
-    /// Returns [`index`](Self::index) of a column of times as an expression.
+    /// Returns [`index`](Self::index) for a column of times, as an expression.
     pub fn index_of(&self, column: &str) -> Expr {
         let focus = self.edge(NARROW);
         let time = || col(column);

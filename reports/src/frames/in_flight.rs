@@ -1,9 +1,9 @@
-//! Flows of a repetition in intervals of time.
+//! A repetition's flows in time intervals.
 
 use super::{Span, TimeGrid};
 use crate::text::to_float;
 
-/// Flows of one policy in intervals of time, by groups of routes.
+/// One policy's flows in time intervals, by route group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowsOverTime {
     /// Mean number of flows under way in each interval, by group.

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::route::Routes;
 
-/// Numbers of the routes of paths, from 0.
+/// Numbers for the paths' routes, from 0.
 pub struct RouteNumbers<'a> {
     routes: &'a Routes,
     names: Vec<String>,
     of_path: BTreeMap<String, u32>,
 }
 
-/// Numbers of pairs of datacenters, from 0.
+/// Numbers for datacenter pairs, from 0.
 #[derive(Default)]
 pub struct Pairs {
     names: Vec<(String, String)>,
@@ -28,7 +28,7 @@ impl<'a> RouteNumbers<'a> {
         }
     }
 
-    /// Returns the number of the route of `path`: both directions of a path are one.
+    /// Returns the number of `path`'s route: both directions of a path are one route.
     pub fn number(&mut self, path: &str) -> u32 {
         if let Some(&known) = self.of_path.get(path) {
             return known;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::error::ReportError;
 
-/// Totals of one direction of a link under one policy, over all repetitions.
+/// Totals for one link direction under one policy, over all repetitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkUse {
     /// Label of the policy.
@@ -36,7 +36,7 @@ pub struct LinkUse {
     pub peak_queue_bytes: Option<u64>,
     /// True if the longest queue is that of a sample: it may have been longer between samples.
     pub is_peak_sampled: bool,
-    /// Mean of the samples of the queue until the end of the grid, in whole bytes; none without a sample.
+    /// Mean queue over the samples until the grid's end, in whole bytes; none without a sample.
     pub mean_queue_bytes: Option<u64>,
 }
 
@@ -79,13 +79,13 @@ fn counters(rows: LazyFrame) -> LazyFrame {
         .agg(["tx_bytes", "drops", "marks"].map(|name| col(name).max()))
 }
 
-/// Reduces samples of queues to the longest of each switch and next datacenter.
+/// Reduces queue samples to the longest for each switch and next datacenter.
 fn peaks(rows: LazyFrame) -> LazyFrame {
     rows.group_by(QUEUE_KEYS.map(col))
         .agg([col("backlog_bytes").max()])
 }
 
-/// Reduces samples of queues until the end of `grid` to their sum, for each switch and next datacenter.
+/// Reduces queue samples until the end of `grid` to their sum, for each switch and next datacenter.
 fn sums(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
     rows.filter(col("time_ns").lt_eq(lit(grid.edge(grid.len()))))
         .group_by(QUEUE_KEYS.map(col))
@@ -216,7 +216,7 @@ mod tests {
         links(&run.dir, &grid, &[]).unwrap().uses
     }
 
-    /// A counter of dc1's direction of `dc1-dc2`, `bytes` after `time` seconds.
+    /// A counter for `dc1-dc2` in dc1's direction, `bytes` after `time` seconds.
     fn counter(policy: &str, repetition: u32, time: u64, bytes: u64) -> LinkRow {
         LinkRow {
             repetition,

@@ -38,7 +38,7 @@ pub use series::{LinkSeries, time_around};
 pub use stories::{Decision, Stories, stories};
 pub use unfinished::Unfinished;
 
-/// Reads the named columns of the table of `R` and reduces them by each of `queries`. Returns the
+/// Reads the named columns from `R`'s table and reduces them by each of `queries`. Returns the
 /// reduced frames and the number of truncated rows at the table's end.
 ///
 /// A query is applied to every batch, and again to the results of several batches. So it must give
@@ -76,7 +76,7 @@ pub fn reduce<R: Row, const N: usize>(
     Ok((frames.expect("a frame for each query"), truncated))
 }
 
-/// Number of decisions of one policy for one reason.
+/// Number of one policy's decisions for one reason.
 pub struct DecisionCount {
     /// Label of the policy.
     pub policy: String,

@@ -15,7 +15,7 @@ pub struct PolicyFlows {
     pub unmeasured: Vec<Flow>,
     /// Slowdowns of those that finished, sorted.
     pub slowdowns: Vec<f64>,
-    /// Lower bound of the slowdown of each scheduled flow that did not finish.
+    /// Lower bound on the slowdown of each scheduled flow that did not finish.
     pub unfinished: Vec<f64>,
     /// Routes, most bytes first.
     pub routes: Vec<RouteShare>,

@@ -39,7 +39,7 @@ struct Sample {
     drops: f64,
 }
 
-/// Reduces counters to the last of each interval of `grid`.
+/// Reduces counters to the last one in each interval of `grid`.
 pub fn counters_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
     let largest = ["time_ns", "tx_bytes", "drops", "marks"].map(|name| col(name).max());
     of_first_repetition(grid, rows)
@@ -47,7 +47,7 @@ pub fn counters_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         .agg(largest)
 }
 
-/// Reduces samples of queues to the longest of each interval of `grid`.
+/// Reduces queue samples to the longest queue in each interval of `grid`.
 pub fn queues_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
     of_first_repetition(grid, rows)
         .group_by([POLICY, "switch", "to_dc", "repetition", INTERVAL].map(col))
@@ -200,7 +200,7 @@ mod tests {
 
     use super::*;
 
-    /// Rates of a link of `gbit` Gbit/s, which faults change at given times to given rates.
+    /// Rates of a link with `gbit` Gbit/s, which faults change at given times to given rates.
     fn rates(gbit: u64, faults: Vec<(u64, u64)>) -> LinkRates {
         let link = sample::link("dc1", "dc2", gbit, 1);
         let fault = |(nanos, gbit)| FaultInfo {

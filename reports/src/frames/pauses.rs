@@ -21,7 +21,7 @@ pub struct Pauses {
     /// Time that each port was paused, over all priorities and repetitions. A pause without a
     /// resume counts as no time: the run's end is not in the table.
     pub ports: BTreeMap<Port, Nanos>,
-    /// Sum of the times that ports were paused in each interval of the first repetition, ns.
+    /// Sum of the times that ports were paused, for each interval in the first repetition, ns.
     pub over_time: Vec<u64>,
     /// Ports with a pause without a resume.
     pub endless: BTreeSet<Port>,

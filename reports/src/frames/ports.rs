@@ -27,8 +27,7 @@ pub struct PortTotal {
     pub paused_ns: u64,
 }
 
-/// Reads the totals of all ports, by policy, node and peer, and the number of truncated rows. Only the
-/// simulator counts them.
+/// Reads all ports' totals, by policy, node and peer, and the number of truncated rows. Only the simulator counts them.
 pub fn ports(run: &RunDir) -> Result<(Vec<PortTotal>, u64), ReportError> {
     let sums = ["marks", "drops", "pauses", "paused_ns"];
     let total = |rows: LazyFrame| {

@@ -58,8 +58,8 @@ pub fn rates(run: &RunDir, grid: &TimeGrid) -> Result<(Rates, u64), RecordsError
     Ok((rates, truncated))
 }
 
-/// Returns Jain's index of fairness of the flows that have a rate, in each interval with two or more:
-/// (Σ r)² ÷ (n · Σ r²), 1 if all rates are equal.
+/// Returns Jain's fairness index over the flows that have a rate, in each interval with two or more: (Σ r)² ÷ (n · Σ
+/// r²), 1 if all rates are equal.
 pub fn jains_index(flows: &FlowRates) -> Vec<Option<f64>> {
     let intervals = flows.values().map(|series| series.means.len()).max();
     let index = |interval: usize| {

@@ -1,4 +1,4 @@
-//! Counters of links over time, around the faults of a run.
+//! Link counters over time, around a run's faults.
 
 use lab_records::{FaultInfo, LinkInfo, RunInfo};
 use lab_units::Nanos;
@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::{numbers, texts};
 use crate::text::{seconds, to_float};
 
-/// Counters of one direction of a link over time under one policy, in the first repetition.
+/// Counters for one link direction over time under one policy, in the first repetition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSeries {
     /// Label of the policy.
@@ -29,8 +29,8 @@ pub struct Counter {
     pub bytes: u64,
 }
 
-/// Filter of the counters that show the effect of the faults: those of the switch at each faulty
-/// link's end with more links, because it had other links to use.
+/// Filter for the counters that show the faults' effect: at each faulty link, those of the end's
+/// switch with more links, because it had other links to use.
 pub struct SeriesQuery {
     dcs: Vec<String>,
     until: Nanos,
@@ -54,7 +54,7 @@ impl SeriesQuery {
         }
     }
 
-    /// Keeps the rows of the first repetition that the series are made of.
+    /// Keeps the rows from the first repetition that the series need.
     pub fn apply(&self, rows: LazyFrame) -> LazyFrame {
         let sent_by = |dc: &String| col("from_dc").eq(lit(dc.clone()));
         let is_near = self.dcs.iter().map(sent_by).reduce(Expr::or);

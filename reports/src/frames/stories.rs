@@ -36,7 +36,7 @@ pub struct Stories {
     pub again: BTreeMap<String, Vec<u32>>,
 }
 
-/// Reads the decisions of `flows`, by columns: few of a table's rows are of them.
+/// Reads the decisions of `flows`, by columns: few rows in a table are theirs.
 pub fn stories(
     run: &RunDir,
     flows: &BTreeSet<FlowKey>,
@@ -105,7 +105,7 @@ fn number(value: Option<u64>) -> u64 {
     value.unwrap_or(0)
 }
 
-/// Reasons of decisions of flows that had a next hop already: fast failover and flow ageing.
+/// Reasons for decisions about flows that had a next hop already: fast failover and flow ageing.
 const AGAIN: [&str; 2] = ["failover", "age"];
 
 /// Columns of `decisions.csv` that are read.

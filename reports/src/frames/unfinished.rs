@@ -1,15 +1,15 @@
-//! Lower bounds of the slowdowns of flows without an FCT.
+//! Lower bounds on the slowdowns of flows without an FCT.
 
 use lab_records::RunDir;
 use lab_units::{Nanos, Ratio};
 
 use crate::text;
 
-/// Facts of a run that bound the slowdowns of its unfinished flows.
+/// Facts about a run that bound the slowdowns of its unfinished flows.
 pub struct Unfinished {
     /// Time at which unfinished flows were still under way; `None` if it is not known.
     until: Option<Nanos>,
-    /// Number of scheduled and measured flows of each policy.
+    /// Number of scheduled and measured flows per policy.
     scheduled: u64,
     /// Paper time ÷ emulated time.
     time: Ratio,
@@ -31,7 +31,7 @@ impl Unfinished {
         }
     }
 
-    /// Returns a lower bound of the slowdown of a flow that started at `start` and did not finish.
+    /// Returns a lower bound on the slowdown of a flow that started at `start` and did not finish.
     pub fn least_slowdown(&self, start: Nanos, ideal_fct: Nanos) -> f64 {
         let until = self.until.unwrap_or(start);
         let elapsed = text::seconds(until.saturating_sub(start));

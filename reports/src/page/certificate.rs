@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use super::cells::NONE;
 use crate::text;
 
-/// Returns the table of every direction that was measured; one whose figures are out of their bounds has its
-/// problem below it.
+/// Returns the table of every direction that was measured; a direction with figures out of bounds has its problem below
+/// it.
 pub fn table(rows: &[CertifiedRow]) -> Markup {
     if rows.is_empty() {
         return html! { p { "The links were not measured." } };

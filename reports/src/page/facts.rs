@@ -97,7 +97,7 @@ fn faults(run: &Run) -> String {
     faults.join("; ")
 }
 
-/// Returns the list of all facts of the run.
+/// Returns the list with all facts about the run.
 pub fn list(run: &Run) -> Markup {
     let info = &run.info;
     let scale = &info.scale;

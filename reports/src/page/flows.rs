@@ -66,7 +66,7 @@ pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
     })
 }
 
-/// Returns the table of flows: the worst ones, which scripts replace by all flows of the page.
+/// Returns the flow table: the worst flows, which scripts replace by all flows on the page.
 pub fn table(run: &Run) -> Markup {
     let all = run.flows.counts.iter().map(|counts| counts.flows).sum();
     let shown = &run.flows.shown;

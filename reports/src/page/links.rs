@@ -184,5 +184,5 @@ fn use_cell(page: &Page<'_>, policy: &str, link: &str, from: &str) -> Markup {
     }
 }
 
-/// Number of ports of each policy in the table of ports.
+/// Number of ports per policy in the ports table.
 const MAX_PORTS: usize = 8;

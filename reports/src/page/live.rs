@@ -1,5 +1,5 @@
-//! The interactive part of the page: one axis of time for flows, links, queues, decisions and faults, and
-//! the table of flows with their stories.
+//! The interactive part of the page: one time axis for flows, links, queues, decisions and faults, and the flow table
+//! with the flows' stories.
 //!
 //! Charts are drawn by uPlot, which is in the page like its data. Without scripts, the page has the figures
 //! and a table of the worst flows.
@@ -160,7 +160,7 @@ type Story = (
     Option<usize>,
 );
 
-/// Numbers of texts, in order of first use.
+/// Numbers for texts, in order of first use.
 #[derive(Default)]
 struct Names {
     numbers: BTreeMap<String, usize>,

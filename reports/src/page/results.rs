@@ -166,7 +166,7 @@ fn go_backs(end: &RunEnd, policies: &[String]) -> Option<String> {
     (!counts.is_empty()).then(|| format!("Times that senders went back: {}.", counts.join("; ")))
 }
 
-/// Returns the cell of a statistic of slowdowns.
+/// Returns the cell for a slowdown statistic.
 pub fn level_cell(estimate: Option<Estimate>, at_least: bool) -> Markup {
     html! {
         td.n {
@@ -184,7 +184,7 @@ pub fn level_cell(estimate: Option<Estimate>, at_least: bool) -> Markup {
     }
 }
 
-/// Returns the cell of a change of slowdown as numbers only, without better or worse.
+/// Returns the cell for a change in slowdown as numbers only, without better or worse.
 pub fn number_cell(estimate: Option<Estimate>) -> Markup {
     html! {
         td.n {
@@ -202,7 +202,7 @@ pub fn number_cell(estimate: Option<Estimate>) -> Markup {
     }
 }
 
-/// Returns the cell of a change of slowdown.
+/// Returns the cell for a change in slowdown.
 pub fn change_cell(estimate: Option<Estimate>) -> Markup {
     html! {
         td.n {

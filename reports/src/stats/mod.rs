@@ -27,7 +27,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Returns the meaning of a relative change of slowdown; `None` without an interval.
+    /// Returns the meaning of a relative change in slowdown; `None` without an interval.
     #[must_use]
     pub fn meaning(&self) -> Option<Meaning> {
         let Interval { low, high } = self.interval?;
@@ -40,7 +40,7 @@ impl Estimate {
     }
 }
 
-/// Meaning of a relative change of slowdown, by its interval.
+/// Meaning of a relative change in slowdown, by its interval.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Meaning {
     /// The interval is below zero.
@@ -107,7 +107,7 @@ impl Intervals {
         }
     }
 
-    /// Returns the explanation of brackets, or of their absence, a sentence or two.
+    /// Returns the explanation for brackets, or for their absence, a sentence or two.
     #[must_use]
     pub const fn note(self) -> &'static str {
         match self {
@@ -127,7 +127,7 @@ impl Intervals {
     }
 }
 
-/// Slowdowns of the scheduled flows of a policy. A statistic is `None` if there are fewer flows than it needs
+/// Slowdowns of a policy's scheduled flows. A statistic is `None` if there are fewer flows than it needs
 /// ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdowns {
@@ -148,8 +148,8 @@ pub struct Slowdowns {
     pub max: f64,
 }
 
-/// Returns the slowdowns of a policy from the sorted slowdowns of the finished flows in each repetition and the
-/// lower bound of each unfinished flow's slowdown; `None` if no flow finished.
+/// Returns a policy's slowdowns from each repetition's finished flows, sorted, and the lower bound of each unfinished
+/// flow's slowdown; `None` if no flow finished.
 #[must_use]
 pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdowns> {
     let mut all = repetitions.concat();
@@ -192,8 +192,8 @@ pub struct Change {
     pub mean: Option<Estimate>,
 }
 
-/// Returns the changes between slowdowns of the same flows, sorted in each repetition, with Student's intervals of the
-/// repetitions' own changes.
+/// Returns the changes between slowdowns of the same flows, sorted in each repetition, with Student's intervals from
+/// the repetitions' own changes.
 #[must_use]
 pub fn change(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
     change_by(base, other, |value, [base, other]| {
@@ -275,7 +275,7 @@ mod tests {
 
     use super::*;
 
-    /// Slowdowns of `flows` flows, all of `value`.
+    /// Slowdowns of `flows` flows, all equal to `value`.
     fn equal(flows: usize, value: f64) -> Vec<f64> {
         vec![value; flows]
     }

@@ -149,7 +149,7 @@ mod tests {
         assert!(found.cliffs_delta > 0.4, "{}", found.cliffs_delta);
     }
 
-    /// Of the nine pairs of a base of 1, 2, 3 and others of 2, 3, 4, six are slower and one is faster.
+    /// A base with 1, 2, 3 against 2, 3, 4 makes nine pairs: six are slower and one is faster.
     #[test]
     fn cliffs_delta_counts_all_pairs() {
         let delta = cliffs_delta(&pairs(&[(1.0, 2.0), (2.0, 3.0), (3.0, 4.0)]));

@@ -13,7 +13,7 @@ use serde::Serialize;
 pub struct PaperReductions {
     /// Number of bins with flows.
     pub bins: usize,
-    /// Median over the bins of the relative change of the bin's median: −0.4 is 40 % less.
+    /// Median over the bins, of the relative change in the bin's median: −0.4 is 40 % less.
     pub median_bin_p50: f64,
     /// Largest, so worst, relative change of a bin's 99th percentile.
     pub worst_bin_p99: f64,
@@ -58,8 +58,8 @@ pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<Paper
     })
 }
 
-/// Returns the p50 and p99 of each bin of flows, given as size and slowdown; `None` for a bin without
-/// flows. Flows of one size stay in their order where an edge of a bin is between them.
+/// Returns p50 and p99 for each bin of flows, given as size and slowdown; `None` for a bin without flows. Flows of one
+/// size stay in their order where an edge of a bin is between them.
 #[must_use]
 pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
     let flows = flows.into_iter().enumerate();
@@ -127,7 +127,7 @@ mod tests {
         assert!((found.worst_bin_p99 - 0.2).abs() < 1e-12, "{found:?}");
     }
 
-    /// Of few flows, of many of one size, and of as many as leave bins without a flow.
+    /// Few flows, many of one size, and so many that some bins have no flow.
     #[test]
     fn bins_are_those_of_flows_sorted_by_size() {
         for (count, sizes) in [(0, 9), (7, 9), (199, 3), (1_000, 90), (2_011, 100_000)] {

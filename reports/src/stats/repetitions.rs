@@ -78,7 +78,7 @@ pub fn welch(value: f64, base: &[f64], other: &[f64]) -> Option<Interval> {
     around(value, variance.sqrt(), freedom)
 }
 
-/// Returns the degrees of freedom of a sample; `None` if its spread is not known.
+/// Returns a sample's degrees of freedom; `None` if its spread is not known.
 fn freedom(replicates: &[f64]) -> Option<f64> {
     let is_sample = replicates.len() > 1 && replicates.iter().all(|it| it.is_finite());
     is_sample.then(|| float(replicates.len() - 1))

@@ -1,4 +1,4 @@
-//! Statistics of slowdowns, and the number of flows that each needs.
+//! Slowdown statistics, and the number of flows that each needs.
 
 /// A statistic of values.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -45,8 +45,8 @@ impl Statistic {
 }
 
 /// Returns the `percent`th percentile of `sorted` by the nearest-rank rule: the smallest value that
-/// at least `percent` % of the values do not exceed, so always one of the values. `None` if there
-/// are no values, or if `percent` is not within 1 to 100.
+/// at least `percent` % of the values do not exceed, so always a value from `sorted`. `None` if
+/// there are no values, or if `percent` is not within 1 to 100.
 ///
 /// The rank ⌈percent · n / 100⌉ is computed in integers: in floats, 7 % of 100 values would be the eighth.
 #[must_use]

@@ -1,4 +1,4 @@
-//! Comparison of two runs: laws, text of the page, facts of the flows that differ most.
+//! Comparison of two runs: laws, the page's text, facts about the flows that differ most.
 
 use std::{fs, path::PathBuf};
 
@@ -8,7 +8,7 @@ use lab_units::{Bytes, FlowId, Nanos};
 
 use crate::{html, readme, synthetic::Synthetic};
 
-/// A kernel's run of 60 flows of each of two policies, and the simulator's of the same plan.
+/// A kernel run with 60 flows under each of two policies, and the simulator's run of the same plan.
 struct Twins {
     kernel: Synthetic,
     sim: Synthetic,

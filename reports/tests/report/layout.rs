@@ -1,4 +1,4 @@
-//! Layout of the page in a browser, at the widths of a desk, a tablet and a telephone.
+//! Layout of the page in a browser, at desk, tablet and telephone widths.
 
 use std::{fs, path::Path, process::Command};
 

@@ -153,7 +153,7 @@ fn a_newer_run_is_refused() {
         .expect("a source")
         .to_string();
     let expected = format!(
-        "has format {}, this lcmp-lab reads format {FORMAT_VERSION}",
+        "has format {}, which this lcmp-lab (format {FORMAT_VERSION}) cannot read",
         FORMAT_VERSION + 1
     );
     assert!(source.contains(&expected), "{source}");

@@ -67,7 +67,7 @@ impl Synthetic {
         (row.fct_ns, row.slowdown, row.emu_fct_ns) = (None, None, None);
     }
 
-    /// Returns the row of `flow` of `policy`.
+    /// Returns `flow`'s row under `policy`.
     pub fn flow_mut(&mut self, policy: &str, flow: u32) -> &mut FlowRow {
         self.flows
             .iter_mut()
@@ -153,7 +153,7 @@ fn end() -> RunEnd {
     }
 }
 
-/// Returns the certificate of both directions of a link.
+/// Returns the certificate for both directions of a link.
 fn certified(link: &LinkInfo) -> [CertifiedRow; 2] {
     let rate = link.rate_bps.get() / (SIZE_SCALE * TIME_SCALE);
     let delay = link.delay_ns.get() * TIME_SCALE;

@@ -103,7 +103,7 @@ fn end() -> RunEnd {
     }
 }
 
-/// Returns a flow between two datacenters, over one of the first `choice` of its shortest routes.
+/// Returns a flow between two datacenters, over one of its first `choice` shortest routes.
 fn flow(random: &mut Random, policy: &str, choice: u64, id: u32, count: u32) -> FlowRow {
     let mut dc = || u32::try_from(1 + random.below(13)).expect("a DC");
     let src = dc();

@@ -14,7 +14,7 @@ use crate::LcmpConfig;
 /// Length limit of an interface name in Linux, in bytes.
 pub const MAX_INTERFACE_NAME: usize = 15;
 
-/// Configuration of the agent of one DCI switch.
+/// Configuration for the agent on one DCI switch.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {
@@ -96,7 +96,7 @@ impl PolicyConfig {
     }
 }
 
-/// Switch program of the user's own, with the maps of the agent's program.
+/// The user's own switch program, with the same maps as the agent's program.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnPolicy {
@@ -209,7 +209,7 @@ pub struct DestinationConfig {
     pub size_thresholds: Vec<SizeThreshold>,
 }
 
-/// Cheapest candidates of a flow from a number of sent bytes on (UCMP's flow ageing).
+/// A flow's cheapest candidates from a number of sent bytes on (UCMP's flow ageing).
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeThreshold {

@@ -230,7 +230,7 @@ pub struct DecisionReport {
     pub trigger: Trigger,
     /// Rule of the decision.
     pub rule: Rule,
-    /// Age of the latest sample of the ports' congestion.
+    /// Age of the latest congestion sample at the ports.
     pub signal_age_ns: u64,
     /// Candidates in the configuration's order.
     pub candidates: Vec<CandidateReport>,

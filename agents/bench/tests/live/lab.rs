@@ -249,7 +249,7 @@ impl Lab {
     }
 }
 
-/// Type of service of a packet that may be marked (RFC 3168).
+/// Type of service for a packet that may be marked (RFC 3168).
 const ECT_0: i32 = 2;
 
 /// Mounted BPF file system, unmounted with all its pins when this value is dropped.

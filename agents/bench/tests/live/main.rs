@@ -1,4 +1,4 @@
-//! Live tests of the agent between network namespaces, each test in namespaces of its own. Need root.
+//! Live tests of the agent between network namespaces, separate ones for each test. Need root.
 //!
 //! - [`lab`][]: the testbed with slow links and a receiver
 //! - [`tables`][]: tables that change while the switch runs

@@ -1,4 +1,4 @@
-//! Law of the artifact: the "Mellanox" variant of `RdmaHw`, from HPCC's simulator.
+//! The artifact's law: the "Mellanox" variant in `RdmaHw`, from HPCC's simulator.
 //!
 //! The receiver answers every marked packet. The first answer sets `α` ← 1 and `R_T` ← `R_C` and starts two
 //! clocks, which run until the QP's end:

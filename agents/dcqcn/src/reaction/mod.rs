@@ -19,7 +19,7 @@ use lab_abi::dcqcn::{DcqcnParams, MAX_RATE_BPS, ONE_Q30, ReactionPoint};
 
 use arithmetic::NEVER;
 
-/// Returns the state of a QP that starts at the rate of its NIC, at most [`MAX_RATE_BPS`].
+/// Returns the state of a QP that starts at its NIC's rate, at most [`MAX_RATE_BPS`].
 #[must_use]
 pub const fn start(line_bps: u64, params: &DcqcnParams) -> ReactionPoint {
     let line_bps = if line_bps > MAX_RATE_BPS {

@@ -289,7 +289,7 @@ mod tests {
         );
     }
 
-    /// A raise leaves 1 bit/s of a gap of 2 bit/s, and nothing of a gap of 1 bit/s.
+    /// A raise leaves 1 bit/s of a 2 bit/s gap, and nothing of a 1 bit/s gap.
     #[test]
     fn a_raise_closes_a_gap_of_less_than_two_bits_per_second() {
         let params = params();

@@ -14,7 +14,7 @@ const LOOPBACK: u32 = 1;
 /// Length of a packet, bytes.
 const BYTES: u64 = 1_500;
 
-/// Rate of the QPs and of the NIC, bit/s.
+/// Rate of the QPs and the NIC, bit/s.
 const RATE: u64 = 10_000;
 
 /// Time of a packet at [`RATE`], ns.

@@ -68,7 +68,7 @@ fn cheapest_first(scored: &[Scored; MAX_CANDIDATES]) -> ([usize; MAX_CANDIDATES]
     (order, alive)
 }
 
-/// Returns the rule, and the number of candidates kept of a non-empty `order`.
+/// Returns the rule, and how many candidates are kept from a non-empty `order`.
 fn keep(scored: &[Scored; MAX_CANDIDATES], order: &[usize], config: &LcmpConfig) -> (Rule, usize) {
     let row = |rank: usize| &scored[order[rank]];
     let alive = order.len();
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Costs 30, 60, 60 and 90: the cut falls between the two of 60; half-strict keeps only the first of these.
+    /// Costs 30, 60, 60 and 90: the cut falls between the two 60s; half-strict keeps only the first of these.
     #[test]
     fn the_rule_of_the_half_is_a_parameter() {
         let kept_by = |keep, paths: &[u8]| {

@@ -1,4 +1,4 @@
-//! Congestion of a port (section 3.3): level, trend and duration of its queue, fused to C_cong.
+//! Congestion at a port (section 3.3): level, trend and duration of its queue, fused to C_cong.
 
 use lab_units::{Bytes, Nanos};
 

@@ -11,7 +11,7 @@ pub struct PortProvision {
     pub rate: BitsPerSec,
     /// Limit of the egress queue.
     pub buffer: Bytes,
-    /// 1 ms of paper time, the interval of every trend of `artifact`.
+    /// 1 ms in paper time, the interval of every trend under `artifact`.
     pub millisecond: Nanos,
     /// Observed bytes over paper bytes; used by `artifact`, whose buffer is a constant.
     pub size_scale: Ratio,
@@ -29,7 +29,7 @@ impl PortProvision {
         }
     }
 
-    /// Returns the provisioning of a port of a scaled lab; `rate` and `buffer` are emulated units.
+    /// Returns the provisioning for a port in a scaled lab; `rate` and `buffer` are emulated units.
     #[must_use]
     pub fn emulated(rate: BitsPerSec, buffer: Bytes, time_scale: Ratio, size_scale: Ratio) -> Self {
         Self {
@@ -128,7 +128,7 @@ fn highest(is_reached: impl Fn(usize) -> bool) -> u8 {
         .map_or(0, |index| LEVEL_SCORES[index])
 }
 
-/// Interval of every trend of `artifact`, in paper time.
+/// Interval of every trend under `artifact`, in paper time.
 const MILLISECOND: Nanos = Nanos::from_millis(1);
 
 /// Buffer that the authors' code assumes for every port: 5 GB.

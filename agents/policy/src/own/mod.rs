@@ -39,7 +39,7 @@ pub fn find(name: &str) -> Option<&'static dyn OwnPolicy> {
     ALL.iter().copied().find(|policy| policy.name() == name)
 }
 
-/// Returns the decision of `policy` for a flow of `hash`; `None` if no candidate is alive.
+/// Returns `policy`'s decision for a flow with `hash`; `None` if no candidate is alive.
 ///
 /// `next_hops` are those of `candidates`, in their order.
 #[must_use]

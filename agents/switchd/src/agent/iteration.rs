@@ -1,4 +1,4 @@
-//! Iterations of an agent: the sources of a wake-up, and the work of each.
+//! Iterations of an agent: what wakes it up, and what it does for each source.
 
 use std::{net::Ipv4Addr, os::fd::AsFd};
 

@@ -116,7 +116,7 @@ impl Setup {
 }
 
 impl Timers {
-    /// Returns the timers of `config`, each due at the next multiple of its interval.
+    /// Returns the timers for `config`, each due at the next multiple of its interval.
     pub(super) fn new(config: &AgentConfig, now: Nanos) -> Self {
         Self::of(config, |interval| {
             Periodic::new(interval, config.start_ns, now)

@@ -41,7 +41,7 @@ impl Random {
     }
 }
 
-/// Kind of the ports of one table, chosen so that rare rules are met often.
+/// Kind of ports in one table, chosen so that rare rules are met often.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PortStates {
     /// Any congestion.

@@ -131,7 +131,7 @@ impl Selftest {
         }
     }
 
-    /// Sends a packet of a pinned flow after a change of congestion, which must not matter.
+    /// Sends a packet on a pinned flow after congestion has changed, which must not matter.
     fn later_packet(&mut self, flow: FlowKey, entry: FlowEntry) -> Result<(), SwitchdError> {
         for slot in 0..self.switch.table.ports.len() {
             let levels = Levels {

@@ -23,7 +23,7 @@ fn a_scenario_says_what_the_files_say() {
     insta::assert_snapshot!(text);
 }
 
-/// Every node and link of the file is one of the plan, and there is no other.
+/// The file's nodes and links are exactly the plan's.
 #[test]
 fn the_plan_is_the_topology() {
     let file = TopologyFile::parse("topology.txt", &data("topology.txt")).unwrap();

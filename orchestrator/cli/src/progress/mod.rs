@@ -55,7 +55,7 @@ struct OpenPhase {
 }
 
 impl Progress {
-    /// Returns the progress of a run of this process.
+    /// Returns the progress of this process's run.
     #[must_use]
     pub fn new() -> Self {
         Self {

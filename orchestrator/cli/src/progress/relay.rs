@@ -12,7 +12,7 @@ use super::screen;
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Message {
-    /// Begin of a phase of `total` steps.
+    /// Start of a phase with `total` steps.
     Begin { name: String, total: u64 },
     /// Number of the phase's steps that are done.
     Step {

@@ -63,7 +63,7 @@ impl Screen {
     }
 }
 
-/// Template of a phase with a number of steps, and of one without.
+/// Template for a phase with a number of steps, and one for a phase without.
 const COUNTED: &str = "{prefix:>10} {bar:30.cyan/dim} {pos}/{len} {msg}";
 const UNCOUNTED: &str = "{prefix:>10} {spinner} {msg}";
 

@@ -121,7 +121,7 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-/// Maximum length of a scenario's name; names of run directories cut longer ones.
+/// Maximum length of a scenario's name; run directory names cut longer ones.
 const MAX_NAME: usize = 32;
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ fn table(against: &Against) -> String {
     text
 }
 
-/// Function that puts a change of a statistic into words, given the number of flows.
+/// Function that puts a statistic's change into words, given the number of flows.
 type InWords = fn(Option<Estimate>, usize, &str) -> String;
 
 fn row(policy: &PolicyComparison, in_words: InWords) -> [String; 6] {

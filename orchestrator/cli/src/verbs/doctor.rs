@@ -89,7 +89,7 @@ fn fails(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.level == Level::Fail)
 }
 
-/// Returns the requirements of a guest, and what the SoftRoCE of the guest's kernel means for a lab.
+/// Returns the requirements for a guest, and what SoftRoCE in the guest's kernel means for a lab.
 fn needs(cache: &Path) -> Vec<Finding> {
     let release = place::kernel_release(Place::GuestVirtual, cache);
     let needs = probe::needs(cache).into_iter().map(need);

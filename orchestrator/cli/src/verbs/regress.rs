@@ -55,7 +55,7 @@ struct Loaded {
 /// A case with its scenario.
 struct LoadedCase {
     scenario: PathBuf,
-    /// Assertions of the case and of its scenario.
+    /// Assertions of the case and its scenario.
     expectations: Vec<Expectation>,
     /// Number of policies that the case runs.
     policies: usize,

@@ -331,7 +331,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Returns the scenario of a variant and the identity of its plan.
+    /// Returns a variant's scenario and its plan's identity.
     fn planned(&self, case: &Case, variant: &Variant<'_>) -> Result<(Loaded, String), Failure> {
         let path = self.path(case);
         let loaded = self.loaded(case, &path, variant)?;
@@ -447,8 +447,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Returns the correlation of p50 and p99 between the lab's run of figure 5 at 30 % and its
-    /// simulation, as in figure 6; none without a run of the lab.
+    /// Returns how the lab's figure 5 run at 30 % and its simulation correlate in p50 and in p99,
+    /// as in figure 6; `None` without a run in the lab.
     fn fidelity(&mut self) -> Result<Option<[f64; 2]>, Failure> {
         let case = CASES.iter().find(|case| case.lab_load == Some("0.3"));
         let Some(case) = case else { return Ok(None) };

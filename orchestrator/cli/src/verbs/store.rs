@@ -126,8 +126,8 @@ fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> O
     Ok(Exit::Pass)
 }
 
-/// Returns the run directory at `run`, or the one of that name, or of the only name that begins with
-/// it, in the results.
+/// Returns the run directory at `run`, or the one in the results with that name, or with the only name that begins with
+/// it.
 fn find(run: &Path, global: &Global) -> Result<PathBuf, Failure> {
     let is_run = |path: &Path| path.join(lab_records::directory::RUN_FILE).is_file();
     for path in [global.results.join(run), run.to_owned()] {
@@ -273,7 +273,7 @@ fn text(entries: &[Entry]) -> String {
     )
 }
 
-/// Maximum number of characters of a problem in the list of runs.
+/// Maximum length of a problem in the list of runs, in characters.
 const MAX_PROBLEM: usize = 300;
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ impl Files<'_> {
     }
 }
 
-/// Returns the plan of Figure 1 and its order of equal next hops.
+/// Returns Figure 1's plan and its order of equal next hops.
 fn plan(files: &Files<'_>) -> Result<(Plan, Option<NextHopOrder>), Failure> {
     let loaded = artifact::loaded(
         &files.path(TOPOLOGY),
@@ -238,10 +238,10 @@ fn out_of_bounds(compared: &[Comparison]) -> Vec<String> {
 const LINKS_HEADING: &str =
     "  average link utilisation, with a Gbit of 2^30 bit as the published averages have it:\n";
 
-/// Maximum relative difference of the FCTs of half of the flows.
+/// Maximum relative difference between FCTs for half of the flows.
 const P50: f64 = 1e-3;
 
-/// Maximum relative difference of the FCTs of 99 of 100 flows.
+/// Maximum relative difference between FCTs for 99 % of the flows.
 const P99: f64 = 0.03;
 
 /// Maximum relative difference of a link's average utilisation.

@@ -1,5 +1,5 @@
-//! Campaign of attacks on labs: whatever ends a run at whatever moment, no flow is lost that was shown as
-//! ended, what is left is read, and nothing of the lab stays behind or is missing beside it.
+//! Campaign of attacks on labs: whatever ends a run at whatever moment, no flow is lost that was shown as ended, all
+//! that is left can be read, and nothing from the lab stays behind or is missing beside it.
 //!
 //! - `attack`: an attack and its moment, as drawn from a seed
 //! - `target`: the run that is attacked, in a guest or on this kernel
@@ -48,9 +48,9 @@ fn a_few_attacks_lose_no_row_and_leave_nothing() {
     judge(&ledger, seed());
 }
 
-/// `LCMP_LAB_ATTACKS` is the number of attacks on guests (100), with as many on labs of this kernel and a fifth
-/// of them on labs of a guest's kernel; `LCMP_LAB_SEED` the seed (1); `LCMP_LAB_LEDGER` a file of results, which
-/// a later campaign goes on from.
+/// `LCMP_LAB_ATTACKS` is the number of attacks on guests (100), with as many on labs in this kernel and a fifth as many
+/// on labs in a guest's kernel; `LCMP_LAB_SEED` the seed (1); `LCMP_LAB_LEDGER` a file with results, from which a later
+/// campaign continues.
 #[test]
 #[ignore = "it takes an hour"]
 fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {

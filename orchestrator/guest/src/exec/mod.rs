@@ -35,7 +35,7 @@ pub(crate) enum ExecRequest {
     Input(Bytes),
     /// End of standard input.
     InputEnd,
-    /// Number of bytes of output that were written.
+    /// Number of output bytes that were written.
     Ack(usize),
     /// Signal for the command's process group.
     Signal(i32),
@@ -62,7 +62,7 @@ pub(crate) enum ExecReply {
     Stdout(Bytes),
     /// Bytes of the command's standard error.
     Stderr(Bytes),
-    /// Number of bytes of input that were written.
+    /// Number of input bytes that were written.
     Ack(usize),
     /// Exit code of the command; the last message.
     Exit(u8),
@@ -99,11 +99,11 @@ impl TryFrom<String> for Bytes {
 /// Maximum number of bytes in one message.
 pub(crate) const CHUNK: usize = 4 << 10;
 
-/// Maximum number of unacknowledged bytes of output. As messages they fit into the buffer of a Unix
+/// Maximum number of unacknowledged output bytes. As messages they fit into the buffer of a Unix
 /// socket, so that a slow client never blocks the process that serves it.
 pub(crate) const OUTPUT_WINDOW: usize = 16 * CHUNK;
 
-/// Maximum number of unacknowledged bytes of input. The guest's kernel buffers 64 KiB of an unread
+/// Maximum number of unacknowledged input bytes. The guest's kernel buffers 64 KiB of an unread
 /// serial line, which is more than [`MAX_SESSIONS`] clients may send.
 pub(crate) const INPUT_WINDOW: usize = CHUNK;
 

@@ -35,7 +35,7 @@ fn parse_stat(stat: &str) -> Option<CpuUse> {
     })
 }
 
-/// Returns the number of replies of the host's file systems to this guest since boot.
+/// Returns how many replies the host's file systems have sent to this guest since boot.
 ///
 /// The virtual clock may have jumped at each of them: equal numbers before and after a measurement
 /// show that it did not depend on the host.

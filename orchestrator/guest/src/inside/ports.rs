@@ -88,7 +88,7 @@ fn open_raw(port: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// Returns the size of a terminal of so many columns and rows.
+/// Returns the window size for a terminal with these columns and rows.
 pub(crate) const fn window_size((columns, rows): (u16, u16)) -> Winsize {
     Winsize {
         ws_col: columns,

@@ -123,7 +123,7 @@ const WRITABLE_OPTIONS: &str = "trans=virtio,version=9p2000.L,msize=512000,cache
 
 const HOST_NAME: &str = "lcmp-lab";
 
-/// Resource limits; a lab of 300 QPs opens thousands of files and pins hundreds of megabytes.
+/// Resource limits; a lab with 300 QPs opens thousands of files and pins hundreds of megabytes.
 const LIMITS: &[(Resource, u64)] = &[
     (Resource::RLIMIT_NOFILE, 1 << 20),
     (Resource::RLIMIT_MEMLOCK, RLIM_INFINITY),

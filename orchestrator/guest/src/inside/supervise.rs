@@ -1,4 +1,4 @@
-//! Supervision of the command and of exec sessions: output, signals and ends of processes.
+//! Supervision of the command and the exec sessions: their output, signals and exits.
 
 use std::{fs, io, os::fd::AsFd, path::Path};
 
@@ -191,8 +191,8 @@ fn heartbeat() -> io::Result<TimerFd> {
     Ok(timer)
 }
 
-/// Period of heartbeats, s of guest time: long enough to cost no CPU time, short enough for the host's
-/// silence timeout under slow emulation.
+/// Heartbeat period, s in guest time: long enough to cost no CPU time, short enough for the host's silence timeout
+/// under slow emulation.
 const HEARTBEAT_SECONDS: i64 = 10;
 
 const CLOCKSOURCE_FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";

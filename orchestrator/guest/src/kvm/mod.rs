@@ -39,7 +39,7 @@ impl fmt::Display for KvmVerdict {
     }
 }
 
-/// Returns the state of KVM for guests of `kernel`.
+/// Returns the state of KVM for guests with `kernel`.
 ///
 /// The verdict is cached until the next boot of this machine, in `cache` or, if that is not writable,
 /// in the user's cache directory. `on_trial` is called before a trial boot, which takes up to 6 s.

@@ -82,7 +82,7 @@ impl Outbox {
     }
 }
 
-/// Returns the directory of the PCI device of shared memory.
+/// Returns the directory of the PCI device that shares memory.
 fn find_device(devices: &Path) -> io::Result<std::path::PathBuf> {
     for device in fs::read_dir(devices)? {
         let device = device?.path();

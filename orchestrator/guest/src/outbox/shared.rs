@@ -33,7 +33,7 @@ impl Shared {
         Ok((Self::map(&file, bytes)?, file))
     }
 
-    /// Maps `bytes` of a file from [`Shared::create`], or of a device; the length of neither ever changes.
+    /// Maps `bytes` of a file from [`Shared::create`], or of a device; neither ever changes its length.
     pub(super) fn map(file: &File, bytes: usize) -> io::Result<Self> {
         let length = file.metadata()?.len();
         if bytes <= RING_AT || u64::try_from(bytes).unwrap_or(u64::MAX) > length {

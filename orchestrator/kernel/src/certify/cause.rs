@@ -28,7 +28,7 @@ pub(super) fn explain(rows: &mut [CertifiedRow], machine: &Machine) {
     }
 }
 
-/// Returns the likely cause of a row's figures that are out of their bounds; `None` if all are within bounds.
+/// Returns the likely cause if a row's figures are out of bounds; `None` if all are within bounds.
 fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> Option<String> {
     let delay = row.emu_measured_delay_ns.unwrap_or(row.emu_delay_ns);
     let is_delay = |asked: u64| delay.get().abs_diff(asked) <= row.emu_delay_bound_ns.get();

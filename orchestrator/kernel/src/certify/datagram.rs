@@ -1,5 +1,5 @@
-//! Datagrams that hosts send to one another by their own sockets: rules, routes and packet filters of the machine
-//! treat them as they treat SoftRoCE's packets, whereas they never see a frame of a packet socket.
+//! Datagrams that hosts send to one another by their own sockets: the machine's rules, routes and packet filters treat
+//! them as they treat SoftRoCE's packets, whereas they never see a packet socket's frames.
 //!
 //! A host's socket is bound to its NIC and address, which is the route lookup of SoftRoCE, and sends to RoCE's UDP
 //! port. SoftRoCE drops a datagram that is shorter than its header unread. Datagrams are counted at the sender's
@@ -188,7 +188,7 @@ fn path(
     longest
 }
 
-/// Sockets along the path of a pair's datagrams, and the numbers of the datagrams that each socket saw.
+/// Sockets along the path of a pair's datagrams, and the datagram numbers that each socket saw.
 struct Track {
     addresses: [Ipv4Addr; 2],
     sender: Sender,
@@ -267,7 +267,7 @@ impl Track {
     }
 }
 
-/// Opens a socket in the namespace of a port; `open` gets the name and the index of the port's interface.
+/// Opens a socket in a port's namespace; `open` gets the name and the index of the port's interface.
 fn inside<T: Send>(
     lab: &mut Lab,
     layout: &Layout<'_>,
@@ -298,7 +298,7 @@ const DATAGRAMS: u16 = 20;
 /// the lab may open.
 const AT_ONCE: usize = 64;
 
-/// Time between two datagrams of a host, and between two readings of the arrivals.
+/// Time between two datagrams from a host, and between two readings of the arrivals.
 const GAP: Duration = Duration::from_millis(1);
 
 #[cfg(test)]

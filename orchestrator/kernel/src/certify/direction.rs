@@ -1,4 +1,4 @@
-//! Directions of links, with what the plan asks of them.
+//! Link directions, with what the plan asks of each.
 
 use lab_plan::model::{Link, WirePlan};
 use lab_units::{Bytes, PortId};
@@ -38,7 +38,7 @@ impl Direction<'_> {
         &self.link.emu
     }
 
-    /// Returns the number of frames of the largest size that the queue holds besides the frame that is leaving.
+    /// Returns the number of largest-size frames that the queue holds besides the frame that is leaving.
     pub fn queue_frames(&self) -> u64 {
         match self.queue {
             Queue::Bytes { buffer, .. } => buffer.get() / self.frame.get(),

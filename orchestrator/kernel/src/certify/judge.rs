@@ -9,7 +9,7 @@ use super::{
     socket::{Arrival, SMALLEST},
 };
 
-/// Frames of a direction that its queue took, by number, and the time of each, ns.
+/// Frames that a direction's queue took, by number, and each frame's time, ns.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Sent {
     pub probes: Vec<u64>,
@@ -267,7 +267,7 @@ mod tests {
         testing,
     };
 
-    /// 100 Mbit/s and 25 ms with a queue of about 150 frames, and what a train of 40 ideal frames gives.
+    /// 100 Mbit/s and 25 ms with a queue for about 150 frames, and what a train of 40 ideal frames gives.
     fn ideal(change: impl FnOnce(&mut Sent, &mut Vec<Arrival>)) -> CertifiedRow {
         let plan: Plan = testing::pair(0);
         let options = LowerOptions::shown("t".parse().unwrap());

@@ -1,4 +1,4 @@
-//! Measurement of all links of a lab that is up.
+//! Measurement of all links in a lab that is up.
 
 use std::{
     io,
@@ -31,7 +31,7 @@ use crate::{
     lower::{HostPlacement, Layout},
 };
 
-/// Sends datagrams of every host of `lab`, measures both directions of every link, and compares them with `bounds`.
+/// Sends datagrams from every host in `lab`, measures both directions of every link, and compares them with `bounds`.
 ///
 /// # Errors
 /// A socket that cannot be opened, too few connections that packet filters can track, or a cancellation.
@@ -101,7 +101,7 @@ pub(crate) fn measure(
     Ok(rows)
 }
 
-/// Adds the loss of a host's datagrams to the problem of its link.
+/// Adds a host's datagram loss to its link's problem.
 fn add(row: &mut CertifiedRow, loss: &Loss) {
     row.problem = Some(match row.problem.take() {
         Some(problem) => format!("{problem}; {loss}"),

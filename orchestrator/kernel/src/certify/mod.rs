@@ -1,5 +1,5 @@
-//! Certificate of a lab: before the first flow, every direction of its links is measured in the lab's own clock and
-//! compared with the bounds of the lab's place, and every host sends to another host as its flows will.
+//! Certificate of a lab: before the first flow, every link direction is measured in the lab's own clock and compared
+//! with the bounds for the lab's place, and every host sends to another host as its flows will.
 //!
 //! Frames of their own ethertype leave a port by its queueing disciplines and are read at the port at the
 //! other end, so that they cross what a flow's packets cross; switch programs leave them to the kernel, which

@@ -9,9 +9,8 @@ use lab_units::{Bytes, Nanos};
 
 use super::direction::{Direction, Queue};
 
-/// Returns the number of frames of the largest size that the queue of `direction` takes before it refuses
-/// one, if they come at `sent` (ns) and, once these are over, all at the moment of the last. None if it
-/// takes [`MANY`].
+/// Returns the number of largest-size frames that `direction`'s queue takes before it refuses one, if they come at
+/// `sent` (ns) and, once these times are over, all at the last of them. None if it takes [`MANY`].
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_netem.c>, `netem_enqueue`.
 pub(super) fn frames_taken(direction: &Direction<'_>, sent: &[u64]) -> Option<u64> {

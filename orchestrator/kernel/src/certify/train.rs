@@ -29,8 +29,9 @@ pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
     directions.iter().map(train).collect()
 }
 
-/// Returns the number of frames over which the rate is measured: 10 ms of them, so that 50 µs are half of the bound,
-/// at least [`MIN_WINDOW`]. On a link that loses packets, the number is raised until as many neighbours remain.
+/// Returns the number of frames over which the rate is measured: as many as 10 ms hold, so that 50 µs are half of the
+/// bound, and at least [`MIN_WINDOW`]. On a link that loses packets, the number is raised until as many neighbours
+/// remain.
 fn window(direction: &Direction<'_>) -> u64 {
     let wire = direction.wire();
     let frames = wire.rate_bps.bytes_in(WINDOW).get() / direction.frame.get();
@@ -40,7 +41,7 @@ fn window(direction: &Direction<'_>) -> u64 {
     u64::try_from(sent).map_or(MAX_WINDOW, |sent| sent.min(MAX_WINDOW))
 }
 
-/// Returns the time that `frames` of the largest size take on the link of `direction`.
+/// Returns the time that `frames` of the largest size take on `direction`'s link.
 pub(super) fn serialisation(direction: &Direction<'_>, frames: u64) -> Duration {
     let bytes = Bytes::new(direction.frame.get().saturating_mul(frames));
     let time = direction.wire().rate_bps.serialize(bytes);
@@ -68,7 +69,7 @@ pub(super) fn groups(directions: &[Direction<'_>]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Time of the window of a rate's measurement.
+/// Time window in which a rate is measured.
 const WINDOW: Nanos = Nanos::from_millis(10);
 const MIN_WINDOW: u64 = 32;
 const MAX_WINDOW: u64 = 2_048;
@@ -76,7 +77,7 @@ const MAX_WINDOW: u64 = 2_048;
 /// Frames of the longest queue that is filled, train included.
 const MAX_FILL: u64 = 700;
 
-/// Frames of all queues that are filled: about two seconds of an emulated guest.
+/// Frames in all queues that are filled: about two seconds in an emulated guest.
 const MAX_FILLED: u64 = 8_000;
 
 /// Frames that a queue is offered beyond its limit, so that one that is too long shows.

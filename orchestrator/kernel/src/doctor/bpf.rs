@@ -15,8 +15,8 @@ use crate::{
     netlink::{Batch, Socket},
 };
 
-/// Attaches a program to the ingress of an interface of the calling thread's namespace: by tcx, or on
-/// kernels without it, by a filter on the interface's clsact qdisc.
+/// Attaches a program to an interface's ingress in the calling thread's namespace: by tcx, or on kernels without it, by
+/// a filter on the interface's clsact qdisc.
 pub(super) fn attach(socket: &mut Socket, index: u32) -> Result<(), StepCause> {
     let program = load(&[MOVE_0_TO_R0, EXIT], c"GPL")?;
     match link(&program, index) {

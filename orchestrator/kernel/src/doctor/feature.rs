@@ -1,4 +1,4 @@
-//! Kernel features of a lab.
+//! Kernel features that a lab needs, each tried with the steps of a two-host lab.
 
 use crate::step::{DeviceChange, Qdisc, Step};
 
@@ -165,7 +165,7 @@ impl Feature {
     }
 }
 
-/// Lists the kernel modules of a lab, any of which a kernel may have built in.
+/// Lists the kernel modules that a lab needs, any of which a kernel may have built in.
 pub fn kernel_modules() -> impl Iterator<Item = &'static str> {
     Feature::ALL
         .into_iter()

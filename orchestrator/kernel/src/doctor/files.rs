@@ -85,7 +85,7 @@ fn free(directory: &Path) -> nix::Result<Bytes> {
 const RESULTS: Requirement = Requirement("results", "records and reports are written there");
 const ELSEWHERE: &str = "lcmp-lab --results DIR …";
 
-/// Size of a run of the paper's testbed with its report.
+/// Size of a run on the paper's testbed, with its report.
 const ONE_RUN: Bytes = Bytes::new(50_000_000);
 /// Size of ten runs.
 const MANY_RUNS: Bytes = Bytes::new(500_000_000);

@@ -17,7 +17,7 @@ pub enum Level {
     Fail,
 }
 
-/// Result of checking one requirement of a lab on this machine.
+/// Result of checking one of a lab's requirements on this machine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Finding {
     /// Severity.

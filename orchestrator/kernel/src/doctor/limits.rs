@@ -1,4 +1,4 @@
-//! Limits of the machine, compared with the needs of a lab of eight datacenters with fabrics.
+//! The machine's limits, compared with the needs of a lab with eight datacenters and their fabrics.
 
 use std::{fs, path::Path};
 
@@ -130,10 +130,10 @@ fn number(path: &Path) -> Option<u64> {
 const GC_THRESH3: &str = "/proc/sys/net/ipv4/neigh/default/gc_thresh3";
 const RAISE_PROCESSES: &str = "sysctl -w kernel.pid_max=65536 kernel.threads-max=65536";
 
-/// Namespaces of eight datacenters with fabrics of 2 spines, 4 leaves and 16 hosts, and of the delay
+/// Namespaces for eight datacenters, each with a fabric of 2 spines, 4 leaves and 16 hosts, and one for the delay
 /// lines.
 const NAMESPACES: u64 = 185;
-/// Namespaces of two datacenters with a host each, and of the delay lines.
+/// Namespaces for two datacenters with a host each, and one for the delay lines.
 const SMALLEST_LAB: u64 = 5;
 const FILES_PER_NAMESPACE: u64 = 2;
 /// Files besides namespaces: journals, pipes of flows, telemetry sockets.
@@ -144,7 +144,7 @@ const NEIGHBOURS: u64 = 2 * NAMESPACES;
 const FEW_PROCESSES: u64 = 50;
 /// Processes of a hundred flows at once, with the threads that start them.
 const MANY_PROCESSES: u64 = 300;
-/// Number of flows of a policy that the limits must allow; `8dc.yaml` has 6,635.
+/// Number of flows per policy that the limits must allow; `8dc.yaml` has 6,635.
 const FLOWS: u64 = 10_000;
 /// 32 hosts with 304 QPs were measured at 400 MB.
 const MEMORY: Bytes = Bytes::new(500_000_000);

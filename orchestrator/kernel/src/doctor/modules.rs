@@ -1,4 +1,4 @@
-//! Kernel modules that a lab or a trial of a lab loads, most of them through the kernel itself.
+//! Kernel modules that a lab or its trial loads, most of them through the kernel itself.
 //!
 //! They stay loaded: unloading `veth` or `rdma_rxe` deletes all devices of the kind, whoever made them, and the kernel
 //! does not count these devices as uses of the module.

@@ -94,7 +94,7 @@ pub(super) fn interface_prefix() -> String {
     format!("p{}n", process::id())
 }
 
-/// Number of the next lab of this process.
+/// Number for this process's next lab.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// The inter-DC link marks packets, at a legacy switch by a qdisc of its own.

@@ -183,7 +183,7 @@ fn cannot_compare() -> Option<String> {
     missing.map(|name| format!("`{name}` is not installed"))
 }
 
-/// Lists interfaces, files of `/run`, and RDMA devices of this process.
+/// Lists interfaces, files under `/run`, and this process's RDMA devices.
 fn machine() -> [Vec<String>; 3] {
     let links = dump::links(&mut NetnsHandle::root().unwrap().socket).unwrap();
     let files = std::fs::read_dir("/run").unwrap();

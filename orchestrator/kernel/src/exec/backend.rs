@@ -95,7 +95,8 @@ pub(super) fn add_rdma_devices(steps: &[Step]) -> Result<(), StepError> {
     })
 }
 
-/// Loads the host programs of a step, with the interfaces of the root namespace that `handle` is of.
+/// Loads the host programs of a step, with interfaces from the root namespace, to which `handle`
+/// belongs.
 pub(super) fn load_programs(
     handle: &mut NetnsHandle,
     programs: &HostPrograms,
@@ -175,8 +176,7 @@ fn cpu_mask(text: &str) -> Option<u64> {
     u64::from_str_radix(&text.trim().replace(',', ""), 16).ok()
 }
 
-/// Adds the message for a pair of interfaces to a batch for the namespace of end `a`; `other` is the
-/// namespace of end `b` if it differs.
+/// Adds the message for a veth pair to a batch for end `a`'s namespace; `other` is end `b`'s namespace if it differs.
 pub(super) fn add_veth(veth: &Veth, other: Option<&NetnsHandle>, batch: &mut Batch) {
     batch.route(&route::veth(veth, other.map(AsFd::as_fd)), CREATE);
 }

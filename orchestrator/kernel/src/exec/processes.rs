@@ -1,4 +1,4 @@
-//! End of the processes of a lab.
+//! Termination of a lab's processes.
 //!
 //! A process is the lab's if the journal names it, or if it is in a namespace of the journal that still has its name:
 //! the kernel gives the inode of an ended namespace to a later one.

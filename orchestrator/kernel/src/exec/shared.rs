@@ -1,4 +1,4 @@
-//! State that labs share: sysctls of the whole machine, and the directory of namespaces.
+//! State that labs share: machine-wide sysctls, and the namespace directory.
 //!
 //! The record is `/run/lcmp-lab/shared`, changed under the machine's lock. A lab is in the record before it changes
 //! anything, and the last lab to leave restores the machine. The labs' journals hold the same facts: a record that
@@ -109,7 +109,7 @@ pub(crate) fn need_netns_directory(lab: &LabName, journal: &mut Journal) -> io::
     Ok(())
 }
 
-/// Releases a lab's share of the directory of namespaces. The caller holds the machine's lock.
+/// Releases a lab's share of the namespace directory. The caller holds the machine's lock.
 pub(crate) fn release_netns_directory(lab: &LabName) -> io::Result<()> {
     let mut record = Record::read()?;
     if !record.netns_directory.contains(lab) {

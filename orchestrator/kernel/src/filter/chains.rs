@@ -88,7 +88,7 @@ impl Chains {
         found
     }
 
-    /// Adds the dropping rules of a chain and of the chains that it leads to, each chain once; `is_certain` is true if
+    /// Adds the dropping rules in a chain and in the chains that it leads to, each chain once; `is_certain` is true if
     /// every packet that no rule accepts reaches the chain.
     fn follow<'a>(
         &'a self,

@@ -1,4 +1,4 @@
-//! Packet filters of the root namespace, read to name the chain that drops the datagrams of a lab's hosts.
+//! Packet filters in the root namespace, read to name the chain that drops the datagrams from a lab's hosts.
 //!
 //! Nothing is concluded from the filters before datagrams are lost: filters accept by sets, marks and programs, which
 //! only the kernel can evaluate.

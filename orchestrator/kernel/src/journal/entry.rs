@@ -107,13 +107,13 @@ pub(crate) struct NodeEntry {
     /// Namespace; `None` for a host in the root namespace.
     pub netns: Option<NetnsName>,
     pub interfaces: Vec<String>,
-    /// Address of the node; `None` in the journal of an earlier version.
+    /// Address of the node; `None` in a journal from an earlier version.
     #[serde(default)]
     pub addr: Option<Ipv4Addr>,
 }
 
 impl NodeEntry {
-    /// Returns the entry of a node of a plan.
+    /// Returns the entry for a node in a plan.
     pub fn of(node: &Node, netns: Option<NetnsName>, interfaces: Vec<String>) -> Self {
         Self {
             name: node.name.clone(),

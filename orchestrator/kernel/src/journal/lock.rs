@@ -1,4 +1,4 @@
-//! Lock of the machine's set of labs.
+//! Lock on the machine's set of labs.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions, Permissions, TryLockError},

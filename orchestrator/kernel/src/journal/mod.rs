@@ -1,4 +1,4 @@
-//! Journal of a lab: every change of the machine, recorded before it happens.
+//! Journal of a lab: every change to the machine, recorded before it happens.
 //!
 //! `/run/lcmp-lab/<lab>/journal` has one JSON object per line. A line is complete before the objects
 //! it names are created. Whenever an owner is killed, the journal therefore names at least every
@@ -52,7 +52,7 @@ pub(crate) fn if_found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Returns the directory of all labs of the machine.
+/// Returns the directory for all labs on the machine.
 pub(crate) fn base() -> PathBuf {
     PathBuf::from("/run/lcmp-lab")
 }

@@ -36,7 +36,7 @@ impl fmt::Display for LabState {
     }
 }
 
-/// Status of a lab of the machine.
+/// Status of a lab on the machine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Status {
     /// Name of the lab.

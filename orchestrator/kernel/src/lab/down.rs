@@ -1,4 +1,4 @@
-//! Removal of labs by their journals, and the list of labs.
+//! Removal of labs by their journals, and the lab list.
 
 use std::{
     fs, io,
@@ -73,9 +73,9 @@ pub fn down_all(live: Live) -> io::Result<Vec<(LabName, Result<Vec<UndoError>, D
     Ok(labs.map(|lab| (lab.clone(), down(&lab, live))).collect())
 }
 
-/// Sets the directory of a lab aside whose journal is damaged or of another format, so that it is no lab any
-/// more, and returns its new path. What the lab made on this machine stays.
-/// Fails when there is no such lab, or it can be taken down.
+/// Sets a lab's directory aside if its journal is damaged or has another format, so that it is no lab any more, and
+/// returns its new path. What the lab made on this machine stays. Fails when there is no such lab, or it can be taken
+/// down.
 pub fn forget(lab: &LabName) -> Result<PathBuf, DownError> {
     let _lock = MachineLock::take()?;
     match journal::read(lab) {

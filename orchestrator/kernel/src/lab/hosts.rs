@@ -25,7 +25,7 @@ use crate::{
 pub struct HostEndpoint {
     /// Name of the RDMA device.
     pub rdma_device: String,
-    /// Index of the RoCE v2 GID of the host's IPv4 address.
+    /// Index of the RoCE v2 GID for the host's IPv4 address.
     pub gid_index: u8,
     /// IPv4 address of the host that the GID stands for.
     pub addr: Ipv4Addr,

@@ -26,7 +26,7 @@ pub(crate) struct Losses {
     pub recovery: Option<RecoveryCounts>,
 }
 
-/// SoftRoCE's counts of its recovery from loss, of all devices.
+/// SoftRoCE's counts of how it recovered from loss, over all devices.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct RecoveryCounts {
     /// Times that a sender went back to an earlier packet.

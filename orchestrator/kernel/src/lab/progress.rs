@@ -24,7 +24,7 @@ pub enum Phase {
 pub struct Progress {
     /// Current phase.
     pub phase: Phase,
-    /// Number of applied steps, of all phases.
+    /// Number of applied steps, over all phases.
     pub done: usize,
     /// Total number of steps.
     pub total: usize,

@@ -15,7 +15,7 @@ use lab_host::HostMaps;
 use super::Lab;
 use crate::{exec::netns, lower::Layout, step::Namespace};
 
-/// The state of a lab's namespaces, by the files of the records that keep it.
+/// The state of a lab's namespaces, by the record files that keep it.
 pub type LabState = BTreeMap<&'static str, String>;
 
 /// What is read in one namespace.
@@ -185,16 +185,16 @@ const QPS_FILE: &str = "lab-qps.csv";
 /// Columns of [`QPS_FILE`]: emulated quantities.
 const QPS_HEAD: &str = "src,dst,dest_qp,rate_bps,target_bps,alpha_q30,cnps,packets,bytes,rounds,max_parked,out_of_order,marked,cnps_sent";
 
-/// Root of the settings of the network.
+/// Root of the network settings.
 const SETTINGS: &str = "/proc/sys/net";
 
 /// Folders of settings that RDMA flows depend on.
 const FOLDERS: [&str; 4] = ["core", "ipv4", "ipv4/conf/all", "ipv4/conf/default"];
 
-/// Maximum number of settings of a folder.
+/// Maximum number of settings in a folder.
 const MAX_SETTINGS: usize = 400;
 
-/// Maximum number of characters of a value.
+/// Maximum length of a value in characters.
 const MAX_VALUE: usize = 200;
 
 #[cfg(test)]

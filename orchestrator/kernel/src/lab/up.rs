@@ -194,7 +194,7 @@ impl Lab {
         self.executor.as_mut().ok_or_else(down)
     }
 
-    /// Returns the traffic counters of a node's interfaces, in the order of its ports.
+    /// Returns the traffic counters at a node's interfaces, in the order of its ports.
     pub(crate) fn counters(&mut self, node: NodeId) -> Result<Vec<Stats64>, NetlinkError> {
         let layout = Layout::new(&self.plan, &self.options);
         let node = layout.node(node);

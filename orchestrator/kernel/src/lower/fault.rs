@@ -128,8 +128,8 @@ fn replace(steps: &mut [Step], changed: Step) {
     }
 }
 
-/// Returns changes of those disciplines alone whose parameters differ: a change empties the
-/// queue of `red`.
+/// Returns changes to those disciplines alone whose parameters differ: a change empties `red`'s
+/// queue.
 fn changed_qdiscs(
     layout: &Layout<'_>,
     id: LinkId,

@@ -40,7 +40,7 @@ impl<'a> Layout<'a> {
         &self.plan.links[id.index()]
     }
 
-    /// Returns the interfaces of a node, in the order of its ports.
+    /// Returns a node's interfaces, in the order of its ports.
     pub fn interfaces(&self, node: &Node) -> Vec<String> {
         node.ports
             .iter()
@@ -60,7 +60,7 @@ impl<'a> Layout<'a> {
         inter_dc.flat_map(|(id, _)| [id.port_a(), id.port_b()])
     }
 
-    /// Returns the namespace of a node; that of a host is the namespace of its NIC.
+    /// Returns a node's namespace; for a host, the namespace of its NIC.
     pub fn netns(&self, node: &Node) -> Namespace {
         match (node.role, self.options.hosts) {
             (Role::Host, HostPlacement::RootNamespace) => Namespace::Root,

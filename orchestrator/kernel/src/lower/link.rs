@@ -113,7 +113,7 @@ pub(super) fn receiving_cpus(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     steps.extend(fibers.map(|port| rps(&layout.fiber(), &layout.fiber_dev(port))));
 }
 
-/// Returns the queueing disciplines at the egress of one end of a link.
+/// Returns the queueing disciplines at one link end's egress.
 pub(crate) fn egress(
     layout: &Layout<'_>,
     netns: &Namespace,

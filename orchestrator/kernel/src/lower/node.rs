@@ -1,4 +1,4 @@
-//! Namespaces of nodes, and the addresses, neighbours and routes of their interfaces.
+//! Node namespaces, and the addresses, neighbours and routes of their interfaces.
 
 use lab_plan::model::{Node, Role};
 
@@ -11,8 +11,8 @@ use crate::{
     step::{DeviceChange, MAIN_TABLE, Namespace, Route, Step},
 };
 
-/// Returns the step that raises the receive backlog of a CPU: a window of every QP may arrive at
-/// once, and the kernel's default of 1,000 packets would then drop silently.
+/// Returns the step that raises each CPU's receive backlog: every QP's window may arrive at once,
+/// and the kernel's default of 1,000 packets would then drop silently.
 pub(super) fn backlog() -> Step {
     Step::SharedSysctl {
         key: "net.core.netdev_max_backlog".into(),

@@ -1,4 +1,4 @@
-//! Pacer of the hosts' QPs: congestion control of SoftRoCE, which has none.
+//! Pacer for the hosts' QPs: congestion control for SoftRoCE, which has none.
 //!
 //! ```text
 //! rxe ──> NIC's egress ⇒ pacer [fq] ──veth── gate ⇒ NIC's egress [netem]
@@ -136,7 +136,7 @@ fn fq(layout: &Layout<'_>) -> Fq {
     }
 }
 
-/// Returns the largest number of flows of one repetition; each has a QP at both ends.
+/// Returns the largest number of flows in one repetition; each has a QP at both ends.
 fn max_flows(plan: &Plan) -> u32 {
     let repetitions = plan.flows.chunk_by(|a, b| a.repetition == b.repetition);
     let max = repetitions.map(<[_]>::len).max().unwrap_or(0);
@@ -154,7 +154,7 @@ const PACKETS_APART: u32 = (1 << 24) - 1;
 /// Longest time in fq; no packet is given a longer one, unless the timer's interval is over 7 s.
 const MAX_PARKED: Nanos = Nanos::from_millis(60_000);
 
-/// Smallest limit of fq; a packet of it takes no memory until it is there.
+/// Smallest fq limit; a packet takes no memory until it is queued.
 const MIN_FQ_LIMIT: u32 = 100_000;
 
 /// QPs besides those of flows: a user's own.

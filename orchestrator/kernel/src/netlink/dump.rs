@@ -1,4 +1,4 @@
-//! Listings of the interfaces, addresses, neighbours, routes and rules of a namespace.
+//! Listings of a namespace's interfaces, addresses, neighbours, routes and rules.
 
 use std::net::{IpAddr, Ipv4Addr};
 

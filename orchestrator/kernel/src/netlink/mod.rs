@@ -1,4 +1,4 @@
-//! Netlink: messages of steps, batches of messages, and the kernel's answers.
+//! Netlink: messages for steps, batches of messages, and the kernel's answers.
 //!
 //! The crate rtnetlink encodes links, addresses, neighbours, routes and rules; netlink-bindings
 //! encodes queueing disciplines and filters. A batch is sent by one system call, and only its last

@@ -40,7 +40,7 @@ pub(crate) fn devices(socket: &mut Socket) -> Result<Vec<RdmaDevice>, NetlinkErr
     socket.dump(message(CMD_GET), &[], read_device)
 }
 
-/// Lists the interface of each port of a device.
+/// Lists the interface at each port of a device.
 pub(crate) fn interfaces(socket: &mut Socket, index: u32) -> Result<Vec<String>, NetlinkError> {
     let mut payload = Vec::new();
     attribute(&mut payload, ATTR_DEV_INDEX, &index.to_ne_bytes());

@@ -24,8 +24,7 @@ use crate::step::{NextHop, Route, RouteTarget, Rule, Selector, Veth, VethEnd};
 /// Interface indexes of a namespace, by name.
 pub(crate) type Interfaces = HashMap<String, u32>;
 
-/// Builds `ip link add … type veth peer …` for the namespace of end `a`; `other` is the namespace of
-/// end `b` if it differs.
+/// Builds `ip link add … type veth peer …` for end `a`'s namespace; `other` is end `b`'s namespace if it differs.
 pub(crate) fn veth(veth: &Veth, other: Option<BorrowedFd<'_>>) -> RouteNetlinkMessage {
     let mut peer = LinkMessage::default();
     peer.header.index = veth.b.index;

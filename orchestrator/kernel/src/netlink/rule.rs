@@ -43,7 +43,7 @@ pub(crate) enum Match {
     Tunnel(u64),
     /// An interface that is in a VRF.
     InVrf,
-    /// Selector of a newer kernel, by the number of its attribute.
+    /// Selector that a newer kernel has, by its attribute number.
     Other(u16),
 }
 

@@ -200,7 +200,7 @@ fn egress_redirect(to: u32) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// Offset of the last word of `struct tc_mirred`.
+/// Offset of the last word in `struct tc_mirred`.
 const MIRRED_IFINDEX: usize = 24;
 
 const TC_H_ROOT: u32 = 0xffff_ffff;

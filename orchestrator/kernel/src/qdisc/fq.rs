@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::units::micros;
 
-/// Fair queue of packets with times of departure.
+/// Fair queue for packets with departure times.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Fq {
     /// Capacity in packets.

@@ -11,8 +11,8 @@ use lab_plan::{
 };
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
-/// Returns the configuration of the agent of the switch at `switch_index`. The launcher adds the lab's
-/// name, the controller's socket and the directory of pinned maps.
+/// Returns the configuration for the agent on the switch at `switch_index`. The launcher adds the lab's name, the
+/// controller's socket and the directory of pinned maps.
 pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) -> AgentConfig {
     let switch = &plan.switches[switch_index];
     let dc = plan.nodes[switch.node.index()].dc;

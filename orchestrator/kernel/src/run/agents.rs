@@ -269,7 +269,7 @@ impl Drop for Process {
     }
 }
 
-/// Returns the directory of a datacenter's maps among all `pins` of a lab. As with its socket, no datacenter's name
+/// Returns the directory for a datacenter's maps among all `pins` of a lab. As with its socket, no datacenter's name
 /// leads to other files that the lab keeps there, such as the maps of its hosts.
 fn pins_of(pins: &Path, dc: &str) -> PathBuf {
     pins.join(format!("switch-{dc}"))

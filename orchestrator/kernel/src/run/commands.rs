@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// Parameters of LCMP that weigh the delay of paths by `w_dl` and their capacity by `w_lc`.
+    /// LCMP parameters that weigh path delay by `w_dl` and path capacity by `w_lc`.
     fn weights(w_dl: u8, w_lc: u8) -> LcmpConfig {
         LcmpConfig {
             w_dl,

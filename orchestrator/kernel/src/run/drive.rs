@@ -146,8 +146,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Handles the pauses of the hosts' NICs, and returns the counts of the host programs; `None` without congestion
-    /// control.
+    /// Handles the pauses on the hosts' NICs, and returns the host programs' counts; `None` without congestion control.
     fn end_hosts(
         &mut self,
         running: &mut RunningRepetition<'_>,

@@ -139,7 +139,7 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// Returns the error of `action` on the agent of `dc`.
+    /// Returns the error for `action` on `dc`'s agent.
     pub(super) fn io(dc: &str, action: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
         let dc = dc.to_owned();
         move |source| Self::Io { dc, action, source }

@@ -1,4 +1,4 @@
-//! Traffic generator: flows of the plan as jobs, and the session of perftest or verbs that runs them.
+//! Traffic generator: the plan's flows as jobs, and the perftest or verbs session that runs them.
 
 use lab_generators::{
     contract::{Endpoint, Event, FlowJob, MonotonicTime},
@@ -30,7 +30,7 @@ pub(super) enum Aborter {
 }
 
 impl Session {
-    /// Makes all of perftest's flows ready, or the first of verbs'.
+    /// Prepares all flows for perftest, or the first ones for verbs.
     pub(super) async fn prepare(
         tool: Tool,
         jobs: Vec<FlowJob>,
@@ -75,14 +75,14 @@ impl Aborter {
     }
 }
 
-/// Returns the jobs of `flows`, all of one repetition, between a lab's hosts.
+/// Returns the jobs for `flows`, all from one repetition, between a lab's hosts.
 pub(super) fn jobs(plan: &Plan, lab: &Lab, flows: &[&Flow]) -> Result<Vec<FlowJob>, RunError> {
     let hosts = (0..).map(NodeId).take(plan.nodes.len());
     let endpoints: Vec<Vec<Endpoint>> = hosts.map(|host| endpoints(plan, lab, host)).collect();
     jobs_between(plan, &endpoints, flows)
 }
 
-/// Returns the jobs of `flows`, all of one repetition; `endpoints` has, for each node, an endpoint for each address.
+/// Returns the jobs for `flows`, all from one repetition; `endpoints` has, for each node, an endpoint for each address.
 pub(super) fn jobs_between(
     plan: &Plan,
     endpoints: &[Vec<Endpoint>],

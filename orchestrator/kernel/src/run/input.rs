@@ -33,7 +33,7 @@ pub(super) enum Input {
     Start(MonotonicTime),
     /// Injection of the plan's next fault.
     Fault,
-    /// Sample of the rates of sending QPs.
+    /// Sample of sending QPs' rates.
     Rates(RateSample),
     /// Change of a switch's parameters by a user.
     Tuned {
@@ -49,7 +49,7 @@ pub(super) enum Input {
     Abandoned(DcId),
     /// Request to all agents to end.
     Stop,
-    /// End of the events of agents and flows.
+    /// End of all events from agents and flows.
     Drained,
     /// Pauses of hosts' NICs.
     Pauses {
@@ -70,7 +70,7 @@ pub(super) struct RateSample {
     pub qps: Vec<(FlowId, PacedQp)>,
 }
 
-/// Readings of a lab and its machine around the flows of a repetition.
+/// Readings from a lab and its machine around the flows of a repetition.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Ending {
     pub at: MonotonicTime,

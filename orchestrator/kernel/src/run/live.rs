@@ -270,7 +270,7 @@ struct LiveRun<'r, 'l> {
     receiver: UdpSocket,
 }
 
-/// Brings a lab of `plan` up, starts the agents of the policy at `policy`, and runs `test`.
+/// Brings a lab for `plan` up, starts the agents for the policy at `policy`, and runs `test`.
 fn with_run(plan: impl FnOnce(u8) -> Plan, policy: usize, test: impl FnOnce(&mut LiveRun<'_, '_>)) {
     with_run_of("t", plan, policy, test);
 }

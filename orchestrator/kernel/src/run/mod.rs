@@ -64,7 +64,7 @@ use self::{
 };
 use crate::{Lab, lower::Clock};
 
-/// Run of every policy of a plan.
+/// Run of every policy in a plan.
 pub struct Runner<'a> {
     /// Plan.
     pub plan: &'a Plan,

@@ -22,7 +22,7 @@ pub(super) struct PinnedPaths<'a> {
     flows: BTreeMap<Direction, FlowId>,
 }
 
-/// Hops of one direction of a flow, and the sequence number at which its packets begin.
+/// Hops in one direction of a flow, and the sequence number at which its packets begin.
 #[derive(Clone, Debug, Default)]
 struct Pinned {
     hops: Hops,
@@ -46,7 +46,7 @@ struct Directions {
     cnp: Direction,
 }
 
-/// Paths of a flow's data and of its acknowledgements; none while a path is not known.
+/// Paths of a flow's data and acknowledgements; none while a path is not known.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct FlowPaths {
     pub data: Option<DcPath>,
@@ -85,7 +85,7 @@ impl<'a> PinnedPaths<'a> {
         self.flows.get(&direction).copied()
     }
 
-    /// Returns the paths of a flow of these QPs.
+    /// Returns the paths of a flow with these QPs.
     pub(super) fn of(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> FlowPaths {
         let Directions { data, ack, cnp } = self.directions(client_qp, server_qp);
         let dc = |node: lab_units::NodeId| self.plan.nodes[node.index()].dc;
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::run::testing::{CLIENT, SERVER, decision, flow, plan};
 
-    /// Paths of the flow of `tool` after the decisions of `(dc, destination QP, candidate)`.
+    /// Paths that `tool`'s flow takes after the decisions of `(dc, destination QP, candidate)`.
     fn paths(tool: Tool, decisions: &[(u32, QpAddress, usize)]) -> [Option<String>; 2] {
         let plan = plan();
         // The client of a read is at the flow's destination.
@@ -245,9 +245,9 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// Each of the flow's five messages of 10,000 B has ten packets: nine of 1,024 B and one of 784 B. Packets 0 to 22
-    /// go over DC2, later ones over DC3: 2 · 10,000 + 3 · 1,024 = 23,072 B. The first PSN is two below the 24-bit wrap.
-    /// A retransmission of packet 12 does not change DC3's share.
+    /// Each of the flow's five messages of 10,000 B has ten packets: nine with 1,024 B and one with 784 B. Packets 0 to
+    /// 22 go over DC2, later ones over DC3: 2 · 10,000 + 3 · 1,024 = 23,072 B. The first PSN is two below the 24-bit
+    /// wrap. A retransmission of packet 12 does not change DC3's share.
     #[test]
     fn bytes_of_a_re_routed_flow_are_counted_by_its_sequence_numbers() {
         let mut plan = plan();

@@ -247,7 +247,7 @@ impl<'a> Repetition<'a> {
             .collect()
     }
 
-    /// Returns the rows of the pauses of NICs, in their order; `nics` are the ports by interface index.
+    /// Returns the rows for the NICs' pauses, in their order; `nics` are the ports by interface index.
     fn pauses(&self, pauses: &[PauseRecord], nics: &BTreeMap<u32, PortId>) -> Vec<PfcRow> {
         let mut rows: Vec<PfcRow> = pauses
             .iter()

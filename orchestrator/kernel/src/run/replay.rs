@@ -29,7 +29,7 @@ fn flows_of_verbs_through_faults_make_the_rows_of_their_run() {
     insta::assert_snapshot!("faults", digests);
 }
 
-/// Replays the recorded run of `scenario`, a path in the repository, and returns the digests of its records.
+/// Replays the recorded run of `scenario`, a path in the repository, and returns its records' digests.
 fn replayed(scenario: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let plan = plan(&folder.join("../..").join(scenario));
@@ -108,7 +108,7 @@ fn replay(plan: &Plan, mut inputs: impl Iterator<Item = Input>, directory: &Path
     records.finish(end).unwrap();
 }
 
-/// Returns a line for each record, as `.ci/record-digests` prints it: name, number of rows, SHA-256 of the rows, columns.
+/// Returns a line for each record, as `.ci/record-digests` prints it: name, number of rows, the rows' SHA-256, columns.
 fn digests(directory: &Path) -> String {
     let tables = testing::tables(directory);
     let lines = tables.iter().map(|path| {

@@ -36,7 +36,7 @@ pub enum RunEvent {
 pub struct RunReport {
     /// Number of flows that started later than planned by over a hundredth of their round trip.
     pub late_launches: u64,
-    /// Figures of the lab and its machine while flows ran, without those of its links.
+    /// Figures about the lab and its machine while flows ran, without those for its links.
     pub conduct: Conduct,
     /// Retransmissions by policy; empty if SoftRoCE does not count them.
     pub retransmissions: BTreeMap<String, Retransmissions>,
@@ -48,7 +48,7 @@ pub struct RunReport {
     pub(super) switches: BTreeMap<DcId, Stats>,
     /// Warnings about the switches that a reader of the results needs.
     pub warnings: Vec<String>,
-    /// Number of restarts of each switch's agent after it was killed, over all repetitions.
+    /// Number of times each switch's agent was restarted after it was killed, over all repetitions.
     pub restarts: BTreeMap<DcId, u32>,
     /// Changes by users, and restarts of agents, in order.
     pub changes: Vec<LiveChange>,

@@ -24,18 +24,18 @@ use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, PortId};
 
 use super::paths::{FlowPaths, PinnedPaths};
 
-/// Maker of the rows of one repetition's reports.
+/// Maker of rows from one repetition's reports.
 #[derive(Debug)]
 pub(super) struct ReportRows<'a> {
     rows: RowMaker<'a>,
-    /// Start of the repetition's time; the end of all time until the start is known.
+    /// Start of the repetition's time; the largest time until the start is known.
     start: MonotonicTime,
     paths: PinnedPaths<'a>,
     /// Sending QPs of the flows under way whose rates are recorded.
     sampled: BTreeMap<FlowId, QpKey>,
     /// Counters of each port when the repetition started.
     baseline: BTreeMap<PortId, LinkReport>,
-    /// Number of times the agent of each switch was restarted.
+    /// Number of times that each switch's agent was restarted.
     restarts: BTreeMap<DcId, u64>,
     samples: BTreeMap<DcId, Samples>,
     /// Packets that each switch has dropped because no candidate was alive.
@@ -137,7 +137,7 @@ impl<'a> ReportRows<'a> {
         Some(self.rows.rate(self.time(now_ns), flow, &rate))
     }
 
-    /// Returns the rows of a pause of a host's NIC, which PFC began and ended.
+    /// Returns the rows for a pause on a host's NIC, which PFC began and ended.
     pub(super) fn pause(&self, nic: PortId, pause: &PauseRecord) -> [PfcRow; 2] {
         let row = |at, event| {
             let priority = u8::try_from(PFC_PRIORITY).unwrap_or(u8::MAX);
@@ -174,7 +174,8 @@ impl<'a> ReportRows<'a> {
         self.rows.decision(&decision, ports, scores)
     }
 
-    /// Returns the rows of a report of a switch's queues; none for a report from before the start.
+    /// Returns the rows for a report about a switch's queues; none for a report from before the
+    /// start.
     pub(super) fn queues(&self, report: &Queues) -> Vec<QueueRow> {
         if report.time_ns < self.start.as_nanos() {
             return Vec::new();
@@ -193,8 +194,8 @@ impl<'a> ReportRows<'a> {
         report.ports.iter().map(row).collect()
     }
 
-    /// Returns the rows of a report of a switch's port counters; none for a report from before the
-    /// start, which is the baseline of later ones.
+    /// Returns the rows for a switch's port counters in `report`; none if the report is from before
+    /// the start, since it is then the baseline for later ones.
     pub(super) fn links(&mut self, report: &Links) -> Vec<LinkRow> {
         if report.time_ns < self.start.as_nanos() {
             let ports = report.ports.iter().map(|port| (port.port, *port));
@@ -205,8 +206,7 @@ impl<'a> ReportRows<'a> {
         report.ports.iter().map(row).collect()
     }
 
-    /// Returns the rows of the splits that the commands of traffic engineering install, which follow a
-    /// report of the time `time_ns`.
+    /// Returns the rows for the splits that the TE controller's commands install after a report at `time_ns`.
     pub(super) fn splits(&self, time_ns: u64, commands: &[(DcId, AgentCommand)]) -> Vec<SplitRow> {
         let time = self.time(time_ns);
         let tables = commands.iter().filter_map(|(dc, command)| match command {
@@ -417,8 +417,8 @@ mod tests {
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
     }
 
-    /// At a rate of 1/2,000, the 10 Mbit/s of a fault are 20 Gbit/s of the paper, in both directions and after a cut
-    /// and its repair, which change no rate. The paper rate of the plan's 100 Mbit/s is the plan's own.
+    /// At a rate of 1/2,000, a fault's 10 Mbit/s are 20 Gbit/s in paper units, in both directions and after a cut and
+    /// its repair, which change no rate. The paper rate of the plan's 100 Mbit/s is the plan's own.
     #[test]
     fn a_links_rate_is_the_one_in_force() {
         let mut plan = plan();

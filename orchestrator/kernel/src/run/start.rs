@@ -28,7 +28,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Returns the next start of a repetition of `plan`.
+    /// Returns the next start for a repetition of `plan`.
     ///
     /// # Errors
     /// A kernel that does not say its jiffies.
@@ -110,8 +110,8 @@ impl Tick {
     }
 }
 
-/// Returns the shorter of two periods of whole seconds at which timers of a granularity expire, if it will do: a
-/// quarter of an hour costs the host a few seconds.
+/// Returns a period, whole seconds in jiffies, that is a multiple of a timer's `granularity`: the shorter one if it
+/// fits, since 15 minutes cost the host a few seconds.
 const fn period(granularity: u64) -> u64 {
     if SHORT_PERIOD.is_multiple_of(granularity) {
         SHORT_PERIOD
@@ -122,16 +122,16 @@ const fn period(granularity: u64) -> u64 {
 
 const TIMER_LIST: &str = "/proc/timer_list";
 
-/// Readings of the tick, of which a tick in between spoils few.
+/// Number of tick readings, few of which another tick spoils in between.
 const READINGS: usize = 3;
 
 const SECOND: Nanos = Nanos::from_millis(1_000);
 
-/// Jiffies of 256 s, and of 125 expiries of timers of up to two minutes.
+/// 256 s in jiffies: 125 granules of the wheel level that holds timers up to 2 minutes.
 const SHORT_PERIOD: u64 = 64_000;
 
-/// Jiffies of 2,048 s, and of 125 expiries of timers of up to 17 minutes. Where longer ones expire is left to
-/// chance.
+/// 2,048 s in jiffies: 125 granules of the wheel level that holds timers up to 17 minutes. Where longer ones expire is
+/// left to chance.
 const LONG_PERIOD: u64 = 512_000;
 
 /// Jiffies for work already begun, 20 s.

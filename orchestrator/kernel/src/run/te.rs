@@ -18,7 +18,7 @@ use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 pub(super) struct TeController<'a> {
     plan: &'a Plan,
     interval: Nanos,
-    /// Start of the repetition's time; the end of all time until the start is known.
+    /// Start of the repetition's time; the largest time until the start is known.
     start: MonotonicTime,
     controller: Controller,
     /// Provisioned capacity by port, of the directed link that leaves by the port; none inside a datacenter.
@@ -81,8 +81,8 @@ impl<'a> TeController<'a> {
         self.start = start;
     }
 
-    /// Changes the capacity of the link of `fault` for all windows that end from here on; a cut link keeps its
-    /// capacity, see [`Controller`].
+    /// Changes the capacity of `fault`'s link for all windows that end from here on; a cut link keeps its capacity, see
+    /// [`Controller`].
     pub(super) fn apply_fault(&mut self, fault: &FaultPlan) {
         let FaultChange::Wire(wire) = fault.change else {
             return;

@@ -72,7 +72,7 @@ pub(super) fn finished(at: MonotonicTime, fct: Nanos) -> FlowOutcome {
     }
 }
 
-/// Decision of the switch of `dc` that pins packets to the QP `to` to its candidate `chosen`.
+/// Decision by `dc`'s switch that pins packets to the QP `to` to its candidate `chosen`.
 pub(super) fn decision(plan: &Plan, dc: u32, to: QpAddress, chosen: usize) -> DecisionReport {
     let flow = flow();
     let addr = |node: NodeId| plan.nodes[node.index()].addr;

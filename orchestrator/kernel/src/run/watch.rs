@@ -52,7 +52,7 @@ impl Watchdog {
     }
 }
 
-/// Adds the figures of a repetition to those of the repetitions before: counts add up, shares are the worst.
+/// Adds a repetition's figures to those from the repetitions before: counts add up, shares are the worst.
 pub(super) fn add(sum: &mut Option<Watch>, watch: Watch) {
     let Some(sum) = sum else {
         *sum = Some(watch);
@@ -179,7 +179,7 @@ fn spent() -> Vec<Spent> {
     )
 }
 
-/// Returns the shares of the time between two readings of all CPUs; none if no time passed.
+/// Returns all CPUs' shares of the time between two readings; none if no time passed.
 fn shares(before: &[Spent], after: &[Spent]) -> Option<CpuWatch> {
     let mut sum = Spent::default();
     let mut softirq = 0.0;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::netlink::tc::Hook;
 
-/// Host programs of a lab with the contents of their maps.
+/// Host programs for a lab, with their maps' contents.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct HostPrograms {
     /// Directory of the programs and maps, in the lab's BPF file system.
@@ -20,7 +20,7 @@ pub struct HostPrograms {
     pub nics: Vec<NicRate>,
     /// True if switches pause the NICs.
     pub pfc: bool,
-    /// Largest number of QPs of one repetition, in each direction.
+    /// Largest number of QPs in one repetition, in each direction.
     pub qps: u32,
     /// Parameters of the law, emulated.
     pub dcqcn: DcqcnConfig,

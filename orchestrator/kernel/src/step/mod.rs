@@ -32,7 +32,7 @@ pub enum Step {
         /// Name in `/run/netns`.
         name: NetnsName,
     },
-    /// Sets a sysctl of a namespace or of an interface of the lab, which goes with them.
+    /// Sets a sysctl in a namespace or on an interface of the lab; it goes with them.
     Sysctl {
         /// Namespace of the sysctl.
         netns: Namespace,
@@ -95,7 +95,7 @@ pub enum DeviceChange {
         /// Hardware address of the neighbour.
         mac: Mac,
     },
-    /// Redirects every received packet to the egress of this interface of the same namespace. The
+    /// Redirects every received packet to this interface's egress in the same namespace. The
     /// receiving interface has a clsact qdisc.
     Redirect(String),
     /// Creates a SoftRoCE device of this name, which is unique on the machine.
@@ -126,7 +126,7 @@ pub struct Veth {
     pub queue_len: u32,
 }
 
-/// One end of a pair of interfaces.
+/// One end of a veth pair.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct VethEnd {
     /// Namespace of the interface.

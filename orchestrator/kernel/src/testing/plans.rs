@@ -84,8 +84,8 @@ pub(crate) fn fabrics(slot: u8) -> Plan {
     plan(slot, &[fabric; 8], &links)
 }
 
-/// Returns the plan of datacenters, each described by a part of its YAML, and of the links between
-/// them. It has no flows, switches and policies.
+/// Returns the plan for datacenters, each described by a part of its YAML, and for the links
+/// between them. It has no flows, switches and policies.
 fn plan(slot: u8, dcs: &[&str], links: &[(u32, u32, WirePlan)]) -> Plan {
     let mut text = "name: test\ntopology:\n  dcs:\n".to_owned();
     for (number, dc) in (1..).zip(dcs) {

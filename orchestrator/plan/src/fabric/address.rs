@@ -37,7 +37,7 @@ pub const MAX_INTER_DC_LINKS: u32 = NUMBERS / 2;
 /// Number of host addresses in a datacenter, the hosts' further addresses included.
 pub const MAX_HOSTS: u32 = FIRST_LOOPBACK - 1;
 
-/// Number of addresses of a host: an rxe device finds each by the index of a GID, which has eight bits.
+/// Maximum addresses per host: an rxe device finds each by its GID index, which has eight bits.
 pub const MAX_HOST_ADDRS: u8 = 64;
 
 /// Spines, and leaves, a datacenter can address.
@@ -123,13 +123,13 @@ impl NodePosition {
     }
 }
 
-/// The address of an end of an inter-DC link; `number` counts ends, two for each link.
+/// Address of an inter-DC link end; `number` counts ends, two for each link.
 #[must_use]
 pub const fn inter_dc_end(number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(base(0) | number)
 }
 
-/// The address of an end of a link inside a DC; `number` counts those of the DC.
+/// Address of a link end inside a DC; `number` counts the DC's link ends.
 #[must_use]
 pub const fn fabric_end(dc: DcId, number: u32) -> Ipv4Addr {
     in_dc(dc, FIRST_FABRIC_END + number)
@@ -167,7 +167,7 @@ pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
     }
 }
 
-/// Start of the names of a slot's interfaces.
+/// Prefix of a slot's interface names.
 ///
 /// The slot is one hexadecimal digit, so that the longest name, `lfd255s127-l127`, has the kernel's maximum of 15
 /// characters.
@@ -201,9 +201,9 @@ pub enum HostRule {
     From,
 }
 
-/// Priority of a slot's rules of one kind: after the `local` table's 0, and before the rules of programs that would
-/// take a lab's packets; the first of these are VRFs (1000) and VPNs (Tailscale's 5210 to 5270, wg-quick's just below
-/// the `main` table's 32766).
+/// Priority for a slot's rules of one kind: after the `local` table's 0, and before other programs' rules that would
+/// take a lab's packets; the first are VRFs (1000) and VPNs (Tailscale's 5210 to 5270, wg-quick's just below the `main`
+/// table's 32766).
 #[must_use]
 pub const fn rule_priority(slot: u8, rule: HostRule) -> u32 {
     let kind = match rule {

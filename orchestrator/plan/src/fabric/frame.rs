@@ -1,4 +1,4 @@
-//! Wire sizes of RoCEv2 packets, and packet limits of netem.
+//! RoCEv2 packet sizes on the wire, and netem's packet limits.
 //!
 //! Wire bytes are those a qdisc counts: from the Ethernet header to the invariant CRC, without
 //! preamble, frame check sequence and gap.
@@ -17,7 +17,7 @@ pub const AETH: u64 = 4;
 /// Immediate data: on the last packet of a message that has them.
 pub const IMMDT: u64 = 4;
 
-/// Wire bytes of an ACK, the smallest frame of the lab.
+/// Wire bytes of an ACK, the smallest frame in the lab.
 pub const ACK: u64 = HEADERS + AETH;
 
 /// Wire bytes of a READ request.
@@ -41,7 +41,7 @@ pub fn rxe_window(payload: u32) -> Bytes {
     Bytes::new(RXE_WINDOW_PACKETS * u64::from(payload))
 }
 
-/// Smallest number of round trips of a flow of `packets` under rxe's window.
+/// Minimum round trips that a flow with `packets` needs under rxe's window.
 #[must_use]
 pub const fn rxe_round_trips(packets: u64) -> u64 {
     packets.div_ceil(RXE_WINDOW_PACKETS)
@@ -52,14 +52,14 @@ pub const fn rxe_round_trips(packets: u64) -> u64 {
 /// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_hdr.h>.
 pub const RXE_HEADER_ROOM: u32 = 80;
 
-/// Number of packets of a message of `bytes`; an empty message is one packet.
+/// Number of packets in a message with `bytes`; an empty message is one packet.
 #[must_use]
 pub fn packets(bytes: Bytes, path_mtu: u32) -> u64 {
     bytes.get().div_ceil(u64::from(path_mtu)).max(1)
 }
 
-/// Bytes of HPCC's telemetry in a packet with room for `hops` switches: a header of 2 bytes (number of hops, path)
-/// and 8 bytes a switch (Li et al., SIGCOMM '19, figure 7; `IntHeader` of its NS-3).
+/// Bytes of HPCC telemetry in a packet with room for `hops` switches: a 2-byte header (hop count, path) and 8 bytes a
+/// switch (Li et al., SIGCOMM '19, figure 7; `IntHeader` in its NS-3 code).
 #[must_use]
 pub const fn telemetry(hops: u32) -> u32 {
     2 + 8 * hops
@@ -79,8 +79,8 @@ pub fn delay_line_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes) -> u32 
     netem_packets(rate, delay, buffer, ACK).max(MIN_DELAY_LINE)
 }
 
-/// Returns the packets of a netem that is a link's queue and delay line in one, as inside a DC, and
-/// drops when its `buffer` is full of frames of `frame` bytes: netem counts packets, not bytes.
+/// Returns the packet limit for a netem that is a link's queue and delay line in one, as inside a
+/// DC, and drops when its `buffer` is full of `frame`-byte frames: netem counts packets, not bytes.
 #[must_use]
 pub fn queue_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes, frame: Bytes) -> u32 {
     netem_packets(rate, delay, buffer, frame.get())

@@ -42,7 +42,7 @@ impl Network {
         self.node(self.far_end(port))
     }
 
-    /// The ports of `node` whose link leads to a node of `role`.
+    /// The ports of `node` whose link leads to a node with `role`.
     pub fn ports_to(&self, node: NodeId, role: Role) -> impl Iterator<Item = PortId> {
         self.node(node)
             .ports
@@ -51,7 +51,7 @@ impl Network {
             .filter(move |port| self.neighbour(*port).role == role)
     }
 
-    /// Sum of the links' rates of `ports` in the paper's network, in bits per second.
+    /// Total rate of the links at `ports` in the paper's network, in bits per second.
     pub fn rate_of(&self, ports: impl Iterator<Item = PortId>) -> u64 {
         ports
             .map(|port| self.link(port.link()).paper.rate_bps.get())

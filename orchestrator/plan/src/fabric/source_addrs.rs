@@ -1,4 +1,4 @@
-//! Further addresses of hosts that have more flows between them than one pair of addresses has five-tuples.
+//! Further addresses for hosts that have more flows between them than one pair of addresses has five-tuples.
 
 use lab_units::{DcId, NodeId, Tool};
 

@@ -252,7 +252,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Number of nodes of `role` in a fabric.
+/// Number of nodes with `role` in a fabric.
 fn count(fabric: &Fabric, role: Role) -> u32 {
     match (fabric, role) {
         (_, Role::DciSwitch) => 1,

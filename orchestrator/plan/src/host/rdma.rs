@@ -169,7 +169,7 @@ mod tests {
         assert!(matches!(error, PlanError::RequestedTimeout { .. }));
     }
 
-    /// A flow of 2 MB is 490 packets of 4,096 B: four windows of 128.
+    /// A flow of 2 MB is 490 packets with 4,096 B: four windows of 128.
     #[test]
     fn a_flow_has_the_time_of_a_round_trip_for_each_window() {
         let messages = 5;

@@ -20,7 +20,7 @@ pub(crate) struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// Round trips of a packet of `path_mtu` bytes and its ACK, among flows of at most `sent` bytes.
+    /// Longest round trips for a packet with `path_mtu` bytes and its ACK, if flows send at most `sent` bytes.
     pub fn longest(
         network: &Network,
         paths: &Paths,
@@ -46,7 +46,7 @@ impl RoundTrips {
     }
 }
 
-/// Returns an upper bound of the wire bytes of data that the flows of one repetition send.
+/// Returns an upper bound on the wire bytes of data that flows send in one repetition.
 pub(crate) fn max_wire_bytes(flows: &[Flow]) -> Bytes {
     let repetitions = flows.chunk_by(|a, b| a.repetition == b.repetition);
     let sums = repetitions.map(|flows| flows.iter().map(Flow::max_wire_bytes).sum());
@@ -61,7 +61,7 @@ pub(crate) fn ideal_end(flows: &[Flow]) -> Nanos {
     ends.max().unwrap_or(Nanos::ZERO)
 }
 
-/// Returns the largest cost of a path between two hosts; a path's cost is the sum of its links'.
+/// Returns the largest path cost between two hosts; a path's cost is the sum over its links.
 fn longest(
     network: &Network,
     paths: &Paths,

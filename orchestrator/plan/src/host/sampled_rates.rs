@@ -16,7 +16,7 @@ pub struct SampledRates {
 }
 
 impl SampledRates {
-    /// Returns the largest flows of a repetition, of equal ones the first; none without DCQCN as
+    /// Returns a repetition's largest flows, among equal ones the first; none without DCQCN as
     /// published, which both engines have.
     #[must_use]
     pub fn of(plan: &Plan, repetition: u32) -> Option<Self> {
@@ -36,7 +36,8 @@ impl SampledRates {
     }
 }
 
-/// Maximum number of QPs of a repetition: a sample of one takes the lab's CPU ten microseconds.
+/// Maximum number of QPs sampled in a repetition: each sample takes ten microseconds of the lab's
+/// CPU time.
 const MAX_SAMPLED: usize = 32;
 
 /// Intervals of the increase timer between two samples.

@@ -1,5 +1,4 @@
-//! Timers of the kernel as SoftRoCE sets them: whole jiffies, rounded up to the granularity of a level of
-//! the timer wheel.
+//! Kernel timers as SoftRoCE sets them: whole jiffies, rounded up to the granularity of a timer-wheel level.
 //!
 //! Source: <https://github.com/torvalds/linux/blob/v6.1/kernel/time/timer.c>.
 
@@ -24,14 +23,14 @@ impl WheelTimer {
         }
     }
 
-    /// Returns the number of jiffies of which timers of this duration expire at multiples.
+    /// Returns the granularity, in jiffies: timers with this duration expire at multiples of it.
     #[must_use]
     pub const fn granularity(self) -> u64 {
         self.granularity
     }
 
-    /// Returns when the timer expires that is set at `now`, both since a time at which the number of
-    /// jiffies was a multiple of the granularity.
+    /// Returns when the timer expires that is set at `now`, both since a time at which the jiffies were a multiple of
+    /// the granularity.
     ///
     /// An expiry is the next multiple of the granularity, even if it is one already: up to a granularity late.
     #[must_use]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
 use crate::frame;
 
-/// Parameters of a link, as declared, and the length of the delay line that follows from them. Dereferences to the
+/// A link's parameters, as declared, and the length of the delay line that follows from them. Dereferences to the
 /// parameters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
 pub struct WirePlan {
@@ -63,8 +63,8 @@ impl DerefMut for WirePlan {
     }
 }
 
-/// Writes the parameters in the order of their declaration, and the packets of the delay line after the buffer: the
-/// bytes of `plan.json` are compared between versions of the program.
+/// Writes the parameters in declaration order, and the delay line's packets after the buffer: `plan.json` is compared
+/// byte for byte between versions of the program.
 impl Serialize for WirePlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -1,4 +1,5 @@
-//! Capacity of a place: rates of its generator and its data path, measured or by default.
+//! Capacity of a place: the rates that its generator and its data path reach, measured or by
+//! default.
 //!
 //! Two loads measure a place, each of flows that start at once, so that the place is busy from the
 //! first start to the last end: many flows of one packet, and a few large ones. See
@@ -107,8 +108,8 @@ impl Capacity {
         }
     }
 
-    /// Returns the capacity of `place` that carried `small`, flows of one packet, and then `bulk`, few
-    /// flows of many packets.
+    /// Returns the capacity of `place`, given that it carried `small`, flows of one packet, and then `bulk`, few flows
+    /// with many packets.
     #[must_use]
     pub fn of(place: Place, small: &MeasuredLoad, bulk: &MeasuredLoad) -> Self {
         let each = |small_ns: Nanos, bulk_ns: Nanos| {
@@ -176,7 +177,7 @@ impl Default for Capacity {
 impl FromStr for Capacity {
     type Err = ParseCapacityError;
 
-    /// Reads the default of a place, or a measured capacity, in the form of [`Self::argument`].
+    /// Reads a place's default, or a measured capacity, in the form of [`Self::argument`].
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some((place, times)) = text.split_once(':') else {
             return Ok(Self::default_of(text.parse()?));
@@ -311,13 +312,12 @@ const fn per_second(each: Nanos) -> u64 {
     1_000_000_000 / each.get()
 }
 
-/// Time of the reference guest (10^9 instructions a second of its clock) for one packet on one link.
-/// Measured: one QP over three links moves 43.7 MiB/s of 4 kB packets, all of the CPU taken: 89 µs a
-/// packet, its end points' share included.
+/// Time that the reference guest (10^9 instructions per second on its clock) takes for one packet on one link.
+/// Measured: one QP over three links moves 43.7 MiB/s of 4 kB packets, all of the CPU taken: 89 µs a packet, its end
+/// points' share included.
 pub(crate) const REFERENCE_HOP: Nanos = Nanos::new(30_000);
 
-/// Time of the reference guest for making, connecting, starting and destroying the two queue pairs of a
-/// verbs flow.
+/// Time that the reference guest takes to make, connect, start and destroy the two queue pairs of a verbs flow.
 pub(crate) const REFERENCE_FLOW: Nanos = Nanos::new(500_000);
 
 #[cfg(test)]
@@ -418,7 +418,7 @@ mod tests {
         assert!("here:4,150us".parse::<Capacity>().is_err());
     }
 
-    /// A flow of perftest is two processes of 250 ms each, whatever the place.
+    /// A perftest flow is two processes of 250 ms each, whatever the place.
     #[test]
     fn processes_calibrate_their_clocks_equally_long_at_every_place() {
         for &(_, place) in Place::WORDS {

@@ -1,4 +1,4 @@
-//! Cost of a plan's run: on the reference guest, one virtual CPU of 10^9 instructions a second, and at a
+//! Cost of a plan's run: on the reference guest, which has one virtual CPU with 10^9 instructions a second, and at a
 //! place of known capacity.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::{
     transport::TransportPlan,
 };
 
-/// Cost of all flows of a plan at a place: all policies, all repetitions.
+/// Cost of a plan's flows at a place: all policies, all repetitions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PlaceEstimate {
     /// Time for which flows keep the place busy, lab's clock.
@@ -28,11 +28,12 @@ pub struct PlaceEstimate {
     pub packet_hops: u64,
     /// Time of the flows by the lab's clock, unless a policy overloads a path.
     pub lab_ns: Nanos,
-    /// Largest share of the place that packets of one second of the lab's clock take, percent.
+    /// Largest share of the place's capacity that packets take in one second of the lab's clock,
+    /// percent.
     pub peak_percent: u32,
 }
 
-/// Returns the cost of all flows of `plan` at a place of `capacity`.
+/// Returns the cost of all flows in `plan` at a place with `capacity`.
 #[must_use]
 pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
     let network = Network::of(plan);
@@ -49,7 +50,7 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
     at_place(&inputs, capacity)
 }
 
-/// Returns the cost of all flows at a place of `capacity`.
+/// Returns the cost of all flows at a place with `capacity`.
 pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> PlaceEstimate {
     let costs = Costs::at(capacity, inputs.rdma.tool);
     let offers = offers(inputs);
@@ -218,7 +219,7 @@ fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
     Bytes::new(total)
 }
 
-/// Bytes of memory of a flow's end points.
+/// Bytes of memory for a flow's end points.
 const fn flow_memory(tool: Tool) -> u64 {
     match tool {
         Tool::Verbs => PAIR_MEMORY,
@@ -288,7 +289,7 @@ const PROCESS_MEMORY: u64 = 12_000_000;
 /// The two queue pairs of a verbs flow.
 const PAIR_MEMORY: u64 = 100_000;
 
-/// Bytes of memory for each wire byte of a packet: buffers are powers of two.
+/// Bytes of memory per wire byte in a packet: buffers are powers of two.
 const PACKET_OVERHEAD: u64 = 2;
 
 /// Assumed slowdown of a flow under load.

@@ -74,7 +74,7 @@ impl Scale {
         nearest(path, paper.get(), paper, self.time, TIME_HINT).map(Nanos::new)
     }
 
-    /// Returns the emulated value of `paper`, a value of `parameter`: scaled by its kind, or unchanged if the
+    /// Returns the emulated value for `paper`, a value of `parameter`: scaled by its kind, or unchanged if the
     /// declaration keeps paper units.
     ///
     /// # Errors

@@ -14,8 +14,8 @@ pub struct SizeThreshold {
     pub is_cheapest: Vec<bool>,
 }
 
-/// Returns the size thresholds of a flow over `candidates` of `hops` links, where `size` emulated
-/// bytes are one of the paper's; none under a policy without flow ageing.
+/// Returns the size thresholds for a flow over `candidates` with `hops` links each, where `size`
+/// emulated bytes stand for one paper byte; none under a policy without flow ageing.
 #[must_use]
 pub fn size_thresholds<'a>(
     policy: &PolicyPlan,

@@ -11,7 +11,7 @@ use crate::model::{Plan, PolicyPlan};
 pub struct FlowTablePlan {
     /// Flows that the table keeps.
     pub entries: u32,
-    /// Interval of the samples of queues, at which the least recently seen flows beyond `entries` are evicted.
+    /// Interval between queue samples, at which the least recently seen flows beyond `entries` are evicted.
     pub sample_interval: Nanos,
     /// Interval of the garbage collection, at which idle flows leave.
     pub gc_interval: Nanos,

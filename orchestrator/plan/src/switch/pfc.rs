@@ -12,7 +12,7 @@ use crate::{
     wires::Wires,
 };
 
-/// Bytes of a pause frame: a control frame of the minimum Ethernet size (IEEE 802.1Qbb).
+/// Bytes in a pause frame: a control frame with the minimum Ethernet size (IEEE 802.1Qbb).
 pub const FRAME: u64 = 64;
 
 /// Traffic classes of a port.
@@ -58,7 +58,7 @@ pub fn threshold_shift(rate: BitsPerSec, nic_rate: BitsPerSec) -> u32 {
 /// Shift of a port at the hosts' rate, an eighth: HPCC's NS-3 MMU, which the artifact extends.
 const SLOW_PORT_SHIFT: u32 = 3;
 
-/// Returns the rate of the hosts' NICs, which counts as that of all; `None` without hosts.
+/// Returns the hosts' NIC rate, which counts as one for all; `None` without hosts.
 #[must_use]
 pub fn nic_rate(nodes: &[Node], links: &[Link]) -> Option<BitsPerSec> {
     let host = nodes.iter().find(|node| node.role == Role::Host)?;
@@ -75,7 +75,7 @@ pub struct SharedBuffer {
     pub shared: Bytes,
     /// Bytes that reserves and the headrooms of all ports take.
     pub needed: Bytes,
-    /// Headroom of each port, 0 for one that drops instead of sending a pause.
+    /// Headroom of each port, 0 if the port drops instead of sending a pause.
     pub headrooms: Vec<u64>,
     /// Ports without headroom, which drop instead of sending a pause.
     pub lossy_ports: Vec<LossyPort>,

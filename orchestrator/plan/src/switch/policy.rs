@@ -173,7 +173,7 @@ fn lcmp(path: &str, settings: &Settings, inputs: &Inputs<'_>) -> Result<LcmpConf
     resolve(path, settings, Preset::Paper, &derived, inputs.scale)
 }
 
-/// Returns the parameters of the tables of a user-defined switch program: the paper's, with a
+/// Returns the parameters for a user-defined switch program's tables: the paper's, with a
 /// `max_delay` above the longest path, so that no two paths have equal costs only by saturation.
 fn table_parameters(path: &str, inputs: &Inputs<'_>) -> Result<LcmpConfig, PlanError> {
     let mut parameters = lcmp(path, &Settings::default(), inputs)?;

@@ -10,7 +10,7 @@ use lab_units::{NodeId, Tool};
 
 use crate::model::Flow;
 
-/// Parts of the five-tuple of a flow's connection that differ between flows of the same hosts.
+/// Parts of a flow's five-tuple that differ between flows with the same hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Connection {
     /// Flow label of both queue pairs; 0 derives the port from the queue pairs' numbers, as perftest does.
@@ -21,7 +21,7 @@ pub struct Connection {
     pub source_addr: usize,
 }
 
-/// Returns the connection of each flow, in the order of `flows`, all of one repetition.
+/// Returns each flow's connection, in the order of `flows`, all from one repetition.
 ///
 /// The n-th flow between two hosts on one port, in either direction, is sent from its source's n-th address.
 #[must_use]
@@ -68,7 +68,7 @@ fn flow_labels(tool: Tool, flows: &[&Flow]) -> Vec<u32> {
     flows.iter().map(label).collect()
 }
 
-/// Returns the two hosts of a flow, alike for both directions: the ACKs of one have the addresses of the other.
+/// Returns a flow's two hosts, alike for both directions: one direction's ACKs have the other's addresses.
 fn hosts(flow: &Flow) -> (NodeId, NodeId) {
     (flow.src.min(flow.dst), flow.src.max(flow.dst))
 }
@@ -84,7 +84,7 @@ fn port_of_qps(local: u64, remote: u64) -> u16 {
     port_of_label((product ^ (product >> 40)) & 0xf_ffff)
 }
 
-/// Returns the port of a label of 20 bits, folded to 14: `rdma_flow_label_to_udp_sport`.
+/// Returns the port for a 20-bit label, folded to 14 bits: `rdma_flow_label_to_udp_sport`.
 fn port_of_label(label: u64) -> u16 {
     let folded = (label & u64::from(LOW_BITS)) ^ (label >> 14);
     MIN_SOURCE_PORT | u16::try_from(folded).unwrap_or(0)
@@ -93,7 +93,7 @@ fn port_of_label(label: u64) -> u16 {
 /// Lowest UDP source port of RoCE v2 (`ib_verbs.h`, `IB_ROCE_UDP_ENCAP_VALID_PORT_MIN`).
 pub const MIN_SOURCE_PORT: u16 = 0xc000;
 
-/// Low bits of a label, which the port takes unchanged; as a number, also the number of labels of verbs flows.
+/// Low bits of a label, which the port takes unchanged; as a number, also the number of labels for verbs flows.
 const LOW_BITS: u32 = 0x3fff;
 
 #[cfg(test)]
@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(connections[0].source_port, 0xc001);
     }
 
-    /// The ports of perftest's queue pairs are as good as random: of 2,000 pairs of two hosts about 2,000² / 2 /
-    /// 16,384 = 122 share a port with another pair.
+    /// The ports of perftest's queue pairs are as good as random: among 2,000 queue pairs between two hosts, about
+    /// 2,000² / 2 / 16,384 = 122 share a port with another one.
     #[test]
     fn perftest_flows_whose_ports_meet_have_different_addresses() {
         let flows: Vec<Flow> = (0..2_000).map(|_| flow(1, 2)).collect();

@@ -29,7 +29,7 @@ impl Demand {
     }
 }
 
-/// Returns the demands of every workload of `scenario`.
+/// Returns the demands of every workload in `scenario`.
 pub(crate) fn of_scenario(
     scenario: &Scenario,
     network: &Network,

@@ -14,7 +14,7 @@ pub(crate) struct Draft {
     pub dst: NodeId,
     pub size: Bytes,
     pub start: Nanos,
-    /// True for a flow of a list or of a flow file, false for an arrival of a workload.
+    /// True if the flow is from a list or a flow file, false if it is a workload's arrival.
     pub is_listed: bool,
 }
 

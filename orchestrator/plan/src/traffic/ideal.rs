@@ -77,7 +77,7 @@ impl HostPath {
         }
     }
 
-    /// Returns a lower bound of the FCT of a flow of `bytes` on this path if its ACKs come back on `back`.
+    /// Returns a lower bound for the FCT of a flow with `bytes` on this path if its ACKs come back on `back`.
     fn floor(&self, back: &Self, bytes: Bytes) -> Nanos {
         let sent = self
             .bottleneck
@@ -87,7 +87,7 @@ impl HostPath {
     }
 }
 
-/// Returns the FCT of `transfer` alone, its data and its ACKs each on the path of `paths` on which it ends
+/// Returns the FCT of `transfer` alone, with its data and its ACKs each on the path from `paths` on which it ends
 /// soonest.
 ///
 /// # Panics

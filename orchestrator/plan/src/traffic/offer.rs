@@ -21,7 +21,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// A burst at `start` of `messages` of `packets` each over `links` links.
+    /// A burst at `start`: `messages` with `packets` each over `links` links.
     pub fn new(repetition: u32, start: Nanos, messages: u32, packets: u64, links: usize) -> Self {
         let messages = u64::from(messages);
         let data_packets = messages * packets;
@@ -245,8 +245,7 @@ pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
 /// without congestion control, 74 µs with it.
 const PACING_CPU: Nanos = Nanos::new(12_000);
 
-/// CPU time of a wake-up, and of reading each of the switch's links. Measured: 64 µs at a switch with 4
-/// links, 150 µs with 17.
+/// CPU time per wake-up, and per switch link that is read. Measured: 64 µs at a switch with 4 links, 150 µs with 17.
 const WAKE_UP_CPU: Nanos = Nanos::new(38_000);
 const READ_LINK_CPU: Nanos = Nanos::new(6_600);
 

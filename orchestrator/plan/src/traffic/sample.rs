@@ -62,8 +62,8 @@ impl Stream {
     }
 }
 
-/// Returns the generator of the stream named `name`: PCG-64-MCG, its state the first half of SHA-256 of the
-/// name.
+/// Returns the random number generator for the stream `name`: PCG-64-MCG, its state the first half of the name's
+/// SHA-256.
 ///
 /// # Panics
 /// Never: a digest has 32 bytes.
@@ -125,8 +125,8 @@ mod tests {
         assert_ne!(first(name(0, "dc1/h1")), first(name(0, "dc1/h2")));
     }
 
-    /// The mean of n exponentials has a standard error of 1/√n: five of them are missed by one
-    /// seed in three million, and this seed is fixed.
+    /// The mean of n exponentials has a standard error of 1/√n: one seed in three million is more
+    /// than five standard errors off, and this seed is fixed.
     #[test]
     fn exponential_gaps_have_their_mean_and_spread() {
         let mut stream = Stream::named(name(0, "dc1/h1"));

@@ -140,8 +140,8 @@ impl FlowInputs<'_> {
         }
     }
 
-    /// Returns the FCT of a flow alone on the best of `paths`; by the authors' reference, on the first, the
-    /// path of least delay.
+    /// Returns the FCT of a flow alone on the best path in `paths`; by the authors' reference, on the first one, which
+    /// has the least delay.
     fn completion(&self, paths: &[HostPath], messages: u32, message_bytes: Bytes) -> Nanos {
         match self.sender() {
             Sender::Artifact { payload } => {
@@ -218,8 +218,8 @@ fn read<'a>(
     }
 }
 
-/// Returns the number of messages of a flow of `paper` bytes, and the bytes of each: the flow, in parts
-/// of at most rxe's largest message. perftest refuses fewer than five messages.
+/// Returns the number of messages for a flow with `paper` bytes, and the bytes per message: the flow, in parts no
+/// larger than rxe's largest message. perftest refuses fewer than five messages.
 pub(crate) fn messages(scale: Ratio, paper: Bytes, tool: Tool) -> (u32, Bytes) {
     let min = if tool == Tool::Verbs { 1 } else { MESSAGES };
     let scaled = u128::from(paper.get()) * u128::from(scale.numerator());
@@ -233,7 +233,7 @@ pub(crate) fn messages(scale: Ratio, paper: Bytes, tool: Tool) -> (u32, Bytes) {
     )
 }
 
-/// Returns the emulated bytes of a flow of `paper` bytes that is one message.
+/// Returns the emulated bytes of a flow with `paper` bytes that is one message.
 fn one_message(scale: Ratio, paper: Bytes) -> Bytes {
     Bytes::new(scale.scale_nearest(paper.get()).max(1))
 }

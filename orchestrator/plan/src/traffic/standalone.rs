@@ -25,7 +25,7 @@ use crate::{
 /// Headers of their packets.
 pub const HEADERS: u64 = 48;
 
-/// Reference of a pair of hosts.
+/// Reference for a pair of hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Standalone {
     /// Round trip of a full packet with empty queues.
@@ -36,7 +36,7 @@ pub struct Standalone {
 }
 
 impl Standalone {
-    /// Reference of `path` from one host to another, for packets of `payload` bytes.
+    /// Reference for `path` from one host to another, for packets with `payload` bytes.
     ///
     /// # Panics
     /// On a path without links.
@@ -53,7 +53,7 @@ impl Standalone {
         }
     }
 
-    /// Returns the FCT of a flow of `size` alone.
+    /// Returns the FCT of a flow with `size` alone.
     #[must_use]
     pub fn completion(&self, size: Bytes) -> Nanos {
         let packets = size.get().div_ceil(self.payload);
@@ -62,8 +62,8 @@ impl Standalone {
             .saturating_add(wire_time(wire, self.bottleneck))
     }
 
-    /// Returns the references of all pairs of hosts of `plan`: two hosts of each datacenter, behind
-    /// different leaves, represent the others.
+    /// Returns the references for all host pairs in `plan`: each datacenter's first and last host,
+    /// behind different leaves, represent the others.
     #[must_use]
     pub fn of_all_pairs(plan: &Plan) -> Vec<Self> {
         let network = Network::of(plan);
@@ -97,7 +97,7 @@ fn wire_time(bytes: u64, rate: BitsPerSec) -> Nanos {
 mod tests {
     use super::*;
 
-    /// From a host of DC1 to one of DC8 of their network.
+    /// From a host in DC1 to one in DC8 on their network.
     fn path() -> Vec<Hop> {
         let hop = |rate: &str, delay: &str| Hop {
             rate: rate.parse().unwrap(),
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(standalone.bottleneck.to_string(), "25 Gbit");
     }
 
-    /// Rows of the published output of Figure 1.
+    /// Rows from the published output for Figure 1.
     #[test]
     fn published_flows_alone() {
         let standalone = Standalone::of(&path(), 1_000);

@@ -20,7 +20,7 @@ use crate::{
     sample::{Stream, StreamName, float, nearest},
 };
 
-/// One repetition of one of the scenario's workloads.
+/// One repetition of a workload in the scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampling<'a> {
     pub seed: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Sampling<'a> {
     pub path: &'a str,
 }
 
-/// Flows of one repetition of a workload.
+/// Flows in one repetition of a workload.
 pub(crate) struct Sampled {
     /// Flows by start.
     pub drafts: Vec<Draft>,

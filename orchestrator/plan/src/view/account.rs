@@ -36,7 +36,7 @@ pub struct Counted {
     pub flows: u64,
     /// Scored paths: candidates of all destinations.
     pub paths: u64,
-    /// Largest number of candidates of a destination.
+    /// Largest number of candidates for a destination.
     pub candidates: u32,
     /// Bytes of all ports' state.
     pub port_bytes: u64,
@@ -62,7 +62,7 @@ pub struct SwitchAccount {
 }
 
 impl Counted {
-    /// Counts of a switch of so many ports, flows, paths and candidates.
+    /// Counts for a switch with so many ports, flows, paths and candidates.
     #[must_use]
     pub const fn new(ports: u64, flows: u64, paths: u64, candidates: u32) -> Self {
         Self {
@@ -90,7 +90,7 @@ pub const fn operations(candidates: u32) -> u32 {
     candidates * PRIMITIVES_PER_CANDIDATE + sort
 }
 
-/// Returns the counts of each of the plan's DCI switches, with flow tables of `flows` rows.
+/// Returns the counts for each of the plan's DCI switches, with `flows` rows per flow table.
 #[must_use]
 pub fn account(plan: &Plan, flows: u32) -> Vec<SwitchAccount> {
     let switches = plan.dcs.iter().zip(&plan.switches);

@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::model::Plan;
 
 impl Plan {
-    /// Returns the first difference between the [inputs](Plan::inputs) of two plans, in alphabetical order of keys;
-    /// `None` if the plans are of the same run. Their slots do not count.
+    /// Returns the first difference between two plans' [inputs](Plan::inputs), with keys in alphabetical order; `None`
+    /// if the plans describe the same run. Their slots do not count.
     #[must_use]
     pub fn difference(self, other: Self) -> Option<String> {
         let [own, other] = [self, other].map(|plan| plan.inputs().in_slot(0));

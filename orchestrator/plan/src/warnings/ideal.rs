@@ -1,4 +1,5 @@
-//! Warning of pairs of datacenters with a path of less delay than those of their ideal FCTs.
+//! Warning about pairs of datacenters with a path that has less delay than every path behind their
+//! ideal FCTs.
 
 use lab_units::{DcId, Nanos, show::about_time};
 
@@ -8,8 +9,8 @@ use crate::{
     network::Network,
 };
 
-/// Returns the warning of pairs of datacenters with flows for which a path of more links has less delay than
-/// every candidate.
+/// Returns the warning about pairs of datacenters that have flows and a path with more links but less delay than every
+/// candidate.
 pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let pairs: Vec<(DcId, DcId)> = inspection

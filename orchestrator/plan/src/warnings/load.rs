@@ -1,4 +1,4 @@
-//! Warnings of loads that the flows of a plan do not offer.
+//! Warnings about loads that a plan's flows do not offer.
 
 use lab_units::show::{about_time, commas};
 
@@ -59,7 +59,7 @@ pub(super) fn early_end(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns the warning of a window of measured flows that ends after the last possible start.
+/// Returns the warning about a window of measured flows that ends after the last possible start.
 pub(super) fn late_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let starts = inspection.flows.iter().map(|flow| flow.paper_start_ns);
     let end = starts.chain([inspection.load.paper_duration_ns]).max()?;

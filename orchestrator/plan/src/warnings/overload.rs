@@ -73,16 +73,16 @@ pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
     let over: Vec<Load<'_>> = loads.filter(Load::is_too_much).collect();
     let also = match over.len().saturating_sub(1) {
         0 => String::new(),
-        1 => ", and too much on one more link".to_owned(),
-        more => format!(", and too much on {more} more links"),
+        1 => ", and one more link is overloaded".to_owned(),
+        more => format!(", and {more} more links are overloaded"),
     };
     let worst = over.into_iter().reduce(Load::worse)?;
     let text = format!(
-        "ECMP splits demands equally over candidates, which puts {} on average on `{}`, a link of {}{also}: under \
-         `ecmp` flows pile up there for as long as they arrive (hint: a `load` {} times lower fits; `wcmp` splits by \
-         capacity)",
-        about_rate(worst.offered),
+        "ECMP splits demands equally over candidates, so that link `{}` gets {} on average but can carry {}{also}: \
+         under `ecmp`, flows pile up there for as long as they arrive (hint: divide `load` by {}, or use `wcmp`, which \
+         splits by capacity)",
         worst.who,
+        about_rate(worst.offered),
         about_rate(worst.carried),
         worst.times(),
     );
@@ -118,7 +118,7 @@ fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
     offered
 }
 
-/// Returns the mean rate of a demand to each of its destinations.
+/// Returns a demand's mean rate to each of its destinations.
 fn shares(demand: &Demand) -> impl Iterator<Item = (DcId, u64)> {
     let shares = u64::try_from(demand.to.len()).unwrap_or(u64::MAX);
     let each = demand.mean_bps() / shares.max(1);
@@ -204,8 +204,7 @@ fn overload<'a>(loads: impl Iterator<Item = Load<'a>>, what: &str) -> Option<War
     };
     let text = format!(
         "`{}` offers {} on average where {} can carry {}{also}: flows pile up for as long as they \
-         arrive, and FCTs tell of that more than of the policy (hint: a `load` {} times lower \
-         fits)",
+         arrive, and FCTs show that more than the policy (hint: divide `load` by {})",
         worst.who,
         about_rate(worst.offered),
         worst.by,

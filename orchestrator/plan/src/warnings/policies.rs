@@ -30,7 +30,7 @@ pub(super) fn not_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Departures of a real switch from the authors' code: one warning for each LCMP of their preset.
+/// Departures of a real switch from the authors' code: one warning for each LCMP with their preset.
 pub(super) fn artifact_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
     let paper = PaperUnits::new(inspection.scale);
     let artifact = inspection
@@ -78,7 +78,7 @@ pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
     .collect()
 }
 
-/// Returns the line of `name` among the parameters of the policy called `label`.
+/// Returns the line on which `name` is set for the policy called `label`.
 fn line_of_parameter(inspection: &Inspection<'_>, label: &str, name: &str) -> String {
     let keys = POLICIES.iter().filter_map(|policy| policy.key);
     let mut lines = keys.map(|key| line_of_key(inspection, label, &format!("{key}.{name}")));

@@ -90,8 +90,8 @@ pub(super) fn unshared_buffers(inspection: &Inspection<'_>) -> Option<Warning> {
         .collect();
     (!set.is_empty() && !inspection.transport.pfc).then(|| {
         let text = format!(
-            "{} changes nothing without PFC, by which ports share their switch's buffer (hint: set `transport.pfc`, or \
-             `buffer` of links)",
+            "{} has no effect without PFC, under which a switch's ports share its buffer (hint: set `transport.pfc`, \
+             or each link's `buffer`)",
             set.join(" or "),
         );
         warning("buffer-ignored", text)

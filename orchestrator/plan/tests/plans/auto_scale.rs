@@ -228,7 +228,7 @@ proptest! {
     }
 }
 
-/// Returns the rate of the slowest inter-DC link on a path of least delay, bits per second.
+/// Returns the slowest inter-DC link's rate on a path with the least delay, bits per second.
 fn slowest(plan: &Plan) -> u64 {
     let link = plan
         .links

@@ -67,7 +67,7 @@ fn updated_dcs(plan: &Plan, fault: &FaultPlan) -> Vec<String> {
     fault.path_cost_updates.iter().map(switch).collect()
 }
 
-/// Update of DC1's six paths to DC8: the next DC of each and its score.
+/// Update to DC1's six paths to DC8: each path's next DC and score.
 fn updates_of_dc1(plan: &Plan, fault: &FaultPlan) -> Vec<(String, u8)> {
     let change = fault
         .path_cost_updates
@@ -131,7 +131,7 @@ fn cuts_and_losses_rescore_nothing() {
     );
 }
 
-/// Ideal FCTs in nanoseconds of flows of 1,000 B over `links`, which start at `starts`.
+/// Ideal FCTs in nanoseconds for 1,000 B flows over `links`, which start at `starts`.
 fn ideals(links: &str, starts: &[&str], faults: &str) -> Vec<u64> {
     let flow = |start: &&str| {
         format!("      - {{ from: dc1/h1, to: dc3/h1, size: 1000 B, start: {start} }}\n")
@@ -155,9 +155,9 @@ faults: [{faults}]
         .collect()
 }
 
-/// Serialisation and host links of a flow of 1,000 B over two links between datacenters, in nanoseconds: on four links
-/// 1,058 B at 100 Gbit/s take 84.64 ns each and an ACK 4.96 ns, and two of the links take 1 µs each way. 4 · 89.6 ns +
-/// 4 µs, rounded down.
+/// Nanoseconds that a 1,000 B flow over two inter-DC links spends on serialisation and host links: on four links 1,058
+/// B at 100 Gbit/s take 84.64 ns each and an ACK 4.96 ns, and two of the links take 1 µs each way. 4 · 89.6 ns + 4 µs,
+/// rounded down.
 const REST: u64 = 4_358;
 
 const MS: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! Laws of the plan of any topology.
+//! Laws that hold for the plan of any topology.
 
 use std::{
     cmp::Reverse,
@@ -138,7 +138,7 @@ fn paths_over(plan: &Plan, port: PortId, hops: &[Option<u32>]) -> Vec<(Nanos, Op
         .collect()
 }
 
-/// Next ports of a packet for `to`: those of the most specific route.
+/// Next ports for a packet to `to`: those in the most specific route.
 fn next_ports(plan: &Plan, at: NodeId, to: Ipv4Addr) -> &[PortId] {
     let holds = |addr: Ipv4Addr, len: u8| {
         let host_bits = 32 - u32::from(len);

@@ -33,7 +33,7 @@ fn plan(name: &str, engine: Engine) -> Plan {
     resolve(&scenario, &text, &files.collect(), &options).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// FNV-1a of every number of the flow schedule: a change of any shows.
+/// FNV-1a over every number in the flow schedule: a change to any one shows.
 fn digest(plan: &Plan) -> u64 {
     let numbers = plan.flows.iter().flat_map(|flow| {
         [

@@ -1,4 +1,4 @@
-//! Plans of one scenario for all slots of a machine: the addresses differ, the paths do not.
+//! Plans of one scenario for all slots on a machine: the addresses differ, the paths do not.
 
 use std::{collections::BTreeSet, iter::zip, net::Ipv4Addr, sync::LazyLock};
 
@@ -19,7 +19,7 @@ static PLANS: LazyLock<Vec<Plan>> = LazyLock::new(|| {
     (0..SLOTS).map(|slot| plan.clone().in_slot(slot)).collect()
 });
 
-/// Returns the datacenters and the five-tuple of each flow's data, then those of its ACKs.
+/// Returns the datacenters and the five-tuple for each flow's data, then for its ACKs.
 fn tuples(plan: &Plan) -> Vec<(DcId, DcId, FlowTuple)> {
     let flows: Vec<&Flow> = plan.flows.iter().collect();
     let mut tuples = Vec::new();
@@ -42,7 +42,7 @@ fn tuples(plan: &Plan) -> Vec<(DcId, DcId, FlowTuple)> {
     tuples
 }
 
-/// Returns the next hop of a first packet at the switch of its own datacenter, while all queues are empty.
+/// Returns a first packet's next hop at its own datacenter's switch, while all queues are empty.
 fn first_hop(plan: &Plan, policy: usize, packet: (DcId, DcId, FlowTuple)) -> String {
     let (from, to, flow) = packet;
     let question = Question {

@@ -34,8 +34,8 @@ fn total(flows: &[Flow]) -> f64 {
         .sum()
 }
 
-/// First two moments of the size of a flow: linear between points a and b, (a + b) / 2 and
-/// (a² + ab + b²) / 3.
+/// First two moments of a flow's size: linear between points a and b, (a + b) / 2 and (a² + ab +
+/// b²) / 3.
 fn moments(cdf: &SizeCdf) -> (f64, f64) {
     let parts = cdf.points().windows(2).map(|pair| {
         let share = float(pair[1].share - pair[0].share) / float(SizeCdf::UNIT);
@@ -144,7 +144,7 @@ fn even_gaps_are_even() {
     }
 }
 
-/// Flows of `part` that are flows of `all` too, in the same order, whatever their ids.
+/// Flows in `part` that are in `all` too, in the same order, whatever their ids.
 fn in_order(part: &[Flow], all: &[Flow]) -> usize {
     let key = |flow: &Flow| {
         (

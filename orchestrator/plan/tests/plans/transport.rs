@@ -215,7 +215,7 @@ fn the_kernel_engine_has_dcqcn_alone() {
     }
 }
 
-/// A marked link of 25 Gbit/s and 5 ms, at a rate of 1/2000 and a time of 100: sizes are a 20th.
+/// A marked link with 25 Gbit/s and 5 ms, at a rate of 1/2000 and a time of 100: sizes are a 20th.
 fn marked(transport: &str, ecn: &str, flows: usize) -> Plan {
     let flow = "      - { from: dc1/h1, to: dc2/h1, size: 20 MB }\n";
     let text = format!(

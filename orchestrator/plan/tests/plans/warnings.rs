@@ -2,7 +2,7 @@
 
 use crate::common;
 
-/// A scenario of two datacenters and two paths of different delay between them.
+/// A scenario with two datacenters and two paths that differ in delay between them.
 fn diamond(rates: [&str; 2], more: &str) -> String {
     let [near, far] = rates;
     format!(
@@ -84,7 +84,7 @@ fn of_faults(faults: &str) -> Vec<(String, String)> {
     warnings(&diamond(["100 Gbit", "100 Gbit"], &more))
 }
 
-/// Texts of the warnings of `code`.
+/// Texts of the warnings with `code`.
 fn of_code(code: &str, warnings: Vec<(String, String)>) -> Vec<String> {
     let found = warnings.into_iter().filter(|(found, _)| found == code);
     found.map(|(_, text)| text).collect()
@@ -214,8 +214,8 @@ fn marks_that_only_the_simulator_makes() {
     assert_eq!(codes(&incapable), ["ecn-inside-dc"]);
 }
 
-/// A switch program counts waits up to 2^31 units of 64 ns, 137.4 s: at 100 Mbit/s emulated 1.718 GB, at a size
-/// scale of 1/100 a threshold of 171.8 GB.
+/// A switch program counts waits up to 2^31 units (64 ns each), 137.4 s: at 100 Mbit/s emulated that is 1.718 GB, at a
+/// size scale of 1/100 a threshold at 171.8 GB.
 #[test]
 fn thresholds_longer_than_a_switch_program_counts() {
     let marking = |k_max: &str| {
@@ -362,8 +362,8 @@ fn a_load_above_what_the_links_of_a_datacenter_carry() {
     insta::assert_snapshot!(found[0]);
 }
 
-/// dc1's NIC of 100 Gbit/s offers 90 Gbit/s, which paths of 140 Gbit/s carry. Half of the offer is 45 Gbit/s on links
-/// of 40, and 45/40 is 1.125; at a load of 80 %, half of the offer is exactly 40.
+/// dc1's NIC (100 Gbit/s) offers 90 Gbit/s, which paths with 140 Gbit/s together carry. Half of the offer is 45 Gbit/s
+/// on links of 40, and 45/40 is 1.125; at a load of 80 %, half of the offer is exactly 40.
 #[test]
 fn a_link_that_an_equal_split_overloads() {
     let of = |text: &str| of_code("link-overload", warnings(text));
@@ -371,9 +371,9 @@ fn a_link_that_an_equal_split_overloads() {
     assert_eq!(
         of(&text("load: 0.9")),
         [
-            "ECMP splits demands equally over candidates, which puts 45 Gbit/s on average on `dc1-dc3`, a link of \
-             40 Gbit/s, and too much on one more link: under `ecmp` flows pile up there for as long as they arrive \
-             (hint: a `load` 1.13 times lower fits; `wcmp` splits by capacity)"
+            "ECMP splits demands equally over candidates, so that link `dc1-dc3` gets 45 Gbit/s on average but can \
+             carry 40 Gbit/s, and one more link is overloaded: under `ecmp`, flows pile up there for as long as they \
+             arrive (hint: divide `load` by 1.13, or use `wcmp`, which splits by capacity)"
         ]
     );
     assert_eq!(of(&text("load: 0.8")), [""; 0]);
@@ -414,12 +414,9 @@ scale: { rate: 1/1000, time: 10 }
     assert_eq!(of(&text), [""; 0]);
     let narrower = text.replace("rate: 60 Gbit", "rate: 50 Gbit");
     let found = of(&narrower);
-    let expected = "puts 60 Gbit/s on average on `dc6-dc4`, a link of 50 Gbit/s: ";
+    let expected = "link `dc6-dc4` gets 60 Gbit/s on average but can carry 50 Gbit/s: ";
     assert!(found[0].contains(expected), "{found:?}");
-    assert!(
-        found[0].contains("a `load` 1.20 times lower fits"),
-        "{found:?}"
-    );
+    assert!(found[0].contains("divide `load` by 1.20"), "{found:?}");
 }
 
 #[test]

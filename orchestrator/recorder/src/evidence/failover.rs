@@ -13,7 +13,8 @@ pub(super) struct Failovers {
 }
 
 impl Failovers {
-    /// Creates the counts of all cuts of the plan; `is_real` if switches notice a cut in real time.
+    /// Creates the counts for all cuts in the plan; `is_real` if switches notice a cut in real
+    /// time.
     pub fn new(plan: &Plan, is_real: bool) -> Self {
         let mut cuts: Vec<Failover> = Vec::new();
         let is_cut = |change| matches!(change, FaultChange::Down);

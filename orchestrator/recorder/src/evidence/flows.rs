@@ -73,8 +73,8 @@ impl Flows {
         Concurrency::of(spans.map(|flow| (flow.repetition, flow.start, flow.end_by(ends))))
     }
 
-    /// Returns the number of flows on known paths, and how many of them shared a direction of a link with
-    /// another one while both were under way; repetitions end at `ends`.
+    /// Returns how many flows have known paths, and how many of these shared a link direction with another flow while
+    /// both were under way; repetitions end at `ends`.
     pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
         let mut by_link: BTreeMap<_, Vec<Span>> = BTreeMap::new();
         let mut known = 0;
@@ -101,7 +101,7 @@ impl Flows {
         (known, count(overlapping.count()))
     }
 
-    /// Returns the number of flows whose paths here and in `other` are known, and of those whose differ.
+    /// Returns the number of flows whose paths are known both here and in `other`, and how many of these paths differ.
     pub fn paths_unlike(&self, other: &Self) -> (u64, u64) {
         let others: BTreeMap<(u32, u32), &str> = other.named_paths().collect();
         let mut flows = 0;

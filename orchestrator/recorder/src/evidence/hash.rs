@@ -1,4 +1,4 @@
-//! Pearson's chi-square test of the shares of next hops against the shares of their buckets.
+//! Pearson's chi-square test: the next hops' shares against their buckets' shares.
 //!
 //! The statistic has the chi-square distribution only if the expected counts are large enough, so cells are
 //! pooled until each has at least five expected decisions (Cochran, Biometrics 10, 1954). Destinations without
@@ -21,7 +21,7 @@ pub(super) struct Shares {
     choices: BTreeMap<(usize, usize), Choice>,
 }
 
-/// Next datacenters of a destination, in the order of the table.
+/// Next datacenters for a destination, in the table's order.
 #[derive(Default)]
 struct Choice(Vec<Share>);
 
@@ -214,8 +214,8 @@ mod tests {
         counts_of(&[shares.to_vec()])
     }
 
-    /// 100 throws of a die; Wikipedia, "Pearson's chi-squared test": χ² of a fair die with 5, 8, 9, 8, 10
-    /// and 20 of 60 is 13.4, p 0.0199.
+    /// A die thrown 60 times; Wikipedia, "Pearson's chi-squared test": for counts 5, 8, 9, 8, 10 and 20, a fair die has
+    /// χ² 13.4, p 0.0199.
     #[test]
     fn the_p_value_of_an_unfair_die() {
         let die = counts(&[(1, 5), (1, 8), (1, 9), (1, 8), (1, 10), (1, 20)]);
@@ -225,8 +225,8 @@ mod tests {
         assert!((die.largest_difference - 10.0 / 60.0).abs() < 1e-12);
     }
 
-    /// Eight repetitions of the same 20 hashes are as likely as one: χ² 1.8 of one degree, p = erfc(√0.9) = 0.1797, not
-    /// the 0.00015 of 160 decisions.
+    /// Eight repetitions with the same 20 hashes are as likely as one: χ² 1.8 with one degree of freedom, p =
+    /// erfc(√0.9) = 0.1797, not the 0.00015 of 160 decisions.
     #[test]
     fn repetitions_of_the_same_hashes_add_no_evidence() {
         let mut shares = Shares::default();
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!((two_left_out.decisions, two_left_out.untested), (42, 2));
     }
 
-    /// Buckets of the destinations of 8dc's WCMP, of two and three equal links, and of unlike ones.
+    /// Buckets per destination: 8dc's WCMP, two and three equal links, and unlike ones.
     const BUCKETS: [&[u64]; 4] = [
         &[200, 200, 100, 100, 40, 40],
         &[1, 1],
@@ -310,7 +310,7 @@ mod tests {
         &[1, 2, 8],
     ];
 
-    /// Decisions of a run with up to 12 destinations of up to 60 decisions. In `biased` of 100 decisions the
+    /// Decisions in a run with up to 12 destinations and up to 60 decisions for each. In `biased` of 100 decisions the
     /// hash takes the first next hop.
     fn small_run(random: &mut Pcg64Mcg, biased: u64) -> HashCounts {
         let mut below = |bound: u64| random.next_u64() % bound;
@@ -341,8 +341,8 @@ mod tests {
         counts_of(&destinations)
     }
 
-    /// Share of 20,000 tests of a fair hash whose p is below a level, divided by that level. A count with mean
-    /// 20 in 20,000 lies within 7 to 36 in all but one of 1,000 cases.
+    /// Share of 20,000 tests on a fair hash whose p is below a level, divided by that level. A count with mean 20 in
+    /// 20,000 lies within 7 to 36 in all but one of 1,000 cases.
     #[test]
     fn small_runs_of_a_fair_hash_raise_as_many_alarms_as_the_level_says() {
         let mut random = Pcg64Mcg::seed_from_u64(1);

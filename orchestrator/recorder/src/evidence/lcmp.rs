@@ -183,7 +183,8 @@ pub(super) mod tests {
         LcmpConfig::paper(BitsPerSec::new(200_000_000_000).expect("not zero"))
     }
 
-    /// The row of a decision by `config` over candidates of these C_path, C_cong and liveness.
+    /// The row for a decision by `config` over candidates with these values for C_path, C_cong and
+    /// liveness.
     fn row(candidates: &[(u8, u8, bool)], config: &LcmpConfig, sport: u16) -> DecisionRow {
         let candidates: Vec<Candidate> = candidates
             .iter()
@@ -282,8 +283,8 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
-    /// Of four live ports those of cost 3 · 18 and 3 · 38 are kept. `half` keeps ties, so that the dropped port of cost
-    /// 3 · 38 is dead.
+    /// From four live ports, the ones with costs 3 · 18 and 3 · 38 are kept. `half` keeps ties, so that the dropped
+    /// port of cost 3 · 38 is dead.
     #[test]
     fn a_dropped_port_of_a_kept_cost_is_dead_where_ties_are_kept() {
         let mut routes = [18, 38, 38, 54, 87].map(|path| (path, 0, true));
@@ -294,8 +295,8 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
-    /// Of five live ports `half-strict` keeps three: the one of cost 30 and two of the three of cost 60. The third lies
-    /// beyond the cut and is alive. If it were dead, four live ports would leave two.
+    /// With five live ports `half-strict` keeps three: the one at cost 30 and two among the three at cost 60. The third
+    /// lies beyond the cut and is alive. If it were dead, four live ports would leave two.
     #[test]
     fn a_tie_beyond_the_cut_is_alive_beside_a_dead_port() {
         let strict = LcmpConfig {

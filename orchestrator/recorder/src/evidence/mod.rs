@@ -50,7 +50,7 @@ use self::{
     undecided::Undecided,
 };
 
-/// Returns the evidence of the run of `plan` whose rows are in the directory `run`.
+/// Returns the evidence for the run of `plan` whose rows are in the directory `run`.
 ///
 /// # Errors
 /// Tables that cannot be read.

@@ -1,4 +1,4 @@
-//! Evidence of a diamond of datacenters, from rows made by hand.
+//! Evidence for a diamond of datacenters, from rows made by hand.
 
 use lab_plan::PlanOptions;
 use lab_records::{DcPath, FlowStatus, List, PfcEvent, sample};

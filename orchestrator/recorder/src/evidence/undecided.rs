@@ -8,7 +8,7 @@ use lab_units::{DcId, FlowId};
 
 use super::share::count;
 
-/// Flows of one policy for which no decision of their source's switch was seen.
+/// Flows under one policy for which no decision by their source's switch was seen.
 #[derive(Default)]
 pub(super) struct Undecided {
     /// Finished flows, by repetition and id.

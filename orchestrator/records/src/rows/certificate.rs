@@ -1,4 +1,4 @@
-//! Rows of the lab's certificate: what was asked of each direction of a link, and what was measured.
+//! Rows of the lab's certificate: for each link direction, the required and the measured values.
 
 use lab_units::{BitsPerSec, Nanos};
 
@@ -16,7 +16,8 @@ row! {
         pub to: String,
         /// Rate asked for.
         pub emu_rate_bps: BitsPerSec,
-        /// Rate of a train of frames above the shaper's burst; empty if too few arrived.
+        /// Rate at which a train of frames arrived, above the shaper's burst; empty if too few
+        /// arrived.
         pub emu_measured_rate_bps: Option<BitsPerSec>,
         /// Largest difference of the two.
         pub emu_rate_bound_bps: BitsPerSec,

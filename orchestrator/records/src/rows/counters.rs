@@ -5,7 +5,7 @@ use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use super::row;
 
 row! {
-    /// Counters of one direction of an inter-DC link at one time.
+    /// Counters for one direction of an inter-DC link at one time.
     pub struct LinkRow in "links.csv", required: true {
         /// Label of the policy.
         pub policy: String,
@@ -136,7 +136,7 @@ row! {
 }
 
 row! {
-    /// Totals of one port at the end of a repetition.
+    /// Totals for one port at the end of a repetition.
     pub struct PortRow in "ports.csv", required: false {
         /// Label of the policy.
         pub policy: String,

@@ -1,4 +1,4 @@
-//! Rows of single events: decisions of switches, PFC frames, and the events of traced flows.
+//! Rows for single events: switch decisions, PFC frames, and traced flows' events.
 
 use std::net::Ipv4Addr;
 
@@ -112,7 +112,7 @@ row! {
         pub repetition: u32,
         /// The flow.
         pub flow_id: FlowId,
-        /// Time of the event; of the first one, if the row is for several.
+        /// Time of the event; of the first event, if the row is for several.
         pub time_ns: Nanos,
         /// Kind of the event.
         pub event: StoryEvent,
@@ -129,7 +129,7 @@ row! {
     }
 }
 
-/// A kind of event of a traced flow.
+/// A kind of event on a traced flow.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoryEvent {

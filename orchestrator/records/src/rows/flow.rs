@@ -38,7 +38,7 @@ row! {
         pub start_ns: Nanos,
         /// Flow completion time, from the start to the last acknowledgement at the sender.
         pub fct_ns: Option<Nanos>,
-        /// FCT of this flow alone on the fastest path of the tables.
+        /// FCT of this flow alone on the fastest path in the tables.
         pub ideal_fct_ns: Nanos,
         /// FCT ÷ ideal FCT, unclipped: a value under 1 is an error to find.
         #[serde(deserialize_with = "finite")]
@@ -63,7 +63,7 @@ row! {
         pub emu_fct_ns: Option<Nanos>,
         /// Ideal FCT, emulated.
         pub emu_ideal_fct_ns: Nanos,
-        /// Bound of the error of the measured FCT; empty if it is not known.
+        /// Bound on the measured FCT's error; empty if it is not known.
         pub emu_fct_resolution_ns: Option<Nanos>,
     }
 }
@@ -101,7 +101,7 @@ pub struct FlowFields<'a> {
     pub launch_lateness_ns: Option<Nanos>,
     /// Ideal FCT, emulated.
     pub emu_ideal_fct_ns: Nanos,
-    /// Bound of the error of the measured FCT; empty if it is not known.
+    /// Bound on the measured FCT's error; empty if it is not known.
     pub emu_fct_resolution_ns: Option<Nanos>,
 }
 

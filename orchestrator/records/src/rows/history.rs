@@ -1,9 +1,9 @@
-//! Rows of the history of suites.
+//! Rows of the suites' history.
 
 use super::row;
 
 row! {
-    /// One gauge of a case in one run of its suite.
+    /// One gauge for a case in one run of its suite.
     pub struct HistoryRow in "history.csv", required: false {
         /// Name of the suite.
         pub suite: String,
@@ -15,7 +15,7 @@ row! {
         pub at: String,
         /// Commit that lcmp-lab was built from.
         pub commit: String,
-        /// Geometric mean over repetitions of the percentile of FCT slowdown.
+        /// Percentile of FCT slowdown, geometric mean over repetitions.
         pub value: f64,
         /// Name of the run directory.
         pub run: String,

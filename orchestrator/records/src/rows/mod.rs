@@ -28,7 +28,7 @@ pub use flow::{DcPath, FlowFields, FlowRow, FlowStatus};
 pub use history::HistoryRow;
 pub use path::PathRow;
 
-/// A row of one of a run's tables.
+/// A row in one of a run's tables.
 pub trait Row: Serialize + DeserializeOwned {
     /// Name of the table's file.
     const FILE: &'static str;

@@ -1,4 +1,4 @@
-//! Rows of the paths of re-routed flows.
+//! Rows for the paths of re-routed flows.
 
 use lab_units::{Bytes, FlowId};
 

@@ -1,4 +1,4 @@
-//! Bounds of trust, each with its reason: of a lab's links before its flows, and of a run's figures.
+//! Bounds of trust, each with its reason: for a lab's links before its flows, and for a run's figures.
 
 use lab_units::{BitsPerSec, Clock, Nanos};
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ impl Place {
         }
     }
 
-    /// Returns the bounds of the links of a lab at this place.
+    /// Returns the bounds for a lab's links at this place.
     ///
     /// On the virtual clock a probe waits for nothing but the instructions of another packet, 15 µs each.
     /// On real clocks the least of the probes' delays must still be exact, but the others may have waited
@@ -99,7 +99,7 @@ impl LinkBounds {
     pub const FOREIGN_PACKETS: u64 = 8;
 }
 
-/// Bound of a figure of a run. Above `doubtful` the run is doubtful, above `invalid` it is invalid.
+/// Bound on a run's figure. Above `doubtful` the run is doubtful, above `invalid` it is invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// Largest value of a valid run.

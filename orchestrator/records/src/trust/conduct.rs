@@ -1,4 +1,4 @@
-//! Conduct of a run: figures of the lab and its machine by which the run is trusted.
+//! Conduct of a run: figures about the lab and its machine by which the run is trusted.
 
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::bounds::LINK_FACTOR;
 use crate::CertifiedRow;
 
-/// Figures of the lab and its machine, over all repetitions; the simulator has only figures of its switches, and
+/// Figures about the lab and its machine, over all repetitions; the simulator has only figures about its switches, and
 /// losses despite PFC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
@@ -29,8 +29,8 @@ pub struct Conduct {
     pub altered: Vec<String>,
     /// Counts by which a switch did otherwise than its policy, or recorded less than it did: sentences.
     pub switches: Vec<String>,
-    /// Recovery from loss, of SoftRoCE or in the simulator of hosts under PFC, and the facts that explain it; `None`
-    /// if not counted.
+    /// Recovery from loss, by SoftRoCE or in the simulator by hosts under PFC, and the facts that explain it; `None` if
+    /// not counted.
     pub recovery: Option<Recovery>,
 }
 
@@ -42,7 +42,7 @@ pub const NOT_PINNED: &str = "not pinned: the flow table was full";
 pub struct Certification {
     /// Directions of links that were measured.
     pub directions: u64,
-    /// Those of them with a figure out of its bound.
+    /// Link directions with a figure that is out of bounds.
     pub out_of_bounds: u64,
     /// True if one of these is out by more than [`LINK_FACTOR`] times its bound, or carried nothing.
     pub is_another_network: bool,
@@ -65,7 +65,7 @@ pub struct Watch {
     pub cpu: Option<CpuWatch>,
 }
 
-/// Use of the CPUs while flows ran, in shares from 0 to 1 of the worst second.
+/// CPU use while flows ran, in shares from 0 to 1 of the worst second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuWatch {
     /// Largest share in use of all CPUs together.

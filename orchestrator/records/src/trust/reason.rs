@@ -23,7 +23,7 @@ pub struct Reason {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "plain_number")]
     pub value: Option<f64>,
-    /// Total that the figure is a part of; the bound is then a bound of the share.
+    /// Total that the figure is a part of; the bound then applies to the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
     /// Largest figure, or share, of a valid run; `None` for a fact.
@@ -58,7 +58,7 @@ impl Reason {
         Self::judged(code, float(count), None)
     }
 
-    /// Returns the reason for `part` of `whole`, with the grade of the share by the bound of `code`.
+    /// Returns the reason for `part` of `whole`; `code`'s bound grades the share.
     #[must_use]
     pub fn part(code: ReasonCode, part: u64, whole: u64) -> Self {
         Self::judged(code, float(part), Some(whole))

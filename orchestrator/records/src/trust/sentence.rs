@@ -65,7 +65,7 @@ impl fmt::Display for Reason {
             ReasonCode::StolenCpus => busiest("of the CPUs' time went to other machines"),
             ReasonCode::Softirqs => busiest("of one CPU's time went to softirqs"),
             ReasonCode::WaitingTasks => format!(
-                "{value:.1} tasks a CPU waited for it while flows ran, bound {}",
+                "on average {value:.1} tasks per CPU waited while flows ran, bound {}",
                 self.bound.unwrap_or_default()
             ),
             ReasonCode::DroppedOutside => {
@@ -84,12 +84,12 @@ impl fmt::Display for Reason {
             }
             ReasonCode::AlteredLab => format!("changed while flows ran: {subject}"),
             ReasonCode::UndecidedFlows => format!(
-                "{subject}: {} finished without a decision of the source's switch",
+                "{subject}: {} finished without a decision by the source's switch",
                 counted(count, "flow")
             ),
             ReasonCode::UnrecordedDecisions => format!(
-                "{subject}: {} without a row, bound {} (hint: agents lose reports that are not read in time; run it \
-                 on a less busy machine, or with longer intervals under `measure`)",
+                "{subject}: {} without a row, bound {} (hint: agents lose reports that are not read in time; use \
+                 a less busy machine, or longer intervals under `measure`)",
                 of("decision"),
                 self.bound.unwrap_or_default()
             ),
@@ -146,7 +146,7 @@ mod tests {
             ),
             (
                 Reason::count(ReasonCode::UndecidedFlows, 1).of("lcmp"),
-                "lcmp: 1 flow finished without a decision of the source's switch",
+                "lcmp: 1 flow finished without a decision by the source's switch",
             ),
         ] {
             assert_eq!(reason.to_string(), sentence);

@@ -13,8 +13,8 @@ fn is_another(change: impl FnOnce(&mut CertifiedRow)) -> bool {
     links.is_another_network
 }
 
-/// A direction of 100 Mbit/s and 50 ms that holds 150 frames, with bounds of 1 Mbit/s, 250 µs and one frame. Each
-/// figure is changed alone, by ten times its bound or more.
+/// A direction with 100 Mbit/s and 50 ms that holds 150 frames, with bounds 1 Mbit/s, 250 µs and one frame. Each figure
+/// is changed alone, by ten times its bound or more.
 #[test]
 fn one_figure_far_out_of_its_bound_makes_another_network() {
     let rate = |bps| is_another(|row| row.emu_measured_rate_bps = BitsPerSec::new(bps));

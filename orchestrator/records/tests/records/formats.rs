@@ -21,7 +21,7 @@ use lab_records::{
 use lab_units::PLAN_FORMAT;
 use tempfile::TempDir;
 
-/// Formats of `run.json` and of `plan.json` in the folder of the latest format that is not read.
+/// Formats of `run.json` and `plan.json` in the folder with the latest format that is not read.
 const LAST: (u32, u32) = (5, 1);
 
 fn fixture(format: u32) -> PathBuf {
@@ -29,7 +29,7 @@ fn fixture(format: u32) -> PathBuf {
     formats.join(format.to_string())
 }
 
-/// Returns a copy of the run of `format` that a test may change.
+/// Returns a copy of the run in `format` that a test may change.
 fn copy(format: u32) -> TempDir {
     let copy = tempfile::tempdir().expect("a directory");
     for (name, bytes) in files(&fixture(format)) {
@@ -63,8 +63,9 @@ fn assert_refused(result: Result<RunDir, RecordsError>, file: &str, found: u32, 
     } else {
         "run its `scenario.yaml` again, or read the run with the lcmp-lab of the `tool_commit` in `run.json`"
     };
-    let expected =
-        format!("{file}` has format {found}, this lcmp-lab reads format {own} (hint: {hint})");
+    let expected = format!(
+        "{file}` has format {found}, which this lcmp-lab (format {own}) cannot read (hint: {hint})"
+    );
     assert!(text.ends_with(&expected), "{text}");
 }
 

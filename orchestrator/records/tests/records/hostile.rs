@@ -26,7 +26,7 @@ use parquet::{
 };
 use tempfile::TempDir;
 
-/// Returns a run of two flows; tables of more than `large` rows are Parquet.
+/// Returns a run with two flows; tables with more than `large` rows are Parquet.
 fn run(large: u64) -> (TempDir, RunDir) {
     let results = tempfile::tempdir().expect("a directory");
     let mut writer = RunWriter::create(results.path(), now(), &info())

@@ -163,7 +163,7 @@ fn damage_before_the_last_row_is_an_error_with_its_line() {
     );
 }
 
-/// Returns the line and cause of the error of reading flows whose text was changed.
+/// Returns the line and cause in the error from reading flows whose text was changed.
 fn refused(change: impl Fn(&str) -> String) -> (u64, String) {
     let results = results();
     let mut writer = create(results.path());
@@ -349,7 +349,7 @@ fn no_flow_beats_its_ideal_but_what_the_authors_code_takes_for_one() {
     assert_eq!(below_one(Semantics::Paper, 999_999), 1);
 }
 
-/// perftest prints six decimals: 126 us of a flow of two seconds.
+/// perftest prints six decimals: 126 us for a two-second flow.
 #[test]
 fn a_flow_is_not_too_fast_by_less_than_its_fct_is_known_to() {
     let fct = Nanos::new(2_009_750_190);

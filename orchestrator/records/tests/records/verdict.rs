@@ -183,7 +183,7 @@ fn flows_that_no_switch_decided_make_a_run_doubtful() {
                 undecided,
             });
         });
-        let words = "lcmp: 1 flow finished without a decision of the source's switch";
+        let words = "lcmp: 1 flow finished without a decision by the source's switch";
         assert_reason(&verdict, grade, words);
     }
 }
@@ -273,13 +273,9 @@ fn cpus_without_headroom() {
             cpu(end, |cpu| cpu.softirq = share);
         },
     );
-    assert_grades(
-        "tasks a CPU waited for it",
-        [0.2, 1.0, 3.0],
-        |end, waiting| {
-            cpu(end, |cpu| cpu.waiting = waiting);
-        },
-    );
+    assert_grades("tasks per CPU waited", [0.2, 1.0, 3.0], |end, waiting| {
+        cpu(end, |cpu| cpu.waiting = waiting);
+    });
 }
 
 #[test]

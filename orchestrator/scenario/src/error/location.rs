@@ -11,7 +11,7 @@ pub struct SourceText<'a> {
     pub text: &'a str,
 }
 
-/// Position of a part of one line of a text.
+/// Position of a part within one line of a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Location {
     /// Name of the text.
@@ -27,7 +27,7 @@ pub struct Location {
 }
 
 impl SourceText<'_> {
-    /// Returns the location of the byte range `range`, cut to the line of its start.
+    /// Returns the location of the byte range `range`, cut to the line on which it starts.
     ///
     /// Offsets past the end, or inside a character, move back to the nearest character.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Problems of a scenario and of the files it names, each with its location in the text.
+//! Problems in a scenario and the files it names, each with its location in the text.
 //!
 //! - [`kind`]: reasons of problems
 //! - [`file`]: those of the files that a scenario names
@@ -31,7 +31,7 @@ pub struct Problem {
     pub kind: ProblemKind,
 }
 
-/// Problems of a text, in the order of the text; never empty.
+/// Problems in a text, in the order of the text; never empty.
 ///
 /// The [`Display`](fmt::Display) form shows each problem with its file, line, column and source line.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -16,7 +16,7 @@ pub struct SizeCdf {
     points: Vec<CdfPoint>,
 }
 
-/// A point of the distribution: the share of flows of at most a size.
+/// A point on the distribution: the share of flows up to a size.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CdfPoint {
     /// Flow size.
@@ -95,7 +95,7 @@ impl SizeCdf {
 /// Number of share units in one percent.
 const PERCENT: u64 = 100_000;
 
-/// Bound of the sums of [`SizeCdf::mean`], which fit 64 bits: the shares' differences add up to
+/// Bound on the sums in [`SizeCdf::mean`], which fit 64 bits: the shares' differences add up to
 /// [`SizeCdf::UNIT`].
 const _: () = assert!(
     limits::MAX_FLOW_SIZE

@@ -135,7 +135,7 @@ impl Place for Fault {
     }
 }
 
-/// No ECN marking, where the default marks.
+/// The word `none`: no ECN marking, even if the default marks.
 #[derive(Clone, Copy, Debug)]
 pub struct NoEcn;
 

@@ -132,7 +132,7 @@ pub struct Repetitions {
     pub sim: Maybe<Text<u32>>,
 }
 
-/// Returns the schema of the number of repetitions, or of those of each engine.
+/// Returns the schema for the number of repetitions, or for each engine's number.
 fn repetitions(generator: &mut SchemaGenerator) -> Schema {
     let mut count = <u32 as Scalar>::schema();
     count.insert("minimum".to_owned(), 1.into());

@@ -38,8 +38,8 @@ pub struct Workload {
     /// each load, one after the other; the other verbs take the first.
     #[schemars(schema_with = "loads")]
     pub load: OneOrMany<Ratio>,
-    /// Reference of a load of one: `host-nic`, capacity of every sending host's NIC; `dci-egress`,
-    /// capacity of the sending datacenter's inter-DC links.
+    /// Capacity of which `load` is a share: `host-nic`, every sending host's NIC; `dci-egress`, the
+    /// sending datacenter's inter-DC links.
     #[serde(default)]
     #[schemars(extend("default" = LoadBase::default()))]
     pub load_base: Maybe<Text<LoadBase>>,
@@ -56,7 +56,7 @@ pub struct Workload {
     pub max_flows: Maybe<Text<u32>>,
 }
 
-/// Returns the schema of a load, or of the loads of a sweep.
+/// Returns the schema for a load, or for a sweep's loads.
 fn loads(_: &mut SchemaGenerator) -> Schema {
     let mut load = <Ratio as Scalar>::schema();
     load.insert("exclusiveMinimum".to_owned(), 0.into());

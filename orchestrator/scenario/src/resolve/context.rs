@@ -150,12 +150,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Checks the number of entries of a list.
+    /// Checks a list's number of entries.
     pub fn count(&mut self, range: &Range<usize>, found: usize, bounds: RangeInclusive<usize>) {
         self.counted(range, "the list", Unit::Entries, found, bounds);
     }
 
-    /// Checks the number of units of `what`.
+    /// Checks the number of units in `what`.
     pub fn counted(
         &mut self,
         range: &Range<usize>,

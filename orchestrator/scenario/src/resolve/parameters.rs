@@ -66,7 +66,7 @@ pub(super) fn check<S: ParameterSet>(
     }
 }
 
-/// Adds the problem of two values that do not fit together, at the first of them that the scenario sets.
+/// Adds the problem that two values do not fit together, at the first one that the scenario sets.
 fn conflict(context: &mut Context<'_>, range: &Range<usize>, texts: &Texts, error: ParameterError) {
     let [first, second] = error.names();
     let (range, unset) = match (texts.of(first), texts.of(second)) {

@@ -13,7 +13,7 @@ use crate::{
     yaml::{At, Maybe, Text, WordOr},
 };
 
-/// A topology with its index of names, for checks of the rest of a scenario.
+/// A topology with its index of names, for checking the rest of a scenario.
 pub(super) struct Network {
     pub model: Topology,
     /// Position in the topology and byte range of each name.
@@ -52,7 +52,7 @@ impl Network {
         &self.model.dcs[index].name
     }
 
-    /// Returns the number of hosts of the datacenter at `index`; `None` if not readable.
+    /// Returns the number of hosts in the datacenter at `index`; `None` if not readable.
     pub fn hosts(&self, index: usize) -> Option<u64> {
         self.hosts[index]
     }

@@ -90,7 +90,7 @@ fn workload(context: &mut Context<'_>, network: &Network, raw: &raw::Workload) -
     }
 }
 
-/// Returns the loads of a workload; a list must have all of them apart.
+/// Returns a workload's loads; no two loads in a list may be equal.
 fn loads(context: &mut Context<'_>, raw: &OneOrMany<Ratio>) -> Vec<Ratio> {
     context.count(&raw.range, raw.values.len(), 1..=limits::MAX_SWEEP);
     let mut loads = Vec::new();

@@ -15,7 +15,7 @@ use serde_saphyr::{Location, Spanned};
 use super::scalar::{Scalar, Word};
 use crate::limits;
 
-/// A value and its byte range in the text; of a list or mapping, that of its start.
+/// A value and its byte range in the text; for a list or mapping, the range of its start.
 #[derive(Clone, Debug)]
 pub struct At<T> {
     /// Value.
@@ -53,7 +53,7 @@ pub struct OneOrMany<T> {
     pub values: Vec<Text<T>>,
     /// True if a list is written.
     pub is_list: bool,
-    /// Byte range of the value or of the list's start.
+    /// Byte range of the value or the list's start.
     pub range: Range<usize>,
 }
 

@@ -77,7 +77,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// Returns the start position of each item of the list at `path`.
+    /// Returns each item's start position in the list at `path`.
     pub fn items(self, path: &str) -> Vec<usize> {
         let mut walk = Walk::default();
         let mut starts = Vec::new();

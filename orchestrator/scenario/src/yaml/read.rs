@@ -61,7 +61,7 @@ fn translate(error: &Error, text: &str) -> Finding<ProblemKind> {
     Finding { range, kind }
 }
 
-/// Returns the byte range of an error; errors of the YAML syntax only have a line and column.
+/// Returns an error's byte range; YAML syntax errors only have a line and column.
 fn range_of_error(error: &Error, text: &str) -> Range<usize> {
     let Some(location) = error.location() else {
         return 0..0;

@@ -11,7 +11,7 @@ use crate::{
     suggest::did_you_mean,
 };
 
-/// Type of a single value of a scenario.
+/// Type of a single value in a scenario.
 pub trait Scalar: Sized {
     /// Reads a value.
     fn read(text: &str) -> Result<Self, ProblemKind>;
@@ -124,7 +124,7 @@ quantities! {
     }
 }
 
-/// Returns the pattern of a number followed by one of `units`.
+/// Returns the pattern for a number followed by one of `units`.
 fn with_unit(units: impl Iterator<Item = &'static str>) -> String {
     let units: Vec<&str> = units.collect();
     format!(r"[0-9][0-9_]*(\.[0-9_]+)? *({})", units.join("|"))

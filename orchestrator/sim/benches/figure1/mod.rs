@@ -17,8 +17,7 @@ const PATHS: [(u32, u32); 6] = [
 /// Duration of Figure 1's traffic.
 pub const DURATION_MS: u32 = 200;
 
-/// Returns the plan of ECMP and LCMP with an offered load of `load_percent` of all hosts' NICs for
-/// `duration_ms`.
+/// Returns the plan for ECMP and LCMP with an offered load, `load_percent` of all hosts' NICs, for `duration_ms`.
 pub fn plan(load_percent: u32, duration_ms: u32) -> Plan {
     let text = scenario(load_percent, duration_ms);
     let scenario = lab_scenario::parse("figure1.yaml", text.as_bytes()).expect("a scenario");

@@ -315,8 +315,8 @@ mod tests {
         assert_eq!(rates, [200, 300, 350, 450, 450]);
     }
 
-    /// A time-out discards the state of the packets sent before it: the first mark of a packet sent again cuts the
-    /// rate, and the window of these packets counts no earlier ones.
+    /// A time-out discards the state from packets sent before it: the first mark on a packet sent again cuts the rate,
+    /// and the window of these packets counts no earlier ones.
     #[test]
     fn a_time_out_moves_windows_and_cuts_back() {
         let parameters = published();

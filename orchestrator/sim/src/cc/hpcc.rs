@@ -241,8 +241,8 @@ impl Hpcc {
     }
 }
 
-/// Returns the utilisation of a link: bytes sent and bytes always queued, each as a share of the link's
-/// capacity; `None` if no time passed.
+/// Returns a link's utilisation: bytes sent and bytes always queued, each as a share of the link's capacity; `None` if
+/// no time passed.
 fn used(passage: &Passage, line: BitsPerSec, full_window: u64) -> Option<f64> {
     if passage.ticks == 0 {
         return None;

@@ -77,7 +77,7 @@ const fn wrapped_bytes(bytes: u64) -> u64 {
     bytes / BYTES_UNIT % (1 << BYTES_BITS)
 }
 
-/// 17 bits of 80 bytes, of 32 bits of bytes.
+/// Queue as the field holds it: 32-bit bytes, in units of 80 bytes, cut to 17 bits.
 const fn wrapped_queue(bytes: u64) -> u64 {
     bytes % (1 << 32) / QUEUE_UNIT % (1 << QUEUE_BITS)
 }
@@ -121,7 +121,7 @@ const QUEUE_UNIT: u64 = 80;
 /// Bytes of `qbbHeader` without telemetry.
 const ACK_HEADER_BYTES: u32 = 12;
 
-/// Minimum bytes of `qbbHeader`: 60 less 14 of PPP and 20 of IP.
+/// Minimum size of `qbbHeader` in bytes: 60 less 14 for PPP and 20 for IP.
 const ACK_PADDED_BYTES: u32 = 26;
 
 #[cfg(test)]

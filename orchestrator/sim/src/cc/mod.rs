@@ -68,8 +68,7 @@ pub struct PathFacts {
     /// Identifier of the data packet's path: paths that differ in a switch port have different identifiers. The
     /// paper's header has the XOR of the switches' numbers, of 12 bits.
     pub id: u32,
-    /// Round-trip time of an empty network: delays of all links, there and back, and the time to send the
-    /// packets.
+    /// Round-trip time in an empty network: all links' delays, there and back, and the time to send the packets.
     pub base_rtt: SimTime,
 }
 

@@ -235,7 +235,7 @@ mod tests {
         (control.rate.get() + 500_000) / 1_000_000
     }
 
-    /// Processes the last ACK of segment `n` after `micros`, when all of the segment was sent.
+    /// Processes the last ACK for segment `n` after `micros`, when the whole segment was sent.
     fn acked(control: &mut Timely, n: u64, micros: u64, parameters: &Parameters) -> u64 {
         let ack = Ack {
             round_trip: SimTime::from_micros(micros),

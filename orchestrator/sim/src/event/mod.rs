@@ -20,7 +20,7 @@ pub enum EventKind {
     Arrive,
     /// Wake-up of this port, which may have a packet to send.
     Wake,
-    /// End of the sleep of this port's NIC ([`crate::semantics::SemanticsRules::NIC_OVERSLEEPS`]).
+    /// Wake-up of this port's NIC ([`crate::semantics::SemanticsRules::NIC_OVERSLEEPS`]).
     NicAwake,
     /// Start of the partition's next flow.
     FlowStart,

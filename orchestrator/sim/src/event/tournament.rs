@@ -1,10 +1,10 @@
-//! Tournament tree: the earliest of many times, each of which changes in its own slot.
+//! Tournament tree: the earliest among many times, each of which changes in its own slot.
 
 use std::hint::select_unpredictable;
 
 use crate::time::SimTime;
 
-/// Times by slot, and the earliest of them; among equal times the one of the lowest slot.
+/// Times by slot, and the earliest one; among equal times the one in the lowest slot.
 ///
 /// Pairs of slots play, then their winners, up to one winner. A changed time plays again on its way up:
 /// one comparison per doubling of the slots, without a branch that depends on the winner. A heap makes

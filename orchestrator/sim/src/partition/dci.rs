@@ -189,9 +189,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Traces the egress of a flow's first data packet, of data packets with a decision, and of the first ACK. SoftRoCE
-    /// sends few ACKs, and the first has no fixed number, so with SoftRoCE every ACK is traced. A switch that pins no
-    /// flows moves flows without a decision when a port goes down or up.
+    /// Traces where a flow's packets leave: its first data packet, data packets with a decision, and the first ACK.
+    /// SoftRoCE sends few ACKs, and the first has no fixed number, so with SoftRoCE every ACK is traced. A switch that
+    /// pins no flows moves flows without a decision when a port goes down or up.
     #[inline]
     fn trace_hop(&mut self, packet: &Packet, port: u32, is_decided: bool) {
         let is_ack = packet.kind != Kind::Data;
@@ -287,7 +287,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             .is_some_and(|(index, ageing)| ageing.buckets_of(key, to_dc, index) > 0)
     }
 
-    /// Plain ECMP of the artifact: the flow hash modulo the number of live candidates.
+    /// The artifact's plain ECMP: the flow hash modulo the number of live candidates.
     fn hash_modulo(&self, node: u32, candidates: &[Candidate], packet: &Packet) -> Option<u32> {
         let hash = self.hash(node, packet) as usize;
         let index = hash.checked_rem(self.live(candidates).count())?;

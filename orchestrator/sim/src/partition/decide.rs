@@ -1,4 +1,4 @@
-//! Decision of the policy for a flow, from the DCI switch's view of the candidates.
+//! The policy's decision for a flow, from the DCI switch's view of the candidates.
 
 use lab_policy::{
     Decision, LcmpConfig, OwnPolicy, Preset, Rule, ecmp, lcmp,
@@ -57,7 +57,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns the hash buckets of a candidate: of flow ageing or TE, else as provisioned.
+    /// Returns a candidate's hash buckets: from flow ageing or TE, else as provisioned.
     fn buckets_of(&self, key: u64, to_dc: u32, index: usize, candidate: &Candidate) -> u16 {
         let dci = &self.dci;
         match (&dci.flow_ageing, &dci.te_weights) {
@@ -97,8 +97,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         })
     }
 
-    /// Sets C_cong of each candidate: of the last sample (`paper`), or by the artifact's monitor, which
-    /// observes all ports of the switch once per candidate.
+    /// Sets each candidate's C_cong: from the last sample (`paper`), or by the artifact's monitor, which observes all
+    /// ports of the switch once per candidate.
     fn set_congestion(
         &mut self,
         node: u32,

@@ -1,4 +1,4 @@
-//! Flow ageing of UCMP: bytes sent by each flow, and the buckets of its size threshold.
+//! UCMP's flow ageing: bytes sent by each flow, and the buckets of its size threshold.
 
 use lab_plan::PaperUnits;
 use lab_policy::{
@@ -49,12 +49,12 @@ impl FlowAgeing {
             .any(|threshold| (before + 1..=after).contains(&threshold.from.get()))
     }
 
-    /// Restarts the count of a flow, of which the flow table has no entry.
+    /// Restarts the count for a flow that has no entry in the flow table.
     pub fn forget(&mut self, key: u64) {
         self.sent.remove(&key);
     }
 
-    /// Returns the buckets of the candidate at `index` for the size of flow `key`.
+    /// Returns the buckets of the candidate at `index` for flow `key` at its size.
     pub fn buckets_of(&self, key: u64, to_dc: u32, index: usize) -> u16 {
         let sent = self.sent.get(&key).copied().unwrap_or_default();
         let sent = self.paper.size(sent);

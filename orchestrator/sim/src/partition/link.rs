@@ -23,7 +23,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         egress.enqueue(&mut self.queued, packet);
     }
 
-    /// Removes the next packet of `class` from the egress queue of `port`.
+    /// Removes the next packet with `class` from `port`'s egress queue.
     #[inline]
     pub(super) fn dequeue(&mut self, port: u32, class: u8) -> Option<Packet> {
         let egress = &mut self.ports[(port - self.first_port) as usize];

@@ -141,7 +141,7 @@ pub struct Telemetry {
 const PATH_PRIME: u32 = 16_777_619;
 
 impl Telemetry {
-    /// Adds the telemetry of the switch port `port`, if the packet has room for the telemetry of `room` switches.
+    /// Adds the telemetry for the switch port `port`, if the packet has room for the telemetry of `room` switches.
     fn push(&mut self, port: u32, hop: IntHop, room: usize) {
         self.path.id = (self.path.id ^ port).wrapping_mul(PATH_PRIME);
         if self.hops.len() < room {
@@ -212,7 +212,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns the node of a port of this partition.
+    /// Returns the node that has this partition's port.
     #[inline]
     fn node_of(&self, port: u32) -> u32 {
         self.ports[(port - self.first_port) as usize].node

@@ -145,8 +145,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         !self.world.switches[self.dc as usize].is_legacy
     }
 
-    /// Moves the clock to the end of the run and traces a last sample of everything and the totals of
-    /// each port.
+    /// Moves the clock to the run's end and traces a last sample of everything and each port's totals.
     pub fn close(&mut self, end: SimTime) {
         self.now = end;
         self.sample_links();

@@ -67,7 +67,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.drop_packet(egress, packet);
     }
 
-    /// Returns the next hop of `packet` from `node`: the flow hash modulo the number of live next hops.
+    /// Returns the next hop for `packet` from `node`: the flow hash modulo the number of live next hops.
     #[inline]
     pub(super) fn hash_next_hop(&self, node: u32, packet: &Packet) -> Option<u32> {
         let hops = self.world.network.next_hops_to(node, packet.to);
@@ -184,7 +184,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         is_revoked && self.dequeue(port, CONTROL).is_some()
     }
 
-    /// Returns the index of a port among the ports of its node.
+    /// Returns a port's index among its node's ports.
     #[inline]
     pub(super) fn index_at_node(&self, node: u32, port: u32) -> usize {
         (port - self.world.network.nodes[node as usize].ports.start) as usize

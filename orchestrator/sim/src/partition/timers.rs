@@ -1,4 +1,4 @@
-//! Timers of a sending QP: steps of congestion control and the retransmission time-out.
+//! Timers for a sending QP: congestion control steps and the retransmission time-out.
 
 use lab_records::StoryEvent;
 

@@ -178,8 +178,8 @@ impl<'w> Recorder<'w> {
         self.pending.decisions.push(row);
     }
 
-    /// Makes rows of the counters of ports. Packets that a cut took from a wire count where they were sent:
-    /// all ports are sampled at the same times, so the peer's sample is of the same window.
+    /// Makes rows from the ports' counters. Packets that a cut took from a wire count where they were sent: all ports
+    /// are sampled at the same times, so the peer's sample is of the same window.
     fn count_where_sent(&mut self) {
         let rows = &self.rows;
         let links = booked(self.context, std::mem::take(&mut self.links));

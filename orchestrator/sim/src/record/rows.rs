@@ -20,13 +20,13 @@ use crate::{
     },
 };
 
-/// Maker of the rows of one run's trace events.
+/// Maker of rows from one run's trace events.
 pub struct EventRows<'w> {
     context: RunContext<'w>,
     rows: RowMaker<'w>,
 }
 
-/// Hops of a flow's data packets and of its ACKs.
+/// Hops of a flow's data packets and its ACKs.
 #[derive(Debug, Default)]
 pub struct FlowHops {
     pub data: Hops,
@@ -306,5 +306,5 @@ impl<'w> EventRows<'w> {
     }
 }
 
-/// Name of the simulator in the column `generator` of `flows.csv`.
+/// Name for the simulator in the column `generator` of `flows.csv`.
 const GENERATOR: &str = "sim";

@@ -1,4 +1,4 @@
-//! Parallel run of all partitions, window by window of virtual time.
+//! Parallel run of all partitions, one virtual time window after the other.
 //!
 //! Conservative parallel discrete-event simulation (Chandy, Misra, Bryant). A packet takes at least the
 //! shortest inter-DC delay, the lookahead, from one partition to another. From the time of the next

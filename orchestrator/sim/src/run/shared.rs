@@ -47,7 +47,7 @@ pub(super) struct PartitionStatus {
     pub finished: u64,
     /// Number of events so far.
     pub events: u64,
-    /// Number of events of the last window, an estimate of the next one's.
+    /// Number of events in the last window, an estimate for the next one.
     pub recent: u64,
 }
 

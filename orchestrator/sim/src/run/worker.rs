@@ -23,7 +23,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         Self { shared, me }
     }
 
-    /// Runs windows until the end of the run; one of the threads has the observer.
+    /// Runs windows until the run ends; one of the threads has the observer.
     pub fn work(&self, mut observer: Option<&mut dyn Observer>) {
         let mut horizon = SimTime::ZERO;
         loop {

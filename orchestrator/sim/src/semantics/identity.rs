@@ -33,9 +33,9 @@ pub struct NextHopOrder {
 /// Identity of a flow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FlowIdentity {
-    /// Tuple of the data packets, input of the flow hash.
+    /// Tuple of the data packets, input to the flow hash.
     pub data: FlowTuple,
-    /// Tuple of the ACKs, input of the flow hash.
+    /// Tuple of the ACKs, input to the flow hash.
     pub ack: FlowTuple,
     /// Key of the data in flow tables.
     pub data_key: u64,

@@ -21,7 +21,7 @@ pub use rxe::Rxe;
 
 /// Rules of one semantics.
 pub trait SemanticsRules: Copy + Send + Sync + 'static {
-    /// Bytes of a data packet besides its payload and the bytes of congestion control.
+    /// Bytes in a data packet besides its payload and the bytes for congestion control.
     const DATA_HEADER_BYTES: u32;
     /// Payloads are padded to a multiple of these bytes.
     const PAYLOAD_ALIGN: u32;
@@ -67,8 +67,8 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     /// Returns the bandwidth-delay product in bytes.
     fn bdp(round_trip: SimTime, rate: BitsPerSec) -> u64;
 
-    /// Returns the window in bytes of a QP at `rate` on a line of `line_rate`; `largest` is the plan's
-    /// largest bandwidth-delay product.
+    /// Returns the window in bytes for a QP at `rate` on a line with `line_rate`; `largest` is the plan's largest
+    /// bandwidth-delay product.
     fn window(largest: u64, rate: BitsPerSec, line_rate: BitsPerSec) -> u64;
 
     /// Returns the headroom in bytes, for the packet that triggers a pause and the packets that follow it.

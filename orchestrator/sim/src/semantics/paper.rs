@@ -80,7 +80,7 @@ impl SemanticsRules for Paper {
     }
 }
 
-/// Returns the time there and back of a link of `delay`.
+/// Returns the time there and back on a link with `delay`.
 pub(super) const fn round_trip(delay: SimTime) -> SimTime {
     SimTime::from_picos(delay.picos().saturating_mul(2))
 }

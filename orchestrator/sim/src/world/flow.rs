@@ -38,7 +38,7 @@ pub struct SimFlow {
     pub start: SimTime,
     /// Longest round-trip time among the paths that the flow may take.
     pub base_rtt: SimTime,
-    /// Bytes of each message; of the whole flow under [`HostProfile::Rnic`].
+    /// Bytes per message; under [`HostProfile::Rnic`], bytes of the whole flow.
     pub message_bytes: u64,
     /// Packets of each message.
     pub message_packets: u32,
@@ -47,7 +47,7 @@ pub struct SimFlow {
 const _: () = assert!(std::mem::offset_of!(SimFlow, packets) + size_of::<u32>() == 64);
 
 impl SimFlow {
-    /// Returns the payload bytes of packet `seq` of a flow that is one message.
+    /// Returns the payload bytes in packet `seq` of a flow that is one message.
     #[inline]
     #[must_use]
     pub fn payload_of(&self, seq: u32, payload: u32) -> u32 {

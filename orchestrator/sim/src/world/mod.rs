@@ -40,7 +40,7 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub repetition: u32,
     /// Network.
     pub network: Network,
-    /// Flows of the repetition, in the order of their starts.
+    /// The repetition's flows, in the order of their starts.
     pub flows: Vec<SimFlow>,
     /// Seed of each node's flow hash.
     pub hash_seeds: Vec<u32>,
@@ -74,7 +74,7 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
 }
 
 impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
-    /// Prepares repetition `repetition` of the plan's policy of index `policy`.
+    /// Prepares repetition `repetition` under the plan's policy with index `policy`.
     ///
     /// # Errors
     /// A plan that cannot be simulated: see [`SimError`].
@@ -156,7 +156,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         Some(self.te.as_ref()?.failure()?.into())
     }
 
-    /// Returns the plan's window in bytes of a QP at `rate` on a line of `line_rate`.
+    /// Returns the plan's window in bytes for a QP at `rate` on a line with `line_rate`.
     #[must_use]
     pub fn window(&self, rate: BitsPerSec, line_rate: BitsPerSec) -> u64 {
         match self.transport.window {

@@ -1,4 +1,4 @@
-//! Order of equal next hops, of a routing table.
+//! A routing table's order of equal next hops.
 
 use lab_units::NodeId;
 

@@ -50,7 +50,7 @@ impl<'p> Detours<'p> {
         detours
     }
 
-    /// Returns the longest round trip of a full packet and its ACK among the paths of `flow`.
+    /// Returns the longest round trip for a full packet and its ACK among `flow`'s paths.
     pub fn longest_round_trip(&self, flow: &Flow) -> Nanos {
         let dc = |host: lab_units::NodeId| self.plan.nodes[host.index()].dc;
         let detour = self

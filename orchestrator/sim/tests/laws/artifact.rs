@@ -4,8 +4,8 @@ use lab_records::StoryEvent;
 
 use crate::lab::simulate_text;
 
-/// Eight hosts of 100 Gbit/s send 150 MB each, less than a window, into a link of 10 Gbit/s; much later
-/// one host sends a single packet.
+/// Eight 100 Gbit/s hosts send 150 MB each, less than a window, into a 10 Gbit/s link; much later one host sends a
+/// single packet.
 ///
 /// The headrooms exceed the buffer, so that gigabytes seem to be free in the artifact: PFC pauses no host,
 /// and the queue reaches the device's limit of 1,000 MiB.
@@ -56,8 +56,8 @@ fn under_the_papers_semantics_hosts_are_paused_instead() {
     assert_eq!(run.count(8, StoryEvent::Marked), 0);
 }
 
-/// Congestion of two equal candidates at a decision, after a flow to host `first` of dc4 has filled the queue
-/// of one for a millisecond: index of that candidate, and C_cong of both.
+/// Congestion of two equal candidates at a decision, after a flow to dc4's host `first` has filled one candidate's
+/// queue for a millisecond: that candidate's index, and C_cong of both.
 fn observed(first: u32) -> (usize, [u8; 2]) {
     let run = simulate_text(&format!(
         "

@@ -86,8 +86,8 @@ fn rates_stay_between_zero_and_the_line_rate() {
     }
 }
 
-/// Two flows of 1 GB, at least 250,000 packets of 4,154 B, take 166 ms of the link together, and congestion
-/// control keeps the queue near the marking thresholds.
+/// Two 1 GB flows, at least 250,000 packets of 4,154 B, take 166 ms on the link together, and congestion control keeps
+/// the queue near the marking thresholds.
 #[test]
 fn control_keeps_the_link_busy_and_the_queue_short() {
     let run = late_comer("dcqcn");
@@ -159,8 +159,8 @@ transport: { cc: dcqcn, pfc: true }
     }
 }
 
-/// The round trip is 10.005 ms: below a threshold of 11 ms TIMELY keeps the line rate, above one of 9 ms it
-/// cuts at every segment.
+/// The round trip is 10.005 ms: below an 11 ms threshold TIMELY keeps the line rate, above a 9 ms threshold it cuts at
+/// every segment.
 #[test]
 fn timelys_round_trip_is_the_paths() {
     let changes = |thresholds: &str| {
@@ -174,9 +174,8 @@ fn timelys_round_trip_is_the_paths() {
     assert!(changes("t_low: 8 ms, t_high: 9 ms") > 0);
 }
 
-/// A round trip of 5.000005 s is above a threshold of 4 s. From the line rate on, each segment's rate is 1 − 0.8 · (1
-/// − 4 / 5) = 0.84 of the rate before. In 32 bits of nanoseconds the round trip would be 0.705 s, below the lower
-/// threshold.
+/// A 5.000005 s round trip is above a 4 s threshold. From the line rate on, each segment's rate is 1 − 0.8 · (1 − 4 /
+/// 5) = 0.84 of the rate before. In 32 bits of nanoseconds the round trip would be 0.705 s, below the lower threshold.
 #[test]
 fn timelys_round_trip_may_take_seconds() {
     let transport = "transport: { cc: { timely: { t_low: 1 s, t_high: 4 s, min_rtt: 5 s } } }";
@@ -190,8 +189,8 @@ fn timelys_round_trip_may_take_seconds() {
     assert!(first.abs_diff(84_000_000_000) < 1_000_000, "{first} bit/s");
 }
 
-/// One flow of 100 MB from a host of 100 Gbit/s over a path of 50 Gbit/s and 1 ms; if `has_other`, there is a second
-/// path of 250 ms. The policy takes the path of the least delay.
+/// One 100 MB flow from a 100 Gbit/s host over a path with 50 Gbit/s and 1 ms; if `has_other`, there is a second path
+/// with 250 ms. The policy takes the path of the least delay.
 fn beside_a_long_path(has_other: bool) -> Run {
     let (dc3, links) = if has_other {
         (
@@ -219,9 +218,9 @@ transport: {{ cc: hpcc, window: none }}
     ))
 }
 
-/// The host sends at line rate for a round trip of 2.006 ms, 25.1 MB, and then has at most the path's window of 25.1
-/// MB of payload under way, 25.8 MB with headers and telemetry. 12.5 MB of these bytes are on the path, which leaves
-/// 13.3 MB for the queue. With a base RTT of 500 ms all 100 MB would leave at line rate, and half of them would wait.
+/// The host sends at line rate for a 2.006 ms round trip, 25.1 MB, and then has at most the path's window under way:
+/// 25.1 MB of payload, 25.8 MB with headers and telemetry. 12.5 MB of these bytes are on the path, which leaves 13.3 MB
+/// for the queue. With a base RTT of 500 ms all 100 MB would leave at line rate, and half of them would wait.
 #[test]
 fn a_path_that_no_flow_takes_does_not_change_hpcc() {
     let [alone, beside] = [false, true].map(|has_other| {
@@ -271,8 +270,8 @@ faults: [{}]
     assert!(slowest >= Some(90_000_000_000), "{slowest:?} bit/s");
 }
 
-/// Two flows from hosts of dc1 meet at the thirteenth switch, in front of their receiver, and a flow of 1 kB follows
-/// at 10 ms.
+/// Two flows from dc1's hosts meet at the thirteenth switch, in front of their receiver, and a 1 kB flow follows at 10
+/// ms.
 ///
 /// T is 28 µs of delays there and back and the time to send a packet at 14 links and its ACK, under 31 µs. Senders
 /// that see the queue keep it near 0: the short flow takes at most T and a few packets' time of 0.33 µs. Senders that
@@ -326,7 +325,7 @@ transport: {{ cc: {cc} }}
     );
 }
 
-/// A link of 1 ms is cut from 5 to 20 ms, and nothing comes back after 5 ms: DCTCP's time-out of 50 ms is at 55 ms.
+/// A 1 ms link is cut from 5 to 20 ms, and nothing comes back after 5 ms: DCTCP's 50 ms time-out is at 55 ms.
 ///
 /// At least 340 and at most 367 of 400 MB are unacknowledged by then, as no ACK comes for packets that left after 3
 /// ms. Slow start adds for each packet its payload, 4,096 of 4,154 B, per round trip of at most 2.1 ms. This leads

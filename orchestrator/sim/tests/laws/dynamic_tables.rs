@@ -192,8 +192,8 @@ fn the_users_own_policies_decide() {
     );
 }
 
-/// Under a policy of buckets an entry lives as long as a flow may, as in the lab: with a deadline of 20 ms the
-/// entry of a short flow at 0 is gone when another one ends at 60 ms.
+/// Under a bucket policy an entry lives as long as a flow may, as in the lab: with a 20 ms deadline, a short flow's
+/// entry at 0 is gone when another flow ends at 60 ms.
 #[test]
 fn entries_of_bucket_policies_expire_after_a_flows_deadline() {
     let flows = "{ from: dc1/h1, to: dc4/h1, size: 4 kB }, \

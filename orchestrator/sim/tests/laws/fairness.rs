@@ -35,7 +35,7 @@ measure: {{ queues: 100 us, links: 1 ms }}
 /// Shares, utilisation and queue of a run's second half.
 #[derive(Debug)]
 struct Measured {
-    /// Share of the first flow's mean rate in the sum of both.
+    /// The first flow's share in the sum of both mean rates.
     share: f64,
     /// Bytes that the bottleneck carried, of those it could.
     utilisation: f64,
@@ -96,7 +96,7 @@ fn mean_rate(run: &Run, flow: u32) -> f64 {
     (sum + rate * (to - since) as f64) / (to - from) as f64 / 1e9
 }
 
-/// Asserts what every law promises: the link is busy, and each flow has within 5 % of half of it.
+/// Asserts what every law promises: the link is busy, and each flow has half of it, to within 5 %.
 fn assert_fair(measured: &Measured) {
     assert!((0.475..=0.525).contains(&measured.share), "{measured:?}");
     assert!(measured.utilisation >= 0.9, "{measured:?}");
@@ -112,8 +112,8 @@ fn dcqcn_shares_the_link_and_keeps_the_queue_between_its_thresholds() {
     assert!(measured.max_queue <= 160_000, "{measured:?}");
 }
 
-/// HPCC aims at 95 % of the link, so that nothing waits but packets of both flows that meet (section 3.1 of
-/// the paper: near-zero queues). Of what the link carries, telemetry is a part.
+/// HPCC aims at 95 % of the link, so that packets wait only where both flows' packets meet (the paper's section 3.1:
+/// near-zero queues). Of what the link carries, telemetry is a part.
 #[test]
 fn hpcc_shares_the_link_with_next_to_no_queue() {
     let measured = Measured::of(&two_flows("hpcc, window: none", 10, RED));
@@ -153,5 +153,5 @@ fn timely_bounds_the_queue_and_has_no_unique_share() {
 
 const RED: &str = "k_min: 40 kB, k_max: 160 kB, p_max: 0.2";
 
-/// Bytes on the wire of a full packet; telemetry of HPCC is less than a twentieth of it.
+/// Wire bytes of a full packet; HPCC telemetry is less than a twentieth of it.
 const PACKET_BYTES: u64 = 4_154 + 200;

@@ -32,9 +32,8 @@ fn a_new_delay_applies_to_packets_sent_later() {
     assert_eq!(run.end_of(0), Some(MILLI + alone));
 }
 
-/// Two hosts on each side of a link of 100 Gbit/s whose delay is `delay` until 10 ms and then 1 ms: dc1/h1
-/// sends `early` from time 0, dc1/h2 sends `late` from `start` on, both to dc2/h1 by its port of 100 Gbit/s,
-/// which has room for 100 kB.
+/// Two hosts on each side of a 100 Gbit/s link whose delay is `delay` until 10 ms and then 1 ms: dc1/h1 sends `early`
+/// from time 0, dc1/h2 sends `late` from `start` on, both to dc2/h1 by its 100 Gbit/s port, which has room for 100 kB.
 fn shortened(delay: &str, early: u64, late: (u64, &str), more: &str) -> Run {
     let (bytes, start) = late;
     let early = early * 4_096;

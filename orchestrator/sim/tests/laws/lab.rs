@@ -12,10 +12,10 @@ use lab_sim::{
 };
 use lab_units::Nanos;
 
-/// Serialization time of a full packet of 4,154 B at 100 Gbit/s, in picoseconds.
+/// Serialization time of a full packet (4,154 B) at 100 Gbit/s, in picoseconds.
 pub const PACKET: u64 = 332_320;
 
-/// Serialization time of an ACK of 62 B at 100 Gbit/s, in picoseconds.
+/// Serialization time of an ACK (62 B) at 100 Gbit/s, in picoseconds.
 pub const ACK: u64 = 4_960;
 
 /// Delay between a host and its switch, in picoseconds.
@@ -90,7 +90,7 @@ pub struct Run {
     pub outcome: Outcome,
 }
 
-/// Runs a policy of a plan with all flows traced, for at most a minute of virtual time.
+/// Runs one of a plan's policies with all flows traced, for at most a minute of virtual time.
 pub fn simulate(plan: &Plan, policy: usize, threads: usize) -> Run {
     simulate_until(plan, policy, threads, 60_000 * MILLI)
 }
@@ -100,7 +100,7 @@ pub fn simulate_until(plan: &Plan, policy: usize, threads: usize, until: u64) ->
     simulate_job(Job::new(plan, policy, 0), threads, until)
 }
 
-/// Runs a repetition of the only policy of a plan on one thread, for at most a minute of virtual time.
+/// Runs a repetition of a plan's only policy on one thread, for at most a minute of virtual time.
 pub fn simulate_repetition(plan: &Plan, repetition: u32) -> Run {
     simulate_job(Job::new(plan, 0, repetition), 1, 60_000 * MILLI)
 }
@@ -208,13 +208,13 @@ impl Run {
         (self.outcome.work.go_backs, self.outcome.work.timeouts)
     }
 
-    /// Returns the number of a flow's events of one kind.
+    /// Returns how many events of one kind a flow has.
     pub fn count(&self, flow: u32, event: StoryEvent) -> usize {
         let events = self.flow_events(flow);
         events.filter(|other| other.event == event).count()
     }
 
-    /// Returns the times of a flow's events of one kind.
+    /// Returns the times at which a flow has events of one kind.
     pub fn times_of(&self, flow: u32, event: StoryEvent) -> Vec<Nanos> {
         let events = self.flow_events(flow).filter(|other| other.event == event);
         events.map(|event| event.at.nanos_trunc()).collect()

@@ -4,8 +4,8 @@ use lab_sim::EndReason;
 
 use crate::lab::{MILLI, plan, simulate};
 
-/// Runs a flow of 25 MB over the longer of two paths, of 500 ms beside 10 ms one way. The shorter one has a
-/// hundredth of its capacity, and so one of a hundred of WCMP's buckets. Returns the FCT in picoseconds.
+/// Runs a 25 MB flow over the longer of two paths, 500 ms beside 10 ms one way. The shorter one has a hundredth of its
+/// capacity, and so one of a hundred of WCMP's buckets. Returns the FCT in picoseconds.
 fn on_the_long_path(transport: &str) -> u64 {
     let plan = plan(&format!(
         "

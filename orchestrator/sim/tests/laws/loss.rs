@@ -7,7 +7,7 @@ use crate::lab::{
     ACK, HOST_DELAY, MILLI, PACKET, Run, pair, plan, simulate_repetition, simulate_text,
 };
 
-/// Runs a flow of `packets` over a link of 5 ms.
+/// Runs a flow with `packets` over a 5 ms link.
 fn run(packets: u64, transport: &str, faults: &str) -> Run {
     let more = format!("transport: {{ {transport} }}\nfaults: [{faults}]");
     simulate_text(&pair(&format!("size: {} B", packets * 4_096), "", &more))
@@ -118,7 +118,7 @@ fn a_gap_causes_one_nack_and_go_back_n() {
     assert_eq!(run.go_backs(), (1, 0));
 }
 
-/// Packets 0 to 14 of 2 GB are lost on a link of 50 ms. Packet 15 triggers the NACK, which takes a round trip from
+/// Packets 0 to 14 of a 2 GB flow are lost on a 50 ms link. Packet 15 triggers the NACK, which takes a round trip from
 /// then on as an ACK would; meanwhile the sender goes on, and the receiver ignores 300,929 packets more. The sender
 /// ends the packet that it is sending and begins again: the FCT is the ideal FCT, 262.3 ms, plus a round trip of 100
 /// ms.
@@ -194,7 +194,7 @@ transport: {{ {transport} }}
     }
 }
 
-/// Four repetitions of a flow of 10 MB over a link that loses 1 % and marks every other packet of a queue.
+/// Four repetitions of a 10 MB flow over a link that loses 1 % and marks every other queued packet.
 ///
 /// Each repetition loses each of at least 2,442 packets with its own chance. Two repetitions lose the same packets
 /// with a probability under 0.99^(2 · 2,442) = 10^-21, so each has its own FCT and its own marks.

@@ -6,7 +6,7 @@ use lab_sim::EndReason;
 
 use crate::lab::{HOST_DELAY, MICRO, MILLI, PACKET, plan, simulate, simulate_text};
 
-/// One host of 100 Gbit/s sends into a link of 50 Gbit/s.
+/// One 100 Gbit/s host sends into a 50 Gbit/s link.
 ///
 /// The switch's buffer is two ports' reserves, 2 · 8 · 4,096 B, the host port's headroom, 25,000 B
 /// for a round trip of 2 µs and 3 · 4,154 B + 64 B, and 90,000 B to share; the headroom of the long
@@ -135,8 +135,8 @@ faults: [{faults}]
     assert_eq!(first_pause(&earlier.collect::<String>(), flap), alone);
 }
 
-/// dc1's link to dc2 becomes a hundred times as long while dc2, in front of a link of a tenth of its rate, pauses dc1:
-/// 2.5 MB are then under way in a round trip, 25 kB at the start.
+/// dc1's link to dc2 becomes a hundred times as long while dc2, in front of a link with a tenth of its rate, pauses
+/// dc1: 2.5 MB are then under way in a round trip, 25 kB at the start.
 #[test]
 fn headroom_holds_the_longest_link_that_a_fault_makes() {
     let run = simulate_text(

@@ -4,7 +4,7 @@ use lab_sim::EndReason;
 
 use crate::lab::{MILLI, Run, plan, port_towards, simulate, simulate_until};
 
-/// Two equal paths from dc1 to dc4, one of which two hosts of dc1 fill with flows to dc2.
+/// Two equal paths from dc1 to dc4, one of which is filled by flows from two dc1 hosts to dc2.
 fn busy_path(policies: &str, agent: &str) -> String {
     let crossing: Vec<_> = (1..=16)
         .map(|flow| {
@@ -122,9 +122,8 @@ fn decisions_of(run: &Run, dc: u32) -> u64 {
     run.decisions().filter(|event| event.dc == dc).count() as u64
 }
 
-/// Two hosts of 97 Gbit/s fill a link of 100 Gbit/s: its queue grows at 94 % of the link's rate, so T is the
-/// level from 90 % to 100 %, ⌊255 · 9 / 10⌋ = 229, once the smoothing has seen 24 samples:
-/// 0.94 · (1 − (7/8)²⁴) > 0.9.
+/// Two 97 Gbit/s hosts fill a 100 Gbit/s link: its queue grows at 94 % of the link's rate, so T is the level from 90 %
+/// to 100 %, ⌊255 · 9 / 10⌋ = 229, once the smoothing has seen 24 samples: 0.94 · (1 − (7/8)²⁴) > 0.9.
 #[test]
 fn a_queues_trend_does_not_depend_on_the_sample_interval() {
     for interval in ["1 ms", "100 us", "10 us"] {

@@ -7,13 +7,13 @@ use lab_units::Nanos;
 
 use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, Run, pair, plan, scaled, simulate};
 
-/// Factors of one: SoftRoCE hosts in a network of the paper's numbers.
+/// Factors of one: SoftRoCE hosts in a network with the paper's numbers.
 const AS_IS: &str = "scale: { rate: 1, time: 1 }";
 
 /// Propagation delay of a round trip in [`pair`]'s network.
 const WIRES: u64 = 2 * (2 * HOST_DELAY + 5 * MILLI);
 
-/// Serialization time of an ACK or of nothing more than a packet's headers on all three links.
+/// Serialization time of an ACK, or of a packet's headers alone, on all three links.
 const ACK_PATH: u64 = 3 * ACK;
 
 fn run(text: &str) -> (Plan, Run) {
@@ -28,13 +28,13 @@ fn timer(plan: &Plan) -> WheelTimer {
     WheelTimer::new(plan.transport.retransmit_timeout_ns.0.expect("it has one"))
 }
 
-/// Returns a run of one flow of `packets` full packets, in five messages.
+/// Returns a run with one flow of `packets` full packets, in five messages.
 fn one(packets: u64, more: &str) -> (Plan, Run) {
     let flow = format!("size: {} B", packets * 4_096);
     run(&pair(&flow, "", &format!("{AS_IS}\n{more}")))
 }
 
-/// Returns the scenario of a flow of `size` over 100 Mbit/s, a packet of 332 us each, from hosts at `host_rate`.
+/// Returns the scenario for a flow with `size` over 100 Mbit/s, 332 us per packet, from hosts at `host_rate`.
 fn slow(host_rate: &str, size: &str, link: &str, more: &str) -> String {
     format!(
         "
@@ -51,7 +51,7 @@ policies: [ecmp]
     )
 }
 
-/// The plan's ideal FCT counts the packets of each message, with the headers of its operation.
+/// The plan's ideal FCT counts each message's packets, with the headers of its operation.
 #[test]
 fn one_flow_takes_its_ideal_time_to_the_nanosecond() {
     for tool in ["ib_send_bw", "ib_write_bw"] {
@@ -68,7 +68,7 @@ fn one_flow_takes_its_ideal_time_to_the_nanosecond() {
     }
 }
 
-/// Five messages of 40 packets: a request with the last packet of each, none in between.
+/// Five messages of 40 packets: a request with each message's last packet, none in between.
 #[test]
 fn each_message_is_acknowledged_once() {
     let (_, run) = one(200, "");
@@ -155,8 +155,8 @@ fn acks_wait_in_the_hosts_queue() {
     assert!((40_000..41_500).contains(&late), "{late} ns");
 }
 
-/// The link is cut for 50 ns, with packets 0 to 50 on it, of 100 in messages of 20: one NACK for the gap, and
-/// all again, as five more messages with an ACK each.
+/// The link is cut for 50 ns with packets 0 to 50 on it, out of 100 in messages of 20: one NACK for the gap, and all
+/// again, as five more messages with an ACK each.
 #[test]
 fn a_gap_causes_one_nack_and_go_back_n() {
     let flap = "faults: [{ at: 17950 ns, link: [dc1, dc2], down: true }, \
@@ -170,9 +170,9 @@ fn a_gap_causes_one_nack_and_go_back_n() {
     assert_eq!(run.outcome.work.drops, 51);
 }
 
-/// Links of 100 Mbit/s, a packet of 332 us each, so that a wire of 1 ms holds four packets. The first cut
-/// loses packets 7 to 10 of the first message's 20. The packets sent again follow the 100 queued before;
-/// the second cut loses the next ones after packet 7, and their NACK comes before the first message's ACK.
+/// Links with 100 Mbit/s, 332 us per packet, so that a 1 ms wire holds four packets. The first cut loses packets 7 to
+/// 10 of the first message's 20. The packets sent again follow the 100 queued before; the second cut loses the next
+/// ones after packet 7, and their NACK comes before the first message's ACK.
 #[test]
 fn a_second_nack_without_an_ack_between_waits_for_the_time_out() {
     let (plan, run) = run(&slow(
@@ -256,11 +256,11 @@ transport: { cc: dcqcn }
     assert!(apart >= Some(50_000), "{apart:?}");
 }
 
-/// Two flows, one each way, of 60 packets of 332.32 us, from hosts of 1 Gbit/s. Packet 23 is the first to meet more
-/// than 20 others, and its CNP comes to dc2's switch at 9 ms. There the other flow's packets, the first of which came
-/// after 33.23 + 1 us, leave until 19,973.4 us. The ACK of packet 11, 62 B, leaves before the CNP, 74 B, and the CNP
-/// has another 1,001 us and 0.6 us to go. The CNP meets enough packets to be marked, but is not capable of a mark: at
-/// most the ACKs of packets 11, 23 and 35 in each direction are marked.
+/// Two flows, one in each direction, with 60 packets of 332.32 us, from 1 Gbit/s hosts. Packet 23 is the first to meet
+/// more than 20 others, and its CNP comes to dc2's switch at 9 ms. There the other flow's packets, the first of which
+/// came after 33.23 + 1 us, leave until 19,973.4 us. The ACK of packet 11, 62 B, leaves before the CNP, 74 B, and the
+/// CNP has another 1,001 us and 0.6 us to go. The CNP meets enough packets to be marked, but is not capable of a mark:
+/// at most the ACKs of packets 11, 23 and 35 in each direction are marked.
 #[test]
 fn cnps_wait_behind_data_and_are_not_marked() {
     let text = slow(
@@ -286,8 +286,8 @@ transport: { cc: dcqcn }
     assert!(of_answers <= 2 * 3, "{of_answers}");
 }
 
-/// Two QPs of a host into a link of a tenth of its rate. What a pause holds is in their pacers, not in the
-/// NIC's queue, and the NIC takes a packet of each in turn: they end together.
+/// Two QPs on a host send into a link with a tenth of the host's rate. What a pause holds is in their pacers, not in
+/// the NIC's queue, and the NIC takes a packet of each in turn: they end together.
 #[test]
 fn a_paused_nic_holds_its_qps_in_their_pacers_and_serves_them_in_turn() {
     let text = slow(

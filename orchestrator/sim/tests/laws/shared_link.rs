@@ -4,7 +4,7 @@ use lab_records::StoryEvent;
 
 use crate::lab::{ACK, HOST_DELAY, MICRO, MILLI, PACKET, Run, simulate_text};
 
-/// Packets of each of the two flows.
+/// Packets in each of the two flows.
 const PACKETS: u64 = 1_000;
 
 /// Two flows of 1,000 packets at once over a link with `ecn`, or without.

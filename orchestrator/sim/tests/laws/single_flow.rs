@@ -73,7 +73,7 @@ fn a_window_under_a_packet_allows_one_packet() {
     assert_eq!(run.end_of(0), Some(3 * round_trip));
 }
 
-/// A packet of 4,154 B takes 33.232 s at 1 kbit/s, and its ACK of 62 B 0.496 s.
+/// A 4,154 B packet takes 33.232 s at 1 kbit/s, and its 62 B ACK 0.496 s.
 #[test]
 fn a_packet_takes_its_time_on_a_slow_link() {
     let run = simulate_text(

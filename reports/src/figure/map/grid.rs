@@ -82,7 +82,7 @@ pub const TITLE: f64 = 30.0;
 const SIDE: f64 = 68.0;
 const NARROW_SIDE: f64 = 40.0;
 
-/// Height of a row, and of one with a label between two datacenters.
+/// Height of a row, and of a row with a label between two datacenters.
 const ROW: f64 = 62.0;
 const TALL_ROW: f64 = 92.0;
 

@@ -1,4 +1,4 @@
-//! Boxes of datacenters and labels of links.
+//! Datacenter boxes and link labels.
 
 use lab_map::Area;
 use lab_records::{DcInfo, LinkInfo};
@@ -113,5 +113,5 @@ impl Label {
     }
 }
 
-/// Height of a line of text.
+/// Height of a text line.
 const LINE: f64 = SMALL * 1.25;

@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Asserts that all labels are on the figure, clear of each other and of the datacenters.
+    /// Asserts that all labels are on the figure, clear of each other and the datacenters.
     fn assert_readable(map: &PathMap) {
         let grid = map.grid();
         let edges = map.edges(&map.panels[0], &grid, 0.0).unwrap();

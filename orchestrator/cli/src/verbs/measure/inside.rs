@@ -31,8 +31,8 @@ use crate::{
     verbs::up,
 };
 
-/// Measures this kernel with `flows` flows of one packet, and then with as many bytes in few flows as
-/// [`BULK_PACKETS`] of them have.
+/// Measures this kernel with `flows` one-packet flows, and then with few flows that together have [`BULK_PACKETS`]
+/// packets for each one.
 ///
 /// # Errors
 /// A lab that cannot be brought up or down, or a flow that does not finish.

@@ -54,7 +54,7 @@ fn row(name: &str, load: &MeasuredLoad, is_small: bool) -> [String; 8] {
     ]
 }
 
-/// Returns the CPU time of a flow, of a packet on a link, and of a gigabyte.
+/// Returns the CPU time that a flow, a packet on a link, and a gigabyte each take.
 fn costs(measurement: &Measurement) -> String {
     let small = &measurement.loads.small;
     let bulk = &measurement.loads.bulk;
@@ -79,7 +79,7 @@ fn costs(measurement: &Measurement) -> String {
     )
 }
 
-/// Returns the wall-clock times of one of each, where they differ from the lab's.
+/// Returns the wall-clock time per flow, packet and gigabyte, where it differs from the lab's.
 fn wall(measurement: &Measurement) -> String {
     let capacity = &measurement.capacity;
     match capacity.place.clock() {

@@ -1,4 +1,4 @@
-//! Estimated cost of a simulation, and the refusal of too large ones.
+//! Estimated cost of a simulation, and refusal if it is too large.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Budget {
         })
     }
 
-    /// Returns the estimate of one policy's job of a repetition.
+    /// Returns the estimate for one policy's job in a repetition.
     pub fn of_repetition(&self, repetition: u32) -> Estimate {
         let index = usize::try_from(repetition).unwrap_or(usize::MAX);
         self.repetitions.get(index).copied().unwrap_or_default()
@@ -104,8 +104,8 @@ fn about_hours(time: Duration) -> String {
 
 const HINT: &str = "--until, fewer flows: `duration`, `load` or `max_flows`";
 
-/// Rate of one thread, measured on a simulation of the size of the paper's Figure 1 with records; the
-/// README of `lab-sim` names the machine.
+/// Rate of one thread, measured on a simulation as large as the paper's Figure 1, with records; the README of `lab-sim`
+/// names the machine.
 const PACKET_HOPS_PER_SECOND: u64 = 9_000_000;
 
 /// Maximum estimated time of a simulation; a longer one is most often a mistake in the scenario.

@@ -24,7 +24,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Returns the progress of a plan of `scale`.
+    /// Returns the progress for a plan with `scale`.
     pub fn new(scale: &Scale) -> Self {
         let now = Instant::now();
         Self {

@@ -7,7 +7,7 @@ use lab_units::{
     show::{self, about_time, commas, sides},
 };
 
-/// Returns a table of the estimated cost of `plan` at a place of `capacity` next to the actual cost of a run with this
+/// Returns a table with `plan`'s estimated cost at a place with `capacity` next to the actual cost of a run with this
 /// `end`.
 pub fn table(plan: &Plan, capacity: &Capacity, end: &RunEnd) -> String {
     text(&estimate_at(plan, capacity), capacity, end)

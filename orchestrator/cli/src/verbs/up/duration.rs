@@ -20,7 +20,7 @@ use crate::progress::nanos;
 /// Part of an `up`, in order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Part {
-    /// Start and end of the program and of its guest.
+    /// Start and end of the program and its guest.
     Guest,
     /// Making and removing the lab.
     Lab,
@@ -67,7 +67,7 @@ impl Part {
 /// Times of the parts.
 type Times = BTreeMap<Part, Nanos>;
 
-/// Weighted sums of the times of earlier runs at a place. Each new run halves the weight of those before it.
+/// Weighted sums of earlier runs' times at a place. Each new run halves the weight of those before it.
 ///
 /// The sums are over whole runs, not over each part: a factor for one part would reflect mostly the runs at hand, and
 /// the factor for the flows of many short runs is wrong for a long run.
@@ -233,7 +233,7 @@ struct Costs {
     guest_row: Nanos,
     /// Making and removing a node with its links.
     node: Nanos,
-    /// Measurement of one direction of a link.
+    /// Measurement of one link direction.
     direction: Nanos,
     /// Start of an agent: the kernel verifies its program.
     agent: Nanos,

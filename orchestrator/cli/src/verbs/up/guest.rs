@@ -95,7 +95,7 @@ pub fn passed_environment() -> Vec<(String, String)> {
 
 /// Reservation, run directory and request of a guest that has not booted.
 struct Prepared {
-    /// Reservation of the lab's name; no object of the lab is created on this kernel.
+    /// Reservation of the lab's name; no lab object is created on this kernel.
     _reservation: Reservation,
     dir: PathBuf,
     _handover: Handover,
@@ -111,7 +111,7 @@ pub struct Observed {
 }
 
 impl Prepared {
-    /// Prepares a run; also returns the queue of signals, which exists before the first object of the run.
+    /// Prepares a run; also returns the signal queue, which exists before the run's first object.
     fn new(request: &Request, global: &Global) -> Result<(Signals, Self), Failure> {
         let signals = Signals::listen().during("listen to signals")?;
         if terminal::is_interrupted() {
@@ -287,7 +287,7 @@ pub fn console_log(dir: &Path) -> PathBuf {
 /// Environment variables that the command in the guest inherits.
 const PASSED_VARIABLES: [&str; 5] = ["PATH", "HOME", "TERM", "LANG", RECORDING_VARIABLE];
 
-/// Exit codes of the guest's part of an `up` that has kept its lab.
+/// Exit codes from the guest's part of an `up` that has kept its lab.
 const KEPT_CODES: [u8; 3] = [
     Exit::Pass.code(),
     Exit::Inconclusive.code(),

@@ -418,17 +418,17 @@ impl<'a> Run<'a> {
     }
 }
 
-/// End of a run and of its lab.
+/// End of a run and its lab.
 struct Ending {
     report: RunReport,
-    /// Problems of the run, then of its lab.
+    /// Problems with the run, then with its lab.
     problems: Vec<String>,
     /// Failure with all problems and the exit code of the first.
     failure: Option<Failure>,
 }
 
 impl Ending {
-    /// Combines the end of a run with the end of its lab: objects that stay do not hide the run's own problems.
+    /// Combines a run's end with its lab's end: objects that stay do not hide the run's own problems.
     fn of(run: Result<RunReport, Failure>, lab: Result<(), Failure>) -> Self {
         let (report, of_run) = match run {
             Ok(report) => (report, None),

@@ -38,7 +38,7 @@ use crate::{
 /// Result of the run, from the owner to the process that started it.
 #[derive(Debug, Deserialize, Serialize)]
 enum RunResult {
-    /// Directory of the records of a run whose flows have ended.
+    /// Directory with the records of a run whose flows have ended.
     Ended(PathBuf),
     /// Failure of a run without records.
     Failed(Failure),

@@ -126,7 +126,7 @@ fn simulate(
     sim::run_loaded(&arguments, global, &request.scenario, loaded)
 }
 
-/// Runs the lab of the scenario of `kept` where the first run was, and returns the run directory.
+/// Runs `kept`'s scenario in a lab at the first run's place, and returns the run directory.
 fn emulate(
     kept: &RunDir,
     request: RunRequest,
@@ -250,7 +250,7 @@ fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> 
     Ok(broken.into_iter().map(|one| one.text).collect())
 }
 
-/// Returns the agreement of both runs, a line for each kind of difference.
+/// Returns how both runs agree, a line for each kind of difference.
 pub fn text(rerun: &Rerun) -> String {
     let mut text = String::new();
     let (same, others): (Vec<_>, Vec<_>) = rerun.tables.iter().partition(|it| it.is_same());

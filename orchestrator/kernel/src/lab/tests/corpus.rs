@@ -1,5 +1,5 @@
-//! Corpus of broken labs: a fault injector breaks one thing of a lab that is up, and the lab is rejected for
-//! the right reason, by the comparison with its plan (read-back) or by the measurement of its links.
+//! Corpus of broken labs: a fault injector breaks one thing in a lab that is up, and the lab is rejected for the right
+//! reason, either because it differs from its plan (read-back) or because its links measure wrong.
 #![expect(clippy::print_stdout, reason = "the corpus is a table for a person")]
 
 use std::{
@@ -518,7 +518,7 @@ fn drift() -> Box<dyn FnOnce()> {
     Box::new(|| set_tick(10_000))
 }
 
-/// Sets the microseconds that the clock advances in a hundredth of a second of its hardware.
+/// Sets how many microseconds the clock advances per hundredth of a second on its hardware.
 #[expect(unsafe_code, reason = "nix does not correct clocks")]
 fn set_tick(micros: i64) {
     // SAFETY: all bytes zero is a valid `timex`.

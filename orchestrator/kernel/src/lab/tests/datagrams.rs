@@ -1,4 +1,4 @@
-//! Datagrams of hosts under packet filters and rules of their machine.
+//! Datagrams from hosts under their machine's packet filters and rules.
 
 use std::{collections::BTreeSet, fs, process::Command};
 

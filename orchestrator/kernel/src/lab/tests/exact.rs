@@ -216,8 +216,8 @@ fn up_with(hosts: HostPlacement, plan: impl FnOnce(u8) -> Plan) -> Lab {
     bring_up(reservation, &plan, &options(hosts)).unwrap()
 }
 
-/// Returns the round-trip time of an echo of `payload` bytes over a host's link, the inter-DC link and
-/// a host's link, in nanoseconds.
+/// Returns the round-trip time of an echo with `payload` bytes over a host's link, the inter-DC link and a host's link,
+/// in nanoseconds.
 fn round_trip(plan: &Plan, payload: Bytes) -> u64 {
     let frame = Bytes::new(payload.get() + ICMP_HEADERS);
     let one_way =

@@ -1,4 +1,4 @@
-//! Effects of a scenario: rows of a simulation, or all that the kernel engine makes from the plan.
+//! Effects of a scenario: a simulation's rows, or all that the kernel engine makes from the plan.
 
 use std::fs;
 
@@ -133,8 +133,8 @@ const REPEATED: &[&str] = &[
     "slowdown",
 ];
 
-/// Returns all that the kernel engine makes from a plan before flows run: steps of the lab and of faults,
-/// configurations of agents and commands to them, parameters of the TE controller, jobs of the generator.
+/// Returns all that the kernel engine makes from a plan before flows run: steps for the lab and for faults, the agents'
+/// configurations and commands, the TE controller's parameters, the generator's jobs.
 fn lowered(plan: &Plan) -> String {
     let options = LowerOptions::shown("t".parse().expect("a name"));
     let mut made = format!("{:#?}", lower(plan, &options));

@@ -1,10 +1,10 @@
-//! For every key of a scenario, a scenario in which another value of the key has an effect.
+//! For every key in a scenario, a scenario in which another value for the key has an effect.
 
 /// Another value of a key, in a scenario where the value has an effect.
 pub(super) struct Entry {
     /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, each a key of its own.
     pub key: &'static str,
-    /// Path of the key in the scenario: `key`, or a path with the index of another item than the first of a list.
+    /// Path of the key in the scenario: `key`, or the same path with an index other than the first in a list.
     pub at: &'static str,
     /// Scenario before any change, in YAML.
     pub base: &'static str,
@@ -72,7 +72,7 @@ const LISTED: &[(&str, &str)] = &[(
         { "from": "dc1/h2", "to": "dc5/h2", "size": "1 MB", "start": "2 ms" }]"#,
 )];
 
-/// Faults of two of the diamond's links, which set the rates that the links have.
+/// Faults on two of the diamond's links, which set the rates that the links have.
 const FAULTY: &[(&str, &str)] = &[(
     "faults",
     r#"[{ "at": "1 ms", "link": ["dc1", "dc2"], "rate": "10 Gbit" },
@@ -89,7 +89,7 @@ const CUT: &[(&str, &str)] = &[
     ("faults[1].link", r#"["dc1", "dc2"]"#),
 ];
 
-/// Two datacenters of four hosts on one link that marks and has a tenth of a host's rate.
+/// Two datacenters with four hosts each on one link that marks and has a tenth of a host's rate.
 const BOTTLENECK: &str = "
 name: bottleneck
 topology:
@@ -144,7 +144,7 @@ scale: { rate: 1/10, time: 10 }
 
 const MARKS: &str = r#"{ "k_min": "20 kB", "k_max": "60 kB", "p_max": 0.5 }"#;
 
-/// Entries of all keys with a value of their own, except [`super::DESCRIBING`] and keys that no engine reads.
+/// Entries for all keys with their own values, except [`super::DESCRIBING`] and keys that no engine reads.
 pub(super) const ENTRIES: &[Entry] = &[
     entry("seed", DIAMOND, "2"),
     entry("repetitions", DIAMOND, "2"),
@@ -479,7 +479,7 @@ const AUTHORS_LCMP: &[(&str, &str)] = &[(
 
 const TE: &[(&str, &str)] = &[("policies[].te", r#"{ "interval": "500 us" }"#)];
 
-/// UCMP with flow ageing from 500 kB on: at 5 MB / α the path of 20 Gbit/s and 6 ms costs no more than the path of
+/// UCMP with flow ageing from 500 kB on: at 5 MB / α the path with 20 Gbit/s and 6 ms costs no more than the path with
 /// 10 Gbit/s and 2 ms.
 const UCMP: &[(&str, &str)] = &[
     ("policies[].ucmp", r#"{ "alpha": 10 }"#),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Returns the paths of all keys with a value of their own.
+/// Returns the paths of all keys that have their own values.
 ///
 /// A mapping, or list of mappings, that has no other form, such as `topology` or `topology.links`, has no value of its
 /// own: its keys have values.

@@ -1,5 +1,5 @@
-//! No setting is silently ignored: for every key of a scenario and every mode of running it, another value changes what
-//! happens, is refused, or has a warning that names the key.
+//! No setting is silently ignored: for every key in a scenario and every mode in which it runs, another value changes
+//! what happens, is refused, or has a warning that names the key.
 //!
 //! - `keys`: keys of the JSON Schema
 //! - `entries`: another value of each key, in a scenario where the value has an effect
@@ -27,10 +27,10 @@ use self::{
     entries::{ENTRIES, Entry},
 };
 
-/// Effect of another value of a key.
+/// Effect of another value for a key.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
-    /// The rows of a simulation change, or what the lab is made of.
+    /// The rows of a simulation change, or the lab's parts.
     Acts,
     /// The scenario is refused, and the error names the key.
     Refused,
@@ -57,7 +57,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Outcomes of each key, in the order of [`Mode::ALL`].
+/// Outcomes for each key, in the order of [`Mode::ALL`].
 type Outcomes = BTreeMap<String, [Outcome; 3]>;
 
 /// Keys that only describe, in titles, records and figures.
@@ -174,7 +174,7 @@ struct Change {
 }
 
 impl Change {
-    /// Returns the changes of all keys of `entry`.
+    /// Returns the changes to all keys in `entry`.
     fn of(entry: &Entry) -> impl Iterator<Item = Self> {
         alternatives(entry.key)
             .into_iter()
@@ -253,7 +253,7 @@ fn runs(changes: &[Change]) -> Runs<'_> {
     done.into_inner().expect("no thread panicked")
 }
 
-/// Returns the outcome of a change of `key` from a run `before` to one `after`.
+/// Returns the outcome of changing `key`, from a run `before` to a run `after`.
 fn outcome(key: &str, mode: Mode, before: &Seen, after: &Result<Seen, String>) -> Outcome {
     let after = match after {
         Err(error) if error.contains("is out of range") => {

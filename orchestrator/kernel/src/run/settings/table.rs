@@ -1,4 +1,4 @@
-//! Table of the outcomes in the README of the scenarios.
+//! Table of outcomes in the scenarios' README.
 
 use std::{collections::BTreeMap, env, fmt::Write, fs};
 
@@ -20,7 +20,7 @@ pub(super) fn is_in_the_readme(outcomes: &Outcomes) {
     }
     assert!(
         text == current,
-        "scenarios/README.md has another table of settings (hint: UPDATE_SETTINGS=1 cargo test -p lab-kernel settings)"
+        "the table of settings in scenarios/README.md is out of date (hint: UPDATE_SETTINGS=1 cargo test -p lab-kernel settings)"
     );
 }
 

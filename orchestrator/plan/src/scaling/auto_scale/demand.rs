@@ -17,10 +17,10 @@ pub(super) struct Demand {
     largest: Bytes,
     /// Wire bits of a full packet.
     packet_bits: u64,
-    /// Smallest product, over pairs of hosts, of the slowest link's rate (bit/s) and the round trip (ns):
-    /// the pair that a packet's size matters most for.
+    /// Smallest product, over host pairs, of the slowest link's rate (bit/s) and the round trip (ns): the pair for
+    /// which a packet's size matters most.
     least_product: u128,
-    /// Shortest round trip of a pair of hosts with flows, propagation alone.
+    /// Shortest round trip between two hosts with flows, propagation alone.
     pub round_trip: Nanos,
     /// Last start, and the longest round trip of any path.
     pub end: Nanos,
@@ -81,8 +81,8 @@ impl Demand {
         u64::from(messages) * frame::packets(bytes, mtu)
     }
 
-    /// Returns the time of one packet on the slowest link, in ten-thousandths of the shortest FCT, which
-    /// is above a round trip. Sizes decide alone: rates divide the one, times multiply the other.
+    /// Returns one packet's time on the slowest link, in ten-thousandths of the shortest FCT, which is above a round
+    /// trip. Sizes decide alone: rates divide the one, times multiply the other.
     pub fn packet_permyriad(&self, size: Ratio) -> u64 {
         let bits = u128::from(self.packet_bits) * u128::from(size.denominator());
         let product = self

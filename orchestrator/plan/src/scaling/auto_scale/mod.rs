@@ -133,8 +133,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns the scale of the largest sizes that keeps the bounds; if the duration is waived and exceeded,
-    /// of those of about the shortest run. Fails with the last reason against a scale.
+    /// Returns the scale with the largest sizes that keeps the bounds; if the duration is waived and exceeded, the
+    /// scale with the largest sizes among those whose runs take about the shortest time. Fails with the last reason
+    /// against a scale.
     fn finest(&self, waived: &[Bound]) -> Result<Scale, &'static str> {
         let mut long: Vec<(Nanos, Scale)> = Vec::new();
         let mut refusal = "its largest flow exceeds SoftRoCE's window at every scale";
@@ -166,8 +167,7 @@ impl Search<'_> {
         finest.map(|(_, scale)| *scale).ok_or(refusal)
     }
 
-    /// Returns the scale of the smallest factor of times for sizes scaled by `size`, and the duration of
-    /// its run.
+    /// Returns the scale with the smallest time factor for sizes scaled by `size`, and its run's duration.
     fn fastest(
         &self,
         size: Ratio,
@@ -207,7 +207,7 @@ impl Search<'_> {
         offer::peak_percent(&slow, &self.place_costs())
     }
 
-    /// Wall-clock time of the flows of all policies and repetitions.
+    /// Wall-clock time of the flows under all policies and in all repetitions.
     fn wall(&self, scale: &Scale, offers: &[Offer]) -> Nanos {
         let policies = u64::try_from(self.inputs.scenario.policies.len()).unwrap_or(u64::MAX);
         let runs = policies.saturating_mul(u64::from(self.inputs.repetitions));
@@ -286,7 +286,7 @@ const MAX_WALL: Nanos = Nanos::from_millis(600_000);
 /// the second, and for retransmissions.
 const MAX_PERCENT: u32 = 50;
 
-/// Largest time of one packet in ten-thousandths of the shortest FCT.
+/// Maximum time for one packet, in ten-thousandths of the shortest FCT.
 const MAX_PACKET_PERMYRIAD: u64 = 100;
 
 /// Largest factor of times; beyond it even short paths take seconds.

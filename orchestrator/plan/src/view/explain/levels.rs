@@ -24,7 +24,7 @@ pub struct QueueState {
     pub full_samples: u32,
 }
 
-/// Error of a text that is not the state of a queue.
+/// Error for a text that is not a queue's state.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a queue (hint: bytes, their trend, samples it was full: `600MB:20MB:40`)")]
 pub struct ParseQueueError {

@@ -1,4 +1,4 @@
-//! The flows of a plan, by pair of datacenters.
+//! A plan's flows, by pair of datacenters.
 
 use std::collections::BTreeMap;
 
@@ -115,5 +115,5 @@ fn pair_row(plan: &Plan, from: DcId, to: DcId, flows: &[&Flow]) -> [String; 8] {
     ]
 }
 
-/// Pairs of datacenters shown; all pairs of many datacenters would hide the rest.
+/// Number of datacenter pairs shown; with many datacenters, all pairs would hide the rest.
 const MAX_PAIRS: usize = 40;

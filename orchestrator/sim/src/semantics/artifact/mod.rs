@@ -146,7 +146,7 @@ mod tests {
         )
     }
 
-    /// Products of the published topology, and of those of Figures 5 and 9.
+    /// Products for the published topology, and for those in Figures 5 and 9.
     #[test]
     fn the_largest_products_equal_the_artifacts() {
         assert_eq!(

@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(bdp(700_012_000, 100 * GBIT), 1_832_620_972);
     }
 
-    /// The window of the full line rate is smaller than the window of a quarter of it.
+    /// The window at the full line rate is smaller than the window at a quarter of it.
     #[test]
     fn windows_wrap_and_need_not_grow_with_the_rate() {
         let at = |largest, gigabits: u64| window(largest, gigabits * GBIT, 100 * GBIT);
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(at(400_157_000, 25), 100_039_250);
     }
 
-    /// Free bytes of a buffer of 128 MiB at the 8-DC network's DCI switches, with two spine ports.
+    /// Free bytes in a 128 MiB buffer at the 8-DC network's DCI switches, with two spine ports.
     #[test]
     fn free_buffer_wraps_to_gigabytes() {
         const MILLI: u64 = 1_000_000;
