@@ -51,7 +51,7 @@ pub enum Mechanism {
     Scores,
 }
 
-/// Function from paths to the number of buckets of each, in the order of the paths.
+/// Function from paths to their numbers of buckets, in the order of the paths.
 pub type BucketLaw = fn(&[Path]) -> [u16; MAX_CANDIDATES];
 
 /// Flow hash over buckets that follow from the paths alone.

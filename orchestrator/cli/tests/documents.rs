@@ -140,7 +140,7 @@ fn doc_comments_open_with_a_noun_or_a_verb() {
 const MANY_OFS: usize = 3;
 
 /// Maximum number of doc comments that open with such a sentence.
-const MAX_CHAINS: usize = 1;
+const MAX_CHAINS: usize = 0;
 
 /// Returns the first sentence in a doc comment's lines: up to a full stop before a space or at a line's end, or up
 /// to a blank line.

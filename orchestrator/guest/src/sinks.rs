@@ -7,7 +7,7 @@ use crate::{Accelerator, Clock};
 /// Event of a guest run, for progress displays.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum GuestEvent {
-    /// Start of a trial boot of KVM, which takes up to 6 s once per boot of this machine.
+    /// Start of a trial boot with KVM, which takes up to 6 s, once after each boot of this machine.
     TryingKvm,
     /// Start of the machine.
     Booting {

@@ -7,7 +7,7 @@ use crate::name::LabName;
 /// Inputs of lowering besides the plan.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LowerOptions {
-    /// Name of the lab, part of the names of its namespaces.
+    /// Name of the lab, part of its namespaces' names.
     pub lab: LabName,
     /// Namespace of the hosts' NICs.
     pub hosts: HostPlacement,

@@ -29,7 +29,7 @@ pub(crate) struct Inspection<'a> {
     pub demands: &'a [Demand],
     pub load: &'a LoadPlan,
     pub flows: &'a [Flow],
-    /// Numbers of flows, by datacenter of the source and of the destination.
+    /// Numbers of flows, by the source's and the destination's datacenter.
     pub pairs: BTreeMap<(DcId, DcId), usize>,
     pub faults: &'a [FaultPlan],
     pub rdma: &'a Rdma,
@@ -48,7 +48,7 @@ pub(crate) struct Inspection<'a> {
     pub engine: Engine,
 }
 
-/// Returns the numbers of flows, by datacenter of the source and of the destination.
+/// Returns the numbers of flows, by the source's and the destination's datacenter.
 pub(crate) fn pairs(network: &Network, flows: &[Flow]) -> BTreeMap<(DcId, DcId), usize> {
     let dc = |node| network.node(node).dc;
     let mut pairs = BTreeMap::new();

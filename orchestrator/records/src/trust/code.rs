@@ -37,7 +37,7 @@ codes! {
     ImpossibleSlowdowns = "impossible-slowdowns",
     /// Problem that the engine reports.
     EngineProblem = "engine-problem",
-    /// Directions of links that are out of the bounds of their certificate.
+    /// Link directions outside the bounds of their certificate.
     UncertifiedLinks = "uncertified-links",
     /// Flows that started late.
     LateFlows = "late-flows",

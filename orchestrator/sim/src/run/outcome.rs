@@ -25,8 +25,8 @@ pub struct Progress {
 /// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// End of the run: of the last flow if all finished, the time limit if that came first, else the
-    /// time of the last event.
+    /// End of the run: the last flow's end if all finished, the time limit if that came first, else the time of the
+    /// last event.
     pub end: SimTime,
     /// Counters of the work done.
     pub work: Work,

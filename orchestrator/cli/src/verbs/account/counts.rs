@@ -23,7 +23,7 @@ pub struct Account {
     pub program_unknown: Option<String>,
 }
 
-/// Bytes of one row of each kind, from the declarations of program and agent.
+/// Bytes per row, for each kind, from the declarations that program and agent share.
 #[derive(Debug, Serialize)]
 pub struct RowBytes {
     /// State of a port, in the agent.
