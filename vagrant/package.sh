@@ -31,12 +31,6 @@ CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$root=/lcmp-lab
 CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$CARGO_TARGET_DIR=/target
 export CARGO_ENCODED_RUSTFLAGS CARGO_PROFILE_RELEASE_STRIP=symbols
 "$root/lcmp-lab" build
-for folder in "$root" "$cargo_home"; do
-    if grep --quiet --text --fixed-strings "$folder/" "$program"; then
-        echo "error: $program names $folder (hint: \`strings\` says where)" >&2
-        exit 1
-    fi
-done
 # Not earlier: libraries in C, and polars after them, are built again where this variable differs.
 SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
@@ -52,9 +46,16 @@ gzip -9nc "$root/orchestrator/cli/CHANGELOG.md" >"$parts/changelog.gz"
 # It writes the list of every crate of the workspace beside its manifest; the program's is the one wanted.
 cd "$root"
 cargo cyclonedx --format json --manifest-path orchestrator/cli/Cargo.toml --override-filename sbom
-mv orchestrator/cli/sbom.json "$parts/lcmp-lab.cdx.json"
+# The list names each crate of the workspace by its folder.
+sed "s#file://$root/#file:///lcmp-lab/#g" orchestrator/cli/sbom.json >"$parts/lcmp-lab.cdx.json"
 find orchestrator agents perftest-wrappers reports -name sbom.json -delete
 
+for folder in "$root" "$cargo_home"; do
+    if named=$(grep --recursive --text --fixed-strings --files-with-matches "$folder/" "$program" "$parts"); then
+        echo "error: $folder is named in" $named "(hint: \`strings\` says where)" >&2
+        exit 1
+    fi
+done
 package=$(cargo deb --no-build --locked --package lcmp-lab --output "$out/")
 if command -v lintian >/dev/null; then
     lintian --fail-on error "$package"
