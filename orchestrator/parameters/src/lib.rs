@@ -1,4 +1,4 @@
-//! Parameters of links, policies and congestion controls, each declared once.
+//! Parameters of links, transport, policies and congestion controls, each declared once.
 //!
 //! A declaration names a parameter, its type, meaning, range, and defaults. The scenario's reader,
 //! its JSON Schema and reference, the plan with its scaling and tables, and `tune` follow the
@@ -10,6 +10,7 @@
 //! - [`set`][]: [`Parameter`], [`ParameterSet`], and the macro that declares a set
 //! - [`limits`][]: bounds shared by several parameters
 //! - [`link`][]: sets of links and their queues
+//! - [`transport`][]: set of hosts' transport and switches' shared buffers
 //! - [`lcmp`][], [`ucmp`][], [`te`][]: sets of policies
 //! - [`dcqcn`][], [`hpcc`][], [`timely`][], [`dctcp`][]: sets of congestion controls
 //!
@@ -36,6 +37,7 @@ pub mod link;
 pub mod set;
 pub mod te;
 pub mod timely;
+pub mod transport;
 pub mod ucmp;
 pub mod value;
 
@@ -47,5 +49,6 @@ pub use link::{EcnConfig, LinkConfig};
 pub use set::{Parameter, ParameterError, ParameterSet, Preset, Published};
 pub use te::TeConfig;
 pub use timely::TimelyConfig;
+pub use transport::{Timer, TransportConfig, Window};
 pub use ucmp::UcmpConfig;
 pub use value::{Domain, Hundredths, Value};

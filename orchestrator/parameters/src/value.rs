@@ -63,6 +63,11 @@ pub enum Domain {
     Hundredths { max: u64 },
     /// Closed set of words.
     Words(&'static [&'static str]),
+    /// A quantity, or a word in its place.
+    WordOr {
+        words: &'static [&'static str],
+        quantity: &'static Self,
+    },
 }
 
 impl Domain {
@@ -80,7 +85,10 @@ impl Domain {
             (Self::Hundredths { max }, Value::Ratio(ratio)) => ratio
                 .scale_exact(100)
                 .is_some_and(|percent| percent <= 100 * max),
-            (Self::Words(words), Value::Word(word)) => words.contains(&word),
+            (Self::Words(words) | Self::WordOr { words, .. }, Value::Word(word)) => {
+                words.contains(&word)
+            }
+            (Self::WordOr { quantity, .. }, value) => quantity.contains(value),
             _ => false,
         }
     }
@@ -97,11 +105,10 @@ impl fmt::Display for Domain {
             Self::Share => f.write_str("above 0 and at most 1"),
             Self::ProperFraction => f.write_str("at least 0 and below 1"),
             Self::Hundredths { max } => write!(f, "0 to {max} in steps of 0.01"),
-            Self::Words(words) => {
-                let separators = core::iter::once("").chain(core::iter::repeat(", "));
-                separators
-                    .zip(words.iter())
-                    .try_for_each(|(before, word)| write!(f, "{before}`{word}`"))
+            Self::Words(words) => list(f, words),
+            Self::WordOr { words, quantity } => {
+                list(f, words)?;
+                write!(f, ", or {quantity}")
             }
         }
     }
@@ -122,6 +129,13 @@ pub(crate) const TIMERS: Domain = Domain::Time {
 /// Whole numbers from `min` to `max`.
 pub(crate) const fn numbers(min: u64, max: u64) -> Domain {
     Domain::Number { min, max }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, words: &[&str]) -> fmt::Result {
+    let separators = core::iter::once("").chain(core::iter::repeat(", "));
+    separators
+        .zip(words)
+        .try_for_each(|(before, word)| write!(f, "{before}`{word}`"))
 }
 
 /// Fraction in whole hundredths.

@@ -106,5 +106,5 @@ pub use resolve::{PlanOptions, resolve};
 pub use sample::generator;
 pub use sampled_rates::SampledRates;
 pub use table::render_table;
-pub use transport::{CcPlan, HostProfile, TransportPlan, WindowPlan};
+pub use transport::{CcPlan, HostProfile, Timer, TransportPlan, Window};
 pub use wires::Wires;

@@ -1,8 +1,6 @@
 //! Bounds of a scenario; a value beyond its bound is refused with the bound.
 
-pub use lab_parameters::limits::{
-    MAX_BUFFER, MAX_INTERVAL, MAX_TIMER, MIN_BUFFER, MIN_INTERVAL, MIN_TIMER,
-};
+pub use lab_parameters::limits::{MAX_INTERVAL, MIN_INTERVAL};
 use std::ops::RangeInclusive;
 
 use lab_units::{Bytes, Nanos, Ratio};
@@ -103,8 +101,3 @@ pub fn time_factors() -> RangeInclusive<Ratio> {
 }
 /// RoCE path MTUs of the traffic generator, in bytes.
 pub const MTUS: &[u32] = &[1024, 2048, 4096];
-
-/// Minimum payload of a full packet in the simulator, in bytes; smaller packets are mostly headers.
-pub const MIN_PAYLOAD: u32 = 64;
-/// Maximum payload of a full packet in the simulator, in bytes: a jumbo frame's.
-pub const MAX_PAYLOAD: u32 = 9_000;

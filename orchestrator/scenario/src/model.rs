@@ -22,7 +22,7 @@ mod settings;
 mod transport;
 
 pub use settings::Settings;
-pub use transport::{CcSpec, TimeoutSpec, TransportSpec, WindowSpec};
+pub use transport::{CcSpec, TransportSpec};
 
 /// One experiment: a topology, traffic over it, and the policies to compare.
 #[derive(Clone, Debug, PartialEq, Serialize)]

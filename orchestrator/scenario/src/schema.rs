@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use lab_parameters::{
     DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, LcmpConfig, LinkConfig, Parameter,
-    ParameterSet, Preset, TeConfig, TimelyConfig, UcmpConfig,
+    ParameterSet, Preset, TeConfig, TimelyConfig, TransportConfig, UcmpConfig,
 };
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub fn schema() -> Value {
     generator.into_root_schema_for::<raw::Scenario>().to_value()
 }
 
-/// Returns the reference of all parameters of links, policies and congestion controls, in Markdown.
+/// Returns the reference of all parameters of links, policies, transport and congestion controls, in Markdown.
 #[must_use]
 pub fn reference() -> String {
     let mut text = "# Parameters\n\n\
@@ -37,6 +37,7 @@ pub fn reference() -> String {
     set::<LcmpConfig>(&mut text, "policies[].lcmp`, `rm-alpha`, `rm-beta");
     set::<UcmpConfig>(&mut text, "policies[].ucmp");
     set::<TeConfig>(&mut text, "policies[].te");
+    set::<TransportConfig>(&mut text, "transport");
     set::<DcqcnConfig>(&mut text, "transport.cc.dcqcn");
     set::<HpccConfig>(&mut text, "transport.cc.hpcc");
     set::<TimelyConfig>(&mut text, "transport.cc.timely");

@@ -231,6 +231,7 @@ fn unusual(domain: Domain) -> Value {
         Domain::Share | Domain::ProperFraction => Value::Ratio(Ratio::new(1, 7).unwrap()),
         Domain::Hundredths { max } => Value::Ratio(Ratio::new(max, 1).unwrap()),
         Domain::Words(words) => Value::Word(words[words.len() - 1]),
+        Domain::WordOr { quantity, .. } => unusual(*quantity),
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) fn findings() -> Vec<Finding> {
     let files = getrlimit(Resource::RLIMIT_NOFILE).map(|(_, hard)| open_files(hard));
     let neighbours = number(Path::new(GC_THRESH3)).map(neighbours);
     let processes = free_processes().map(processes);
-    let memory = available_memory().map(memory);
+    let memory = Some(memory(available_memory()));
     let findings = [files.ok(), neighbours, processes, memory];
     findings.into_iter().flatten().collect()
 }
@@ -111,14 +111,14 @@ fn free_in_cgroup() -> Option<u64> {
     groups.filter_map(free).min()
 }
 
-/// Returns the available memory of the machine, or of the control group if that is less.
-fn available_memory() -> Option<Bytes> {
-    let mut system = System::new().ok()?;
+/// Returns the memory that is available without swapping, of the machine, or of the control group if that is less.
+#[must_use]
+pub fn available_memory() -> Bytes {
+    let mut system = System::new();
     system.refresh_memory();
-    let group = system.cgroup_limits().map(|limits| limits.free_memory);
-    let available = system.available_memory();
-    let available = group.map_or(available, |free| free.min(available));
-    Some(Bytes::new(available))
+    let of_group = system.cgroup_limits().map(|limits| limits.free_memory);
+    let of_machine = system.available_memory();
+    Bytes::new(of_group.map_or(of_machine, |free| free.min(of_machine)))
 }
 
 /// Reads a number from a file; `None` if the text is `max`.

@@ -272,6 +272,12 @@ mod tests {
     }
 
     #[test]
+    fn every_host_of_every_slot_has_a_routing_table_of_its_own() {
+        assert_eq!(routing_table(0, NodeId(0)), 0x4000_0000);
+        assert_eq!(routing_table(15, NodeId(4_096)), 0x4f00_1000);
+    }
+
+    #[test]
     fn an_address_goes_from_any_slot_to_any_other_and_others_stay() {
         for (addr, slot, expected) in [
             ([10, 0, 16, 1], 0, [10, 0, 16, 1]),

@@ -1,6 +1,7 @@
 //! QP settings.
 
-use lab_scenario::{Generator, TimeoutSpec, TransportSpec};
+use lab_parameters::Value;
+use lab_scenario::{Generator, TransportSpec};
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::{
@@ -27,11 +28,11 @@ pub(crate) fn settings(
     transport: &TransportSpec,
     inputs: &Inputs<'_>,
 ) -> Result<Rdma, PlanError> {
-    let qp_timeout = match transport.retransmit_timeout {
-        Some(TimeoutSpec::After(requested)) => {
+    let qp_timeout = match transport.value("retransmit_timeout") {
+        Some(Value::Time(requested)) => {
             requested_exponent(inputs.scale.time(TIMEOUT_KEY, requested)?)?
         }
-        None | Some(TimeoutSpec::None) => {
+        _ => {
             let parked = inputs
                 .slowest_qp
                 .map(|rate| parked_time(generator.mtu, rate));

@@ -11,7 +11,7 @@ use crate::{
     frame,
     model::{Flow, Link, LinkKind, Role, Scale, Warning},
     pfc, rdma,
-    transport::{CcPlan, Semantics, WindowPlan, resolve::longest_path},
+    transport::{CcPlan, Semantics, Timer, Window, resolve::longest_path},
     wires::Wires,
 };
 
@@ -37,21 +37,22 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
 /// Returns names and lines of the settings in `transport` that the kernel engine does not honour.
 fn departures(inspection: &Inspection<'_>) -> Vec<String> {
     let (transport, spec) = (inspection.transport, &inspection.scenario.transport);
+    let is_set = |name| spec.value(name).is_some();
     let is_artifact = transport.semantics == Semantics::Artifact;
     let cc = transport.cc.name();
     let has_other_cc = cc != "none" && transport.cc.in_lab().is_none();
     let window = match transport.window {
         // The default wherever rxe's window is not.
-        WindowPlan::Bdp if is_artifact || has_other_cc => None,
-        WindowPlan::Bdp => Some("window: bdp".to_owned()),
-        WindowPlan::None => Some("window: none".to_owned()),
-        WindowPlan::Bytes(bytes) if bytes == frame::rxe_window(transport.payload_bytes) => None,
-        WindowPlan::Bytes(_) => Some("window".to_owned()),
+        Window::Bdp if is_artifact || has_other_cc => None,
+        Window::Bdp => Some("window: bdp".to_owned()),
+        Window::None => Some("window: none".to_owned()),
+        Window::Bytes(bytes) if bytes == frame::rxe_window(transport.payload_bytes) => None,
+        Window::Bytes(_) => Some("window".to_owned()),
     };
-    let waits_for_ever = !is_artifact && transport.retransmit_timeout_ns.is_none();
+    let waits_for_ever = !is_artifact && transport.retransmit_timeout_ns == Timer::NONE;
     let has_pfc_elsewhere = transport.pfc && !transport.has_pfc_in_lab();
     let has_other_payload =
-        spec.payload.is_some() && transport.payload_bytes != inspection.rdma.path_mtu;
+        is_set("payload") && transport.payload_bytes != inspection.rdma.path_mtu;
     let settings = [
         is_artifact.then(|| "semantics: artifact".to_owned()),
         has_other_cc.then(|| format!("cc: {cc}")),
@@ -60,10 +61,11 @@ fn departures(inspection: &Inspection<'_>) -> Vec<String> {
         waits_for_ever.then(|| "retransmit_timeout: none".to_owned()),
         has_pfc_elsewhere.then(|| "pfc".to_owned()),
         transport.ack_priority.then(|| "ack_priority".to_owned()),
-        (!is_artifact && transport.nack_interval_ns.is_some()).then(|| "nack_interval".to_owned()),
+        (!is_artifact && transport.nack_interval_ns != Timer::NONE)
+            .then(|| "nack_interval".to_owned()),
         // The lab's PFC is between DCI switches and their hosts.
-        (transport.pfc && spec.fabric_buffer.is_some()).then(|| "fabric_buffer".to_owned()),
-        (has_pfc_elsewhere && spec.dci_buffer.is_some()).then(|| "dci_buffer".to_owned()),
+        (transport.pfc && is_set("fabric_buffer")).then(|| "fabric_buffer".to_owned()),
+        (has_pfc_elsewhere && is_set("dci_buffer")).then(|| "dci_buffer".to_owned()),
         spec.routes.is_some().then(|| "routes".to_owned()),
     ];
     let named = settings.into_iter().flatten().map(|setting| {
@@ -77,13 +79,11 @@ fn departures(inspection: &Inspection<'_>) -> Vec<String> {
 /// Shared buffers that are set without PFC, which alone has a rule for them.
 pub(super) fn unshared_buffers(inspection: &Inspection<'_>) -> Option<Warning> {
     let spec = &inspection.scenario.transport;
-    let buffers = [
-        ("transport.fabric_buffer", spec.fabric_buffer),
-        ("transport.dci_buffer", spec.dci_buffer),
-    ];
-    let set = buffers.iter().filter(|(_, buffer)| buffer.is_some());
-    let set: Vec<String> = set
-        .map(|(path, _)| format!("`{path}`{}", line_of(inspection, path)))
+    let set: Vec<String> = ["fabric_buffer", "dci_buffer"]
+        .into_iter()
+        .filter(|name| spec.value(name).is_some())
+        .map(|name| format!("transport.{name}"))
+        .map(|path| format!("`{path}`{}", line_of(inspection, &path)))
         .collect();
     (!set.is_empty() && !inspection.transport.pfc).then(|| {
         let text = format!(

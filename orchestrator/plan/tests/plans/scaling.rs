@@ -51,6 +51,23 @@ fn a_scale_that_loses_a_quantity_names_it() {
     );
 }
 
+/// Two of four flows are smaller than a packet of 4,096 bytes, one is a packet.
+#[test]
+fn flows_below_a_packet_are_counted() {
+    let flow = |size: u32| format!("{{ from: dc1/h1, to: dc2/h1, size: {size} B }}");
+    let flows = [1, 4_095, 4_096, 4_097].map(flow).join(", ");
+    let plan = common::simulated(&format!(
+        "name: small
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}]
+  links: [{{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }}]
+traffic: [{{ flows: [{flows}] }}]
+policies: [ecmp]
+"
+    ));
+    assert_eq!(plan.estimate.sub_packet_flows_percent, 50);
+}
+
 #[test]
 fn long_flows_exceed_softroces_window_and_are_warned_of() {
     let plan = scaled("{ rate: 1/200, time: 10 }").unwrap();

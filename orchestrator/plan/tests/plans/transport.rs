@@ -1,8 +1,8 @@
 //! Transport, from the scenario into the plan.
 
 use lab_plan::{
-    CcPlan, Engine, HostProfile, LinkKind, Plan, PlanOptions, Role, Semantics, WindowPlan, frame,
-    pfc, rdma, render_table,
+    CcPlan, Engine, HostProfile, LinkKind, Plan, PlanOptions, Role, Semantics, Window, frame, pfc,
+    rdma, render_table,
     transport::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig},
 };
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
@@ -39,12 +39,12 @@ fn by_default_the_simulator_has_the_kernels_transport() {
     let transport = &plan.transport;
     assert_eq!(transport.semantics, Semantics::Paper);
     assert_eq!(transport.cc, CcPlan::None);
-    assert_eq!(transport.window, WindowPlan::Bdp);
+    assert_eq!(transport.window, Window::Bdp);
     assert!(!transport.pfc && !transport.ack_priority);
     assert_eq!(transport.payload_bytes, plan.rdma.path_mtu);
-    assert_eq!(transport.nack_interval_ns, None);
+    assert_eq!(transport.nack_interval_ns.0, None);
     let timeout = rdma::timeout(plan.rdma.qp_timeout);
-    assert_eq!(transport.retransmit_timeout_ns, Some(timeout));
+    assert_eq!(transport.retransmit_timeout_ns.0, Some(timeout));
     assert_eq!(transport.fabric_buffer_bytes, Bytes::new(32_000_000));
     assert_eq!(transport.dci_buffer_bytes, Bytes::new(6_000_000_000));
     let shown = render_table(&plan);
@@ -57,11 +57,11 @@ fn the_artifacts_semantics_comes_with_its_configuration() {
     let transport = &plan.transport;
     let dcqcn = CcPlan::Dcqcn(DcqcnConfig::ARTIFACT);
     assert_eq!(transport.cc, dcqcn);
-    assert_eq!(transport.window, WindowPlan::Bdp);
+    assert_eq!(transport.window, Window::Bdp);
     assert!(transport.pfc && !transport.ack_priority);
     assert_eq!(transport.payload_bytes, 1_000);
-    assert_eq!(transport.nack_interval_ns, Some(Nanos::new(500_000)));
-    assert_eq!(transport.retransmit_timeout_ns, None);
+    assert_eq!(transport.nack_interval_ns.0, Some(Nanos::new(500_000)));
+    assert_eq!(transport.retransmit_timeout_ns.0, None);
     assert_eq!(transport.fabric_buffer_bytes, Bytes::new(33_554_432));
     assert_eq!(transport.dci_buffer_bytes, Bytes::new(134_217_728));
 }
@@ -98,10 +98,10 @@ fn parameters_are_scaled_like_everything_else() {
     assert_ne!(rate, mbit(40));
     let window = scale.size("", Bytes::new(10_000_000)).unwrap();
     assert_eq!(dcqcn.byte_counter_bytes, window);
-    assert_eq!(plan.transport.window, WindowPlan::Bytes(window));
+    assert_eq!(plan.transport.window, Window::Bytes(window));
     assert_eq!(plan.rdma.qp_timeout, 14, "60 ms are less than 67 ms");
     let timeout = Some(rdma::timeout(14));
-    assert_eq!(plan.transport.retransmit_timeout_ns, timeout);
+    assert_eq!(plan.transport.retransmit_timeout_ns.0, timeout);
 }
 
 /// A simulation in paper units follows no rxe.
@@ -115,20 +115,20 @@ fn the_kernel_and_the_scaled_simulator_have_rxes_window_and_timeouts() {
         };
         common::try_plan(&text(transport), &options).unwrap()
     };
-    let rxes = WindowPlan::Bytes(Bytes::new(128 * 4096));
+    let rxes = Window::Bytes(Bytes::new(128 * 4096));
     for engine in [Engine::Kernel, Engine::Sim] {
         let plain = with("retransmit_timeout: 6 ms", engine).transport;
         assert_eq!(plain.window, rxes);
-        assert_eq!(plain.retransmit_timeout_ns, Some(rdma::timeout(14)));
+        assert_eq!(plain.retransmit_timeout_ns.0, Some(rdma::timeout(14)));
         let window = |transport| with(transport, engine).transport.window;
-        assert_eq!(window("window: bdp"), WindowPlan::Bdp);
+        assert_eq!(window("window: bdp"), Window::Bdp);
         assert_eq!(window("cc: dcqcn"), rxes);
         assert_eq!(window("cc: { dcqcn: { preset: artifact } }"), rxes);
-        assert_eq!(window("cc: dctcp"), WindowPlan::Bdp);
+        assert_eq!(window("cc: dctcp"), Window::Bdp);
     }
     let alone = simulated("retransmit_timeout: 6 ms").transport;
-    assert_eq!(alone.window, WindowPlan::Bdp);
-    assert_eq!(alone.retransmit_timeout_ns, Some(Nanos::from_millis(6)));
+    assert_eq!(alone.window, Window::Bdp);
+    assert_eq!(alone.retransmit_timeout_ns.0, Some(Nanos::from_millis(6)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Evidence of a diamond of datacenters, from rows made by hand.
 
 use lab_plan::PlanOptions;
-use lab_records::{DcPath, FlowStatus, sample};
+use lab_records::{DcPath, FlowStatus, List, PfcEvent, sample};
 use lab_units::{FlowId, Nanos};
 
 use super::*;
@@ -13,6 +13,11 @@ use crate::{
 /// Plan of a diamond whose link from dc1 to dc3 goes down at 50 ms: dc1 reaches dc4 by dc2 (10 ms) or dc3 (20 ms), and dc5
 /// only by dc4. Flow 0 goes from dc1 to dc4, flow 1 back, flow 2 from dc5 to dc4. `agent` runs the switch of dc1.
 fn diamond(agent: &str) -> Plan {
+    with_policies(agent, "ucmp, min-delay, ecmp, lcmp, rm-beta")
+}
+
+/// As [`diamond`], with other policies.
+fn with_policies(agent: &str, policies: &str) -> Plan {
     let text = format!(
         "
 name: diamond
@@ -34,7 +39,7 @@ traffic:
       - {{ from: dc1/h1, to: dc4/h1, size: 20 MB, start: 0 ms }}
       - {{ from: dc4/h1, to: dc1/h1, size: 20 MB, start: 1 ms }}
       - {{ from: dc5/h1, to: dc4/h1, size: 20 MB, start: 2 ms }}
-policies: [ucmp, min-delay, ecmp, lcmp, rm-beta]
+policies: [{policies}]
 faults: [{{ at: 50 ms, link: [dc1, dc3], down: true }}]
 scale: {{ rate: 1/2000, time: 10 }}
 "
@@ -312,4 +317,31 @@ fn rows_name_the_datacenters_of_their_ports() {
     assert_eq!((row.switch.as_str(), row.to_dc.as_str()), ("dc1", "dc4"));
     assert_eq!(*row.next_dcs, ["dc2", "dc3"]);
     assert_eq!(*row.buckets, [128, 128]);
+    let pause = maker.pfc(Nanos::ZERO, ports[0].0, 3, PfcEvent::Pause);
+    assert_eq!((pause.node.as_str(), pause.peer.as_str()), ("dc1", "dc2"));
+}
+
+/// Before the first split both links of 100 Gb/s have the same share.
+#[test]
+fn a_first_split_is_compared_with_the_shares_that_the_switch_began_with() {
+    let plan = with_policies("policy", "te-100ms");
+    let changed = |buckets: [u16; 2]| {
+        let info = sample::info();
+        let mut witness = Witness::new(&plan, &info);
+        witness.split(&SplitRow {
+            policy: "te-100ms".to_owned(),
+            repetition: 0,
+            time_ns: Nanos::from_millis(100),
+            switch: "dc1".to_owned(),
+            to_dc: "dc4".to_owned(),
+            next_dcs: List(vec!["dc2".to_owned(), "dc3".to_owned()]),
+            buckets: List(buckets.to_vec()),
+        });
+        match &witness.evidence().policies[0].mechanism {
+            Mechanism::Splits(counts) => (counts.installed, counts.changed),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(changed([50, 50]), (1, 0));
+    assert_eq!(changed([60, 40]), (1, 1));
 }

@@ -1,6 +1,6 @@
 //! Reasons of problems.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use lab_parameters::{ParameterError, Preset};
 use lab_units::{Bytes, Nanos, ParseQuantityError, Ratio, ratio::ParseRatioError};
@@ -96,7 +96,7 @@ pub enum ProblemKind {
     #[error("found `{found}`, expected {expected}{}", suggest(suggestion.as_deref()))]
     UnexpectedWord {
         found: String,
-        expected: &'static str,
+        expected: Cow<'static, str>,
         suggestion: Option<String>,
     },
     #[error("`{found}` is out of range, it must be {bounds}")]

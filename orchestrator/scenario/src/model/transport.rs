@@ -1,47 +1,28 @@
-//! Transport in the simulator.
+//! Transport.
 
-use lab_units::{Bytes, Nanos, Semantics};
+use lab_parameters::Value;
+use lab_units::Semantics;
 use serde::Serialize;
 
 use super::settings::Settings;
 
-/// Hosts' transport and switches' buffers in the simulator; `None`: default of the semantics.
+/// Hosts' transport and switches' buffers; what is not set has the default of the semantics.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct TransportSpec {
     pub semantics: Semantics,
     pub cc: Option<CcSpec>,
-    pub payload: Option<u32>,
-    pub window: Option<WindowSpec>,
-    pub ack_priority: Option<bool>,
-    pub pfc: Option<bool>,
-    pub nack_interval: Option<Nanos>,
-    pub retransmit_timeout: Option<TimeoutSpec>,
-    pub fabric_buffer: Option<Bytes>,
-    pub dci_buffer: Option<Bytes>,
+    /// Parameters of [`TransportConfig`](lab_parameters::TransportConfig).
+    pub settings: Settings,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub routes: Option<String>,
 }
 
-/// Maximum number of unacknowledged bytes of a QP.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowSpec {
-    /// No limit.
-    None,
-    /// Maximum bandwidth-delay product of the plan, in proportion to the QP's rate.
-    Bdp,
-    /// Fixed number of bytes.
-    Bytes(Bytes),
-}
-
-/// Time without an acknowledgement after which a QP retransmits.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TimeoutSpec {
-    /// No retransmission by timeout.
-    None,
-    /// Retransmission after a fixed time.
-    After(Nanos),
+impl TransportSpec {
+    /// Value that the scenario sets for the parameter `name`, in paper units; `None` if it keeps the default.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<Value> {
+        self.settings.values.get(name).copied()
+    }
 }
 
 /// Congestion control and its parameters.

@@ -8,6 +8,7 @@
 
 pub mod link;
 pub mod parameters;
+pub mod place;
 pub mod policy;
 pub mod topology;
 pub mod traffic;
@@ -17,8 +18,9 @@ use lab_units::{Nanos, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-pub use link::{Fault, HostWire, Link, Marking, NoEcn, Place, WithLink};
+pub use link::{Fault, HostWire, Link, Marking, NoEcn};
 pub use parameters::Parameters;
+pub use place::{Place, With};
 pub use policy::{NoParameters, POLICY_KEYS, Policy, PolicyBody, PolicyName};
 pub use topology::{Dc, Topology};
 pub use traffic::{AllToAll, Flow, Pair, Traffic, Workload};
@@ -80,10 +82,10 @@ pub struct Scenario {
     /// Changes to links while flows run.
     #[serde(default)]
     #[schemars(length(max = limits::MAX_FAULTS))]
-    pub faults: Maybe<At<Vec<At<WithLink<Fault>>>>>,
+    pub faults: Maybe<At<Vec<At<With<Fault>>>>>,
     /// Transport and buffers in the simulator.
     #[serde(default)]
-    pub transport: Maybe<Transport>,
+    pub transport: Maybe<With<Transport>>,
     /// Assertions on every run, which `lcmp-lab regress` checks: `lcmp.p99 <= 0.6 * ecmp.p99`,
     /// `unfinished == 0`, `path(dc1,dc8) uses dc4`.
     #[serde(default)]

@@ -122,6 +122,17 @@ pub fn read(domain: Domain, text: &str) -> Result<Value, ProblemKind> {
             Value::Ratio(Ratio::read(text)?)
         }
         Domain::Words(words) => Value::Word(word_of(words, text)?),
+        Domain::WordOr { words, quantity } => match words.iter().find(|word| **word == text) {
+            Some(word) => Value::Word(word),
+            None if text.starts_with(char::is_alphabetic) => {
+                return Err(ProblemKind::UnexpectedWord {
+                    found: text.to_owned(),
+                    expected: domain.to_string().into(),
+                    suggestion: did_you_mean(text, words.iter().copied()),
+                });
+            }
+            None => read(*quantity, text)?,
+        },
     })
 }
 
@@ -213,7 +224,13 @@ fn label_schema() -> Schema {
 
 /// Schema of a parameter's values.
 pub(super) fn parameter_schema(parameter: &Parameter, description: String) -> Schema {
-    let mut schema = match parameter.domain {
+    let mut schema = domain_schema(parameter.domain);
+    schema.insert("description".to_owned(), description.into());
+    schema
+}
+
+fn domain_schema(domain: Domain) -> Schema {
+    match domain {
         Domain::Flag => bool::schema(),
         Domain::Number { min, max } => {
             json_schema!({ "type": "integer", "minimum": min, "maximum": max })
@@ -224,10 +241,15 @@ pub(super) fn parameter_schema(parameter: &Parameter, description: String) -> Sc
         Domain::Share => bounded_ratio(["exclusiveMinimum", "maximum"], 1),
         Domain::ProperFraction => bounded_ratio(["minimum", "exclusiveMaximum"], 1),
         Domain::Hundredths { max } => bounded_ratio(["minimum", "maximum"], max),
-        Domain::Words(words) => json_schema!({ "type": "string", "enum": words }),
-    };
-    schema.insert("description".to_owned(), description.into());
-    schema
+        Domain::Words(words) => word_schema(words),
+        Domain::WordOr { words, quantity } => {
+            json_schema!({ "anyOf": [word_schema(words), domain_schema(*quantity)] })
+        }
+    }
+}
+
+fn word_schema(words: &[&str]) -> Schema {
+    json_schema!({ "type": "string", "enum": words })
 }
 
 /// Meaning and defaults of a parameter.

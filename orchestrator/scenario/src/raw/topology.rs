@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::link::{HostWire, InterDcWire, Link, WithLink};
+use super::{
+    link::{HostWire, InterDcWire, Link},
+    place::With,
+};
 use crate::{
     limits,
     model::Agent,
@@ -22,7 +25,7 @@ pub struct Topology {
     pub dcs: At<Vec<At<Dc>>>,
     /// Links between datacenters; every datacenter must be reachable.
     #[schemars(length(min = 1, max = limits::MAX_LINKS))]
-    pub links: At<Vec<At<WithLink<Link>>>>,
+    pub links: At<Vec<At<With<Link>>>>,
 }
 
 /// Defaults of links.
@@ -30,9 +33,9 @@ pub struct Topology {
 #[serde(default, deny_unknown_fields)]
 pub struct Defaults {
     /// Links of hosts, to a leaf or to the DCI switch.
-    pub host_link: Maybe<WithLink<HostWire>>,
+    pub host_link: Maybe<With<HostWire>>,
     /// Links between datacenters.
-    pub inter_dc: Maybe<WithLink<InterDcWire>>,
+    pub inter_dc: Maybe<With<InterDcWire>>,
 }
 
 /// A datacenter: one DCI switch with its fabric and hosts. A datacenter without hosts is a transit
@@ -71,11 +74,11 @@ pub struct Fabric {
     pub hosts_per_leaf: Text<u32>,
     /// Link from host to leaf. Default: `topology.defaults.host_link`.
     #[serde(default)]
-    pub host_link: Maybe<WithLink<HostWire>>,
+    pub host_link: Maybe<With<HostWire>>,
     /// Link from leaf to spine. Default: 100 Gbit and 1 us.
     #[serde(default)]
-    pub leaf_spine: Maybe<WithLink<HostWire>>,
+    pub leaf_spine: Maybe<With<HostWire>>,
     /// Link from spine to DCI switch. Default: 400 Gbit and 1 us.
     #[serde(default)]
-    pub spine_dci: Maybe<WithLink<HostWire>>,
+    pub spine_dci: Maybe<With<HostWire>>,
 }

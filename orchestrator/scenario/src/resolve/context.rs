@@ -130,7 +130,7 @@ impl<'a> Context<'a> {
         if known.is_none() {
             let kind = ProblemKind::UnexpectedWord {
                 found: word.to_owned(),
-                expected: W::expected(),
+                expected: W::expected().into(),
                 suggestion: did_you_mean(word, W::words()),
             };
             self.problem(range, kind);

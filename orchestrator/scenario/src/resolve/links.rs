@@ -98,7 +98,7 @@ fn between(
 fn connected(
     context: &mut Context<'_>,
     network: &Network,
-    raw: &At<Vec<At<raw::WithLink<raw::Link>>>>,
+    raw: &At<Vec<At<raw::With<raw::Link>>>>,
     links: impl Iterator<Item = Ends> + Clone,
 ) {
     let dcs = network.model.dcs.len();
@@ -129,7 +129,7 @@ fn connected(
 pub(super) fn faults(
     context: &mut Context<'_>,
     network: &Network,
-    raw: Option<&At<Vec<At<raw::WithLink<raw::Fault>>>>>,
+    raw: Option<&At<Vec<At<raw::With<raw::Fault>>>>>,
 ) -> Vec<Fault> {
     let Some(raw) = raw else {
         return Vec::new();
@@ -166,8 +166,8 @@ fn same(a: &[String; 2], b: &[String; 2]) -> bool {
     a == b || (a[0] == b[1] && a[1] == b[0])
 }
 
-fn change(context: &mut Context<'_>, raw: &At<raw::WithLink<raw::Fault>>) -> Option<FaultSpec> {
-    let raw::WithLink { own, texts } = &raw.value;
+fn change(context: &mut Context<'_>, raw: &At<raw::With<raw::Fault>>) -> Option<FaultSpec> {
+    let raw::With { own, texts } = &raw.value;
     let flags = [("down", &own.down), ("up", &own.up)];
     let flags = flags.map(|(key, flag)| (key, flag.as_ref().is_some()));
     let names = raw::Fault::parameters().map(|parameter| parameter.name);
@@ -200,7 +200,7 @@ fn is_true(
 }
 
 /// Checks that a link is only cut when it is up, and only restored when it is down.
-fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::WithLink<raw::Fault>>, Fault)]) {
+fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::With<raw::Fault>>, Fault)]) {
     let mut in_time: Vec<_> = faults.iter().collect();
     in_time.sort_by_key(|(_, fault)| fault.at);
     let mut down: BTreeSet<[&str; 2]> = BTreeSet::new();

@@ -129,7 +129,7 @@ fn fabric(
         context.problem(&fabric.range, ProblemKind::HostsAndFabric { name });
     }
     let fabric = &fabric.value;
-    let mut tier = |raw: &Maybe<raw::WithLink<raw::HostWire>>, base| match raw.as_ref() {
+    let mut tier = |raw: &Maybe<raw::With<raw::HostWire>>, base| match raw.as_ref() {
         Some(raw) => link(context, &raw.texts, &raw.own.ecn, base),
         None => base,
     };

@@ -1,9 +1,9 @@
-//! Transport in the simulator, and its congestion controls' parameters.
+//! Transport, and its congestion controls' parameters.
 
 use std::ops::Range;
 
 use lab_parameters::{ParameterSet, Preset};
-use lab_units::{Bytes, Nanos, Semantics};
+use lab_units::Semantics;
 
 use super::{
     context::{Context, one_key},
@@ -11,64 +11,30 @@ use super::{
     traffic::file,
 };
 use crate::{
-    limits,
-    model::{CcSpec, Settings, TimeoutSpec, TransportSpec, WindowSpec},
+    model::{CcSpec, Settings, TransportSpec},
     raw::{self, CcName},
-    yaml::{At, Maybe, Text, WordOr},
+    yaml::{At, WordOr},
 };
 
 /// Resolves the section; without one, all defaults.
-pub(super) fn transport(context: &mut Context<'_>, raw: Option<&raw::Transport>) -> TransportSpec {
-    let Some(raw) = raw else {
+pub(super) fn transport(
+    context: &mut Context<'_>,
+    raw: Option<&raw::With<raw::Transport>>,
+) -> TransportSpec {
+    let Some(raw::With { own, texts }) = raw else {
         return TransportSpec::default();
     };
-    let semantics = context.read_or(&raw.semantics, Semantics::default());
-    let buffers = limits::MIN_BUFFER..=limits::MAX_BUFFER;
-    let mut buffer = |text: &Maybe<Text<Bytes>>| context.within(text.as_ref()?, buffers.clone());
-    let (fabric_buffer, dci_buffer) = (buffer(&raw.fabric_buffer), buffer(&raw.dci_buffer));
-    let mut flag = |text: &Maybe<Text<bool>>| context.read(text.as_ref()?);
-    let (ack_priority, pfc) = (flag(&raw.ack_priority), flag(&raw.pfc));
-    let payloads = limits::MIN_PAYLOAD..=limits::MAX_PAYLOAD;
-    let payload = raw.payload.as_ref();
-    let cc = raw.cc.as_ref();
+    let semantics = context.read_or(&own.semantics, Semantics::default());
+    let cc = own.cc.as_ref();
     TransportSpec {
         semantics,
         cc: cc.and_then(|raw| congestion_control(context, raw, semantics)),
-        payload: payload.and_then(|text| context.within(text, payloads)),
-        window: window(context, &raw.window),
-        ack_priority,
-        pfc,
-        nack_interval: timer(context, &raw.nack_interval),
-        retransmit_timeout: timeout(context, &raw.retransmit_timeout),
-        fabric_buffer,
-        dci_buffer,
-        routes: raw.routes.as_ref().map(|path| file(context, path)),
+        settings: Settings {
+            values: parameters::values(context, texts),
+            ..Settings::default()
+        },
+        routes: own.routes.as_ref().map(|path| file(context, path)),
     }
-}
-
-fn window(context: &mut Context<'_>, text: &Maybe<Text<WindowSpec>>) -> Option<WindowSpec> {
-    let text = text.as_ref()?;
-    let window = context.read(text)?;
-    let bounds = Bytes::new(limits::MIN_PAYLOAD.into())..=limits::MAX_BUFFER;
-    if let WindowSpec::Bytes(bytes) = window
-        && !bounds.contains(&bytes)
-    {
-        let (min, max) = bounds.into_inner();
-        context.out_of_range(text, format!("{min} to {max}"));
-    }
-    Some(window)
-}
-
-fn timeout(context: &mut Context<'_>, text: &Maybe<Text<TimeoutSpec>>) -> Option<TimeoutSpec> {
-    let text = text.as_ref()?;
-    let timeout = context.read(text)?;
-    if let TimeoutSpec::After(time) = timeout
-        && !(limits::MIN_TIMER..=limits::MAX_TIMER).contains(&time)
-    {
-        let bounds = format!("{} to {}", limits::MIN_TIMER, limits::MAX_TIMER);
-        context.out_of_range(text, bounds);
-    }
-    Some(timeout)
 }
 
 fn congestion_control(
@@ -111,8 +77,4 @@ fn without_parameters(name: CcName) -> CcSpec {
         CcName::Timely => CcSpec::Timely(Settings::default()),
         CcName::Dctcp => CcSpec::Dctcp(Settings::default()),
     }
-}
-
-fn timer(context: &mut Context<'_>, text: &Maybe<Text<Nanos>>) -> Option<Nanos> {
-    context.within(text.as_ref()?, limits::MIN_TIMER..=limits::MAX_TIMER)
 }

@@ -13,7 +13,7 @@ mod transport;
 use std::marker::PhantomData;
 
 use lab_plan::{
-    FaultPlan, Flow, FlowTablePlan, PaperUnits, Plan, PolicyPlan, SampledRates, WindowPlan,
+    FaultPlan, Flow, FlowTablePlan, PaperUnits, Plan, PolicyPlan, SampledRates, Window,
 };
 use lab_units::BitsPerSec;
 
@@ -159,9 +159,9 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
     #[must_use]
     pub fn window(&self, rate: BitsPerSec, line_rate: BitsPerSec) -> u64 {
         match self.transport.window {
-            WindowPlan::None => u64::MAX,
-            WindowPlan::Bdp => S::window(self.largest_window, rate, line_rate),
-            WindowPlan::Bytes(bytes) => bytes.get(),
+            Window::None => u64::MAX,
+            Window::Bdp => S::window(self.largest_window, rate, line_rate),
+            Window::Bytes(bytes) => bytes.get(),
         }
     }
 

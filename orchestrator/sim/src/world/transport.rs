@@ -1,6 +1,6 @@
 //! Transport of the hosts, in the simulator's units.
 
-use lab_plan::{CcPlan, HostProfile, Plan, WindowPlan, timer_wheel::WheelTimer};
+use lab_plan::{CcPlan, HostProfile, Plan, Window, timer_wheel::WheelTimer};
 use lab_units::{Nanos, Tool};
 
 use crate::{
@@ -34,7 +34,7 @@ pub struct Transport {
     /// Time from its start after which an unfinished flow is given up, under [`HostProfile::Rxe`].
     pub flow_deadline: SimTime,
     /// Rule for the bytes that may be unacknowledged.
-    pub window: WindowPlan,
+    pub window: Window,
     /// True if switches pause their neighbours (PFC) instead of dropping.
     pub pfc: bool,
 }
@@ -88,9 +88,10 @@ pub(super) fn transport<S: SemanticsRules, C: CongestionControl>(
         } else {
             DATA_CLASS
         },
-        nack_interval: plan.nack_interval_ns.map(SimTime::from),
+        nack_interval: plan.nack_interval_ns.0.map(SimTime::from),
         timer: plan
             .retransmit_timeout_ns
+            .0
             .map(|timeout| RetransmitTimer::new(timeout, plan.profile)),
         flow_deadline: rdma.flow_deadline_ns.into(),
         window: plan.window,

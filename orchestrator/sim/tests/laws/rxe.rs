@@ -25,7 +25,7 @@ fn run(text: &str) -> (Plan, Run) {
 
 /// Returns the retransmission timer of the plan's QPs.
 fn timer(plan: &Plan) -> WheelTimer {
-    WheelTimer::new(plan.transport.retransmit_timeout_ns.expect("it has one"))
+    WheelTimer::new(plan.transport.retransmit_timeout_ns.0.expect("it has one"))
 }
 
 /// Returns a run of one flow of `packets` full packets, in five messages.

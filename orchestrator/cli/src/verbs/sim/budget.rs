@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use lab_kernel::doctor::available_memory;
 use lab_plan::Plan;
 use lab_sim::{Estimate, SimTime};
 use lab_units::Bytes;
-use sysinfo::System;
 
 use super::meter::short;
 use crate::{failure::Failure, progress::nanos};
@@ -40,7 +40,7 @@ impl Budget {
     /// Fails with the estimate of a simulation that exceeds one of them.
     pub fn check(&self) -> Result<(), Failure> {
         let available = available_memory();
-        if let Some(available) = available.filter(|&available| self.memory() > available) {
+        if self.memory() > available {
             return Err(Failure::environment(format_args!(
                 "{}, and this machine has {} free (hint: {HINT})",
                 self.words(),
@@ -97,16 +97,6 @@ fn about_hours(time: Duration) -> String {
         0..7_200 => lab_units::show::about_time(nanos(time)),
         seconds => format!("{} h", seconds / 3_600),
     }
-}
-
-/// Returns the memory that is available without swapping, within the limit of a container; `None` if
-/// the system does not report it.
-fn available_memory() -> Option<Bytes> {
-    let mut system = System::new().ok()?;
-    system.refresh_memory();
-    let free = system.available_memory();
-    let limit = system.cgroup_limits().map(|limits| limits.free_memory);
-    Some(Bytes::new(limit.map_or(free, |limit| limit.min(free))))
 }
 
 const HINT: &str = "--until, fewer flows: `duration`, `load` or `max_flows`";

@@ -2,15 +2,19 @@
 
 pub(crate) mod resolve;
 
+use std::ops::Deref;
+
+use lab_units::Bytes;
 pub use lab_units::Semantics;
-use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::model::WirePlan;
 
-pub use lab_parameters::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
+pub use lab_parameters::{
+    DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig, Timer, TransportConfig, Window,
+};
 
-/// Hosts' transport and switches' buffers, emulated.
+/// Hosts' transport and switches' buffers, emulated. Dereferences to the parameters.
 ///
 /// The kernel engine has rxe's transport instead: no congestion control but DCQCN ([`CcPlan::in_lab`]), and
 /// PFC with DCQCN alone ([`TransportPlan::has_pfc_in_lab`]).
@@ -20,27 +24,19 @@ pub struct TransportPlan {
     pub semantics: Semantics,
     /// RDMA devices of the hosts.
     pub profile: HostProfile,
-    /// Payload of a full packet; packets are not scaled.
-    pub payload_bytes: u32,
     /// Congestion control of every QP.
     pub cc: CcPlan,
-    /// Maximum number of unacknowledged bytes of a QP, besides the limit of its congestion control.
-    pub window: WindowPlan,
-    /// True if ACKs are in the strict class, before data; else in the class of data.
-    pub ack_priority: bool,
-    /// Time after which a receiver repeats its NACK for a packet that it still misses; `None`: one NACK a gap.
-    /// InfiniBand's responder ignores all new packets between a NACK and the missing one (rxe: `check_psn`);
-    /// if that packet is lost again, only the sender's time-out helps.
-    #[serde(default)]
-    pub nack_interval_ns: Option<Nanos>,
-    /// Time without an acknowledgement after which a QP retransmits; `None` in the artifact.
-    pub retransmit_timeout_ns: Option<Nanos>,
-    /// True if switches pause their upstream neighbours instead of dropping.
-    pub pfc: bool,
-    /// Shared buffer of a leaf or spine switch.
-    pub fabric_buffer_bytes: Bytes,
-    /// Shared buffer of a DCI switch.
-    pub dci_buffer_bytes: Bytes,
+    /// Parameters; the window is besides the limit of the congestion control, and packets are not scaled.
+    #[serde(flatten)]
+    pub parameters: TransportConfig,
+}
+
+impl Deref for TransportPlan {
+    type Target = TransportConfig;
+
+    fn deref(&self) -> &TransportConfig {
+        &self.parameters
+    }
 }
 
 impl TransportPlan {
@@ -79,18 +75,6 @@ pub enum HostProfile {
     /// queue at once, or under congestion control into its pacer, the queue is first in, first out, and
     /// ACKs come on request.
     Rxe,
-}
-
-/// Maximum number of unacknowledged bytes of a QP.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowPlan {
-    /// No limit.
-    None,
-    /// Maximum bandwidth-delay product of the plan, under its faults too, in proportion to the QP's rate.
-    Bdp,
-    /// Fixed number of bytes.
-    Bytes(Bytes),
 }
 
 /// Congestion control and its parameters, emulated.

@@ -1,14 +1,12 @@
 //! Resolution of a scenario's transport: emulated, with defaults filled in.
 
-use std::collections::BTreeMap;
-
-use lab_parameters::{DcqcnConfig, HpccConfig, ParameterSet, Preset, Value};
-use lab_scenario::{
-    CcSpec, Generator, Scenario, Settings, TimeoutSpec, Tool, TransportSpec, WindowSpec,
+use lab_parameters::{
+    DcqcnConfig, HpccConfig, ParameterSet, Timer, TransportConfig, Value, Window, value::Field,
 };
-use lab_units::{BitsPerSec, Bytes, DcId, Nanos, Semantics};
+use lab_scenario::{CcSpec, Generator, Scenario, Settings, Tool, TransportSpec};
+use lab_units::{BitsPerSec, DcId, Semantics};
 
-use super::{CcPlan, HostProfile, TransportPlan, WindowPlan};
+use super::{CcPlan, HostProfile, TransportPlan};
 use crate::{
     error::PlanError,
     frame,
@@ -32,60 +30,44 @@ pub(crate) struct Lab<'a> {
 /// Resolves the scenario's transport.
 pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPlan, PlanError> {
     let spec = &scenario.transport;
-    let base = match spec.semantics {
-        Semantics::Paper => Defaults::paper(lab.rdma),
-        Semantics::Artifact => Defaults::ARTIFACT,
-    };
-    let cc = spec.cc.as_ref().unwrap_or(&base.cc);
-    let payload_bytes = payload(spec, &scenario.generator);
     let is_like_rxe = lab.follows_rxe && spec.semantics == Semantics::Paper;
-    let cc = congestion_control(lab, cc, spec.semantics)?;
+    let cc = congestion_control(lab, &asked_control(spec), spec.semantics)?;
     let is_in_lab = cc == CcPlan::None || cc.in_lab().is_some();
+    let payload_bytes = payload(spec, &scenario.generator);
+    let window = if is_like_rxe && is_in_lab {
+        Window::Bytes(frame::rxe_window(payload_bytes))
+    } else {
+        Window::Bdp
+    };
+    // SoftRoCE's, which rounds times up.
+    let timeout = Timer(Some(rdma::timeout(lab.rdma.qp_timeout)));
+    let derived = [
+        ("payload", Value::Number(payload_bytes.into())),
+        ("window", window.into()),
+        ("retransmit_timeout", timeout.into()),
+    ];
+    let preset = spec.semantics.into();
+    let mut parameters: TransportConfig =
+        parameters::resolve("transport", &spec.settings, preset, &derived, lab.scale)?;
+    if is_like_rxe && parameters.retransmit_timeout_ns != Timer::NONE {
+        parameters.retransmit_timeout_ns = timeout;
+    }
     Ok(TransportPlan {
         semantics: spec.semantics,
         profile: profile(spec, &scenario.generator, lab.follows_rxe),
-        payload_bytes,
         cc,
-        window: match spec.window {
-            None if is_like_rxe && is_in_lab => WindowPlan::Bytes(frame::rxe_window(payload_bytes)),
-            None | Some(WindowSpec::Bdp) => WindowPlan::Bdp,
-            Some(WindowSpec::None) => WindowPlan::None,
-            Some(WindowSpec::Bytes(bytes)) => {
-                WindowPlan::Bytes(lab.scale.size("transport.window", bytes)?)
-            }
-        },
-        ack_priority: spec.ack_priority.unwrap_or(false),
-        nack_interval_ns: match spec.nack_interval {
-            None => {
-                let default = base.nack_interval;
-                default
-                    .map(|it| lab.scale.instant(NACK_KEY, it))
-                    .transpose()?
-            }
-            Some(interval) => Some(lab.scale.time(NACK_KEY, interval)?),
-        },
-        retransmit_timeout_ns: match spec.retransmit_timeout {
-            None => base.retransmit_timeout,
-            Some(TimeoutSpec::None) => None,
-            Some(TimeoutSpec::After(_)) if is_like_rxe => base.retransmit_timeout,
-            Some(TimeoutSpec::After(time)) => {
-                Some(lab.scale.time("transport.retransmit_timeout", time)?)
-            }
-        },
-        pfc: spec.pfc.unwrap_or(base.pfc),
-        fabric_buffer_bytes: buffer(
-            lab,
-            "transport.fabric_buffer",
-            spec.fabric_buffer,
-            base.fabric_buffer,
-        )?,
-        dci_buffer_bytes: buffer(
-            lab,
-            "transport.dci_buffer",
-            spec.dci_buffer,
-            base.dci_buffer,
-        )?,
+        parameters,
     })
+}
+
+/// Returns the congestion control that the scenario asks for, by default that of the semantics: none, as the kernel
+/// engine, or DCQCN, as the paper's experiments.
+fn asked_control(spec: &TransportSpec) -> CcSpec {
+    let default = || match spec.semantics {
+        Semantics::Paper => CcSpec::None,
+        Semantics::Artifact => CcSpec::Dcqcn(Settings::default()),
+    };
+    spec.cc.clone().unwrap_or_else(default)
 }
 
 /// Returns the model of the hosts' RDMA devices: rxe's where unset parameters follow it and the scenario
@@ -99,15 +81,16 @@ pub(crate) fn profile(
         None | Some(CcSpec::None | CcSpec::Dcqcn(_)) => false,
         Some(_) => true,
     };
+    let is_set = |name| spec.value(name) == Some(Value::Flag(true));
     let departs = spec.semantics == Semantics::Artifact
         || has_other_control
-        || spec.window.is_some()
-        || spec.retransmit_timeout == Some(TimeoutSpec::None)
-        || spec.payload.is_some_and(|payload| payload != generator.mtu)
+        || spec.value("window").is_some()
+        || spec.value("retransmit_timeout") == Some(Timer::NONE.into())
+        || payload(spec, generator) != generator.mtu
         // PFC holds packets in the pacer.
-        || (spec.pfc == Some(true) && !matches!(spec.cc, Some(CcSpec::Dcqcn(_))))
-        || spec.ack_priority == Some(true)
-        || spec.nack_interval.is_some()
+        || (is_set("pfc") && !matches!(spec.cc, Some(CcSpec::Dcqcn(_))))
+        || is_set("ack_priority")
+        || !matches!(spec.value("nack_interval"), None | Some(Value::Word(_)))
         // A READ's data is a response, which nothing acknowledges.
         || generator.tool == Tool::ReadBw;
     if follows_rxe && !departs {
@@ -133,77 +116,14 @@ pub(crate) fn slowest_qp(
 
 /// Returns the payload of a full packet, in bytes.
 pub(crate) fn payload(spec: &TransportSpec, generator: &Generator) -> u32 {
-    spec.payload.unwrap_or(match spec.semantics {
+    let given = spec.value("payload").and_then(u32::from_value);
+    given.unwrap_or(match spec.semantics {
         Semantics::Paper => generator.mtu,
-        Semantics::Artifact => ARTIFACT_PAYLOAD,
+        Semantics::Artifact => TransportConfig::ARTIFACT.payload_bytes,
     })
 }
 
-/// Scales a buffer: the scenario's exactly, a default to the nearest byte, as a plan for the kernel must
-/// not fail for a quantity of the simulator alone.
-fn buffer(
-    lab: &Lab<'_>,
-    path: &str,
-    given: Option<Bytes>,
-    default: Bytes,
-) -> Result<Bytes, PlanError> {
-    match given {
-        Some(bytes) => lab.scale.size(path, bytes),
-        None => Ok(Bytes::new(lab.scale.size.scale_nearest(default.get()))),
-    }
-}
-
-/// Defaults of a semantics.
-struct Defaults {
-    cc: CcSpec,
-    /// Paper time.
-    nack_interval: Option<Nanos>,
-    /// Emulated time.
-    retransmit_timeout: Option<Nanos>,
-    pfc: bool,
-    fabric_buffer: Bytes,
-    dci_buffer: Bytes,
-}
-
-impl Defaults {
-    /// Returns the kernel engine's transport, so that the two engines can be compared, with the
-    /// paper's buffers.
-    fn paper(rdma: &Rdma) -> Self {
-        Self {
-            cc: CcSpec::None,
-            nack_interval: None,
-            retransmit_timeout: Some(rdma::timeout(rdma.qp_timeout)),
-            pfc: false,
-            fabric_buffer: lab_scenario::defaults::LEAF_SPINE.buffer_bytes,
-            dci_buffer: lab_scenario::defaults::INTER_DC.buffer_bytes,
-        }
-    }
-
-    /// `BUFFER_SIZE` and `DCI_BUFFER_SIZE` of the artifact's configuration, which count MiB, and
-    /// DCQCN, the default of the paper's experiments.
-    const ARTIFACT: Self = Self {
-        cc: CcSpec::Dcqcn(Settings {
-            preset: Some(Preset::Artifact),
-            label: None,
-            values: BTreeMap::new(),
-        }),
-        nack_interval: Some(ARTIFACT_NACK_INTERVAL),
-        retransmit_timeout: None,
-        pfc: true,
-        fabric_buffer: Bytes::new(32 << 20),
-        dci_buffer: Bytes::new(128 << 20),
-    };
-}
-
-/// `PACKET_PAYLOAD_SIZE` of the artifact's configuration.
-const ARTIFACT_PAYLOAD: u32 = 1_000;
-
 const DCQCN_KEY: &str = "transport.cc.dcqcn";
-
-const NACK_KEY: &str = "transport.nack_interval";
-
-/// `NACK Generation Interval` of the authors' `RdmaHw`.
-const ARTIFACT_NACK_INTERVAL: Nanos = Nanos::new(500_000);
 
 /// Resolves a congestion control.
 fn congestion_control(

@@ -9,7 +9,7 @@ use crate::{
     frame,
     model::Plan,
     parameters::list,
-    transport::{CcPlan, HostProfile, Semantics, TransportPlan, WindowPlan},
+    transport::{CcPlan, HostProfile, Semantics, TransportPlan, Window},
 };
 
 pub(super) fn section(plan: &Plan) -> String {
@@ -63,9 +63,9 @@ fn is_plain(transport: &TransportPlan) -> bool {
 /// True if the window is a default.
 fn is_default_window(transport: &TransportPlan) -> bool {
     match transport.window {
-        WindowPlan::None => false,
-        WindowPlan::Bdp => true,
-        WindowPlan::Bytes(bytes) => bytes == frame::rxe_window(transport.payload_bytes),
+        Window::None => false,
+        Window::Bdp => true,
+        Window::Bytes(bytes) => bytes == frame::rxe_window(transport.payload_bytes),
     }
 }
 
@@ -93,17 +93,18 @@ fn hosts(transport: &TransportPlan) -> String {
     let timeout = |time: Nanos| format!("retransmission after {}", about_time(time));
     let timeout = transport
         .retransmit_timeout_ns
+        .0
         .map_or("retransmission by NACKs alone".to_owned(), timeout);
     let payload = transport.payload_bytes;
     if transport.profile == HostProfile::Rxe {
         return format!("payload {payload} B; {PACED}; {timeout}");
     }
     let window = match transport.window {
-        WindowPlan::None => "no window".to_owned(),
-        WindowPlan::Bdp => "window of the maximum bandwidth-delay product".to_owned(),
-        WindowPlan::Bytes(bytes) => format!("window of {bytes}"),
+        Window::None => "no window".to_owned(),
+        Window::Bdp => "window of the maximum bandwidth-delay product".to_owned(),
+        Window::Bytes(bytes) => format!("window of {bytes}"),
     };
-    let nacks = match transport.nack_interval_ns {
+    let nacks = match transport.nack_interval_ns.0 {
         None => "a NACK for each gap".to_owned(),
         Some(interval) => format!("at least {} between NACKs", about_time(interval)),
     };
