@@ -326,7 +326,8 @@ fn rows_name_the_datacenters_of_their_ports() {
 fn a_first_split_is_compared_with_the_shares_that_the_switch_began_with() {
     let plan = with_policies("policy", "te-100ms");
     let changed = |buckets: [u16; 2]| {
-        let mut witness = Witness::new(&plan, &sample::info());
+        let info = sample::info();
+        let mut witness = Witness::new(&plan, &info);
         witness.split(&SplitRow {
             policy: "te-100ms".to_owned(),
             repetition: 0,
