@@ -6,7 +6,7 @@
 //!
 //! - [`hash`][]: the hashes of flows and packets
 //! - [`policy`][]: declaration of a built-in policy
-//! - [`policies`][]: list of them
+//! - [`policies`][]: search by name
 //! - [`candidate`][]: input and result of a decision
 //! - [`lcmp`][]: LCMP: path cost, congestion, decision
 //! - [`failover`][]: fast failover of pinned flows
@@ -61,6 +61,18 @@ pub use hash::{FlowTuple, flow_hash, packet_hash};
 pub use lab_abi::{Rule, Trigger, rows::MAX_CANDIDATES};
 pub use lcmp::{LcmpConfig, ParameterError, Preset};
 pub use own::OwnPolicy;
-pub use policies::POLICIES;
 pub use policy::{BucketLaw, BucketPolicy, Mechanism, Policy};
 pub use ucmp::UcmpConfig;
+
+/// Built-in policies, in the order in which messages and the JSON Schema list them.
+pub const POLICIES: &[Policy] = &[
+    Policy::buckets(&ecmp::POLICY),
+    Policy::buckets(&wcmp::POLICY),
+    ucmp::POLICY,
+    ucmp::MIN_DELAY,
+    Policy::buckets(&ucmp_artifact::POLICY),
+    te::POLICY,
+    lcmp::POLICY,
+    lcmp::RM_ALPHA,
+    lcmp::RM_BETA,
+];

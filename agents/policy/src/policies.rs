@@ -1,23 +1,9 @@
-//! Built-in policies: a new one adds its row here.
+//! Built-in policies, found by name.
 
 use crate::{
-    ecmp, lcmp,
-    policy::{BucketPolicy, Mechanism, Policy},
-    te, ucmp, ucmp_artifact, wcmp,
+    POLICIES,
+    policy::{BucketPolicy, Mechanism},
 };
-
-/// Built-in policies, in the order in which messages and the JSON Schema list them.
-pub const POLICIES: &[Policy] = &[
-    Policy::buckets(&ecmp::POLICY),
-    Policy::buckets(&wcmp::POLICY),
-    ucmp::POLICY,
-    ucmp::MIN_DELAY,
-    Policy::buckets(&ucmp_artifact::POLICY),
-    te::POLICY,
-    lcmp::POLICY,
-    lcmp::RM_ALPHA,
-    lcmp::RM_BETA,
-];
 
 impl BucketPolicy {
     /// Returns the policy of this name.

@@ -19,7 +19,8 @@ fn files_of_a_crate_form_no_circles() {
     let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let (_, members) = manifest.split_once("members = [").unwrap();
     let members = members.split(']').next().unwrap().split('"');
-    let (mut circles, mut count) = (Vec::new(), 0);
+    let mut circles = Vec::new();
+    let mut count = 0;
     for member in members.skip(1).step_by(2) {
         let mut modules = Modules::default();
         modules.read(&root.join(member).join("src"), "");
@@ -43,11 +44,13 @@ type Arrows = BTreeSet<[String; 3]>;
 
 /// Returns the modules that arrows lead to from the module `from`.
 fn reached<'a>(arrows: &'a Arrows, from: &'a str) -> BTreeSet<&'a str> {
-    let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
+    let mut reached = BTreeSet::new();
+    let mut next = vec![from];
     while let Some(module) = next.pop() {
-        let arrows = arrows.range([module, "", ""].map(str::to_owned)..);
-        let arrows = arrows.take_while(|arrow| arrow[0] == module);
-        let targets = arrows.map(|arrow| arrow[1].as_str());
+        let targets = arrows
+            .range([module, "", ""].map(str::to_owned)..)
+            .take_while(|arrow| arrow[0] == module)
+            .map(|arrow| arrow[1].as_str());
         next.extend(targets.filter(|target| reached.insert(*target)));
     }
     reached
@@ -86,8 +89,10 @@ impl Modules {
                 self.read(&path, &module);
             } else if path.extension().is_some_and(|it| it == "rs") {
                 let text = fs::read_to_string(&path).unwrap();
-                let tests = text.split("#[cfg(test)]\nmod ").skip(1);
-                let tests = tests.filter_map(|rest| Some(rest.split_once(';')?.0));
+                let tests = text
+                    .split("#[cfg(test)]\nmod ")
+                    .skip(1)
+                    .filter_map(|rest| Some(rest.split_once(';')?.0));
                 self.tests.extend(tests.map(|name| child(&module, name)));
                 self.files.insert(module, Module::of(&text));
             }
@@ -109,10 +114,12 @@ impl Modules {
 
     /// Returns the module that declares what `path` names in the module `at`, after so many re-exports.
     fn declaring(&self, at: &str, path: &str, re_exports: u32) -> Option<String> {
-        let (mut at, mut rest) = (at.to_owned(), path);
+        let mut at = at.to_owned();
+        let mut rest = path;
         while !rest.is_empty() && re_exports < 9 {
             let (name, after) = rest.split_once("::").unwrap_or((rest, ""));
-            let (module, inner) = (self.files.get(&at)?, child(&at, name));
+            let module = self.files.get(&at)?;
+            let inner = child(&at, name);
             // A function may have the name of a module.
             let declares = module.declared.contains(name);
             let is_module = self.files.contains_key(&inner) && !(declares && after.is_empty());
@@ -144,9 +151,11 @@ fn child(module: &str, name: &str) -> String {
 impl Module {
     fn of(text: &str) -> Self {
         let text = text.split("mod tests {").next().unwrap();
-        let lines = text.lines().map(|line| line.split("//").next().unwrap());
-        let mut lines = lines.map(str::trim);
-        let (mut module, mut code) = (Self::default(), String::new());
+        let mut lines = text
+            .lines()
+            .map(|line| line.split("//").next().unwrap().trim());
+        let mut module = Self::default();
+        let mut code = String::new();
         while let Some(line) = lines.next() {
             match line.split_once("use ") {
                 Some((before, tree)) if before.is_empty() || before.starts_with("pub") => {
@@ -160,13 +169,16 @@ impl Module {
             }
         }
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
-        let words = code.split(|c| !is_name(c));
-        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = code
+            .split(|c| !is_name(c))
+            .filter(|word| !word.is_empty())
+            .collect();
         let items = words.windows(2).filter(|pair| KINDS.contains(&pair[0]));
         module.declared = items.map(|pair| pair[1].to_owned()).collect();
-        let paths = code.split(|c| !is_name(c) && c != ':');
-        let paths = paths.map(|path| path.trim_matches(':'));
-        let paths = paths.filter(|path| path.contains("::"));
+        let paths = code
+            .split(|c| !is_name(c) && c != ':')
+            .map(|path| path.trim_matches(':'))
+            .filter(|path| path.contains("::"));
         // Names of `pub use` are named if the code itself uses them.
         let used = words
             .iter()
@@ -182,13 +194,15 @@ impl Module {
         let Some((head, branches)) = tree.split_once('{') else {
             let (path, alias) = path.split_once(" as ").unwrap_or((&path, ""));
             let path = path.trim_end_matches("::self");
-            let name = path.rsplit("::").next().filter(|_| alias.is_empty());
-            let name = name.unwrap_or(alias).to_owned();
+            let last = path.rsplit("::").next().filter(|_| alias.is_empty());
+            let name = last.unwrap_or(alias).to_owned();
             self.named.extend(is_private.then(|| name.clone()));
             self.imports.insert(name, path.to_owned());
             return;
         };
-        let (mut depth, mut start, prefix) = (0, 0, format!("{prefix}{head}"));
+        let mut depth = 0;
+        let mut start = 0;
+        let prefix = format!("{prefix}{head}");
         for (at, c) in branches.char_indices() {
             if depth == 0 && (c == ',' || c == '}') {
                 self.import(&prefix, branches[start..at].trim(), is_private);

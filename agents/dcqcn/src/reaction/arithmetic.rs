@@ -18,7 +18,8 @@ pub(super) fn raised(alpha_q30: u32, gain_q30: u32) -> u32 {
 /// products of 64 bits.
 fn half_of(rate: u64, alpha_q30: u32) -> u64 {
     let alpha = u64::from(alpha_q30);
-    let (high, low) = (rate >> SPLIT, rate & ((1 << SPLIT) - 1));
+    let high = rate >> SPLIT;
+    let low = rate & ((1 << SPLIT) - 1);
     let carried = (low * alpha).div_ceil(1 << SPLIT);
     (high * alpha + carried).div_ceil(1 << (31 - SPLIT))
 }

@@ -30,8 +30,11 @@ impl DemandMeter {
         let before = std::mem::replace(&mut self.sums, sums);
         // A destination added since then starts at 0.
         let before = before.into_iter().chain(std::iter::repeat(0));
-        let bytes = self.sums.iter().zip(before);
-        let bytes = bytes.map(|(sum, before)| sum.saturating_sub(before));
+        let bytes = self
+            .sums
+            .iter()
+            .zip(before)
+            .map(|(sum, before)| sum.saturating_sub(before));
         (std::mem::replace(&mut self.since, now), bytes.collect())
     }
 }

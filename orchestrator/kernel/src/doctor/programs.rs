@@ -43,12 +43,14 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
     let about = Requirement(tool.name(), FLOWS);
     match probed {
         Ok(installed) => {
-            let (version, known) = (&installed.version, lab_generators::perftest::KNOWN_VERSION);
-            match installed.is_known() {
-                true => about.ok(format!("version {version}")),
-                false => about.warn(format!(
+            let version = &installed.version;
+            let known = lab_generators::perftest::KNOWN_VERSION;
+            if installed.is_known() {
+                about.ok(format!("version {version}"))
+            } else {
+                about.warn(format!(
                     "version {version}, whose start is not known as exactly as that of {known}"
-                )),
+                ))
             }
         }
         Err(lab_generators::perftest::ProbeError::Missing { .. }) => {

@@ -16,7 +16,7 @@ pub(super) fn output(program: &str, arguments: &[&str]) -> Result<Vec<u8>, Strin
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let why = String::from_utf8_lossy(&output.stderr);
-    let why = why.lines().next().unwrap_or_default();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let why = said.lines().next().unwrap_or_default();
     Err(format!("`{program}` cannot list its rules: {why}"))
 }

@@ -40,8 +40,9 @@ pub(super) fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
     let [a, b, c, d] = addr.octets();
     let wanted = format!("0000:0000:0000:0000:0000:ffff:{a:02x}{b:02x}:{c:02x}{d:02x}");
     let entries = fs::read_dir(port.join("gids")).ok()?.flatten();
-    let indexes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let mut indexes: Vec<u8> = indexes.collect();
+    let mut indexes: Vec<u8> = entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
     indexes.sort_unstable();
     indexes.into_iter().find(|index| {
         // Unset entries cannot be read.

@@ -14,10 +14,8 @@ pub struct TakingRule {
 impl TakingRule {
     /// Returns the command by which the rule's owner can fix the conflict.
     pub(crate) fn remedy(&self) -> String {
-        let (priority, last) = (
-            self.priority,
-            address::rule_priority(SLOTS - 1, HostRule::From),
-        );
+        let priority = self.priority;
+        let last = address::rule_priority(SLOTS - 1, HostRule::From);
         format!("`ip rule del pref {priority}`, and make it again with a priority above {last}")
     }
 }

@@ -9,7 +9,8 @@ use crate::step::{DeviceChange, Namespace, NextHop, RouteTarget, Step};
 /// Returns the neighbour entry for the other end of a port's link.
 pub(super) fn neighbour(layout: &Layout<'_>, netns: &Namespace, port: PortId) -> Step {
     let peer = layout.port(port.peer());
-    let (addr, mac) = (peer.addr, peer.mac);
+    let addr = peer.addr;
+    let mac = peer.mac;
     let neighbour = DeviceChange::Neighbour { addr, mac };
     Step::device(netns, &layout.port(port).interface, neighbour)
 }

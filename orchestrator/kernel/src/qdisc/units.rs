@@ -62,7 +62,8 @@ pub(super) struct Decimal(pub Ratio, pub u64);
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millionths = self.0.scale_nearest(1_000_000 * self.1);
-        let (whole, part) = (millionths / 1_000_000, millionths % 1_000_000);
+        let whole = millionths / 1_000_000;
+        let part = millionths % 1_000_000;
         write!(f, "{whole}.{part:06}")
     }
 }

@@ -105,7 +105,9 @@ impl Concurrency {
                 .or_default()
                 .push((start, end));
         }
-        let (mut busy, mut time, mut peak) = (0u128, 0u128, 0);
+        let mut busy = 0u128;
+        let mut time = 0u128;
+        let mut peak = 0;
         for spans in by_repetition.values() {
             let first = spans.iter().map(|span| span.0.get()).min().unwrap_or(0);
             let last = spans.iter().map(|span| span.1.get()).max().unwrap_or(0);
@@ -129,7 +131,8 @@ fn largest(spans: &[(Nanos, Nanos)]) -> u64 {
     let mut ends: Vec<Nanos> = spans.iter().map(|span| span.1).collect();
     starts.sort_unstable();
     ends.sort_unstable();
-    let (mut ended, mut peak) = (0, 0);
+    let mut ended = 0;
+    let mut peak = 0;
     for (begun, start) in (1..).zip(&starts) {
         while ends.get(ended).is_some_and(|end| end <= start) {
             ended += 1;

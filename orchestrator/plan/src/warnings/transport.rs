@@ -36,7 +36,8 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
 
 /// Returns names and lines of the settings in `transport` that the kernel engine does not honour.
 fn departures(inspection: &Inspection<'_>) -> Vec<String> {
-    let (transport, spec) = (inspection.transport, &inspection.scenario.transport);
+    let transport = inspection.transport;
+    let spec = &inspection.scenario.transport;
     let is_set = |name| spec.value(name).is_some();
     let is_artifact = transport.semantics == Semantics::Artifact;
     let cc = transport.cc.name();

@@ -136,8 +136,10 @@ impl Choice {
     fn cells(&self, count: impl Fn(&Share) -> u64) -> Vec<Cell> {
         let buckets = self.sum(|share| share.buckets);
         let decisions = ratio(self.sum(&count), 1);
-        let shares = self.0.iter();
-        let shares = shares.filter(|share| share.buckets + share.chosen > 0);
+        let shares = self
+            .0
+            .iter()
+            .filter(|share| share.buckets + share.chosen > 0);
         let cell = |share: &Share| Cell {
             expected: ratio(share.buckets, buckets) * decisions,
             observed: ratio(count(share), 1),

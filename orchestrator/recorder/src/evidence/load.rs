@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_plan::model::Plan;
+use lab_plan::model::{Plan, SenderLoad};
 use lab_records::{FlowRow, ListedFlows, OfferedLoad, RepetitionEnds};
 use lab_units::{Bytes, DcId, Nanos};
 
@@ -84,7 +84,7 @@ pub(super) fn offered<'a>(
         let bytes = repetitions.clone().filter_map(|(it, _)| it.bytes.get(&dc));
         bytes.map(|bytes| u128::from(bytes.get())).sum::<u128>()
     };
-    let senders = plan.load.senders.iter().map(|sender| {
+    let offered_load = |sender: &SenderLoad| {
         let offered = sent(sender.dc) * 8_000_000_000 / time.max(1);
         let share = |bps: u64| ratio(bps, sender.capacity_bps);
         OfferedLoad {
@@ -92,8 +92,8 @@ pub(super) fn offered<'a>(
             requested: share(sender.requested_bps),
             offered: share(u64::try_from(offered).unwrap_or(u64::MAX)),
         }
-    });
-    let senders = senders.collect();
+    };
+    let senders = plan.load.senders.iter().map(offered_load).collect();
     let last_start = repetitions.map(|(started, _)| started.last_start).min();
     let has_load = duration > Nanos::ZERO && plan.load.kept > 0;
     Offered {

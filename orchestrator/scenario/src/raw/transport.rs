@@ -41,7 +41,8 @@ impl Place for Transport {
 
     fn describe(parameter: &Parameter) -> String {
         let default = |preset| default::<TransportConfig>(parameter, preset).unwrap_or_default();
-        let (paper, artifact) = (default(Preset::Paper), default(Preset::Artifact));
+        let paper = default(Preset::Paper);
+        let artifact = default(Preset::Artifact);
         if paper == artifact {
             return with_default(parameter, Some(paper));
         }

@@ -72,9 +72,10 @@ pub(crate) fn read_all(
                 let range = text.range();
                 // Quotes and escapes move the text in its range.
                 let is_bare = range.len() == text.as_str().len();
-                let start = match is_bare {
-                    true => (range.start + error.offset).min(range.end),
-                    false => range.start,
+                let start = if is_bare {
+                    (range.start + error.offset).min(range.end)
+                } else {
+                    range.start
                 };
                 problem(start..range.end, ProblemKind::Expectation(error));
             }

@@ -170,8 +170,8 @@ fn same(a: &[String; 2], b: &[String; 2]) -> bool {
 
 fn change(context: &mut Context<'_>, raw: &At<raw::With<raw::Fault>>) -> Option<FaultSpec> {
     let raw::With { own, texts } = &raw.value;
-    let flags = [("down", &own.down), ("up", &own.up)];
-    let flags = flags.map(|(key, flag)| (key, flag.as_ref().is_some()));
+    let flags =
+        [("down", &own.down), ("up", &own.up)].map(|(key, flag)| (key, flag.as_ref().is_some()));
     let names = raw::Fault::parameters().map(|parameter| parameter.name);
     let parameters = names.map(|name| (name, texts.of(name).is_some()));
     let keys: Vec<_> = flags.into_iter().chain(parameters).collect();
