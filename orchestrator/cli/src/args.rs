@@ -86,7 +86,8 @@ Root is needed by:
 
 Exit codes:
   0  pass
-  1  an assertion failed: `validate`, `fidelity` or `verify` found a difference out of bounds
+  1  a check failed: an assertion of `regress`, a bound of `validate`, `fidelity` or `coverage`, or
+     a difference that `verify` found
   2  usage or wrong input: a scenario, run, bundle or file that cannot be read as what it should be,
      by any verb that reads it; `runs` lists, tags and deletes runs without reading their rows
   3  environment: this machine lacks something, or a system call failed (see `lcmp-lab doctor`)
@@ -126,7 +127,7 @@ const TUNE_EXAMPLES: &str = "\
 From another terminal while flows run:
   lcmp-lab tune dc1                   show the weights and thresholds
   lcmp-lab tune dc1 alpha=1 beta=3    use these weights from the next decision on
-  lcmp-lab tune dc1 w_dl=0            score paths by capacity alone
+  lcmp-lab tune dc1 w_dl=0            leave delay out of the path cost
 
 Tuned values hold until the policy's flows have ended; every repetition starts with the scenario's.
 max_delay and max_capacity, the bounds of the scores, are the same at all switches and cannot be tuned.";
@@ -142,8 +143,8 @@ The events of flow 7:
 
 The same scenario and seed give the same records, byte for byte, on any number of threads and any
 machine. Ctrl-C keeps the flows that have finished; the run is then marked as interrupted, exit
-code 4. A plan that needs more memory than this machine has (3), or more than a day (2), is refused
-before it starts.";
+code 4. A plan is refused before it starts if it needs more memory than is free (exit code 3), or more than
+an estimated day for all policies and repetitions (exit code 2).";
 
 const FIDELITY_EXAMPLES: &str = "\
 A run of the lab beside a simulation of the same scaled network, first to look at, then as a gate:
@@ -192,10 +193,10 @@ A run for others, who check it without trusting its files:
   lcmp-lab bundle results/latest -o run.tar.zst
   lcmp-lab verify run.tar.zst --rerun
 
-`verify` derives the numbers of every figure and of the closing table from the rows, and names those that
-differ from what was kept. `--rerun` runs the scenario again: rows of a simulation must be the same, those
-of the kernel engine the same or within 1 % at the median FCT, 10 % at its p99, on the paths of 98 % of the
-flows. The exit code is 0 if all is the same, 1 if something differs, 2 for a bundle that is damaged, of
+`verify` recomputes the numbers of every figure and of the closing table from the rows, and names
+those that differ from what was kept. `--rerun` runs the scenario again: rows of a simulation
+must be the same; of the kernel engine, |ΔFCT| / FCT may be 1 % for half of the flows and 10 % for
+99 of 100, and 98 % of the flows must take the same paths. The exit code is 0 if all is the same, 1 if something differs, 2 for a bundle that is damaged, of
 another format or with files where none belong. A manifest shows damage, not forgery; `--rerun` shows both.";
 
 const REPRODUCE_EXAMPLES: &str = "\
@@ -209,6 +210,7 @@ Runs that are in the results directory and have the same plan are not made again
 the claims are judged, whatever the verdicts, and 4 if a run that a verdict needs is missing.";
 
 const RUNS_EXAMPLES: &str = "\
+Examples:
   lcmp-lab runs                                     list all runs, oldest first
   lcmp-lab runs --scenario 8dc --verdict doubtful   list some
   lcmp-lab runs --reason late-flows,late-samples    list those with these reasons of their verdicts
@@ -222,7 +224,7 @@ const VALIDATE_BOUNDS: &str = "\
 Compares ECMP, UCMP and LCMP with their published outputs. Bounds, outside of which the exit code is 1:
 every flow finishes and has the published standalone FCT; |ΔFCT| / FCT is at most 1e-3 for half of
 the flows and 3 % for 99 of 100; a link's average utilisation is within 1 % of the published one
-(whose Gbit is 2^30 bit, and which relates the two links of 25 Gbit/s to the paper's 40).";
+(which counts 2^30 bit as 1 Gbit, and the two links of 25 Gbit/s as the paper's 40).";
 
 /// Returns `command` without its hidden verbs and flags, which completions would offer.
 ///
@@ -254,10 +256,11 @@ pub struct Global {
     #[arg(long, global = true, value_name = "DIR", default_value = "results")]
     #[arg(env = "LCMP_LAB_RESULTS")]
     pub results: PathBuf,
-    /// Name of the lab [default: the scenario's name]
+    /// Name of the lab [default: the scenario's name for `up`; the only lab of this machine for `exec`, `tune` and
+    /// `down`]
     #[arg(long, global = true, value_name = "NAME", env = "LCMP_LAB_LAB")]
     pub lab: Option<String>,
-    /// Install what is missing without asking (read by the launcher of a clone)
+    /// Do not ask: `./lcmp-lab` of a clone installs what is missing; `runs delete` deletes what its filters match
     #[arg(long, short, global = true)]
     pub yes: bool,
     /// Log filter for standard error, in the syntax of tracing
@@ -314,7 +317,7 @@ pub enum Verb {
     /// Compare runs that differ in a stated way: percentiles per policy and size, with intervals
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
-    /// Check how often intervals hold the true value: groups of a run's repetitions against all of them
+    /// Check how often the 95 % intervals of small groups of repetitions hold the value of all repetitions
     #[command(after_help = COVERAGE_EXAMPLE)]
     Coverage(CoverageArgs),
     /// Compare two runs of one plan flow by flow: paths, FCTs and slowdowns, with figures
@@ -327,7 +330,7 @@ pub enum Verb {
     /// Pack a run into one file: scenario, plan, rows, figures, logs, with a manifest
     #[command(after_help = BUNDLE_EXAMPLES)]
     Bundle(BundleArgs),
-    /// Check a bundle, derive its numbers from its rows again, and run its scenario again
+    /// Check a bundle, recompute its numbers from its rows, and run its scenario again
     #[command(after_help = BUNDLE_EXAMPLES)]
     Verify(VerifyArgs),
     /// Reproduce figures of the paper: published beside found values, and verdicts on the claims
@@ -436,17 +439,19 @@ pub struct Overrides {
     /// Only these policies of the scenario, by label
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub policies: Vec<String>,
-    /// Load of the workloads that list loads or, if none does, of all workloads
+    /// Load, such as `0.3` or `30%`, of the workloads that list loads or, if none does, of all workloads
     #[arg(long, value_name = "SHARE", value_parser = load_share)]
     pub load: Option<Ratio>,
-    /// Scale instead of the scenario's: factors for rates and times, or a run to copy it from
+    /// Scale instead of the scenario's: factors of the paper's rates and times, such as `1/100,10`, or a run to copy
+    /// it from
     #[arg(long, value_name = "RATE,TIME|RUN")]
     pub scale: Option<ScaleArg>,
     /// Capacity that `scale: auto` fits, wherever the lab runs: the default of a place, or the measured one that
     /// `doctor --measure` prints [default: guest-virtual]
     ///
     /// Places: guest-virtual (guest, emulated, on the virtual clock), guest-tcg (guest, emulated, on the real
-    /// clock), guest-kvm (guest under KVM), here (this machine's own kernel).
+    /// clock), guest-kvm (guest under KVM), here (this machine's own kernel). `doctor --measure` prints TIMES: of a
+    /// hop and of a flow, and on the virtual clock the same on a wall clock.
     #[arg(long, value_name = "PLACE[:TIMES]")]
     pub scale_for: Option<Capacity>,
 }
@@ -571,7 +576,7 @@ pub struct GraphArgs {
 /// Arguments of `explain`.
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
-    /// The scenario file
+    /// The scenario file, or the name of a built-in scenario
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
     /// Datacenter of the DCI switch that decides
@@ -619,8 +624,8 @@ pub struct ProvisionArgs {
     /// Also bring this kernel for guests: a package that apt knows, or the path or URL of a .deb
     ///
     /// It is unpacked beside the distribution's, which guests go on booting; `up --kernel` boots it.
-    /// Given several times, several kernels, or the image and the modules of one that has them in packages
-    /// of their own; what the packages depend on is taken along where apt knows it.
+    /// May be repeated: for several kernels, or for one whose image and modules are separate packages. Packages
+    /// that these depend on are installed too, if apt knows them.
     #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["no_guest", "check"])]
     pub kernel: Vec<String>,
 }
@@ -713,7 +718,7 @@ impl UpArgs {
 /// Arguments of `sim`.
 #[derive(Args, Clone, Debug)]
 pub struct SimArgs {
-    /// The scenario file
+    /// The scenario file, or the name of a built-in scenario
     #[arg(value_name = "SCENARIO", required_unless_present = "artifact")]
     pub scenario: Option<PathBuf>,
     /// Files of the paper's NS-3 artifact instead of a scenario; `import` shows them as a scenario
@@ -788,7 +793,7 @@ pub struct ImportArgs {
     /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Delay at which LCMP's delay score saturates; Figure 1 was made with 512 ms
+    /// Delay at which LCMP's delay score saturates; give 512 ms to repeat Figure 1
     #[arg(long, value_name = "TIME", default_value_t = PUBLISHED_MAX_DELAY)]
     pub max_delay: Nanos,
     /// The artifact's routing table, for the order of equal next hops [default: by port]
@@ -845,7 +850,7 @@ pub struct DownArgs {
     /// Take down every lab of this machine
     #[arg(long, conflicts_with = "name")]
     pub all: bool,
-    /// Set the lab's unreadable journal aside; what the lab made stays
+    /// Rename the lab's journal, its list of created objects, if it cannot be read; these objects stay
     #[arg(long, requires = "name")]
     pub forget: bool,
 }
@@ -861,7 +866,7 @@ pub struct ReportArgs {
 /// Arguments of `flow`.
 #[derive(Args, Debug)]
 pub struct FlowArgs {
-    /// The run directory: `results/latest`
+    /// The run directory, such as `results/latest`
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// Number of the flow, as in `flows.csv`
@@ -1025,7 +1030,7 @@ pub struct CoverageArgs {
 /// Arguments of `regress`.
 #[derive(Args, Debug)]
 pub struct RegressArgs {
-    /// The suite file
+    /// The suite file, or the name of a built-in suite
     #[arg(value_name = "SUITE")]
     pub suite: PathBuf,
     /// Results from an earlier run of the suite; this run is gated against their p50 and p99
@@ -1150,7 +1155,7 @@ pub struct FidelityArgs {
 /// Arguments of `bundle`.
 #[derive(Args, Debug)]
 pub struct BundleArgs {
-    /// The run directory: `results/latest`
+    /// The run directory, such as `results/latest`
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// File to write, which must not exist [default: the run's name with `.tar.zst`]

@@ -36,7 +36,10 @@ fn files_of_a_crate_form_no_circles() {
     }
     assert!(count > 2_000, "{count} arrows");
     let circles = circles.join("\n");
-    assert!(circles.is_empty(), "arrows in circles:\n{circles}");
+    assert!(
+        circles.is_empty(),
+        "files depend on each other in circles (hint: move what both use into a file of its own):\n{circles}"
+    );
 }
 
 /// Module of each arrow, the module that it points to, and the path that it is for.

@@ -25,22 +25,22 @@ parameters! {
         /// product, in proportion to the QP's rate; or a size.
         window: Window = Window::Bdp => {
             derived: Some(
-                "`bdp`; beside the kernel, without congestion control or with DCQCN, SoftRoCE's 128 packets",
+                "`bdp`; in `up` and `sim --scaled` with `cc: none` or `cc: dcqcn`, SoftRoCE's 128 packets",
             ),
         };
-        /// ACKs precede data, in the strict class.
+        /// Switches send ACKs before data, in the strict class.
         ack_priority: bool = false;
         /// Time after which a receiver repeats its NACK for a packet that it still misses, or `none`: one NACK for
         /// each gap.
         #[serde(default)]
         nack_interval_ns: Timer = Timer::NONE, Timer(Some(Nanos::new(500_000)));
-        /// Time without an acknowledgement after which a QP retransmits, or `none`. The kernel, and the simulator
-        /// beside it, round the time up to 4.096 us times a power of two.
+        /// Time without an acknowledgement after which a QP retransmits, or `none`. `up` and
+        /// `sim --scaled` round the time up, after scaling, to 4.096 us times a power of two.
         retransmit_timeout_ns: Timer = Timer::NONE => {
             derived: Some("twice the longest round trip with full queues"),
         };
-        /// Switches pause their upstream neighbours instead of dropping; in the lab DCI switches their hosts, with
-        /// `cc: dcqcn`.
+        /// Switches pause their upstream neighbours instead of dropping. In the lab only DCI switches do, only
+        /// towards their hosts, and only with `cc: dcqcn`.
         pfc: bool = false, true;
         /// Shared buffer of a leaf or spine switch with PFC.
         fabric_buffer_bytes: Bytes = Bytes::new(32_000_000), Bytes::new(32 << 20) => { domain: BUFFERS };

@@ -14,7 +14,7 @@ use serde::{
 
 use super::parameters::{Key, Texts, parameter_schema, require};
 
-/// Mapping with parameters, as far as declared for its place, beside keys of its own.
+/// Mapping with keys of its own and the parameters that [`Place::allows`] there.
 #[derive(Clone, Debug)]
 pub struct With<P> {
     /// The mapping's own keys.

@@ -19,8 +19,8 @@ use crate::yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words};
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transport {
-    /// Rules of the simulated network, and source of the defaults: `paper`, as published;
-    /// `artifact`, the authors' NS-3 code.
+    /// Rules of the simulated network, and source of the defaults: `paper`, routing and buffers as published and
+    /// transport as in the kernel engine; `artifact`, the authors' NS-3 code.
     #[schemars(extend("default" = Semantics::default()))]
     pub semantics: Maybe<Text<Semantics>>,
     /// Congestion control of every QP: `none`, `dcqcn`, `hpcc`, `timely`, `dctcp`, or one of these

@@ -26,7 +26,8 @@ pub struct TransportPlan {
     pub profile: HostProfile,
     /// Congestion control of every QP.
     pub cc: CcPlan,
-    /// Parameters; the window is besides the limit of the congestion control, and packets are not scaled.
+    /// Parameters; the window applies in addition to the limit of the congestion control, and the payload is not
+    /// scaled.
     #[serde(flatten)]
     pub parameters: TransportConfig,
 }
