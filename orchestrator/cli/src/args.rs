@@ -78,7 +78,7 @@ const EXIT_CODES: &str = "\
 Start with:
   lcmp-lab check scenarios/8dc.yaml    check the scenario and estimate its cost
   lcmp-lab up scenarios/8dc.yaml       build the lab, run the flows, write the report
-  lcmp-lab scenarios                   list the built-in scenarios, taken where there is no such file
+  lcmp-lab scenarios                   list the built-in scenarios, for which no file is needed
 
 Root is needed by:
   up, exec, tune, down, provision, doctor --measure, and by regress and reproduce with
@@ -106,8 +106,8 @@ Reach a host of another datacenter; `ping` takes names of nodes and leaves by th
   lcmp-lab exec dc1/h1 -- ping -c 3 dc3/h1
 
 Standard streams, signals and the exit code are passed between this process and the command; 2 and 3
-are also this tool's own exit codes, and 127 and 126 those for a program that is missing or cannot be
-started, with an `error:` line.
+are also this tool's own exit codes, and 127 and 126 those for a program that is missing or cannot
+be started, with an `error:` line.
 
 In a guest the command reads this machine's files, but files it writes are discarded with the guest:
 write to standard output. While flows run, the command takes CPU time from them, and the run gets a
@@ -130,7 +130,8 @@ From another terminal while flows run:
   lcmp-lab tune dc1 w_dl=0            leave delay out of the path cost
 
 Tuned values hold until the policy's flows have ended; every repetition starts with the scenario's.
-max_delay and max_capacity, the bounds of the scores, are the same at all switches and cannot be tuned.";
+max_delay and max_capacity, the bounds of the scores, are the same at all switches and cannot be
+tuned.";
 
 const SIM_EXAMPLES: &str = "\
 The start of a long experiment, then all of it:
@@ -142,9 +143,9 @@ The events of flow 7:
   lcmp-lab flow results/latest 7
 
 The same scenario and seed give the same records, byte for byte, on any number of threads and any
-machine. Ctrl-C keeps the flows that have finished; the run is then marked as interrupted, exit
-code 4. A plan is refused before it starts if it needs more memory than is free (exit code 3), or more than
-an estimated day for all policies and repetitions (exit code 2).";
+machine. Ctrl-C keeps the flows that have finished; the run is then marked as interrupted, exit code
+4. A plan is refused before it starts if it needs more memory than is free (exit code 3), or more
+than an estimated day for all policies and repetitions (exit code 2).";
 
 const FIDELITY_EXAMPLES: &str = "\
 A run of the lab beside a simulation of the same scaled network, first to look at, then as a gate:
@@ -155,13 +156,14 @@ A run of the lab beside a simulation of the same scaled network, first to look a
     --min-pearson 0.99
 
 A bound holds for each policy, or for the one it names; FCTs differ relative to those of the first
-run. Runs of one scale compare: if the scenario's is `auto`, give `sim --scaled` that of the kernel's run,
-`--scale $kernel`. With any bound, all flows of the plan must have finished in both runs, or the share that
-`--min-compared` gives. If a run is not clean and no bound is broken, the exit code is 4. Two runs of
-one engine are compared likewise, to see whether they repeat.";
+run. Runs of one scale compare: if the scenario's is `auto`, give `sim --scaled` that of the
+kernel's run, `--scale $kernel`. With any bound, all flows of the plan must have finished in both
+runs, or the share that `--min-compared` gives. If a run is not clean and no bound is broken, the
+exit code is 4. Two runs of one engine are compared likewise, to see whether they repeat.";
 
 const COMPARE_EXAMPLES: &str = "\
-Does a change of LCMP's weights matter, beyond the choice of flows? Each flow is compared with itself:
+Does a change of LCMP's weights matter, beyond the choice of flows? Each flow is compared with
+itself:
   lcmp-lab sim scenarios/8dc.yaml && a=$(realpath results/latest)
   lcmp-lab sim changed.yaml
   lcmp-lab compare $a results/latest --differs policies
@@ -177,16 +179,17 @@ Are 8 repetitions enough for this scenario?
   lcmp-lab sim scenarios/8dc.yaml --policies ecmp,lcmp --repetitions 100
   lcmp-lab coverage results/latest --group 8
 
-Exit code 1 if fewer than `--min` of a row's intervals hold the true value, 4 if the run is not valid.";
+Exit code 1 if fewer than `--min` of a row's intervals hold the true value, 4 if the run is not
+valid.";
 
 const REGRESS_EXAMPLES: &str = "\
 Gate every night against the last one, repetition by repetition:
   lcmp-lab --results tonight regress scenarios/suites/nightly.yaml --baseline last-night \
     --junit regress.xml --markdown regress.md
 
-A suite is a list of scenarios with assertions, such as `lcmp.p99 <= 0.6 * ecmp.p99`, `unfinished == 0`
-or `path(dc1,dc8) uses dc4`; a scenario may have its own, as `expect:`. The exit code is 0 if all hold, 1
-if one does not, 4 if a run does not tell.";
+A suite is a list of scenarios with assertions, such as `unfinished == 0`,
+`lcmp.p99 <= 0.6 * ecmp.p99` or `path(dc1,dc8) uses dc4`; a scenario may have its own, as `expect:`.
+The exit code is 0 if all hold, 1 if one does not, 4 if a run does not tell.";
 
 const BUNDLE_EXAMPLES: &str = "\
 A run for others, who check it without trusting its files:
@@ -194,10 +197,11 @@ A run for others, who check it without trusting its files:
   lcmp-lab verify run.tar.zst --rerun
 
 `verify` recomputes the numbers of every figure and of the closing table from the rows, and names
-those that differ from what was kept. `--rerun` runs the scenario again: rows of a simulation
-must be the same; of the kernel engine, |ΔFCT| / FCT may be 1 % for half of the flows and 10 % for
-99 of 100, and 98 % of the flows must take the same paths. The exit code is 0 if all is the same, 1 if something differs, 2 for a bundle that is damaged, of
-another format or with files where none belong. A manifest shows damage, not forgery; `--rerun` shows both.";
+those that differ from what was kept. `--rerun` runs the scenario again: rows of a simulation must
+be the same; of the kernel engine, |ΔFCT| / FCT may be 1 % for half of the flows and 10 % for 99 of
+100, and 98 % of the flows must take the same paths. The exit code is 0 if all is the same, 1 if
+something differs, 2 for a bundle that is damaged, of another format or with files where none
+belong. A manifest shows damage, not forgery; `--rerun` shows both.";
 
 const REPRODUCE_EXAMPLES: &str = "\
 All figures by the simulator, with the authors' published flows where their artifact is at hand:
@@ -206,8 +210,8 @@ A first look in a tenth of the time, and figures 5 and 6 on a lab of this machin
   lcmp-lab reproduce fig5 --quick
   lcmp-lab reproduce fig5 fig6 --engine kernel
 
-Runs that are in the results directory and have the same plan are not made again. The exit code is 0 once
-the claims are judged, whatever the verdicts, and 4 if a run that a verdict needs is missing.";
+Runs that are in the results directory and have the same plan are not made again. The exit code is 0
+once the claims are judged, whatever the verdicts, and 4 if a run that a verdict needs is missing.";
 
 const RUNS_EXAMPLES: &str = "\
 Examples:
@@ -221,9 +225,9 @@ Examples:
 `delete` with filters deletes only with `--yes`, and otherwise shows what it would delete.";
 
 const VALIDATE_BOUNDS: &str = "\
-Compares ECMP, UCMP and LCMP with their published outputs. Bounds, outside of which the exit code is 1:
-every flow finishes and has the published standalone FCT; |ΔFCT| / FCT is at most 1e-3 for half of
-the flows and 3 % for 99 of 100; a link's average utilisation is within 1 % of the published one
+Compares ECMP, UCMP and LCMP with their published outputs. Bounds, outside of which the exit code is
+1: every flow finishes and has the published standalone FCT; |ΔFCT| / FCT is at most 1e-3 for half
+of the flows and 3 % for 99 of 100; a link's average utilisation is within 1 % of the published one
 (which counts 2^30 bit as 1 Gbit, and the two links of 25 Gbit/s as the paper's 40).";
 
 /// Returns `command` without its hidden verbs and flags, which completions would offer.
