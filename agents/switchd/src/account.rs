@@ -108,12 +108,12 @@ impl MapAccount {
 
 /// Returns the `memlock` line of the descriptor's entry in `/proc`.
 fn kernel_bytes(map: &MapInfo) -> Result<Option<u64>, SwitchdError> {
-    let descriptor = map
+    // Open until its file is read.
+    let open = map
         .fd()
-        .map_err(SwitchdError::map("open", "of the program"))?
-        .as_fd()
-        .as_raw_fd();
-    let text = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).map_err(|source| {
+        .map_err(SwitchdError::map("open", "of the program"))?;
+    let number = open.as_fd().as_raw_fd();
+    let text = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).map_err(|source| {
         SwitchdError::Io {
             action: "read the size of a map",
             source,
