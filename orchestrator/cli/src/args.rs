@@ -321,7 +321,7 @@ pub enum Verb {
     /// Compare runs that differ in a stated way: percentiles per policy and size, with intervals
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
-    /// Check how often the 95 % intervals of small groups of repetitions hold the value of all repetitions
+    /// Check how often 95 % intervals from a few repetitions hold the value that all repetitions give
     #[command(after_help = COVERAGE_EXAMPLE)]
     Coverage(CoverageArgs),
     /// Compare two runs of one plan flow by flow: paths, FCTs and slowdowns, with figures
