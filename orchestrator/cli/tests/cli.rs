@@ -784,9 +784,14 @@ fn a_closed_pipe_is_no_error() {
 #[test]
 fn a_lab_without_root_is_refused_before_anything_is_created() {
     let folder = changed_smoke(|text| format!("{text}# elsewhere\n"));
-    // User `nobody` may lack access to the build folder.
+    // User `nobody` may lack access to the build folder. A process of its own copies the program: children that other
+    // tests start at this moment would inherit a descriptor open for writing, by which the program cannot be run.
     let program = folder.path().join("lcmp-lab");
-    fs::copy(env!("CARGO_BIN_EXE_lcmp-lab"), &program).unwrap();
+    let copied = Command::new("cp")
+        .arg(env!("CARGO_BIN_EXE_lcmp-lab"))
+        .arg(&program)
+        .status();
+    assert!(copied.unwrap().success());
     let results = folder.path().join("results");
     fs::create_dir(&results).unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
