@@ -52,7 +52,7 @@ find orchestrator agents perftest-wrappers reports -name sbom.json -delete
 
 for folder in "$root" "$cargo_home"; do
     if named=$(grep --recursive --text --fixed-strings --files-with-matches "$folder/" "$program" "$parts"); then
-        echo "error: $folder is named in" $named "(hint: \`strings\` says where)" >&2
+        echo "error: ${named//$'\n'/, } names $folder (hint: \`strings\` says where)" >&2
         exit 1
     fi
 done
