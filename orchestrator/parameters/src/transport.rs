@@ -4,6 +4,7 @@ use lab_units::{Bytes, Nanos};
 
 use crate::{
     limits::{MAX_BUFFER, MIN_BUFFER},
+    link::LinkConfig,
     set::parameters,
     value::{Domain, Field, TIMERS, Value, numbers},
 };
@@ -43,7 +44,7 @@ parameters! {
         /// towards their hosts, and only with `cc: dcqcn`.
         pfc: bool = false, true;
         /// Shared buffer of a leaf or spine switch with PFC.
-        fabric_buffer_bytes: Bytes = Bytes::new(32_000_000), Bytes::new(32 << 20) => { domain: BUFFERS };
+        fabric_buffer_bytes: Bytes = LinkConfig::PAPER.buffer_bytes, Bytes::new(32 << 20) => { domain: BUFFERS };
         /// Shared buffer of a DCI switch with PFC.
         dci_buffer_bytes: Bytes = Bytes::new(6_000_000_000), Bytes::new(128 << 20) => { domain: BUFFERS };
     }

@@ -1,7 +1,7 @@
 //! Defaults for what a scenario leaves out; parameters have theirs in `lab-parameters`.
 
-use lab_parameters::LinkConfig;
-use lab_units::{BitsPerSec, Bytes, Nanos};
+use lab_parameters::{LinkConfig, TransportConfig};
+use lab_units::{BitsPerSec, Nanos};
 
 use crate::model::{Generator, Measure, ScaleSpec, Tool};
 
@@ -19,7 +19,7 @@ pub const SPINE_DCI: LinkConfig = LinkConfig {
 
 /// Between datacenters: the 6 GB of the paper's deep-buffer switches. A scenario sets rate and delay.
 pub const INTER_DC: LinkConfig = LinkConfig {
-    buffer_bytes: Bytes::new(6_000_000_000),
+    buffer_bytes: TransportConfig::PAPER.dci_buffer_bytes,
     ..LinkConfig::PAPER
 };
 
