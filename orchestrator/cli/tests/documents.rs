@@ -1,42 +1,10 @@
 //! The documents name what exists, and doc comments read as the style asks.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+mod sources;
 
-/// The clone's root.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use std::fs;
 
-/// Every file of the workspace's folders with the extension, what cargo built left out.
-fn files(extension: &str) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders: Vec<_> = [
-        "orchestrator",
-        "agents",
-        "perftest-wrappers",
-        "reports",
-        "scenarios",
-        "vagrant",
-    ]
-    .iter()
-    .map(|folder| root().join(folder))
-    .collect();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|found| found == extension) {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    files
-}
+use self::sources::{files, root};
 
 /// The texts between backticks on one line each.
 fn code_spans(text: &str) -> impl Iterator<Item = &str> {

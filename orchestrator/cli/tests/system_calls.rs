@@ -1,9 +1,13 @@
 //! Signals: they end no wait of the workspace, and reach no child whose work this program has to undo.
 
+mod sources;
+
 use std::{
     fs,
     path::{Path, PathBuf},
 };
+
+use self::sources::{files, root};
 
 /// Blocking calls that neither std nor a library repeats after `EINTR`.
 const BLOCKING: [&str; 11] = [
@@ -105,44 +109,28 @@ fn product(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod").next().unwrap_or_default()
 }
 
-fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.join("../..").canonicalize().unwrap()
-}
-
 /// Paths of tests, programs that tests run, and tools that no user runs.
-const TOOLS: [&str; 7] = [
-    "tests", "benches", "examples", "testing", "tests.rs", "build.rs", "target",
+const TOOLS: [&str; 6] = [
+    "tests", "benches", "examples", "testing", "tests.rs", "build.rs",
 ];
-
-fn entry_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
-}
 
 /// Returns the Rust sources of the workspace with their texts, without tests.
 fn sources() -> Vec<(PathBuf, String)> {
-    let mut folders: Vec<_> = ["orchestrator", "agents", "perftest-wrappers", "reports"]
-        .iter()
-        .map(|folder| root().join(folder))
-        .collect();
-    let mut sources = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = entry_name(&path);
-            // Tests of the BPF program's maps.
-            if path.ends_with("switchd/src/program/state.rs") {
-                continue;
-            }
-            if path.is_dir() && !TOOLS.contains(&name.as_str()) {
-                folders.push(path);
-            } else if name.ends_with(".rs") && !TOOLS.contains(&name.as_str()) {
-                let text = fs::read_to_string(&path).unwrap();
-                sources.push((path, text));
-            }
-        }
-    }
-    sources.sort();
-    sources
+    let root = root();
+    let is_tool = |path: &Path| {
+        let inside = path.strip_prefix(&root).unwrap();
+        // Tests of the BPF program's maps.
+        inside.ends_with("switchd/src/program/state.rs")
+            || inside
+                .iter()
+                .any(|part| TOOLS.iter().any(|tool| part == *tool))
+    };
+    files("rs")
+        .into_iter()
+        .filter(|path| !is_tool(path))
+        .map(|path| {
+            let text = fs::read_to_string(&path).unwrap();
+            (path, text)
+        })
+        .collect()
 }

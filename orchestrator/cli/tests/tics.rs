@@ -1,11 +1,11 @@
 //! Forms of code that a reader stumbles over are rare: lets that pack several bindings, and names that only break
 //! a chain in two. Clippy's `match_bool` refuses a third form, a `match` on a bool.
 
-use std::{
-    fmt::Write,
-    fs,
-    path::{Path, PathBuf},
-};
+mod sources;
+
+use std::{fmt::Write, fs};
+
+use self::sources::{files, root};
 
 /// Maximum number of lets with a tuple on both sides: a swap, or series that a test shows side by side.
 const MAX_TUPLE_LETS: usize = 3;
@@ -86,7 +86,7 @@ fn chains_that_are_cut_are_found() {
 fn places(is_one: fn(&[&str], usize) -> bool) -> Vec<String> {
     let mut count = 0;
     let mut places = Vec::new();
-    for path in sources() {
+    for path in files("rs") {
         let text = fs::read_to_string(&path).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         count += lines.len();
@@ -186,30 +186,4 @@ fn closes(line: &str) -> bool {
 /// Returns the number of spaces before a line's text; a line without text is as deep as can be.
 fn depth(line: &str) -> usize {
     line.find(|letter| letter != ' ').unwrap_or(usize::MAX)
-}
-
-fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.join("../..").canonicalize().unwrap()
-}
-
-/// Returns the workspace's Rust files.
-fn sources() -> Vec<PathBuf> {
-    let mut folders: Vec<_> = ["orchestrator", "agents", "perftest-wrappers", "reports"]
-        .iter()
-        .map(|folder| root().join(folder))
-        .collect();
-    let mut sources = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() && !path.ends_with("target") {
-                folders.push(path);
-            } else if path.extension().is_some_and(|found| found == "rs") {
-                sources.push(path);
-            }
-        }
-    }
-    sources.sort();
-    sources
 }

@@ -1,0 +1,36 @@
+//! Files of the workspace, for tests of texts: they need nothing that is built.
+
+use std::{fs, path::PathBuf};
+
+/// Returns the root of the workspace.
+pub fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.join("../..").canonicalize().unwrap()
+}
+
+/// Returns the files of the workspace's folders with this extension, sorted, without what cargo built.
+pub fn files(extension: &str) -> Vec<PathBuf> {
+    let mut folders: Vec<_> = [
+        "orchestrator",
+        "agents",
+        "perftest-wrappers",
+        "reports",
+        "scenarios",
+        "vagrant",
+    ]
+    .map(|folder| root().join(folder))
+    .into();
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("target") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|found| found == extension) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
