@@ -45,16 +45,17 @@ pub fn scenario(topology: &str, flows: &str) -> Result<String, ArtifactError> {
     import(source(TOPOLOGY, topology), source(FLOWS, flows), &options)
 }
 
-/// For tests: the directory, where it is beside the project. Where it is not, says that `test` is
-/// skipped.
+/// For tests: the directory, where it is beside the project, seen from `folder` of a crate of the
+/// orchestrator. Where it is not, says that `test` is skipped.
+///
+/// The crate's own folder would be a constant of the library, and no two clones would build the same.
 #[must_use]
 #[expect(
     clippy::print_stdout,
     reason = "skipped tests are counted by what they print"
 )]
-pub fn beside(test: &str) -> Option<std::path::PathBuf> {
-    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = crates.join("../../../shared/data/artifact");
+pub fn beside(folder: &str, test: &str) -> Option<std::path::PathBuf> {
+    let path = std::path::Path::new(folder).join("../../../shared/data/artifact");
     if path.join(TOPOLOGY).is_file() {
         return Some(path);
     }

@@ -434,7 +434,10 @@ fn files_of_the_artifact_are_simulated_as_their_import_is() {
 /// without it.
 #[test]
 fn a_published_routing_table_survives_its_import() {
-    let Some(artifact) = published::beside("a_published_routing_table_survives_its_import") else {
+    let Some(artifact) = published::beside(
+        env!("CARGO_MANIFEST_DIR"),
+        "a_published_routing_table_survives_its_import",
+    ) else {
         return;
     };
     let path = |name: &str| artifact.join(name).display().to_string();

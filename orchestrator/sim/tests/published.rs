@@ -56,7 +56,10 @@ fn replay_all(directory: &Path, plan: &Plan) -> Vec<Replay> {
 /// different random numbers for marks. Link utilisations differ by at most 1 %.
 #[test]
 fn every_policy_agrees_with_the_published_outputs() {
-    let Some(directory) = beside("every_policy_agrees_with_the_published_outputs") else {
+    let Some(directory) = beside(
+        env!("CARGO_MANIFEST_DIR"),
+        "every_policy_agrees_with_the_published_outputs",
+    ) else {
         return;
     };
     let plan = plan(&directory);

@@ -39,7 +39,10 @@ fn tuples(plan: &Plan) -> Vec<FlowTuple> {
 /// Every flow is the published one of its addresses and ports, and its ideal the published one.
 #[test]
 fn standalone_fcts_are_exact_for_every_published_flow() {
-    let Some(directory) = beside("standalone_fcts_are_exact_for_every_published_flow") else {
+    let Some(directory) = beside(
+        env!("CARGO_MANIFEST_DIR"),
+        "standalone_fcts_are_exact_for_every_published_flow",
+    ) else {
         return;
     };
     let plan = planned(&directory, TOPOLOGY, FLOWS);
@@ -68,7 +71,10 @@ fn standalone_fcts_are_exact_for_every_published_flow() {
 
 #[test]
 fn the_thirteen_datacenters_are_a_scenario() {
-    let Some(directory) = beside("the_thirteen_datacenters_are_a_scenario") else {
+    let Some(directory) = beside(
+        env!("CARGO_MANIFEST_DIR"),
+        "the_thirteen_datacenters_are_a_scenario",
+    ) else {
         return;
     };
     let flows = "traffic/traffic_WebSearch_13DC-0.3util.txt";
@@ -81,7 +87,10 @@ fn the_thirteen_datacenters_are_a_scenario() {
 /// The table's next hops of a DCI switch are the plan's, in its own order.
 #[test]
 fn the_published_routing_table_has_the_plans_next_hops() {
-    let Some(directory) = beside("the_published_routing_table_has_the_plans_next_hops") else {
+    let Some(directory) = beside(
+        env!("CARGO_MANIFEST_DIR"),
+        "the_published_routing_table_has_the_plans_next_hops",
+    ) else {
         return;
     };
     let plan = planned(&directory, TOPOLOGY, FLOWS);
@@ -115,7 +124,10 @@ fn the_published_routing_table_has_the_plans_next_hops() {
 
 #[test]
 fn the_published_averages_are_read() {
-    let Some(directory) = beside("the_published_averages_are_read") else {
+    let Some(directory) = beside(
+        env!("CARGO_MANIFEST_DIR"),
+        "the_published_averages_are_read",
+    ) else {
         return;
     };
     let text = fs::read_to_string(directory.join(UTILISATION)).unwrap();
