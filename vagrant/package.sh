@@ -29,7 +29,9 @@ separator=$'\x1f'
 CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=$cargo_home=/cargo
 CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$root=/lcmp-lab
 CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$CARGO_TARGET_DIR=/target
-export CARGO_ENCODED_RUSTFLAGS CARGO_PROFILE_RELEASE_STRIP=symbols
+# Not by CARGO_PROFILE_RELEASE_STRIP, which cargo ignores for a package with a profile of its own.
+CARGO_ENCODED_RUSTFLAGS+=$separator-Cstrip=symbols
+export CARGO_ENCODED_RUSTFLAGS
 "$root/lcmp-lab" build
 # Not earlier: libraries in C, and polars after them, are built again where this variable differs.
 SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
@@ -56,6 +58,10 @@ for folder in "$root" "$cargo_home"; do
         exit 1
     fi
 done
+if [[ $(readelf --section-headers --wide "$program") == *' .symtab '* ]]; then
+    echo "error: $program has a symbol table" >&2
+    exit 1
+fi
 package=$(cargo deb --no-build --locked --package lcmp-lab --output "$out/")
 if command -v lintian >/dev/null; then
     lintian --fail-on error "$package"

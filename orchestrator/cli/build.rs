@@ -32,13 +32,17 @@ fn main() {
 }
 
 /// Writes the list of the scenarios' files that `src/builtin.rs` includes: path in the repository, contents.
+///
+/// The list does not name the clone's folder: the positions of the sources after it depend on its length, and the
+/// compiler lets some of them into the program.
 fn embed(folder: &Path) {
     println!("cargo:rerun-if-changed={}", folder.display());
     let mut rows = String::from("&[\n");
     for file in files(folder) {
         let path = file.strip_prefix("../..").expect("it is in the repository");
-        let file = file.canonicalize().expect("it is there");
-        rows += &format!("({path:?}, include_bytes!({file:?})),\n");
+        rows += &format!(
+            "({path:?}, include_bytes!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/\", {file:?}))),\n"
+        );
     }
     let list = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("scenarios.rs");
     fs::write(list, rows + "]").expect("cargo's directory is writable");
