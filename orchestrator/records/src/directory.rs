@@ -29,10 +29,12 @@ use crate::{
 /// - 5: `certificate.csv`, the grade of a verdict, and the figures that it is made from
 /// - 6: `rates.csv`, and the flow tables in the evidence
 /// - 7: a code, a figure and its bound as the reason of a verdict
-pub const FORMAT_VERSION: u32 = 7;
+/// - 8: the same for the counts of switches and hosts
+pub const FORMAT_VERSION: u32 = 8;
 
-/// Format of runs whose verdicts have sentences as reasons. All other keys and columns are as in [`FORMAT_VERSION`].
-pub const FORMAT_OF_SENTENCES: u32 = 6;
+/// Format of runs whose counts of switches and hosts are sentences. All other keys and columns are as in
+/// [`FORMAT_VERSION`].
+pub const FORMAT_OF_SENTENCES: u32 = 7;
 
 /// File of the run's facts and outcome.
 pub const RUN_FILE: &str = "run.json";

@@ -30,8 +30,8 @@
 //! # Formats
 //!
 //! A reader accepts its own format of `run.json` and of `plan.json`, and one older format of `run.json`. Each number
-//! rises with every change of a column, a key or a meaning. In the older format the reasons of a verdict are sentences;
-//! a reader judges such a run again from its facts, whose keys are the same.
+//! rises with every change of a column, a key or a meaning. In the older format the counts of switches and hosts are
+//! sentences, which a reader shows as they are.
 //!
 //! | case | rule |
 //! |---|---|
@@ -109,7 +109,7 @@ pub use run_file::{RunFile, stamp};
 pub use sim_request::SimRequest;
 pub use time::UtcTime;
 pub use trust::{
-    Certification, Conduct, CpuWatch, Grade, LinkBounds, NOT_PINNED, Place, Reason, ReasonCode,
+    Certification, Conduct, CpuWatch, Deviation, Grade, LinkBounds, Place, Reason, ReasonCode,
     Recovery, Verdict, Watch,
 };
 pub use writer::RunWriter;

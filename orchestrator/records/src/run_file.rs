@@ -55,34 +55,15 @@ impl RunFile {
             source,
         };
         let head: Head = serde_json::from_str(&text).map_err(not_json)?;
-        if head.format == FORMAT_OF_SENTENCES {
-            return Self::judged_again(&text).map_err(not_json);
+        if head.format != FORMAT_OF_SENTENCES {
+            format::check(&path, head.format, FORMAT_VERSION)?;
         }
-        format::check(&path, head.format, FORMAT_VERSION)?;
         serde_json::from_str(&text).map_err(not_json)
-    }
-
-    /// Reads a file whose verdict has sentences as its reasons, and judges the run again.
-    fn judged_again(text: &str) -> serde_json::Result<Self> {
-        let mut file: serde_json::Value = serde_json::from_str(text)?;
-        if let Some(verdict) = file.pointer_mut("/outcome/verdict") {
-            *verdict = serde_json::to_value(Verdict::default())?;
-        }
-        let mut run: Self = serde_json::from_value(file)?;
-        run.judge();
-        Ok(run)
     }
 
     /// Refuses `run_dir`'s file if its writer had another format.
     pub(crate) fn require_own_format(&self, run_dir: &Path) -> Result<(), RecordsError> {
         format::check(&run_dir.join(RUN_FILE), self.format, FORMAT_VERSION)
-    }
-
-    /// Judges the run by its facts, if it has ended.
-    fn judge(&mut self) {
-        if let Some(outcome) = &mut self.outcome {
-            outcome.verdict = Verdict::of(&self.info, Some(&outcome.end), &outcome.counts);
-        }
     }
 }
 
@@ -106,7 +87,7 @@ pub fn stamp(
     outcome.end.ended_at = ended_at;
     outcome.end.phases = phases;
     outcome.end.changes.extend(changes);
-    run.judge();
+    outcome.verdict = Verdict::of(&run.info, Some(&outcome.end), &outcome.counts);
     run.write(run_dir)
 }
 

@@ -457,7 +457,7 @@ const MIN_RATE_INTERVAL: Nanos = Nanos::from_millis(20);
 #[cfg(test)]
 mod tests {
     use lab_abi::wire::{Attachment, Ready};
-    use lab_records::FlowStatus;
+    use lab_records::{Deviation, FlowStatus, ReasonCode};
     use lab_units::{Nanos, PortId};
 
     use super::*;
@@ -572,12 +572,12 @@ mod tests {
         }
         let mut report = RunReport::default();
         repetition.handle(ending(START), &mut report).unwrap();
-        assert_eq!(
-            report.conduct.switches,
-            [
-                "lcmp: dc1: the agent ended before it sent its last reports: counters and decisions are missing"
-            ]
-        );
+        let deviation = Deviation {
+            place: "lcmp: dc1".to_owned(),
+            code: ReasonCode::IncompleteAgents,
+            count: 1,
+        };
+        assert_eq!(report.conduct.deviations, [deviation]);
     }
 
     #[test]

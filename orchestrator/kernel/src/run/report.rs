@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lab_abi::wire::Stats;
 use lab_records::{
-    Conduct, Evidence, GuestCpu, LabWork, LiveChange, NOT_PINNED, Recovery, Retransmissions,
+    Conduct, Evidence, GuestCpu, LabWork, LiveChange, ReasonCode, Recovery, Retransmissions,
     RunEnd, UtcTime,
 };
 use lab_units::{DcId, Nanos, show::counted};
@@ -135,25 +135,25 @@ impl RunReport {
     /// as congestion control has them are reasons to doubt the run.
     pub(super) fn add_hosts(&mut self, title: &str, hosts: &HostCounts) {
         let counts = hosts.counters;
-        let doubts = [
-            (counts.unpaced, "packet", "not paced: too many QPs"),
-            (counts.dropped, "packet", "dropped by the pacer"),
-            (hosts.out_of_order, "packet", "left the pacer out of order"),
-            (counts.lost_cnps, "CNP", "not sent"),
-            (counts.lost_pauses, "pause", "not recorded"),
+        let counts = [
+            (ReasonCode::UnpacedPackets, counts.unpaced),
+            (ReasonCode::DroppedByPacer, counts.dropped),
+            (ReasonCode::ReorderedByPacer, hosts.out_of_order),
+            (ReasonCode::LostCnps, counts.lost_cnps),
+            (ReasonCode::LostPauses, counts.lost_pauses),
         ];
-        let place = format!("{title}: hosts");
-        self.conduct.switches.extend(sentences(&place, &doubts));
+        self.conduct
+            .add_deviations(&format!("{title}: hosts"), &counts);
     }
 
     /// Adds the switches of the repetition called `title` whose agents ended before they had sent all reports, which
     /// is a reason to doubt the run.
     pub(super) fn add_incomplete(&mut self, title: &str, switches: impl Iterator<Item = String>) {
-        self.conduct.switches.extend(switches.map(|switch| {
-            format!(
-                "{title}: {switch}: the agent ended before it sent its last reports: counters and decisions are missing"
-            )
-        }));
+        for switch in switches {
+            let place = format!("{title}: {switch}");
+            self.conduct
+                .add_deviations(&place, &[(ReasonCode::IncompleteAgents, 1)]);
+        }
     }
 
     /// Ends the repetition called `title`: its switches' counts become reasons to doubt the run, or
@@ -166,33 +166,13 @@ impl RunReport {
         name: impl Fn(DcId) -> String,
     ) {
         for (dc, stats) in std::mem::take(&mut self.switches) {
-            let doubts = [
-                (stats.not_pinned, "flow", NOT_PINNED),
-                (
-                    stats.stale,
-                    "flow",
-                    "hashed over all next hops: tables or signals were too old",
-                ),
-                (
-                    stats.records_lost,
-                    "decision",
-                    "not recorded: the ring buffer was full",
-                ),
-                (
-                    stats.messages_lost,
-                    "message",
-                    "of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)",
-                ),
-                (
-                    stats.not_paused,
-                    "packet",
-                    "from senders that PFC had to pause and that are no hosts",
-                ),
-                (
-                    stats.buffer_drops,
-                    "packet",
-                    "dropped in spite of PFC: the shared buffer had no room",
-                ),
+            let deviations = [
+                (ReasonCode::UnpinnedFlows, stats.not_pinned),
+                (ReasonCode::OutdatedTables, stats.stale),
+                (ReasonCode::LostDecisions, stats.records_lost),
+                (ReasonCode::LostMessages, stats.messages_lost),
+                (ReasonCode::UnpausableSenders, stats.not_paused),
+                (ReasonCode::DroppedDespitePfc, stats.buffer_drops),
             ];
             let no_destination = if unreachable.contains(&dc) {
                 0
@@ -210,7 +190,7 @@ impl RunReport {
                 ),
             ];
             let place = format!("{title}: {}", name(dc));
-            self.conduct.switches.extend(sentences(&place, &doubts));
+            self.conduct.add_deviations(&place, &deviations);
             self.warnings.extend(sentences(&place, &warnings));
         }
     }
@@ -227,6 +207,8 @@ fn sentences(place: &str, counts: &[(u64, &str, &str)]) -> impl Iterator<Item = 
 #[cfg(test)]
 mod tests {
     use std::slice;
+
+    use lab_records::Deviation;
 
     use super::*;
     use crate::{exec::Difference, lab::RecoveryCounts, step::Namespace};
@@ -310,19 +292,19 @@ mod tests {
         let mut report = RunReport::default();
         report.switches.insert(DcId(0), Stats::default());
         report.end_repetition("lcmp", &BTreeSet::new(), |dc| dc.to_string());
-        assert!(report.conduct.switches.is_empty() && report.warnings.is_empty());
+        assert!(report.conduct.deviations.is_empty() && report.warnings.is_empty());
     }
 
     #[test]
     fn an_agent_without_its_last_reports_is_a_reason() {
         let mut report = RunReport::default();
         report.add_incomplete("lcmp #2", ["dc1".to_owned()].into_iter());
-        assert_eq!(
-            report.conduct.switches,
-            [
-                "lcmp #2: dc1: the agent ended before it sent its last reports: counters and decisions are missing"
-            ]
-        );
+        let deviation = Deviation {
+            place: "lcmp #2: dc1".to_owned(),
+            code: ReasonCode::IncompleteAgents,
+            count: 1,
+        };
+        assert_eq!(report.conduct.deviations, [deviation]);
     }
 
     #[test]
@@ -340,12 +322,19 @@ mod tests {
             let unreachable = BTreeSet::from(unreachable);
             report.end_repetition(title, &unreachable, |dc| format!("dc{}", dc.0 + 1));
         }
-        insta::assert_snapshot!(report.conduct.switches.join("\n"), @r"
-        ecmp: dc2: 3 flows not pinned: the flow table was full
-        ecmp: dc2: 1 message of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)
-        lcmp: dc2: 3 flows not pinned: the flow table was full
-        lcmp: dc2: 1 message of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)
-        ");
+        let found = report.conduct.deviations.iter();
+        let found: Vec<_> = found
+            .map(|found| (found.place.as_str(), found.code, found.count))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("ecmp: dc2", ReasonCode::UnpinnedFlows, 3),
+                ("ecmp: dc2", ReasonCode::LostMessages, 1),
+                ("lcmp: dc2", ReasonCode::UnpinnedFlows, 3),
+                ("lcmp: dc2", ReasonCode::LostMessages, 1),
+            ]
+        );
         // Under lcmp the rows of flows say so.
         insta::assert_snapshot!(report.warnings.join("\n"), @r"
         ecmp: dc2: 7 packets dropped: no live candidate

@@ -187,12 +187,23 @@ impl ReasonCode {
             | Self::UnrecordedFlows
             | Self::EngineProblem
             | Self::UncertifiedLinks
-            | Self::AlteredLab
-            | Self::SwitchCounts => None,
+            | Self::AlteredLab => None,
             // A policy may lose flows: the loss is its result, but other policies are no longer comparable with it.
             Self::UnfinishedFlows
             | Self::HostWaits
             | Self::UnexplainedRetries
+            | Self::UnpinnedFlows
+            | Self::OutdatedTables
+            | Self::LostDecisions
+            | Self::LostMessages
+            | Self::IncompleteAgents
+            | Self::UnpausableSenders
+            | Self::DroppedDespitePfc
+            | Self::UnpacedPackets
+            | Self::DroppedByPacer
+            | Self::ReorderedByPacer
+            | Self::LostCnps
+            | Self::LostPauses
             | Self::UndecidedFlows
             | Self::UnrecordedDecisions
             | Self::ExecCommands

@@ -35,7 +35,8 @@ codes! {
     UnrecordedFlows = "unrecorded-flows",
     /// Flows that were faster than their ideal FCT.
     ImpossibleSlowdowns = "impossible-slowdowns",
-    /// Problem that the engine reports.
+    /// Problem that the engine reports; in the older format, also a count of a switch or host.
+    #[serde(alias = "switch-counts")]
     EngineProblem = "engine-problem",
     /// Link directions outside the bounds of their certificate.
     UncertifiedLinks = "uncertified-links",
@@ -67,8 +68,30 @@ codes! {
     UnexplainedRetries = "unexplained-retries",
     /// Interfaces and queues that were changed while flows ran.
     AlteredLab = "altered-lab",
-    /// Counts that show that a switch or host did otherwise than its policy.
-    SwitchCounts = "switch-counts",
+    /// Flows that a full flow table did not pin to their next hop.
+    UnpinnedFlows = "unpinned-flows",
+    /// Flows that a switch hashed over all next hops, since its tables or signals were outdated.
+    OutdatedTables = "outdated-tables",
+    /// Decisions that a switch could not report.
+    LostDecisions = "lost-decisions",
+    /// Messages of an agent that were lost.
+    LostMessages = "lost-messages",
+    /// Agents that ended before they had sent all reports.
+    IncompleteAgents = "incomplete-agents",
+    /// Packets of senders that PFC cannot pause.
+    UnpausableSenders = "unpausable-senders",
+    /// Packets dropped despite PFC.
+    DroppedDespitePfc = "dropped-despite-pfc",
+    /// Packets that a host did not pace.
+    UnpacedPackets = "unpaced-packets",
+    /// Packets that a host's pacer dropped.
+    DroppedByPacer = "dropped-by-pacer",
+    /// Packets that left a host's pacer out of order.
+    ReorderedByPacer = "reordered-by-pacer",
+    /// CNPs that a host did not send.
+    LostCnps = "lost-cnps",
+    /// Pauses of a host without a row.
+    LostPauses = "lost-pauses",
     /// Finished flows without a decision of their source's switch.
     UndecidedFlows = "undecided-flows",
     /// Decisions without a row.

@@ -3,7 +3,7 @@
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::bounds::LINK_FACTOR;
+use super::{bounds::LINK_FACTOR, code::ReasonCode};
 use crate::CertifiedRow;
 
 /// Figures about the lab and its machine, over all repetitions; the simulator has only figures about its switches, and
@@ -27,15 +27,52 @@ pub struct Conduct {
     /// is listed once, for the repetition that found it first.
     #[serde(default)]
     pub altered: Vec<String>,
-    /// Counts by which a switch did otherwise than its policy, or recorded less than it did: sentences.
-    pub switches: Vec<String>,
+    /// Counts by which switches and hosts did otherwise than their policy, or recorded less than they did.
+    #[serde(alias = "switches")]
+    pub deviations: Vec<Deviation>,
     /// Recovery from loss, by SoftRoCE or in the simulator by hosts under PFC, and the facts that explain it; `None` if
     /// not counted.
     pub recovery: Option<Recovery>,
 }
 
-/// Text that follows the number of flows that found no room in a flow table.
-pub const NOT_PINNED: &str = "not pinned: the flow table was full";
+/// Count by which a switch or host did otherwise than its policy, or recorded less than it did.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(from = "ReadDeviation")]
+pub struct Deviation {
+    /// Repetition, and the switch or hosts if they are known; in [`FORMAT_OF_SENTENCES`], the whole sentence.
+    ///
+    /// [`FORMAT_OF_SENTENCES`]: crate::directory::FORMAT_OF_SENTENCES
+    pub place: String,
+    /// What is counted.
+    pub code: ReasonCode,
+    /// Number of times that it happened.
+    pub count: u64,
+}
+
+/// A deviation in this format, or in the one whose counts are sentences.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ReadDeviation {
+    Sentence(String),
+    Counted {
+        place: String,
+        code: ReasonCode,
+        count: u64,
+    },
+}
+
+impl From<ReadDeviation> for Deviation {
+    fn from(read: ReadDeviation) -> Self {
+        match read {
+            ReadDeviation::Sentence(place) => Self {
+                place,
+                code: ReasonCode::EngineProblem,
+                count: 0,
+            },
+            ReadDeviation::Counted { place, code, count } => Self { place, code, count },
+        }
+    }
+}
 
 /// Certificate of a lab's links in short; `certificate.csv` has its rows.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -87,6 +124,19 @@ pub struct Recovery {
     pub emulated_drops: u64,
     /// Decisions by which flows changed their path, whose packets may overtake each other.
     pub reroutes: u64,
+}
+
+impl Conduct {
+    /// Adds those of the counts at `place` that are not 0.
+    pub fn add_deviations(&mut self, place: &str, counts: &[(ReasonCode, u64)]) {
+        let found = counts.iter().filter(|(_, count)| *count > 0);
+        self.deviations
+            .extend(found.map(|&(code, count)| Deviation {
+                place: place.to_owned(),
+                code,
+                count,
+            }));
+    }
 }
 
 impl Certification {

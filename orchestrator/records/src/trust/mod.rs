@@ -19,7 +19,7 @@ mod verdict;
 
 pub use bounds::{LinkBounds, Place};
 pub use code::ReasonCode;
-pub use conduct::{Certification, Conduct, CpuWatch, NOT_PINNED, Recovery, Watch};
+pub use conduct::{Certification, Conduct, CpuWatch, Deviation, Recovery, Watch};
 pub use grade::Grade;
 pub use reason::Reason;
 pub use verdict::Verdict;

@@ -117,8 +117,8 @@ mod tests {
                 r#"{"grade":"doubtful","code":"busy-cpus","value":0.95,"bound":0.9}"#,
             ),
             (
-                Reason::fact(Grade::Doubtful, ReasonCode::SwitchCounts).of("dc1: 1 packet"),
-                r#"{"grade":"doubtful","code":"switch-counts","subject":"dc1: 1 packet"}"#,
+                Reason::fact(Grade::Doubtful, ReasonCode::EngineProblem).of("dc1 failed"),
+                r#"{"grade":"doubtful","code":"engine-problem","subject":"dc1 failed"}"#,
             ),
         ] {
             let written = serde_json::to_string(&reason).expect("plain data");

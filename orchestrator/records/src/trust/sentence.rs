@@ -18,6 +18,7 @@ impl fmt::Display for Reason {
             let whole = counted(self.of.unwrap_or(0), noun);
             format!("{} of {whole}", commas(count))
         };
+        let at = |noun: &str, what: &str| format!("{subject}: {} {what}", counted(count, noun));
         let bound = || percent(self.bound.unwrap_or_default());
         let busiest = |what: &str| {
             let share = percent(value);
@@ -34,7 +35,7 @@ impl fmt::Display for Reason {
                 "{} with a slowdown under 1 (none can have: the ideal FCT or the measurement is wrong)",
                 of("flow")
             ),
-            ReasonCode::EngineProblem | ReasonCode::SwitchCounts => subject.to_owned(),
+            ReasonCode::EngineProblem => subject.to_owned(),
             ReasonCode::UncertifiedLinks => format!(
                 "uncertified: {} of links out of bounds; {subject}",
                 of("direction")
@@ -83,10 +84,35 @@ impl fmt::Display for Reason {
                 format!("changed while flows ran: {} more", commas(count))
             }
             ReasonCode::AlteredLab => format!("changed while flows ran: {subject}"),
-            ReasonCode::UndecidedFlows => format!(
-                "{subject}: {} finished without a decision by the source's switch",
-                counted(count, "flow")
+            ReasonCode::UnpinnedFlows => at("flow", "not pinned: the flow table was full"),
+            ReasonCode::OutdatedTables => at(
+                "flow",
+                "hashed over all next hops: tables or signals were too old",
             ),
+            ReasonCode::LostDecisions => at("decision", "not recorded: the ring buffer was full"),
+            ReasonCode::LostMessages => at(
+                "message",
+                "of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)",
+            ),
+            ReasonCode::IncompleteAgents => format!(
+                "{subject}: the agent ended before it sent its last reports: counters and decisions are missing"
+            ),
+            ReasonCode::UnpausableSenders => at(
+                "packet",
+                "from senders that PFC had to pause and that are no hosts",
+            ),
+            ReasonCode::DroppedDespitePfc => at(
+                "packet",
+                "dropped in spite of PFC: the shared buffer had no room",
+            ),
+            ReasonCode::UnpacedPackets => at("packet", "not paced: too many QPs"),
+            ReasonCode::DroppedByPacer => at("packet", "dropped by the pacer"),
+            ReasonCode::ReorderedByPacer => at("packet", "left the pacer out of order"),
+            ReasonCode::LostCnps => at("CNP", "not sent"),
+            ReasonCode::LostPauses => at("pause", "not recorded"),
+            ReasonCode::UndecidedFlows => {
+                at("flow", "finished without a decision by the source's switch")
+            }
             ReasonCode::UnrecordedDecisions => format!(
                 "{subject}: {} without a row, bound {} (hint: agents lose reports that are not read in time; use \
                  a less busy machine, or longer intervals under `measure`)",

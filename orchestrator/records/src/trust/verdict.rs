@@ -4,7 +4,7 @@ use lab_units::{Clock, show::about_time};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Certification, Reason, ReasonCode, Recovery, Watch,
+    Certification, Deviation, Reason, ReasonCode, Recovery, Watch,
     bounds::{float, share},
     grade::Grade,
 };
@@ -52,9 +52,12 @@ impl Verdict {
         }
         verdict.judge_packets(info, end);
         verdict.judge_altered(&end.conduct.altered);
-        for count in &end.conduct.switches {
-            let reason = Reason::fact(Grade::Doubtful, ReasonCode::SwitchCounts);
-            verdict.add(reason.of(count));
+        for Deviation { place, code, count } in &end.conduct.deviations {
+            let reason = match code {
+                ReasonCode::EngineProblem => Reason::fact(Grade::Doubtful, *code),
+                code => Reason::count(*code, *count),
+            };
+            verdict.add(reason.of(place));
         }
         verdict.judge_decisions(end);
         verdict.judge_changes(end);

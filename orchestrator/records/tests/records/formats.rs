@@ -12,8 +12,8 @@ use std::{
 };
 
 use lab_records::{
-    CertifiedRow, DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RateRow,
-    RecordsError, Row, RunDir, RunFile, SplitRow, StoryRow, SwitchRow, UtcTime,
+    CertifiedRow, DecisionRow, FlowRow, Grade, LinkRow, PathRow, PfcRow, PortRow, QueueRow,
+    RateRow, RecordsError, Row, RunDir, RunFile, SplitRow, StoryRow, SwitchRow, UtcTime, Verdict,
     directory::{FORMAT_OF_SENTENCES, FORMAT_VERSION},
     listing::{self, ListedRun},
     stamp,
@@ -21,7 +21,7 @@ use lab_records::{
 use lab_units::PLAN_FORMAT;
 use tempfile::TempDir;
 
-/// Formats of `run.json` and `plan.json` in the folder with the latest format that is not read.
+/// Formats of `run.json` and `plan.json` in the folder of a run that is not read.
 const LAST: (u32, u32) = (5, 1);
 
 fn fixture(format: u32) -> PathBuf {
@@ -113,19 +113,28 @@ fn a_run_of_this_format_is_read_whole_and_written_with_the_same_keys() {
 
 /// Both folders hold the same run.
 #[test]
-fn a_run_whose_reasons_are_sentences_is_read_and_judged_again() {
+fn a_run_whose_counts_are_sentences_is_read() {
     let read = |format| RunDir::open(&fixture(format)).expect("a run that is read");
-    let old = read(FORMAT_OF_SENTENCES);
-    let new = read(FORMAT_VERSION);
+    let [old, new] = [FORMAT_OF_SENTENCES, FORMAT_VERSION].map(read);
     assert_eq!(old.flows().expect("flows").rows.len(), 2);
-    assert_eq!(old.outcome(), new.outcome());
-    let outcome = new.outcome().expect("an outcome");
-    let reasons = outcome.verdict.sentences();
-    assert_eq!(reasons, ["2 of 2 flows did not finish"]);
+    for run in [old, new] {
+        let outcome = run.outcome().expect("an outcome");
+        let again = Verdict::of(run.info(), Some(&outcome.end), &outcome.counts);
+        for verdict in [&outcome.verdict, &again] {
+            assert_eq!(verdict.grade, Grade::Doubtful);
+            assert_eq!(
+                verdict.sentences(),
+                [
+                    "2 of 2 flows did not finish",
+                    "lcmp: dc1: 3 flows not pinned: the flow table was full"
+                ]
+            );
+        }
+    }
 }
 
 #[test]
-fn a_run_whose_reasons_are_sentences_is_never_rewritten() {
+fn a_run_whose_counts_are_sentences_is_never_rewritten() {
     let run = copy(FORMAT_OF_SENTENCES);
     let before = files(run.path());
     let now: UtcTime = "2026-11-21T09:30:00.000Z".parse().expect("a time");
@@ -141,7 +150,7 @@ fn a_run_whose_reasons_are_sentences_is_never_rewritten() {
 fn runs_of_other_formats_are_refused_before_anything_else_of_them_is_read() {
     let last = RunDir::open(&fixture(LAST.0));
     assert_refused(last, "run.json", LAST.0, FORMAT_VERSION);
-    for format in [1, FORMAT_VERSION + 1] {
+    for format in [1, FORMAT_OF_SENTENCES - 1, FORMAT_VERSION + 1] {
         let run = copy(FORMAT_VERSION);
         reformat(&run.path().join("run.json"), format);
         let opened = RunDir::open(run.path());

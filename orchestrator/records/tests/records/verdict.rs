@@ -3,7 +3,7 @@
 use lab_records::{
     Certification, CertifiedRow, ChangeKind, Clock, Conduct, CpuWatch, EngineInfo, FaultInfo,
     FlowCounts, FlowTables, Grade, GuestCpu, LabWork, LinkChange, LiveChange, Mechanism, Met,
-    PolicyEvidence, Recovery, RunEnd, RunInfo, Sampling, Verdict, Watch, sample,
+    PolicyEvidence, ReasonCode, Recovery, RunEnd, RunInfo, Sampling, Verdict, Watch, sample,
 };
 use lab_units::{BitsPerSec, Nanos};
 
@@ -353,10 +353,71 @@ fn changes_while_flows_ran_are_doubtful() {
 }
 
 #[test]
-fn counts_of_switches_are_doubtful() {
-    let count = "dc1: 3 flows not pinned: the flow table was full";
-    let verdict = judge(|_, end, _| end.conduct.switches.push(count.to_owned()));
-    assert_reason(&verdict, Grade::Doubtful, count);
+fn deviations_of_switches_and_hosts_are_doubtful() {
+    for (code, count, words) in [
+        (
+            ReasonCode::UnpinnedFlows,
+            1_u32,
+            "1 flow not pinned: the flow table was full",
+        ),
+        (
+            ReasonCode::OutdatedTables,
+            3,
+            "3 flows hashed over all next hops: tables or signals were too old",
+        ),
+        (
+            ReasonCode::LostDecisions,
+            1_200,
+            "1,200 decisions not recorded: the ring buffer was full",
+        ),
+        (
+            ReasonCode::LostMessages,
+            1,
+            "1 message of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)",
+        ),
+        (
+            ReasonCode::IncompleteAgents,
+            1,
+            "the agent ended before it sent its last reports: counters and decisions are missing",
+        ),
+        (
+            ReasonCode::UnpausableSenders,
+            2,
+            "2 packets from senders that PFC had to pause and that are no hosts",
+        ),
+        (
+            ReasonCode::DroppedDespitePfc,
+            2,
+            "2 packets dropped in spite of PFC: the shared buffer had no room",
+        ),
+        (
+            ReasonCode::UnpacedPackets,
+            1,
+            "1 packet not paced: too many QPs",
+        ),
+        (
+            ReasonCode::DroppedByPacer,
+            2,
+            "2 packets dropped by the pacer",
+        ),
+        (
+            ReasonCode::ReorderedByPacer,
+            2,
+            "2 packets left the pacer out of order",
+        ),
+        (ReasonCode::LostCnps, 2, "2 CNPs not sent"),
+        (ReasonCode::LostPauses, 2, "2 pauses not recorded"),
+    ] {
+        let verdict = judge(|_, end, _| {
+            let counts = [(code, u64::from(count)), (ReasonCode::LostMessages, 0)];
+            end.conduct.add_deviations("lcmp: dc1", &counts);
+        });
+        assert_reason(&verdict, Grade::Doubtful, &format!("lcmp: dc1: {words}"));
+        let [reason] = &verdict.reasons[..] else {
+            panic!("{verdict:?}");
+        };
+        assert_eq!((reason.code, reason.value), (code, Some(f64::from(count))));
+    }
 }
 
 /// The numbers are sound, but a ranking based on them means little.

@@ -15,13 +15,14 @@ use std::{
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_recorder::RunSetting;
 use lab_records::{
-    Asked, Conduct, Phase, Retransmissions, RunEnd, RunWriter, SimRequest, SimWork, UtcTime,
+    Asked, Conduct, Phase, ReasonCode, Retransmissions, RunEnd, RunWriter, SimRequest, SimWork,
+    UtcTime,
 };
 use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
     semantics::NextHopOrder,
 };
-use lab_units::{Bytes, Nanos, show::counted};
+use lab_units::{Bytes, Nanos};
 use nix::sys::resource::{UsageWho, getrusage};
 use tokio_util::sync::CancellationToken;
 
@@ -168,7 +169,7 @@ struct Done {
     virtual_time: Nanos,
     wall: Duration,
     retransmissions: BTreeMap<String, Retransmissions>,
-    /// Losses despite PFC, and counts of switch decisions that deviated from the policy.
+    /// Losses despite PFC, and deviations of switches from their policy.
     conduct: Conduct,
     /// Names of the jobs that were not started, if the simulation was interrupted.
     interrupted: Option<Vec<String>>,
@@ -294,11 +295,8 @@ impl Simulation {
 impl Done {
     fn add(&mut self, name: String, policy: &str, outcome: &SimOutcome, wall: Duration) {
         let work = outcome.work;
-        if work.not_pinned > 0 {
-            let flows = counted(work.not_pinned, "flow");
-            let text = format!("{name}: {flows} {}", lab_records::NOT_PINNED);
-            self.conduct.switches.push(text);
-        }
+        self.conduct
+            .add_deviations(&name, &[(ReasonCode::UnpinnedFlows, work.not_pinned)]);
         self.events += work.events;
         self.packet_hops += work.packet_hops;
         let retransmissions = self.retransmissions.entry(policy.to_owned()).or_default();
@@ -318,12 +316,8 @@ impl Done {
     /// Adds the losses of a job under PFC, where switches must drop nothing, as reasons to doubt the run.
     fn add_losses(&mut self, name: &str, outcome: &SimOutcome) {
         let work = outcome.work;
-        if work.buffer_drops > 0 {
-            self.conduct.switches.push(format!(
-                "{name}: {} dropped in spite of PFC: a switch's shared buffer had no room",
-                counted(work.buffer_drops, "packet")
-            ));
-        }
+        let drops = (ReasonCode::DroppedDespitePfc, work.buffer_drops);
+        self.conduct.add_deviations(name, &[drops]);
         let recovery = self.conduct.recovery.get_or_insert_default();
         recovery.retries += work.go_backs;
         recovery.emulated_drops += work.drops;
