@@ -29,9 +29,8 @@ separator=$'\x1f'
 CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=$cargo_home=/cargo
 CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$root=/lcmp-lab
 CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$CARGO_TARGET_DIR=/target
-# Not by CARGO_PROFILE_RELEASE_STRIP, which cargo ignores for a package with a profile of its own.
-CARGO_ENCODED_RUSTFLAGS+=$separator-Cstrip=symbols
-export CARGO_ENCODED_RUSTFLAGS
+# Cargo ignores the second for a package with a profile of its own, such as the program must not have.
+export CARGO_ENCODED_RUSTFLAGS CARGO_PROFILE_RELEASE_STRIP=symbols
 "$root/lcmp-lab" build
 # Not earlier: libraries in C, and polars after them, are built again where this variable differs.
 SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
