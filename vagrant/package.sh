@@ -29,7 +29,7 @@ separator=$'\x1f'
 CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=$cargo_home=/cargo
 CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$root=/lcmp-lab
 CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$CARGO_TARGET_DIR=/target
-# Cargo ignores the second for a package with a profile of its own, such as the program must not have.
+# The second has no effect on a package with a profile of its own, so the program has none.
 export CARGO_ENCODED_RUSTFLAGS CARGO_PROFILE_RELEASE_STRIP=symbols
 "$root/lcmp-lab" build
 # Not earlier: libraries in C, and polars after them, are built again where this variable differs.

@@ -86,6 +86,7 @@ pub const SLOT_BITS: u32 = 0x00f0_0000;
 ///
 /// Hashes are computed from such addresses, so that a lab's flows take the same paths in every slot.
 #[must_use]
+#[inline]
 pub const fn without_slot(addr: Ipv4Addr) -> Ipv4Addr {
     let bits = addr.to_bits();
     if bits >> 24 == LAB_NET {
