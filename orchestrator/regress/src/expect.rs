@@ -264,7 +264,7 @@ fn uses(
     (verdict, details.join(", "))
 }
 
-/// Returns a value with at most four significant digits.
+/// Returns a value with four digits, or with all digits before the point if these are more.
 fn short(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -338,6 +338,7 @@ mod tests {
             ("unfinished <= 1", Verdict::Pass),
             ("flows == 800", Verdict::Pass),
             ("lcmp.max < 11", Verdict::Pass),
+            ("-lcmp.max < 0", Verdict::Pass),
             ("p99 <= 3", Verdict::Inconclusive),
             ("wcmp.p99 <= 3", Verdict::Inconclusive),
             ("path(dc1,dc8) uses dc8", Verdict::Pass),
@@ -346,6 +347,36 @@ mod tests {
         ] {
             let detail = assert_verdict(&samples, text, expected);
             assert!(!detail.contains("in this draw"), "{text}: {detail}");
+        }
+    }
+
+    #[test]
+    fn a_relation_is_that_of_the_difference_to_zero() {
+        for (relation, holds) in [
+            (Relation::AtMost, [true, true, false]),
+            (Relation::Less, [true, false, false]),
+            (Relation::AtLeast, [false, true, true]),
+            (Relation::More, [false, false, true]),
+            (Relation::Equal, [false, true, false]),
+        ] {
+            let found = [-1.0, 0.0, 1.0].map(|difference| relation_holds(relation, difference));
+            assert_eq!(found, holds, "{relation:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_has_four_digits_or_all_before_the_point() {
+        for (value, text) in [
+            (0.0, "0"),
+            (9.8766, "9.877"),
+            (10.0, "10.00"),
+            (98.767, "98.77"),
+            (100.0, "100.0"),
+            (987.64, "987.6"),
+            (1_000.0, "1000"),
+            (-98_765.4, "-98765"),
+        ] {
+            assert_eq!(short(value), text);
         }
     }
 

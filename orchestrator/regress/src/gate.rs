@@ -216,6 +216,19 @@ mod tests {
         assert_eq!(Change::of(&[], 1), None);
     }
 
+    #[test]
+    fn an_increase_must_exceed_the_limit_by_more_than_rounding() {
+        for (over, expected) in [(1e-9, Verdict::Inconclusive), (3e-9, Verdict::Fail)] {
+            let change = Change {
+                repetitions: 2,
+                mean: 0.5 + over,
+                limit: Some(0.5),
+                margin: 0.0,
+            };
+            assert_eq!(change.verdict(), expected, "{over}");
+        }
+    }
+
     /// 2,000 suites with four gauges and 16 repetitions, and normal noise of 5 % in each: false alarms without a
     /// change, and 10 % increases that are found.
     #[test]

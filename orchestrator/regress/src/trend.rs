@@ -188,4 +188,13 @@ mod tests {
         );
         assert_eq!(series("other", &rows), []);
     }
+
+    /// Two runs stand at a quarter and three quarters of 420; 40 is four above the lower edge, 4 below the upper one.
+    #[test]
+    fn runs_are_spread_over_the_width_and_values_over_the_height() {
+        let rows = history(&[1.0, 3.0]);
+        let found = series("nightly", &rows);
+        let svg = line(&found[0]).into_string();
+        assert!(svg.contains(r#"points="105.0,40.0 315.0,4.0""#), "{svg}");
+    }
 }
