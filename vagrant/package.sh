@@ -29,7 +29,7 @@ separator=$'\x1f'
 CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=$cargo_home=/cargo
 CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$root=/lcmp-lab
 CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$CARGO_TARGET_DIR=/target
-# The second has no effect on a package with a profile of its own, so the program has none.
+# CARGO_PROFILE_RELEASE_STRIP has no effect on a crate with a section `[profile.release.package.NAME]` in Cargo.toml.
 export CARGO_ENCODED_RUSTFLAGS CARGO_PROFILE_RELEASE_STRIP=symbols
 "$root/lcmp-lab" build
 # Not earlier: libraries in C, and polars after them, are built again where this variable differs.
@@ -58,7 +58,7 @@ for folder in "$root" "$cargo_home"; do
     fi
 done
 if [[ $(readelf --section-headers --wide "$program") == *' .symtab '* ]]; then
-    echo "error: $program has a symbol table" >&2
+    echo "error: $program has a symbol table (hint: Cargo.toml must not have \`[profile.release.package.lcmp-lab]\`)" >&2
     exit 1
 fi
 package=$(cargo deb --no-build --locked --package lcmp-lab --output "$out/")

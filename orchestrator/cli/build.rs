@@ -33,8 +33,8 @@ fn main() {
 
 /// Writes the list of the scenarios' files that `src/builtin.rs` includes: path in the repository, contents.
 ///
-/// The list does not name the clone's folder: the positions of the sources after it depend on its length, and the
-/// compiler lets some of them into the program.
+/// The list does not contain the clone's path, whose length would shift the compiler's positions in all sources that
+/// follow: some of these positions end up in the program.
 fn embed(folder: &Path) {
     println!("cargo:rerun-if-changed={}", folder.display());
     let mut rows = String::from("&[\n");

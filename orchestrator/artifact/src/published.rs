@@ -45,10 +45,11 @@ pub fn scenario(topology: &str, flows: &str) -> Result<String, ArtifactError> {
     import(source(TOPOLOGY, topology), source(FLOWS, flows), &options)
 }
 
-/// For tests: the directory, where it is beside the project, seen from `folder` of a crate of the
-/// orchestrator. Where it is not, says that `test` is skipped.
+/// For tests: returns the directory of the published artifact, if it is beside the project; otherwise
+/// prints that `test` is skipped. `folder` is the `CARGO_MANIFEST_DIR` of the calling crate, which is
+/// directly in `orchestrator`.
 ///
-/// The crate's own folder would be a constant of the library, and no two clones would build the same.
+/// If this crate took its own, the library would contain its path and differ between clones.
 #[must_use]
 #[expect(
     clippy::print_stdout,

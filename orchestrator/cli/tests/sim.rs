@@ -124,7 +124,7 @@ fn drops_in_spite_of_pfc_are_a_reason_to_doubt_the_run() {
     bench.write("lossy.yaml", &text("1 MB"));
     let out = bench.expect_exit(&["sim", "lossy.yaml"], 4);
     assert!(
-        out.stderr.contains("packets dropped in spite of PFC"),
+        out.stderr.contains("packets dropped despite PFC"),
         "{out:?}"
     );
     bench.write("lossless.yaml", &text("6 GB"));

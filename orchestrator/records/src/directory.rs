@@ -29,7 +29,7 @@ use crate::{
 /// - 5: `certificate.csv`, the grade of a verdict, and the figures that it is made from
 /// - 6: `rates.csv`, and the flow tables in the evidence
 /// - 7: a code, a figure and its bound as the reason of a verdict
-/// - 8: the same for the counts of switches and hosts
+/// - 8: `deviations`, a code and a number for each count of switches and hosts, in place of the sentences in `switches`
 pub const FORMAT_VERSION: u32 = 8;
 
 /// Format of runs whose counts of switches and hosts are sentences. All other keys and columns are as in

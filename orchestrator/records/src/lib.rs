@@ -31,7 +31,7 @@
 //!
 //! A reader accepts its own format of `run.json` and of `plan.json`, and one older format of `run.json`. Each number
 //! rises with every change of a column, a key or a meaning. In the older format the counts of switches and hosts are
-//! sentences, which a reader shows as they are.
+//! sentences, which a reader keeps as they are, under the code `engine-problem`.
 //!
 //! | case | rule |
 //! |---|---|

@@ -573,8 +573,8 @@ mod tests {
         let mut report = RunReport::default();
         repetition.handle(ending(START), &mut report).unwrap();
         let deviation = Deviation {
-            place: "lcmp: dc1".to_owned(),
-            code: ReasonCode::IncompleteAgents,
+            subject: "lcmp: dc1".to_owned(),
+            code: ReasonCode::IncompleteReports,
             count: 1,
         };
         assert_eq!(report.conduct.deviations, [deviation]);

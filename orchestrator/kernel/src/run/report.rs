@@ -139,8 +139,8 @@ impl RunReport {
             (ReasonCode::UnpacedPackets, counts.unpaced),
             (ReasonCode::DroppedByPacer, counts.dropped),
             (ReasonCode::ReorderedByPacer, hosts.out_of_order),
-            (ReasonCode::LostCnps, counts.lost_cnps),
-            (ReasonCode::LostPauses, counts.lost_pauses),
+            (ReasonCode::UnsentCnps, counts.lost_cnps),
+            (ReasonCode::UnrecordedPauses, counts.lost_pauses),
         ];
         self.conduct
             .add_deviations(&format!("{title}: hosts"), &counts);
@@ -150,9 +150,9 @@ impl RunReport {
     /// is a reason to doubt the run.
     pub(super) fn add_incomplete(&mut self, title: &str, switches: impl Iterator<Item = String>) {
         for switch in switches {
-            let place = format!("{title}: {switch}");
+            let subject = format!("{title}: {switch}");
             self.conduct
-                .add_deviations(&place, &[(ReasonCode::IncompleteAgents, 1)]);
+                .add_deviations(&subject, &[(ReasonCode::IncompleteReports, 1)]);
         }
     }
 
@@ -167,9 +167,9 @@ impl RunReport {
     ) {
         for (dc, stats) in std::mem::take(&mut self.switches) {
             let deviations = [
-                (ReasonCode::UnpinnedFlows, stats.not_pinned),
-                (ReasonCode::OutdatedTables, stats.stale),
-                (ReasonCode::LostDecisions, stats.records_lost),
+                (ReasonCode::UnpinnedDecisions, stats.not_pinned),
+                (ReasonCode::StaleDecisions, stats.stale),
+                (ReasonCode::LostDecisionRecords, stats.records_lost),
                 (ReasonCode::LostMessages, stats.messages_lost),
                 (ReasonCode::UnpausableSenders, stats.not_paused),
                 (ReasonCode::DroppedDespitePfc, stats.buffer_drops),
@@ -300,8 +300,8 @@ mod tests {
         let mut report = RunReport::default();
         report.add_incomplete("lcmp #2", ["dc1".to_owned()].into_iter());
         let deviation = Deviation {
-            place: "lcmp #2: dc1".to_owned(),
-            code: ReasonCode::IncompleteAgents,
+            subject: "lcmp #2: dc1".to_owned(),
+            code: ReasonCode::IncompleteReports,
             count: 1,
         };
         assert_eq!(report.conduct.deviations, [deviation]);
@@ -324,14 +324,14 @@ mod tests {
         }
         let found = report.conduct.deviations.iter();
         let found: Vec<_> = found
-            .map(|found| (found.place.as_str(), found.code, found.count))
+            .map(|found| (found.subject.as_str(), found.code, found.count))
             .collect();
         assert_eq!(
             found,
             [
-                ("ecmp: dc2", ReasonCode::UnpinnedFlows, 3),
+                ("ecmp: dc2", ReasonCode::UnpinnedDecisions, 3),
                 ("ecmp: dc2", ReasonCode::LostMessages, 1),
-                ("lcmp: dc2", ReasonCode::UnpinnedFlows, 3),
+                ("lcmp: dc2", ReasonCode::UnpinnedDecisions, 3),
                 ("lcmp: dc2", ReasonCode::LostMessages, 1),
             ]
         );

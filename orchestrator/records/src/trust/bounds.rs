@@ -192,18 +192,18 @@ impl ReasonCode {
             Self::UnfinishedFlows
             | Self::HostWaits
             | Self::UnexplainedRetries
-            | Self::UnpinnedFlows
-            | Self::OutdatedTables
-            | Self::LostDecisions
+            | Self::UnpinnedDecisions
+            | Self::StaleDecisions
+            | Self::LostDecisionRecords
             | Self::LostMessages
-            | Self::IncompleteAgents
+            | Self::IncompleteReports
             | Self::UnpausableSenders
             | Self::DroppedDespitePfc
             | Self::UnpacedPackets
             | Self::DroppedByPacer
             | Self::ReorderedByPacer
-            | Self::LostCnps
-            | Self::LostPauses
+            | Self::UnsentCnps
+            | Self::UnrecordedPauses
             | Self::UndecidedFlows
             | Self::UnrecordedDecisions
             | Self::ExecCommands

@@ -35,7 +35,9 @@ codes! {
     UnrecordedFlows = "unrecorded-flows",
     /// Flows that were faster than their ideal FCT.
     ImpossibleSlowdowns = "impossible-slowdowns",
-    /// Problem that the engine reports; in the older format, also a count of a switch or host.
+    /// Problem that the engine reports; in [`FORMAT_OF_SENTENCES`], also a count of a switch or host.
+    ///
+    /// [`FORMAT_OF_SENTENCES`]: crate::directory::FORMAT_OF_SENTENCES
     #[serde(alias = "switch-counts")]
     EngineProblem = "engine-problem",
     /// Link directions outside the bounds of their certificate.
@@ -68,16 +70,16 @@ codes! {
     UnexplainedRetries = "unexplained-retries",
     /// Interfaces and queues that were changed while flows ran.
     AlteredLab = "altered-lab",
-    /// Flows that a full flow table did not pin to their next hop.
-    UnpinnedFlows = "unpinned-flows",
-    /// Flows that a switch hashed over all next hops, since its tables or signals were outdated.
-    OutdatedTables = "outdated-tables",
-    /// Decisions that a switch could not report.
-    LostDecisions = "lost-decisions",
+    /// Decisions whose flow was not pinned, because the flow table was full: such a flow is decided at every packet.
+    UnpinnedDecisions = "unpinned-decisions",
+    /// Decisions by hash over all live next hops, because tables or signals were stale.
+    StaleDecisions = "stale-decisions",
+    /// Decision records that were lost, because the ring buffer of their switch was full.
+    LostDecisionRecords = "lost-decision-records",
     /// Messages of an agent that were lost.
     LostMessages = "lost-messages",
-    /// Agents that ended before they had sent all reports.
-    IncompleteAgents = "incomplete-agents",
+    /// Agents that ended before they had sent all their reports.
+    IncompleteReports = "incomplete-reports",
     /// Packets of senders that PFC cannot pause.
     UnpausableSenders = "unpausable-senders",
     /// Packets dropped despite PFC.
@@ -88,10 +90,10 @@ codes! {
     DroppedByPacer = "dropped-by-pacer",
     /// Packets that left a host's pacer out of order.
     ReorderedByPacer = "reordered-by-pacer",
-    /// CNPs that a host did not send.
-    LostCnps = "lost-cnps",
-    /// Pauses of a host without a row.
-    LostPauses = "lost-pauses",
+    /// CNPs that a host could not send.
+    UnsentCnps = "unsent-cnps",
+    /// Pauses of hosts that were not recorded.
+    UnrecordedPauses = "unrecorded-pauses",
     /// Finished flows without a decision of their source's switch.
     UndecidedFlows = "undecided-flows",
     /// Decisions without a row.

@@ -27,7 +27,7 @@ pub struct Conduct {
     /// is listed once, for the repetition that found it first.
     #[serde(default)]
     pub altered: Vec<String>,
-    /// Counts by which switches and hosts did otherwise than their policy, or recorded less than they did.
+    /// Counts of what switches and hosts did against their policy, congestion control or PFC, or did not record.
     #[serde(alias = "switches")]
     pub deviations: Vec<Deviation>,
     /// Recovery from loss, by SoftRoCE or in the simulator by hosts under PFC, and the facts that explain it; `None` if
@@ -35,17 +35,17 @@ pub struct Conduct {
     pub recovery: Option<Recovery>,
 }
 
-/// Count by which a switch or host did otherwise than its policy, or recorded less than it did.
+/// Count of what a switch or host did against its policy, congestion control or PFC, or did not record.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(from = "ReadDeviation")]
 pub struct Deviation {
-    /// Repetition, and the switch or hosts if they are known; in [`FORMAT_OF_SENTENCES`], the whole sentence.
+    /// Policy and repetition, and the switch or `hosts` if known; in [`FORMAT_OF_SENTENCES`], the whole sentence.
     ///
     /// [`FORMAT_OF_SENTENCES`]: crate::directory::FORMAT_OF_SENTENCES
-    pub place: String,
+    pub subject: String,
     /// What is counted.
     pub code: ReasonCode,
-    /// Number of times that it happened.
+    /// Number of times that it happened; 0 for a sentence, which contains its number.
     pub count: u64,
 }
 
@@ -55,7 +55,7 @@ pub struct Deviation {
 enum ReadDeviation {
     Sentence(String),
     Counted {
-        place: String,
+        subject: String,
         code: ReasonCode,
         count: u64,
     },
@@ -64,12 +64,20 @@ enum ReadDeviation {
 impl From<ReadDeviation> for Deviation {
     fn from(read: ReadDeviation) -> Self {
         match read {
-            ReadDeviation::Sentence(place) => Self {
-                place,
+            ReadDeviation::Sentence(subject) => Self {
+                subject,
                 code: ReasonCode::EngineProblem,
                 count: 0,
             },
-            ReadDeviation::Counted { place, code, count } => Self { place, code, count },
+            ReadDeviation::Counted {
+                subject,
+                code,
+                count,
+            } => Self {
+                subject,
+                code,
+                count,
+            },
         }
     }
 }
@@ -127,12 +135,12 @@ pub struct Recovery {
 }
 
 impl Conduct {
-    /// Adds those of the counts at `place` that are not 0.
-    pub fn add_deviations(&mut self, place: &str, counts: &[(ReasonCode, u64)]) {
+    /// Adds those of `subject`'s counts that are not 0.
+    pub fn add_deviations(&mut self, subject: &str, counts: &[(ReasonCode, u64)]) {
         let found = counts.iter().filter(|(_, count)| *count > 0);
         self.deviations
             .extend(found.map(|&(code, count)| Deviation {
-                place: place.to_owned(),
+                subject: subject.to_owned(),
                 code,
                 count,
             }));

@@ -84,32 +84,37 @@ impl fmt::Display for Reason {
                 format!("changed while flows ran: {} more", commas(count))
             }
             ReasonCode::AlteredLab => format!("changed while flows ran: {subject}"),
-            ReasonCode::UnpinnedFlows => at("flow", "not pinned: the flow table was full"),
-            ReasonCode::OutdatedTables => at(
-                "flow",
-                "hashed over all next hops: tables or signals were too old",
+            ReasonCode::UnpinnedDecisions => at(
+                "decision",
+                "whose flow was not pinned: the flow table was full",
             ),
-            ReasonCode::LostDecisions => at("decision", "not recorded: the ring buffer was full"),
+            ReasonCode::StaleDecisions => at(
+                "decision",
+                "by hash over all live next hops: tables or signals were stale",
+            ),
+            ReasonCode::LostDecisionRecords => {
+                at("decision record", "lost: the ring buffer was full")
+            }
             ReasonCode::LostMessages => at(
                 "message",
                 "of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)",
             ),
-            ReasonCode::IncompleteAgents => format!(
+            ReasonCode::IncompleteReports => format!(
                 "{subject}: the agent ended before it sent its last reports: counters and decisions are missing"
             ),
             ReasonCode::UnpausableSenders => at(
                 "packet",
-                "from senders that PFC had to pause and that are no hosts",
+                "from senders that PFC should have paused but could not: they are not hosts",
             ),
             ReasonCode::DroppedDespitePfc => at(
                 "packet",
-                "dropped in spite of PFC: the shared buffer had no room",
+                "dropped despite PFC: a switch's shared buffer had no room",
             ),
             ReasonCode::UnpacedPackets => at("packet", "not paced: too many QPs"),
             ReasonCode::DroppedByPacer => at("packet", "dropped by the pacer"),
             ReasonCode::ReorderedByPacer => at("packet", "left the pacer out of order"),
-            ReasonCode::LostCnps => at("CNP", "not sent"),
-            ReasonCode::LostPauses => at("pause", "not recorded"),
+            ReasonCode::UnsentCnps => at("CNP", "that could not be sent"),
+            ReasonCode::UnrecordedPauses => at("pause", "not recorded"),
             ReasonCode::UndecidedFlows => {
                 at("flow", "finished without a decision by the source's switch")
             }

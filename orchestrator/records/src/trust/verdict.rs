@@ -52,12 +52,18 @@ impl Verdict {
         }
         verdict.judge_packets(info, end);
         verdict.judge_altered(&end.conduct.altered);
-        for Deviation { place, code, count } in &end.conduct.deviations {
+        for Deviation {
+            subject,
+            code,
+            count,
+        } in &end.conduct.deviations
+        {
             let reason = match code {
+                // A sentence of the older format, which has no figure.
                 ReasonCode::EngineProblem => Reason::fact(Grade::Doubtful, *code),
                 code => Reason::count(*code, *count),
             };
-            verdict.add(reason.of(place));
+            verdict.add(reason.of(subject));
         }
         verdict.judge_decisions(end);
         verdict.judge_changes(end);

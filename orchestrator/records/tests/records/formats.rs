@@ -21,8 +21,8 @@ use lab_records::{
 use lab_units::PLAN_FORMAT;
 use tempfile::TempDir;
 
-/// Formats of `run.json` and `plan.json` in the folder of a run that is not read.
-const LAST: (u32, u32) = (5, 1);
+/// Formats of `run.json` and `plan.json` in the fixture that is refused.
+const REFUSED: (u32, u32) = (5, 1);
 
 fn fixture(format: u32) -> PathBuf {
     let formats = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/formats");
@@ -114,21 +114,23 @@ fn a_run_of_this_format_is_read_whole_and_written_with_the_same_keys() {
 /// Both folders hold the same run.
 #[test]
 fn a_run_whose_counts_are_sentences_is_read() {
-    let read = |format| RunDir::open(&fixture(format)).expect("a run that is read");
-    let [old, new] = [FORMAT_OF_SENTENCES, FORMAT_VERSION].map(read);
-    assert_eq!(old.flows().expect("flows").rows.len(), 2);
-    for run in [old, new] {
+    for (format, count) in [
+        (
+            FORMAT_OF_SENTENCES,
+            "lcmp: dc1: 3 flows not pinned: the flow table was full",
+        ),
+        (
+            FORMAT_VERSION,
+            "lcmp: dc1: 3 decisions whose flow was not pinned: the flow table was full",
+        ),
+    ] {
+        let run = RunDir::open(&fixture(format)).expect("a run that is read");
+        assert_eq!(run.flows().expect("flows").rows.len(), 2);
         let outcome = run.outcome().expect("an outcome");
         let again = Verdict::of(run.info(), Some(&outcome.end), &outcome.counts);
         for verdict in [&outcome.verdict, &again] {
             assert_eq!(verdict.grade, Grade::Doubtful);
-            assert_eq!(
-                verdict.sentences(),
-                [
-                    "2 of 2 flows did not finish",
-                    "lcmp: dc1: 3 flows not pinned: the flow table was full"
-                ]
-            );
+            assert_eq!(verdict.sentences(), ["2 of 2 flows did not finish", count]);
         }
     }
 }
@@ -148,8 +150,8 @@ fn a_run_whose_counts_are_sentences_is_never_rewritten() {
 
 #[test]
 fn runs_of_other_formats_are_refused_before_anything_else_of_them_is_read() {
-    let last = RunDir::open(&fixture(LAST.0));
-    assert_refused(last, "run.json", LAST.0, FORMAT_VERSION);
+    let last = RunDir::open(&fixture(REFUSED.0));
+    assert_refused(last, "run.json", REFUSED.0, FORMAT_VERSION);
     for format in [1, FORMAT_OF_SENTENCES - 1, FORMAT_VERSION + 1] {
         let run = copy(FORMAT_VERSION);
         reformat(&run.path().join("run.json"), format);
@@ -162,9 +164,9 @@ fn runs_of_other_formats_are_refused_before_anything_else_of_them_is_read() {
 fn plans_of_other_formats_are_refused_before_anything_else_of_them_is_read() {
     let run = copy(FORMAT_VERSION);
     let plan = run.path().join("plan.json");
-    fs::copy(fixture(LAST.0).join("plan.json"), &plan).expect("the previous format's plan");
+    fs::copy(fixture(REFUSED.0).join("plan.json"), &plan).expect("the previous format's plan");
     let opened = RunDir::open(run.path());
-    assert_refused(opened, "plan.json", LAST.1, PLAN_FORMAT);
+    assert_refused(opened, "plan.json", REFUSED.1, PLAN_FORMAT);
     reformat(&plan, PLAN_FORMAT + 1);
     let opened = RunDir::open(run.path());
     assert_refused(opened, "plan.json", PLAN_FORMAT + 1, PLAN_FORMAT);
@@ -175,12 +177,12 @@ fn plans_of_other_formats_are_refused_before_anything_else_of_them_is_read() {
 
 #[test]
 fn a_run_of_another_format_is_listed_and_tagged_but_never_rewritten() {
-    let run = copy(LAST.0);
+    let run = copy(REFUSED.0);
     let before = files(run.path());
     let now: UtcTime = "2026-11-21T09:30:00.000Z".parse().expect("a time");
     let stamped = stamp(run.path(), now, Vec::new(), Vec::new());
     assert!(
-        matches!(stamped, Err(RecordsError::OtherFormat { found, .. }) if found == LAST.0),
+        matches!(stamped, Err(RecordsError::OtherFormat { found, .. }) if found == REFUSED.0),
         "{stamped:?}"
     );
     assert_eq!(files(run.path()), before, "a refused writer writes nothing");

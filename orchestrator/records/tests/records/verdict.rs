@@ -356,19 +356,19 @@ fn changes_while_flows_ran_are_doubtful() {
 fn deviations_of_switches_and_hosts_are_doubtful() {
     for (code, count, words) in [
         (
-            ReasonCode::UnpinnedFlows,
+            ReasonCode::UnpinnedDecisions,
             1_u32,
-            "1 flow not pinned: the flow table was full",
+            "1 decision whose flow was not pinned: the flow table was full",
         ),
         (
-            ReasonCode::OutdatedTables,
+            ReasonCode::StaleDecisions,
             3,
-            "3 flows hashed over all next hops: tables or signals were too old",
+            "3 decisions by hash over all live next hops: tables or signals were stale",
         ),
         (
-            ReasonCode::LostDecisions,
+            ReasonCode::LostDecisionRecords,
             1_200,
-            "1,200 decisions not recorded: the ring buffer was full",
+            "1,200 decision records lost: the ring buffer was full",
         ),
         (
             ReasonCode::LostMessages,
@@ -376,19 +376,19 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
             "1 message of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)",
         ),
         (
-            ReasonCode::IncompleteAgents,
+            ReasonCode::IncompleteReports,
             1,
             "the agent ended before it sent its last reports: counters and decisions are missing",
         ),
         (
             ReasonCode::UnpausableSenders,
             2,
-            "2 packets from senders that PFC had to pause and that are no hosts",
+            "2 packets from senders that PFC should have paused but could not: they are not hosts",
         ),
         (
             ReasonCode::DroppedDespitePfc,
             2,
-            "2 packets dropped in spite of PFC: the shared buffer had no room",
+            "2 packets dropped despite PFC: a switch's shared buffer had no room",
         ),
         (
             ReasonCode::UnpacedPackets,
@@ -405,8 +405,8 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
             2,
             "2 packets left the pacer out of order",
         ),
-        (ReasonCode::LostCnps, 2, "2 CNPs not sent"),
-        (ReasonCode::LostPauses, 2, "2 pauses not recorded"),
+        (ReasonCode::UnsentCnps, 2, "2 CNPs that could not be sent"),
+        (ReasonCode::UnrecordedPauses, 2, "2 pauses not recorded"),
     ] {
         let verdict = judge(|_, end, _| {
             let counts = [(code, u64::from(count)), (ReasonCode::LostMessages, 0)];

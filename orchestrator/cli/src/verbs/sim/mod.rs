@@ -169,7 +169,7 @@ struct Done {
     virtual_time: Nanos,
     wall: Duration,
     retransmissions: BTreeMap<String, Retransmissions>,
-    /// Losses despite PFC, and deviations of switches from their policy.
+    /// Deviations of switches, among them losses despite PFC, and under PFC the recovery of hosts.
     conduct: Conduct,
     /// Names of the jobs that were not started, if the simulation was interrupted.
     interrupted: Option<Vec<String>>,
@@ -296,7 +296,7 @@ impl Done {
     fn add(&mut self, name: String, policy: &str, outcome: &SimOutcome, wall: Duration) {
         let work = outcome.work;
         self.conduct
-            .add_deviations(&name, &[(ReasonCode::UnpinnedFlows, work.not_pinned)]);
+            .add_deviations(&name, &[(ReasonCode::UnpinnedDecisions, work.not_pinned)]);
         self.events += work.events;
         self.packet_hops += work.packet_hops;
         let retransmissions = self.retransmissions.entry(policy.to_owned()).or_default();
