@@ -46,7 +46,6 @@ pub mod ecmp;
 pub mod failover;
 pub mod flow_gc;
 pub mod hash;
-pub mod inverse_delay;
 pub mod lcmp;
 pub mod legacy;
 pub mod own;
@@ -69,7 +68,6 @@ pub use ucmp::UcmpConfig;
 pub const POLICIES: &[Policy] = &[
     Policy::buckets(&ecmp::POLICY),
     Policy::buckets(&wcmp::POLICY),
-    Policy::buckets(&inverse_delay::POLICY),
     ucmp::POLICY,
     ucmp::MIN_DELAY,
     Policy::buckets(&ucmp_artifact::POLICY),
