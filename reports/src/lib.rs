@@ -13,7 +13,9 @@
 //! - `departures`: parameters that are not the paper's, for tables and legends
 //! - `report`, `summary`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
-//! - `page`: the HTML page
+//! - `page`: the HTML page of a run
+//! - [`check`]: results of judging; `document`: answers for terminals, pages and Markdown
+//! - `facts`: a run, opened once for all that judge it
 //! - [`fidelity`]: two runs of one plan, flow by flow
 //! - [`compare`]: runs with a stated difference, per policy and size
 //! - [`coverage`]: how often intervals hold the true value
@@ -28,11 +30,14 @@
 //! ```
 mod answer;
 mod at_work;
+pub mod check;
 mod closing;
 pub mod compare;
 pub mod coverage;
 mod departures;
+pub mod document;
 mod error;
+pub mod facts;
 pub mod fidelity;
 mod figure;
 mod figures;
@@ -54,7 +59,7 @@ mod text;
 
 pub use closing::{closing_answer, closing_table};
 pub use error::{DrawError, ReportError};
-pub use page::document;
+pub use page::document as bare_page;
 pub use published::{Series, draw_published};
 pub use report::{Report, render};
 pub use stats::{

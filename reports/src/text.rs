@@ -141,27 +141,28 @@ pub fn change(value: f64) -> String {
 /// Returns a change with its interval and its meaning, `−41 % [−45, −37]: better`; without an interval, `−41 %
 /// in this draw`; without an estimate, that `flows` flows have no `statistic`.
 pub fn change_in_words(estimate: Option<Estimate>, flows: usize, statistic: &str) -> String {
-    let Some(estimate) = estimate else {
-        return format!("- ({} have no {statistic})", count(flows, "flow"));
-    };
-    let value = change(estimate.value);
-    match (estimate.interval, estimate.meaning()) {
-        (Some(interval), Some(meaning)) => {
-            format!("{value} {}: {}", change_interval(interval), meaning.name())
-        }
-        _ => format!("{value} in this draw"),
-    }
+    change_parts(estimate, flows, statistic, true).join(" ")
 }
 
-/// Returns [`change_in_words`] without better or worse: `−41 % [−45, −37]`.
-pub fn change_in_numbers(estimate: Option<Estimate>, flows: usize, statistic: &str) -> String {
-    match estimate {
-        Some(Estimate {
-            value,
-            interval: Some(interval),
-        }) => format!("{} {}", change(value), change_interval(interval)),
-        _ => change_in_words(estimate, flows, statistic),
-    }
+/// Returns a change and the text after it: its interval, with its meaning if `is_ranked`.
+pub fn change_parts(
+    estimate: Option<Estimate>,
+    flows: usize,
+    statistic: &str,
+    is_ranked: bool,
+) -> [String; 2] {
+    let Some(estimate) = estimate else {
+        let reason = format!("({} have no {statistic})", count(flows, "flow"));
+        return ["-".to_owned(), reason];
+    };
+    let after = match (estimate.interval, estimate.meaning()) {
+        (Some(interval), Some(meaning)) if is_ranked => {
+            format!("{}: {}", change_interval(interval), meaning.name())
+        }
+        (Some(interval), _) => change_interval(interval),
+        (None, _) => "in this draw".to_owned(),
+    };
+    [change(estimate.value), after]
 }
 
 /// Returns the interval of a change: `[−45, −37]`.
@@ -282,14 +283,11 @@ mod tests {
                 high: -0.37,
             }),
         };
-        assert_eq!(
-            change_in_numbers(Some(change), 9, "p50"),
-            "−41 % [−45, −37]"
-        );
+        let numbers = |estimate| change_parts(estimate, 9, "p50", false).join(" ");
+        assert_eq!(numbers(Some(change)), "−41 % [−45, −37]");
         let words = change_in_words(Some(change), 9, "p50");
         assert_eq!(words, "−41 % [−45, −37]: better");
-        let few = change_in_numbers(None, 9, "p50");
-        assert_eq!(few, "- (9 flows have no p50)");
+        assert_eq!(numbers(None), "- (9 flows have no p50)");
     }
 
     #[test]

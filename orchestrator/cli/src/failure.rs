@@ -3,7 +3,10 @@
 use std::{error::Error, fmt, io, iter};
 
 use lab_records::{Grade, RecordsError};
-use lab_reports::ReportError;
+use lab_reports::{
+    ReportError,
+    check::{Check, Judgement},
+};
 use lab_scenario::ScenarioErrors;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -34,6 +37,15 @@ impl Exit {
             Grade::Valid => Self::Pass,
             Grade::Doubtful => Self::Inconclusive,
             Grade::Invalid => Self::Invalid,
+        }
+    }
+
+    /// Returns the exit code of a verb that judges by `checks`.
+    pub fn of_checks(checks: &[Check]) -> Self {
+        match Judgement::of(checks) {
+            Judgement::Pass => Self::Pass,
+            Judgement::Fail => Self::Failed,
+            Judgement::Inconclusive => Self::Inconclusive,
         }
     }
 

@@ -96,7 +96,7 @@ pub fn page(suite: &str, series: &[Series<'_>], version: &str) -> String {
             }
         }
     };
-    lab_reports::document(&format!("{suite}: history · lcmp-lab"), version, &body)
+    lab_reports::bare_page(&format!("{suite}: history · lcmp-lab"), version, &body)
 }
 
 fn row(series: &Series<'_>) -> Markup {

@@ -2,7 +2,7 @@
 //!
 //! The exact text of a quantity is its `Display`. The rounded forms here have one decimal.
 
-use alloc::{borrow::ToOwned, format, string::String};
+use alloc::{borrow::ToOwned, format, string::String, vec};
 
 use crate::{Bytes, Nanos};
 
@@ -22,16 +22,22 @@ pub enum Side {
 /// apart, no blanks at the end.
 #[must_use]
 pub fn table<const N: usize>(indent: usize, sides: [Side; N], rows: &[[String; N]]) -> String {
-    let mut widths = [0; N];
+    columns(indent, &sides, rows)
+}
+
+/// Returns [`table`] for a number of columns that is known only at run time.
+#[must_use]
+pub fn columns<R: AsRef<[String]>>(indent: usize, sides: &[Side], rows: &[R]) -> String {
+    let mut widths = vec![0; sides.len()];
     for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
+        for (width, cell) in widths.iter_mut().zip(row.as_ref()) {
             *width = cell.chars().count().max(*width);
         }
     }
     let mut text = String::new();
     for row in rows {
         let mut line = " ".repeat(indent);
-        for ((cell, width), side) in row.iter().zip(widths).zip(sides) {
+        for ((cell, width), side) in row.as_ref().iter().zip(&widths).zip(sides) {
             // A format width above 65,535 panics.
             let padding = " ".repeat(width - cell.chars().count());
             match side {

@@ -3,16 +3,15 @@
 //! - `differences`: the aspects in which the runs' plans differ
 //! - `schedule`: proof that two runs schedule the same flows
 //! - `policy`: the comparison of one policy in two runs
-//! - `figures`, `page`, `write`: the comparison drawn and written
+//! - `document`, `figures`: the comparison shown
 mod differences;
+mod document;
 mod error;
 mod figures;
-mod page;
 mod policy;
 mod schedule;
-mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lab_records::{EngineInfo, RunDir};
 use serde::Serialize;
@@ -21,14 +20,14 @@ pub use self::{
     differences::{Aspect, Difference, ParseAspectError},
     error::CompareError,
     policy::{BinChange, PolicyComparison},
-    write::Written,
-};
-pub use crate::text::{
-    change as change_text, change_in_numbers, change_in_words, slowdown as slowdown_text,
 };
 use crate::{
+    check::{Answer, Check},
+    document::Document,
     error::ReportError,
-    fidelity::{RunFacts, facts, flows::Flows},
+    facts::RunOrigin,
+    fidelity::flows::Flows,
+    figures::Captioned,
     frames::Unfinished,
     stats::Intervals,
     text,
@@ -40,11 +39,13 @@ pub struct Comparison {
     /// The scenario's name in the first run.
     pub scenario: String,
     /// The runs; the first is the base.
-    pub runs: Vec<RunFacts>,
+    pub runs: Vec<RunOrigin>,
     /// Aspects in which the runs' plans differ.
     pub differences: Vec<Difference>,
     /// Every other run against the first.
     pub against: Vec<Against>,
+    #[serde(skip)]
+    checks: Vec<Check>,
 }
 
 /// A run against the first.
@@ -92,25 +93,60 @@ pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, Compare
             two_engines: differences::are_of_two_engines(&runs),
         });
     }
-    let mut described: Vec<RunFacts> = Vec::new();
+    let mut described: Vec<RunOrigin> = Vec::new();
     let mut against = Vec::new();
     for (index, other) in (1..).zip(others) {
         let flows = read(first, other)?;
         if described.is_empty() {
-            described.push(facts(first, &name(0), flows.rows[0], flows.truncated[0]));
+            let origin = RunOrigin::of(first, &name(0), flows.rows[0], flows.truncated[0]);
+            described.push(origin);
         }
         let rows = flows.rows[1];
         let truncated = flows.truncated[1];
-        described.push(facts(other, &name(index), rows, truncated));
-        let facts = [&described[0], &described[index]];
-        against.push(Against::of([first, other], facts, &flows));
+        described.push(RunOrigin::of(other, &name(index), rows, truncated));
+        let origins = [&described[0], &described[index]];
+        against.push(Against::of([first, other], origins, &flows));
     }
     Ok(Comparison {
         scenario: first.info().scenario.clone(),
+        checks: described.iter().flat_map(RunOrigin::checks).collect(),
         runs: described,
         differences,
         against,
     })
+}
+
+impl Answer for Comparison {
+    type Values = Self;
+
+    const FOLDER: &'static str = "compare";
+
+    fn values(&self) -> &Self {
+        self
+    }
+
+    fn checks(&self) -> &[Check] {
+        &self.checks
+    }
+
+    fn omissions(&self) -> Vec<String> {
+        let of_run = |against: &Against| {
+            let run = against.run.clone();
+            let policies = against.in_one_run.clone().into_iter();
+            policies.map(move |policy| {
+                format!("{policy} is not in both {run} and A and is not compared")
+            })
+        };
+        self.against.iter().flat_map(of_run).collect()
+    }
+
+    fn figures(&self, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
+        figures::draw(self, dir)
+    }
+
+    fn document<'a>(&'a self, figures: &'a [Captioned]) -> Document<'a> {
+        document::document(self, figures)
+    }
 }
 
 /// Reads the flows of both runs under the policies that both have.
@@ -132,14 +168,14 @@ fn read(first: &RunDir, other: &RunDir) -> Result<Flows, CompareError> {
 }
 
 impl Against {
-    fn of(runs: [&RunDir; 2], facts: [&RunFacts; 2], flows: &Flows) -> Self {
+    fn of(runs: [&RunDir; 2], origins: [&RunOrigin; 2], flows: &Flows) -> Self {
         let infos = runs.map(RunDir::info);
         let unfinished = runs.map(Unfinished::of);
         let measured = infos.map(|info| info.measured.as_ref().map(|it| &it.ids));
         let is_paired = measured[0] == measured[1] && schedule::is_same(runs);
-        let not_valid: Vec<String> = facts
+        let not_valid: Vec<String> = origins
             .into_iter()
-            .filter(|it| !it.problems.is_empty())
+            .filter(|it| !it.is_clean())
             .map(|it| it.name.clone())
             .collect();
         let compared = (0..flows.policies.len())
@@ -151,7 +187,7 @@ impl Against {
             .filter(|policy| !flows.policies.contains(policy));
         let [base, other] = infos.map(|info| info.engine == EngineInfo::Kernel);
         Self {
-            run: facts[1].name.clone(),
+            run: origins[1].name.clone(),
             is_paired,
             is_of_two_engines: base != other,
             intervals: Intervals::between(infos.map(|info| info.repetitions), is_paired),
@@ -210,12 +246,6 @@ fn name(index: usize) -> String {
 const TWO_ENGINES: &str = "One run is of the kernel engine and one of the simulator, and all values are in paper units: a \
                            change is a difference of the engines, not of policies. `lcmp-lab fidelity KERNEL SIM` tells \
                            how far they agree, flow by flow.";
-
-/// Directory of a comparison in the first run's, unless another one is asked for.
-pub const DIR: &str = "compare";
-
-/// File of the page.
-pub const PAGE_FILE: &str = "compare.html";
 
 #[cfg(test)]
 mod tests {

@@ -2,10 +2,8 @@
 
 use std::str::FromStr;
 
-use serde::Serialize;
-
 use super::{Fidelity, agreement::Agreement, error::FidelityError};
-use crate::text;
+use crate::{check::Check, text};
 
 /// Bounds on a comparison; a bound without a policy applies to all, and one with a policy overrides
 /// it. Flows of all policies together have no bound of their own.
@@ -41,21 +39,6 @@ pub struct Bound {
 #[error("`{text}` is not a bound (hint: write it like `98%`, `0.99` or `ecmp=100%`)")]
 pub struct ParseBoundError {
     text: String,
-}
-
-/// A bound that does not hold.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Broken {
-    /// The policy.
-    pub policy: String,
-    /// The bound's option: `max-p99`.
-    pub bound: &'static str,
-    /// The value found; none if it is not defined.
-    pub found: Option<f64>,
-    /// The value allowed.
-    pub allowed: f64,
-    /// All of it in a sentence without its full stop.
-    pub text: String,
 }
 
 /// Side of a value that a bound is on.
@@ -110,37 +93,31 @@ impl FromStr for Bound {
 
 impl Bounds {
     /// True if nothing is bounded.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.bounded()
             .iter()
             .all(|bounded| bounded.bounds.is_empty())
     }
 
-    /// Returns the bounds that `fidelity` does not hold, by policy.
+    /// Checks each policy of `fidelity` against its bounds.
     ///
     /// # Errors
     /// If a bound names a policy that is not compared.
-    pub fn broken(&self, fidelity: &Fidelity) -> Result<Vec<Broken>, FidelityError> {
+    pub fn checks(&self, fidelity: &Fidelity) -> Result<Vec<Check>, FidelityError> {
         self.check_policies(fidelity)?;
         if self.is_empty() {
             return Ok(Vec::new());
         }
-        let mut broken = Vec::new();
-        for agreement in &fidelity.policies {
-            let of_policy = |bounded: Bounded<'_>| bounded.broken(agreement);
-            broken.extend(self.bounded().into_iter().filter_map(of_policy));
-        }
-        for (policy, run) in &fidelity.in_one_run {
-            broken.push(Broken {
-                policy: policy.clone(),
-                bound: "min-compared",
-                found: Some(0.0),
-                allowed: 1.0,
-                text: format!("{policy}: the policy is only in the {run}"),
-            });
-        }
-        Ok(broken)
+        let of_policy = |agreement| {
+            let bounded = self.bounded().into_iter();
+            bounded.filter_map(move |it| it.check(agreement))
+        };
+        let absent = fidelity.in_one_run.iter().map(|(policy, run)| {
+            let reason = format!("{policy}: the policy is only in the {run}");
+            Check::of("min-compared", false, Some(0.0), 1.0, reason)
+        });
+        let compared = fidelity.policies.iter().flat_map(of_policy);
+        Ok(compared.chain(absent).collect())
     }
 
     fn bounded(&self) -> [Bounded<'_>; 7] {
@@ -210,18 +187,15 @@ impl Bounds {
 }
 
 impl Bounded<'_> {
-    fn broken(&self, agreement: &Agreement) -> Option<Broken> {
-        let policy = agreement.policy.clone()?;
-        let bound = self.bound_of(&policy)?;
+    /// Checks a policy's agreement; `None` if the policy has no bound.
+    fn check(&self, agreement: &Agreement) -> Option<Check> {
+        let policy = agreement.policy.as_ref()?;
+        let bound = self.bound_of(policy)?;
         let found = (self.value)(agreement);
-        let holds = match (found, self.side) {
-            (None, _) => false,
-            (Some(found), Side::Max) => found <= bound.value,
-            (Some(found), Side::Min) => found >= bound.value,
+        let (holds, limit) = match self.side {
+            Side::Max => (found.is_some_and(|it| it <= bound.value), "at most"),
+            Side::Min => (found.is_some_and(|it| it >= bound.value), "at least"),
         };
-        if holds {
-            return None;
-        }
         let show = |value: f64| {
             if bound.is_percent {
                 format!("{} %", text::significant(value * 100.0, 4))
@@ -229,23 +203,14 @@ impl Bounded<'_> {
                 text::significant(value, 6)
             }
         };
-        let found_text = found.map_or_else(|| "not defined".to_owned(), show);
-        let limit = match self.side {
-            Side::Max => "at most",
-            Side::Min => "at least",
-        };
-        Some(Broken {
-            text: format!(
-                "{policy}: {} is {found_text}, it must be {limit} {} (--{})",
-                self.name,
-                show(bound.value),
-                self.option
-            ),
-            policy,
-            bound: self.option,
-            found,
-            allowed: bound.value,
-        })
+        let reason = format!(
+            "{policy}: {} is {}, it must be {limit} {} (--{})",
+            self.name,
+            found.map_or_else(|| "not defined".to_owned(), show),
+            show(bound.value),
+            self.option
+        );
+        Some(Check::of(self.option, holds, found, bound.value, reason))
     }
 
     /// Returns the bound for `policy`: its own, else the one for every policy, in both cases the

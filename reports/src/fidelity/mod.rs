@@ -5,41 +5,44 @@
 //! - `worst`, `side`, `tables`, `sentence`: the flows that differ most, with facts that may explain them
 //! - `links`: queues, marks and CNPs of both runs
 //! - `bounds`: bounds that a comparison must hold
-//! - `figures`, `over_time`, `page`, `write`: the comparison drawn and written
+//! - `document`, `figures`, `over_time`: the comparison shown
 mod agreement;
 mod bounds;
 mod correlation;
+mod document;
 mod error;
 mod figures;
 pub(crate) mod flows;
 mod links;
 mod over_time;
-mod page;
 pub(crate) mod same_plan;
 mod sentence;
 mod side;
 mod tables;
 mod worst;
-mod write;
 
 use std::path::Path;
 
-use lab_records::{EngineInfo, RunDir, ScaleInfo};
+use lab_records::{EngineInfo, RunDir};
 use serde::Serialize;
 
 use self::{
     flows::Flows,
     links::{Links, OverTime},
 };
-use crate::error::ReportError;
-pub use crate::text::{coefficient, share_of, size, small_percent as percent};
+use crate::{
+    check::{Answer, Check},
+    document::Document,
+    error::ReportError,
+    facts::RunOrigin,
+    figures::Captioned,
+};
 pub use agreement::{Agreement, BinPoint, Differences};
-pub use bounds::{Bound, Bounds, Broken, ParseBoundError};
+pub use bounds::{Bound, Bounds, ParseBoundError};
 pub use error::FidelityError;
 pub use links::{CnpPair, LinkPair, LinkSide, PausePair};
 pub use side::{Bottleneck, FlowSide, Queue};
 pub use worst::WorstFlow;
-pub use write::Written;
 
 /// A comparison between two runs of one plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -51,7 +54,7 @@ pub struct Fidelity {
     /// Seed of all sampled values.
     pub seed: u64,
     /// The runs.
-    pub runs: [RunFacts; 2],
+    pub runs: [RunOrigin; 2],
     /// Agreement for each policy's flows, in the first run's order.
     pub policies: Vec<Agreement>,
     /// Agreement of all flows.
@@ -68,42 +71,22 @@ pub struct Fidelity {
     pub worst: Vec<WorstFlow>,
 }
 
-/// Facts about one of the runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RunFacts {
-    /// Name in texts: `kernel` and `simulator`, or `first` and `second` for two of one engine.
-    pub name: String,
-    /// Name of the run directory.
-    pub directory: String,
-    /// Engine.
-    pub engine: String,
-    /// Kernel that the run was on.
-    pub kernel_release: String,
-    /// Version of lcmp-lab.
-    pub tool_version: String,
-    /// Scale factors, emulated ÷ paper.
-    pub scale: ScaleInfo,
-    /// SHA-256 of the plan.
-    pub plan_hash: String,
-    /// Reasons not to trust the run; none for a clean one.
-    pub problems: Vec<String>,
-}
-
 /// A comparison with the flows that its figures show.
 #[derive(Debug)]
 pub struct Comparison {
     /// The results.
     pub fidelity: Fidelity,
+    checks: Vec<Check>,
     flows: Flows,
     bins: Vec<BinPoint>,
     over_time: OverTime,
 }
 
-/// Compares the run directories at `first` and `second`.
+/// Compares the run directories at `first` and `second`, and checks their agreement by `bounds`.
 ///
 /// # Errors
-/// If a run cannot be read, or the runs are not of one plan.
-pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError> {
+/// If a run cannot be read, if the runs are not of one plan, or if a bound names a policy that is not compared.
+pub fn compare(first: &Path, second: &Path, bounds: &Bounds) -> Result<Comparison, FidelityError> {
     let runs = [open(first)?, open(second)?];
     let [first, second] = &runs;
     let infos = [first.info(), second.info()];
@@ -123,27 +106,59 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError>
     let links = Links::read([first, second], &flows)?;
     let truncated = [0, 1].map(|index| flows.truncated[index] + links.truncated[index]);
     let worst = worst::worst(&flows, [first, second], names)?;
+    let origin =
+        |index: usize, run| RunOrigin::of(run, names[index], flows.rows[index], truncated[index]);
+    let fidelity = Fidelity {
+        scenario: infos[0].scenario.clone(),
+        scenario_hash: infos[0].scenario_hash.clone(),
+        seed: infos[0].seed,
+        runs: [origin(0, first), origin(1, second)],
+        policies,
+        all,
+        links: links.pairs,
+        cnps: links.cnps,
+        pauses: links.pauses,
+        in_one_run: in_one_run.collect(),
+        worst,
+    };
+    let mut checks = bounds.checks(&fidelity)?;
+    checks.extend(fidelity.runs.iter().flat_map(RunOrigin::checks));
     Ok(Comparison {
-        fidelity: Fidelity {
-            scenario: infos[0].scenario.clone(),
-            scenario_hash: infos[0].scenario_hash.clone(),
-            seed: infos[0].seed,
-            runs: [
-                facts(first, names[0], flows.rows[0], truncated[0]),
-                facts(second, names[1], flows.rows[1], truncated[1]),
-            ],
-            policies,
-            all,
-            links: links.pairs,
-            cnps: links.cnps,
-            pauses: links.pauses,
-            in_one_run: in_one_run.collect(),
-            worst,
-        },
+        fidelity,
+        checks,
         flows,
         bins,
         over_time: links.over_time,
     })
+}
+
+impl Answer for Comparison {
+    type Values = Fidelity;
+
+    const FOLDER: &'static str = "fidelity";
+
+    fn values(&self) -> &Fidelity {
+        &self.fidelity
+    }
+
+    fn checks(&self) -> &[Check] {
+        &self.checks
+    }
+
+    fn omissions(&self) -> Vec<String> {
+        let alone = self.fidelity.in_one_run.iter();
+        alone
+            .map(|(policy, run)| format!("{policy} is only in the {run} and is not compared"))
+            .collect()
+    }
+
+    fn figures(&self, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
+        figures::draw(self, dir)
+    }
+
+    fn document<'a>(&'a self, figures: &'a [Captioned]) -> Document<'a> {
+        document::document(self, figures)
+    }
 }
 
 impl Fidelity {
@@ -166,44 +181,3 @@ fn names(runs: [&RunDir; 2]) -> [&'static str; 2] {
         _ => ["first run", "second run"],
     }
 }
-
-/// Returns the facts of a run that has `rows` flow rows, and `truncated` truncated rows.
-pub(crate) fn facts(run: &RunDir, name: &str, rows: u64, truncated: u64) -> RunFacts {
-    let info = run.info();
-    let mut problems = match run.outcome() {
-        Some(outcome) => outcome
-            .verdict
-            .sentences()
-            .into_iter()
-            .chain(outcome.lost_rows(rows))
-            .collect(),
-        None => vec!["the run did not end: it was interrupted, or is still going on".to_owned()],
-    };
-    if truncated > 0 {
-        problems.push(format!("rows that are truncated and left out: {truncated}"));
-    }
-    let path = run
-        .path()
-        .canonicalize()
-        .unwrap_or_else(|_| run.path().to_owned());
-    let directory = path.file_name().unwrap_or_default().to_string_lossy();
-    RunFacts {
-        name: name.to_owned(),
-        directory: directory.into_owned(),
-        engine: match info.engine {
-            EngineInfo::Kernel => "kernel".to_owned(),
-            EngineInfo::Sim(_) => "sim".to_owned(),
-        },
-        kernel_release: info.kernel_release.clone(),
-        tool_version: info.tool_version.clone(),
-        scale: info.scale,
-        plan_hash: info.plan_hash.clone(),
-        problems,
-    }
-}
-
-/// Directory of a comparison in the first run's, unless another one is asked for.
-pub const DIR: &str = "fidelity";
-
-/// File of the page.
-pub const PAGE_FILE: &str = "fidelity.html";

@@ -3,11 +3,12 @@
 use lab_records::CertifiedRow;
 use maud::{Markup, html};
 
-use super::cells::NONE;
-use crate::text;
+use crate::{
+    document::{Cell, Column, Table},
+    text,
+};
 
-/// Returns the table of every direction that was measured; a direction with figures out of bounds has its problem below
-/// it.
+/// Returns the table of every direction that was measured, with the problem of each direction that is out of bounds.
 pub fn table(rows: &[CertifiedRow]) -> Markup {
     if rows.is_empty() {
         return html! { p { "The links were not measured." } };
@@ -18,22 +19,7 @@ pub fn table(rows: &[CertifiedRow]) -> Markup {
             (certified) " of " (text::count(rows.len(), "direction")) " of links certified: measured before \
              the first flow, by the lab's own clock, and within the bounds."
         }
-        div.wide {
-            table {
-                thead {
-                    tr {
-                        th { "direction" }
-                        th.n { "rate" }
-                        th.n { "one-way delay" }
-                        th.n { "its spread" }
-                        th.n { "queue" }
-                        th.n { "frames lost" }
-                        th.n { "out of order" }
-                    }
-                }
-                tbody { @for row in rows { (direction(row)) } }
-            }
-        }
+        (directions(rows).html())
         p.note {
             "Measured, and under it what was asked for with the bound of the difference. Emulated values: what \
              the packets meet, which is the scenario's times the scale. Queues are in packets of the largest \
@@ -43,40 +29,49 @@ pub fn table(rows: &[CertifiedRow]) -> Markup {
     }
 }
 
-fn direction(row: &CertifiedRow) -> Markup {
-    html! {
-        tr {
-            th { (row.from) " → " (row.to) }
-            td.n {
-                (row.emu_measured_rate_bps.map_or(NONE.into(), text::rate_exact))
-                span.ci {
-                    (text::rate(row.emu_rate_bps)) " ± " (text::rate(row.emu_rate_bound_bps))
-                }
-            }
-            td.n {
-                @match row.emu_measured_delay_ns {
-                    Some(delay) => {
-                        (text::time_exact(delay)) " (" (text::time_off(delay, row.emu_delay_ns)) ")"
-                    }
-                    None => (NONE),
-                }
-                span.ci {
-                    (text::time(row.emu_delay_ns)) " ± " (text::time(row.emu_delay_bound_ns))
-                }
-            }
-            td.n {
-                (row.emu_spread_ns.map_or(NONE.into(), text::time))
-                span.ci { "at most " (text::time(row.emu_spread_bound_ns)) }
-            }
-            td.n {
-                (row.measured_queue_packets.map_or(NONE.into(), text::number))
-                span.ci { (text::number(row.queue_packets)) " asked" }
-            }
-            td.n { (text::number(row.lost)) " of " (text::number(row.sent)) }
-            td.n { (text::number(row.disordered)) }
-        }
-        @if let Some(problem) = &row.problem {
-            tr { td colspan="7" { strong { "Out of bounds: " } (problem) } }
-        }
-    }
+fn directions(rows: &[CertifiedRow]) -> Table {
+    let has_problem = rows.iter().any(|row| row.problem.is_some());
+    let numbers = [
+        "rate",
+        "one-way delay",
+        "its spread",
+        "queue",
+        "frames lost",
+        "out of order",
+    ];
+    let columns = [Column::names("direction")]
+        .into_iter()
+        .chain(numbers.map(Column::numbers));
+    let row = |row: &CertifiedRow| {
+        let rate = Cell::of(row.emu_measured_rate_bps.map(text::rate_exact));
+        let delay = Cell::of(row.emu_measured_delay_ns.map(|delay| {
+            format!(
+                "{} ({})",
+                text::time_exact(delay),
+                text::time_off(delay, row.emu_delay_ns)
+            )
+        }));
+        let spread = Cell::of(row.emu_spread_ns.map(text::time));
+        let queue = Cell::of(row.measured_queue_packets.map(text::number));
+        let bounded = |value, bound| format!("{value} ± {bound}");
+        let cells = [
+            Cell::from(format!("{} → {}", row.from, row.to)),
+            rate.below(bounded(
+                text::rate(row.emu_rate_bps),
+                text::rate(row.emu_rate_bound_bps),
+            )),
+            delay.below(bounded(
+                text::time(row.emu_delay_ns),
+                text::time(row.emu_delay_bound_ns),
+            )),
+            spread.below(format!("at most {}", text::time(row.emu_spread_bound_ns))),
+            queue.below(format!("{} asked", text::number(row.queue_packets))),
+            format!("{} of {}", text::number(row.lost), text::number(row.sent)).into(),
+            text::number(row.disordered).into(),
+        ];
+        let problem = has_problem.then(|| row.problem.as_deref().unwrap_or_default().into());
+        cells.into_iter().chain(problem).collect::<Vec<_>>()
+    };
+    let problems = has_problem.then(|| Column::sentences("out of bounds"));
+    Table::new(columns.chain(problems)).with(rows.iter().map(row))
 }

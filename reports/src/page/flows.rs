@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::FlowRow;
+use lab_records::{DcPath, FlowRow};
 use lab_units::{Bytes, Nanos, show::counted};
 use maud::{Markup, html};
 
-use super::{
-    cells::{NONE, or_none, policy_name},
-    contents::Page,
-};
+use super::contents::Page;
 use crate::{
+    document::{Cell, Column, Table},
     error::ReportError,
     frames::{RouteShare, badness},
     run::Run,
@@ -33,35 +31,29 @@ pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
     if shares.is_empty() {
         return Ok(html! { p { "No flow's path is known." } });
     }
+    let first = [Column::names("route"), Column::numbers("one-way delay")];
+    let columns = first
+        .into_iter()
+        .chain(policies.iter().map(Column::numbers));
+    let rows = shares
+        .into_iter()
+        .map(|((unknown, delay, route), by_policy)| {
+            let cells = policies
+                .iter()
+                .map(|policy| match by_policy.get(policy.as_str()) {
+                    Some(share) => {
+                        let flows = Cell::from(counted(share.flows, "flow"));
+                        flows.below(text::size(Bytes::new(share.bytes)))
+                    }
+                    None => Cell::none(),
+                });
+            let delay = (unknown == 0).then(|| text::time(delay));
+            let first = [Cell::from(route), Cell::of(delay)];
+            first.into_iter().chain(cells).collect::<Vec<_>>()
+        });
+    let table = Table::new(columns).colored(policies).with(rows);
     Ok(html! {
-        div.wide {
-            table {
-                thead {
-                    tr {
-                        th { "route" }
-                        th.n { "one-way delay" }
-                        @for policy in policies { th.n { (policy_name(page.run, policy)) } }
-                    }
-                }
-                tbody {
-                    @for ((unknown, delay, route), by_policy) in &shares {
-                        tr {
-                            th { (route) }
-                            td.n { (or_none((*unknown == 0).then(|| text::time(*delay)))) }
-                            @for policy in policies {
-                                @match by_policy.get(policy.as_str()) {
-                                    Some(share) => td.n {
-                                        (counted(share.flows, "flow"))
-                                        span.ci { (text::size(Bytes::new(share.bytes))) }
-                                    },
-                                    None => td.n { (NONE) },
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
+        (table.html())
         p.note { "Routes of the flows' data, either direction." (page.run.about_routes()) }
     })
 }
@@ -89,7 +81,7 @@ pub fn table(run: &Run) -> Markup {
             }
             input.search id="flow-search" type="search" hidden
                 placeholder="search: policy, host, path, status" aria-label="search flows";
-            div id="flow-rows" { div.wide { (rows(run, &worst(run))) } }
+            div id="flow-rows" { (rows(run, &worst(run)).html()) }
         }
     }
 }
@@ -114,51 +106,39 @@ fn worst(run: &Run) -> Vec<&FlowRow> {
 /// Number of each policy's flows in the table without scripts.
 const MAX_WORST: usize = 5;
 
-fn rows(run: &Run, flows: &[&FlowRow]) -> Markup {
-    let repeated = run.info.repetitions > 1;
-    html! {
-        table {
-            thead {
-                tr {
-                    th { "policy" }
-                    @if repeated { th.n { "repetition" } }
-                    th.n { "flow" }
-                    th { "from → to" }
-                    th.n { "size" }
-                    th.n { "start" }
-                    th.n { "FCT" }
-                    th.n { "ideal" }
-                    th.n { "slowdown" }
-                    th { "path" }
-                    th { "path of ACKs" }
-                    th.n { "late by" }
-                    th { "status" }
-                }
-            }
-            tbody {
-                @for flow in flows {
-                    tr {
-                        th { (flow.policy) }
-                        @if repeated { td.n { (flow.repetition) } }
-                        td.n { (flow.flow_id) }
-                        td.t { (flow.src_host) " → " (flow.dst_host) }
-                        td.n { (text::size(flow.size_bytes)) }
-                        td.n { (text::time(flow.start_ns)) }
-                        td.n { (or_none(flow.fct_ns.map(text::time))) }
-                        td.n { (text::time(flow.ideal_fct_ns)) }
-                        td.n.bad[flow.slowdown.is_some_and(|slowdown| slowdown < 1.0)] {
-                            (or_none(flow.slowdown.map(text::slowdown)))
-                        }
-                        td.t { (or_none(flow.path.as_ref().map(ToString::to_string))) }
-                        td.t { (or_none(flow.ack_path.as_ref().map(ToString::to_string))) }
-                        td.n { (or_none(flow.launch_lateness_ns.map(text::time))) }
-                        td.bad[!flow.status.is_finished()] {
-                            (flow.status.label())
-                            @if !flow.reason.is_empty() { ": " (flow.reason) }
-                        }
-                    }
-                }
-            }
-        }
-    }
+fn rows(run: &Run, flows: &[&FlowRow]) -> Table {
+    let is_repeated = run.info.repetitions > 1;
+    let numbers = Column::numbers;
+    let mut columns = vec![Column::names("policy")];
+    columns.extend(is_repeated.then(|| numbers("repetition")));
+    columns.extend([numbers("flow"), Column::names("from → to")]);
+    columns.extend(["size", "start", "FCT", "ideal", "slowdown"].map(numbers));
+    columns.extend(["path", "path of ACKs"].map(Column::names));
+    columns.extend([numbers("late by"), Column::names("status")]);
+    let row = |flow: &&FlowRow| {
+        let time = |it: Option<Nanos>| Cell::of(it.map(text::time));
+        let slowdown = Cell::of(flow.slowdown.map(text::slowdown));
+        let path = |it: &Option<DcPath>| Cell::of(it.as_ref().map(ToString::to_string));
+        let status = match flow.reason.as_str() {
+            "" => flow.status.label().to_owned(),
+            reason => format!("{}: {reason}", flow.status.label()),
+        };
+        let mut cells = vec![Cell::from(&*flow.policy)];
+        cells.extend(is_repeated.then(|| flow.repetition.to_string().into()));
+        cells.extend([
+            flow.flow_id.to_string().into(),
+            format!("{} → {}", flow.src_host, flow.dst_host).into(),
+            text::size(flow.size_bytes).into(),
+            time(Some(flow.start_ns)),
+            time(flow.fct_ns),
+            time(Some(flow.ideal_fct_ns)),
+            slowdown.bad(flow.slowdown.is_some_and(|it| it < 1.0)),
+            path(&flow.path),
+            path(&flow.ack_path),
+            time(flow.launch_lateness_ns),
+            Cell::from(status).bad(!flow.status.is_finished()),
+        ]);
+        cells
+    };
+    Table::new(columns).with(flows.iter().map(row))
 }

@@ -2,18 +2,16 @@
 
 use std::cmp::Reverse;
 
-use lab_records::EngineInfo;
+use lab_records::{EngineInfo, LinkInfo};
 use lab_units::{Bytes, Nanos};
 use maud::{Markup, html};
 
-use super::{
-    cells::{NONE, or_none, policy_name},
-    certificate,
-    contents::Page,
-};
+use super::{certificate, contents::Page};
 use crate::{
+    document::{Cell, Column, Table},
     figure::attributes,
     frames::{LinkUse, PortTotal},
+    run::Run,
     text,
 };
 
@@ -29,7 +27,7 @@ pub fn tables(page: &Page<'_>) -> Markup {
         @if page.run.link_uses.is_empty() {
             p { "No link counters were recorded." }
         } @else {
-            div.wide { (carried(page)) }
+            (carried(page).html())
             p.note {
                 "Bytes that each direction carried in the whole run, headers and acknowledgements \
                  too, and under them its longest egress queue and the packets that it ECN-marked \
@@ -40,148 +38,120 @@ pub fn tables(page: &Page<'_>) -> Markup {
                 }
             }
         }
-        @if !page.run.ports.is_empty() { (ports(page)) }
-        @if !page.run.pauses.is_empty() { (paused(page)) }
-    }
-}
-
-fn carried(page: &Page<'_>) -> Markup {
-    let policies = &page.run.flows.policies;
-    html! {
-        table {
-            thead {
-                tr {
-                    th { "direction" }
-                    th.n { "capacity · delay" }
-                    @for policy in policies { th.n { (policy_name(page.run, policy)) } }
-                }
+        @if !page.run.ports.is_empty() {
+            h3 { "Ports with the longest queues" }
+            (ports(page.run).html())
+            p.note {
+                "Hosts' and switches' ports, " (MAX_PORTS) " of each policy. Ports count their maxima packet by \
+                 packet: nothing falls between samples."
             }
-            tbody {
-                @for link in &page.run.info.links {
-                    @for (from, to) in [(&link.a, &link.b), (&link.b, &link.a)] {
-                        tr {
-                            th { (from) " → " (to) }
-                            td.n { (attributes(link)) }
-                            @for policy in policies {
-                                td.n { (use_cell(page, policy, &link.name, from)) }
-                            }
-                        }
-                    }
-                }
-            }
+        }
+        @if !page.run.pauses.is_empty() {
+            h3 { "Paused by priority flow control" }
+            (paused(page.run).html())
         }
     }
 }
 
+fn carried(page: &Page<'_>) -> Table {
+    let policies = &page.run.flows.policies;
+    let first = [
+        Column::names("direction"),
+        Column::numbers("capacity · delay"),
+    ];
+    let columns = first
+        .into_iter()
+        .chain(policies.iter().map(Column::numbers));
+    let directions = page
+        .run
+        .info
+        .links
+        .iter()
+        .flat_map(|link| [(link, &link.a, &link.b), (link, &link.b, &link.a)]);
+    let row = |(link, from, to): (&LinkInfo, &String, &String)| {
+        let uses = policies
+            .iter()
+            .map(|policy| use_cell(page, policy, &link.name, from));
+        let first = [
+            Cell::from(format!("{from} → {to}")),
+            attributes(link).into(),
+        ];
+        first.into_iter().chain(uses).collect::<Vec<_>>()
+    };
+    Table::new(columns)
+        .colored(policies)
+        .with(directions.map(row))
+}
+
 /// Returns the table of the ports with the longest queues and pauses.
-fn ports(page: &Page<'_>) -> Markup {
-    let run = page.run;
+fn ports(run: &Run) -> Table {
     let busiest = |policy: &String| {
-        let mut ports: Vec<&PortTotal> =
-            run.ports.iter().filter(|it| it.policy == *policy).collect();
+        let of_policy = run.ports.iter().filter(|it| it.policy == *policy);
+        let mut ports: Vec<&PortTotal> = of_policy.collect();
         ports.sort_by_key(|port| Reverse((port.peak_queue_bytes, port.paused_ns)));
         ports.truncate(MAX_PORTS);
         ports
     };
-    html! {
-        h3 { "Ports with the longest queues" }
-        div.wide {
-            table {
-                thead {
-                    tr {
-                        th { "policy" }
-                        th { "port" }
-                        th.n { "longest queue" }
-                        th.n { "marked" }
-                        th.n { "dropped" }
-                        th.n { "pauses" }
-                        th.n { "paused" }
-                    }
-                }
-                tbody {
-                    @for policy in &run.flows.policies {
-                        @for port in busiest(policy) {
-                            tr {
-                                th { (policy_name(run, policy)) }
-                                td.t { (port.node) " → " (port.peer) }
-                                td.n { (text::size(Bytes::new(port.peak_queue_bytes))) }
-                                td.n { (text::number(port.marks)) }
-                                td.n { (text::number(port.drops)) }
-                                td.n { (text::number(port.pauses)) }
-                                td.n { (text::time(Nanos::new(port.paused_ns))) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        p.note { "Hosts' and switches' ports, " (MAX_PORTS) " of each policy. Ports count their \
-                  maxima packet by packet: nothing falls between samples." }
-    }
+    let row = |port: &PortTotal| {
+        [
+            Cell::from(&*port.policy),
+            format!("{} → {}", port.node, port.peer).into(),
+            text::size(Bytes::new(port.peak_queue_bytes)).into(),
+            text::number(port.marks).into(),
+            text::number(port.drops).into(),
+            text::number(port.pauses).into(),
+            text::time(Nanos::new(port.paused_ns)).into(),
+        ]
+    };
+    let names = ["policy", "port"].map(Column::names);
+    let numbers = ["longest queue", "marked", "dropped", "pauses", "paused"].map(Column::numbers);
+    Table::new(names.into_iter().chain(numbers))
+        .colored(&run.flows.policies)
+        .with(run.flows.policies.iter().flat_map(busiest).map(row))
 }
 
 /// Returns the table of pauses by priority flow control.
-fn paused(page: &Page<'_>) -> Markup {
-    let run = page.run;
-    let policies = run
-        .flows
-        .policies
-        .iter()
-        .filter_map(|policy| Some((policy, run.pauses.get(policy)?)));
-    html! {
-        h3 { "Paused by priority flow control" }
-        div.wide {
-            table {
-                thead {
-                    tr {
-                        th { "policy" }
-                        th.n { "pauses" }
-                        th.n { "ports" }
-                        th.n { "time, added up" }
-                        th { "longest" }
-                    }
-                }
-                tbody {
-                    @for (policy, pauses) in policies {
-                        tr {
-                            th { (policy_name(run, policy)) }
-                            td.n { (text::number(pauses.count)) }
-                            td.n { (pauses.ports.len()) }
-                            td.n {
-                                (text::time(pauses.total()))
-                                @if !pauses.endless.is_empty() {
-                                    span.ci {
-                                        (text::count(pauses.endless.len(), "port")) " to the end"
-                                    }
-                                }
-                            }
-                            td.t { (or_none(pauses.longest().map(|((node, port), time)| {
-                                format!("{port} of {node}, {}", text::time(time))
-                            }))) }
-                        }
-                    }
-                }
-            }
-        }
-    }
+fn paused(run: &Run) -> Table {
+    let numbers = ["pauses", "ports", "time, added up"].map(Column::numbers);
+    let columns = [Column::names("policy")].into_iter().chain(numbers);
+    let row = |policy: &String| {
+        let pauses = run.pauses.get(policy)?;
+        let total = Cell::from(text::time(pauses.total()));
+        let longest = pauses
+            .longest()
+            .map(|((node, port), time)| format!("{port} of {node}, {}", text::time(time)));
+        Some([
+            Cell::from(policy.as_str()),
+            text::number(pauses.count).into(),
+            pauses.ports.len().to_string().into(),
+            match pauses.endless.len() {
+                0 => total,
+                ports => total.below(format!("{} to the end", text::count(ports, "port"))),
+            },
+            Cell::of(longest),
+        ])
+    };
+    Table::new(columns.chain([Column::names("longest")]))
+        .colored(&run.flows.policies)
+        .with(run.flows.policies.iter().filter_map(row))
 }
 
-fn use_cell(page: &Page<'_>, policy: &str, link: &str, from: &str) -> Markup {
+fn use_cell(page: &Page<'_>, policy: &str, link: &str, from: &str) -> Cell {
     let wanted = |one: &&LinkUse| one.policy == policy && one.link == link && one.from_dc == from;
     let Some(one) = page.run.link_uses.iter().find(wanted) else {
-        return html! { (NONE) };
+        return Cell::none();
     };
-    let queue = one.peak_queue_bytes.filter(|&bytes| bytes > 0);
     let least = if one.is_peak_sampled { "≥ " } else { "" };
-    let queue = queue.map(|bytes| format!("{least}{}", text::size(Bytes::new(bytes))));
-    html! {
-        (text::size(Bytes::new(one.bytes)))
-        @if let Some(queue) = queue { span.ci { "queue " (queue) } }
-        @if let Some(marks) = one.marks.filter(|&marks| marks > 0) {
-            span.ci { (text::number(marks)) " marked" }
-        }
-        @if one.drops > 0 { span.ci { (text::number(one.drops)) " dropped" } }
-    }
+    let queue = one.peak_queue_bytes.filter(|&bytes| bytes > 0);
+    let more = [
+        queue.map(|bytes| format!("queue {least}{}", text::size(Bytes::new(bytes)))),
+        one.marks
+            .filter(|&marks| marks > 0)
+            .map(|it| format!("{} marked", text::number(it))),
+        (one.drops > 0).then(|| format!("{} dropped", text::number(one.drops))),
+    ];
+    let carried = Cell::from(text::size(Bytes::new(one.bytes)));
+    more.into_iter().flatten().fold(carried, Cell::below)
 }
 
 /// Number of ports per policy in the ports table.

@@ -14,7 +14,7 @@ use plotters::style::RGBColor;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{cells::hex, contents::Page};
+use super::{contents::Page, swatch::hex};
 use crate::{
     error::ReportError,
     figure::attributes,

@@ -1,6 +1,5 @@
 //! The HTML page: one file that loads nothing and runs only its own scripts.
 
-mod cells;
 mod certificate;
 mod contents;
 mod evidence;
@@ -9,6 +8,7 @@ mod flows;
 mod links;
 mod live;
 mod results;
+mod swatch;
 
 use lab_records::Grade;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -19,9 +19,8 @@ use crate::{
     figures::{Captioned, Section},
     summary::Summary,
 };
-pub use cells::{NONE, swatched};
 pub use contents::Page;
-pub use results::{change_cell, level_cell, number_cell};
+pub use swatch::swatched;
 
 /// Returns the page's HTML.
 pub fn page(page: &Page<'_>) -> Result<String, ReportError> {

@@ -3,13 +3,12 @@
 use lab_records::{Grade, Retransmissions, RunEnd};
 use maud::{Markup, html};
 
-use super::{
-    cells::{NONE, policy_name},
-    contents::Page,
-};
+use super::contents::Page;
 use crate::{
     departures,
-    stats::{Estimate, Interval, Slowdowns},
+    document::{Cell, Column, Table},
+    stats::{Estimate, Slowdowns},
+    summary::PolicySummary,
     text,
 };
 
@@ -17,11 +16,11 @@ use crate::{
 pub fn tables(page: &Page<'_>) -> Markup {
     html! {
         h3 { "FCT slowdown of scheduled flows" }
-        div.wide { (slowdowns(page)) }
+        (slowdowns(page).html())
         @if page.summary.policies.len() > 1 {
             h3 { "Change against " (page.summary.policies[0].policy) }
             @if page.summary.verdict == Grade::Valid {
-                div.wide { (changes(page)) }
+                (changes(page).html())
             } @else {
                 p {
                     "The run is not valid: no change is computed from it."
@@ -45,71 +44,76 @@ fn slowdowns_of<'a>(page: &'a Page<'_>) -> impl Iterator<Item = &'a Slowdowns> {
         .filter_map(|it| it.slowdown.as_ref())
 }
 
-fn slowdowns(page: &Page<'_>) -> Markup {
-    html! {
-        table {
-            thead {
-                tr {
-                    th { "policy" }
-                    @for name in ["p50", "p95", "p99", "mean", "max"] { th.n { (name) } }
-                    th.n { "flows" }
-                    th.n { "finished" }
-                    th.n { "under 1.00" }
-                }
+fn slowdowns(page: &Page<'_>) -> Table {
+    let numbers = [
+        "p50",
+        "p95",
+        "p99",
+        "mean",
+        "max",
+        "flows",
+        "finished",
+        "under 1.00",
+    ];
+    let columns = [Column::names("policy")]
+        .into_iter()
+        .chain(numbers.map(Column::numbers));
+    let row = |policy: &PolicySummary| {
+        let name = Cell::from(&*policy.policy);
+        let mut cells = vec![match policy.departures.as_slice() {
+            [] => name,
+            departures => name.below(departures::listed(departures)),
+        }];
+        match &policy.slowdown {
+            Some(it) => {
+                let levels = [
+                    it.p50,
+                    it.p95,
+                    it.p99,
+                    it.mean,
+                    Some(Estimate::exact(it.max)),
+                ];
+                cells.extend(levels.map(|estimate| Cell::level(estimate, it.at_least)));
             }
-            tbody {
-                @for policy in &page.summary.policies {
-                    tr {
-                        th {
-                            (policy_name(page.run, &policy.policy))
-                            @if !policy.departures.is_empty() {
-                                span.ci { (departures::listed(&policy.departures)) }
-                            }
-                        }
-                        @match &policy.slowdown {
-                            Some(it) => {
-                                @for estimate in [it.p50, it.p95, it.p99, it.mean] {
-                                    (level_cell(estimate, it.at_least))
-                                }
-                                td.n { @if it.at_least { "≥ " } (text::slowdown(it.max)) }
-                            }
-                            None => @for _ in 0..5 { td.n { (NONE) } }
-                        }
-                        td.n { (text::number(policy.flows)) }
-                        td.n.bad[policy.unfinished > 0] { (text::number(policy.finished)) }
-                        td.n.bad[policy.below_one > 0] { (text::number(policy.below_one)) }
-                    }
-                }
-            }
+            None => cells.extend([(); 5].map(|()| Cell::none())),
         }
-    }
+        let [finished, below_one] =
+            [policy.finished, policy.below_one].map(|it| Cell::from(text::number(it)));
+        cells.extend([
+            text::number(policy.flows).into(),
+            finished.bad(policy.unfinished > 0),
+            below_one.bad(policy.below_one > 0),
+        ]);
+        cells
+    };
+    Table::new(columns)
+        .colored(&page.run.flows.policies)
+        .with(page.summary.policies.iter().map(row))
 }
 
-fn changes(page: &Page<'_>) -> Markup {
-    html! {
-        table {
-            thead {
-                tr {
-                    th { "policy" }
-                    @for name in ["p50", "p95", "p99", "mean"] { th.n { (name) } }
-                    th.n { "flows" }
-                }
-            }
-            tbody {
-                @for policy in &page.summary.policies {
-                    @if let Some(change) = &policy.change {
-                        tr {
-                            th { (policy_name(page.run, &policy.policy)) }
-                            @for estimate in [change.p50, change.p95, change.p99, change.mean] {
-                                (change_cell(estimate))
-                            }
-                            td.n { (text::number(change.flows as u64)) }
-                        }
-                    }
-                }
-            }
-        }
-    }
+fn changes(page: &Page<'_>) -> Table {
+    let numbers = ["p50", "p95", "p99", "mean", "flows"];
+    let columns = [Column::names("policy")]
+        .into_iter()
+        .chain(numbers.map(Column::numbers));
+    let row = |policy: &PolicySummary| {
+        let change = policy.change.as_ref()?;
+        let cell = |(estimate, name)| Cell::change(estimate, change.flows, name, true);
+        let changes = [change.p50, change.p95, change.p99, change.mean]
+            .into_iter()
+            .zip(numbers);
+        let first = [Cell::from(&*policy.policy)].into_iter();
+        let last = [Cell::from(text::number(change.flows as u64))];
+        Some(
+            first
+                .chain(changes.map(cell))
+                .chain(last)
+                .collect::<Vec<_>>(),
+        )
+    };
+    Table::new(columns)
+        .colored(&page.run.flows.policies)
+        .with(page.summary.policies.iter().filter_map(row))
 }
 
 /// Returns a note about the policies under which packets were lost: their slowest flows waited for
@@ -164,63 +168,6 @@ fn go_backs(end: &RunEnd, policies: &[String]) -> Option<String> {
         })
         .collect();
     (!counts.is_empty()).then(|| format!("Times that senders went back: {}.", counts.join("; ")))
-}
-
-/// Returns the cell for a slowdown statistic.
-pub fn level_cell(estimate: Option<Estimate>, at_least: bool) -> Markup {
-    html! {
-        td.n {
-            @match estimate {
-                Some(Estimate { value, interval }) => {
-                    @if at_least { "≥ " }
-                    (text::slowdown(value))
-                    @if let Some(Interval { low, high }) = interval {
-                        span.ci { "[" (text::slowdown(low)) ", " (text::slowdown(high)) "]" }
-                    }
-                }
-                None => (NONE),
-            }
-        }
-    }
-}
-
-/// Returns the cell for a change in slowdown as numbers only, without better or worse.
-pub fn number_cell(estimate: Option<Estimate>) -> Markup {
-    html! {
-        td.n {
-            @match estimate {
-                Some(estimate) => {
-                    (text::change(estimate.value))
-                    @match estimate.interval {
-                        Some(interval) => span.ci { (text::change_interval(interval)) },
-                        None => span.ci { "in this draw" },
-                    }
-                }
-                None => (NONE),
-            }
-        }
-    }
-}
-
-/// Returns the cell for a change in slowdown.
-pub fn change_cell(estimate: Option<Estimate>) -> Markup {
-    html! {
-        td.n {
-            @match estimate {
-                Some(estimate) => {
-                    (text::change(estimate.value))
-                    @match (estimate.interval, estimate.meaning()) {
-                        (Some(interval), Some(meaning)) => {
-                            span.ci { (text::change_interval(interval)) }
-                            span.ci { (meaning.name()) }
-                        }
-                        _ => span.ci { "in this draw" },
-                    }
-                }
-                None => (NONE),
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -27,6 +27,14 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// Returns a value that has no interval.
+    pub(crate) const fn exact(value: f64) -> Self {
+        Self {
+            value,
+            interval: None,
+        }
+    }
+
     /// Returns the meaning of a relative change in slowdown; `None` without an interval.
     #[must_use]
     pub fn meaning(&self) -> Option<Meaning> {

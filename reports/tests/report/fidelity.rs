@@ -3,7 +3,10 @@
 use std::{fs, path::PathBuf};
 
 use lab_records::{EngineInfo, FlowRow, LinkRow, RateRow, Semantics, SimInfo, sample};
-use lab_reports::fidelity::{self, Bounds, Comparison, Fidelity, FidelityError};
+use lab_reports::{
+    check::{Answer, Check, Judgement},
+    fidelity::{self, Bounds, Comparison, Fidelity, FidelityError},
+};
 use lab_units::{Bytes, FlowId, Nanos};
 
 use crate::{html, readme, synthetic::Synthetic};
@@ -63,12 +66,19 @@ impl Twins {
 
     fn compare(&self, name: &str) -> Result<Comparison, FidelityError> {
         let [kernel, sim] = self.write(name);
-        fidelity::compare(&kernel, &sim)
+        fidelity::compare(&kernel, &sim, &Bounds::default())
     }
 
     fn fidelity(&self, name: &str) -> Fidelity {
         self.compare(name).expect("runs of one plan").fidelity
     }
+}
+
+/// Returns the checks that fail.
+fn failed(bounds: &Bounds, fidelity: &Fidelity) -> Vec<Check> {
+    let mut checks = bounds.checks(fidelity).expect("known policies");
+    checks.retain(|it| it.grade == Judgement::Fail);
+    checks
 }
 
 fn scheduled(flow: &FlowRow) -> Nanos {
@@ -126,7 +136,7 @@ fn identical_runs_agree_in_everything() {
         min_paths: vec!["100%".parse().expect("a bound")],
         ..Bounds::default()
     };
-    assert_eq!(bounds.broken(&fidelity).expect("known policies"), []);
+    assert_eq!(failed(&bounds, &fidelity), []);
 }
 
 #[test]
@@ -196,7 +206,7 @@ fn runs_of_other_plans_are_refused_with_what_differs() {
         assert!(error.to_string().contains(expected), "{error}");
     }
     let [kernel, sim] = Twins::new().write("other-order");
-    let swapped = fidelity::compare(&sim, &kernel);
+    let swapped = fidelity::compare(&sim, &kernel, &Bounds::default());
     assert!(
         matches!(swapped, Err(FidelityError::Swapped)),
         "{swapped:?}"
@@ -244,8 +254,8 @@ fn flows_and_policies_of_one_run_are_not_compared_and_break_any_bound() {
         ..Bounds::default()
     };
     let texts = |bounds: Bounds| {
-        let broken = bounds.broken(&fidelity).expect("known policies");
-        broken.into_iter().map(|it| it.text).collect::<Vec<_>>()
+        let failed = failed(&bounds, &fidelity).into_iter();
+        failed.map(|it| it.reason).collect::<Vec<_>>()
     };
     let alone = "lcmp: the policy is only in the kernel";
     assert_eq!(
@@ -275,13 +285,12 @@ fn a_bound_that_names_a_policy_stands_in_place_of_the_others() {
         min_pearson: parsed(&["0.99"]),
         ..Bounds::default()
     };
-    let broken = bounds.broken(&fidelity).expect("known policies");
-    insta::assert_json_snapshot!("fidelity_broken", broken);
+    insta::assert_json_snapshot!("fidelity_broken", failed(&bounds, &fidelity));
     let unknown = Bounds {
         min_paths: parsed(&["wcmp=98%"]),
         ..Bounds::default()
     };
-    let error = unknown.broken(&fidelity).expect_err("no such policy");
+    let error = unknown.checks(&fidelity).expect_err("no such policy");
     assert_eq!(
         error.to_string(),
         "a bound names policy `wcmp`, the runs have ecmp, lcmp"
@@ -316,9 +325,13 @@ fn the_comparison_is_written_as_page_and_figures() {
     for (run, cnps) in [(&mut twins.kernel, 3), (&mut twins.sim, 2)] {
         run.rates = [1, 2].map(|tenths| rate(tenths, cnps)).into();
     }
-    let mut comparison = twins.compare("written").expect("runs of one plan");
-    let dir = twins.write("written")[0].join(fidelity::DIR);
-    let written = comparison.write(&dir, Some(&[])).expect("a page");
+    let bounds = Bounds {
+        min_paths: vec!["0%".parse().expect("a bound")],
+        ..Bounds::default()
+    };
+    let [kernel, sim] = twins.write("written");
+    let mut comparison = fidelity::compare(&kernel, &sim, &bounds).expect("runs of one plan");
+    let written = comparison.write(&kernel.join("fidelity")).expect("a page");
     let page = fs::read_to_string(&written.html).expect("a page");
     html::assert_well_formed(&page);
     insta::assert_snapshot!("fidelity_page", html::text(&page));

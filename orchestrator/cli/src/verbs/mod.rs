@@ -5,6 +5,7 @@ pub mod artifact;
 pub mod bench;
 pub mod bundle;
 pub mod compare;
+pub mod conclude;
 pub mod coverage;
 pub mod doctor;
 pub mod explain;

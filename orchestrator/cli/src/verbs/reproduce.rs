@@ -463,7 +463,7 @@ impl<'a> Work<'a> {
         };
         let arguments = self.sim_args(&request, &options)?;
         let simulated = ended(&sim::run(&arguments, self.global)?)?;
-        let all = fidelity::compare(&kernel, &simulated)
+        let all = fidelity::compare(&kernel, &simulated, &fidelity::Bounds::default())
             .map_err(Failure::usage)?
             .fidelity
             .all;

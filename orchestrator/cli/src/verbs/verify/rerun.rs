@@ -12,7 +12,10 @@ use lab_records::{
     EngineInfo, EngineRequest, RunDir, RunRequest, SimRequest,
     directory::{self, INPUTS_FILE, PLAN_FILE, SCENARIO_FILE},
 };
-use lab_reports::fidelity::{self, Bounds};
+use lab_reports::{
+    check::{Answer, Judgement},
+    fidelity::{self, Bounds},
+};
 use lab_units::show::commas;
 use serde::Serialize;
 
@@ -237,17 +240,15 @@ fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> 
         max_p50: bound("1%"),
         max_p99: bound("10%"),
         min_paths: bound("98%"),
-        max_p95: Vec::new(),
-        max_difference: Vec::new(),
-        min_pearson: Vec::new(),
-        min_compared: Vec::new(),
+        ..Bounds::default()
     };
-    let compared = fidelity::compare(kept.path(), again.path())
+    let compared = fidelity::compare(kept.path(), again.path(), &bounds)
         .map_err(|error| Failure::environment(with_causes(&error)))?;
-    let broken = bounds
-        .broken(&compared.fidelity)
-        .map_err(|error| Failure::environment(with_causes(&error)))?;
-    Ok(broken.into_iter().map(|one| one.text).collect())
+    let failed = compared
+        .checks()
+        .iter()
+        .filter(|it| it.grade == Judgement::Fail);
+    Ok(failed.map(|it| it.reason.clone()).collect())
 }
 
 /// Returns how both runs agree, a line for each kind of difference.

@@ -1,13 +1,9 @@
-//! Texts of tables' cells.
+//! Labels of policies with their colours.
 
 use maud::{Markup, html};
 use plotters::style::RGBColor;
 
-use crate::{figure::theme::policy_colors, run::Run};
-
-pub fn policy_name(run: &Run, policy: &str) -> Markup {
-    swatched(&run.flows.policies, policy)
-}
+use crate::figure::theme::policy_colors;
 
 /// Returns the label of one of `policies` after its colour.
 pub fn swatched(policies: &[String], policy: &str) -> Markup {
@@ -24,11 +20,4 @@ pub fn swatched(policies: &[String], policy: &str) -> Markup {
 
 pub fn hex(RGBColor(red, green, blue): RGBColor) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
-}
-
-/// Text of a table's cell without a value.
-pub const NONE: &str = "–";
-
-pub fn or_none(value: Option<String>) -> String {
-    value.unwrap_or_else(|| NONE.into())
 }

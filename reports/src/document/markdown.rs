@@ -1,0 +1,91 @@
+//! Documents as Markdown.
+
+use super::{Block, Cell, Document, Medium, Section, Table};
+
+impl Document<'_> {
+    /// Returns the document as Markdown; figures are files in the folder `figures` beside it.
+    #[must_use]
+    pub fn markdown(&self, figures: &str) -> String {
+        let shown = self.sections.iter().filter(|it| it.medium.is_on_page());
+        let mut parts = vec![format!("# {}", self.title)];
+        parts.extend(self.opening.iter().filter_map(|it| it.markdown(figures)));
+        parts.extend(shown.flat_map(|it| it.markdown(figures)));
+        parts.join("\n\n") + "\n"
+    }
+}
+
+impl Section<'_> {
+    fn markdown(&self, figures: &str) -> Vec<String> {
+        let title = [format!("## {}", self.title)];
+        let blocks = self.blocks.iter().filter_map(|it| it.markdown(figures));
+        title.into_iter().chain(blocks).collect()
+    }
+}
+
+impl Block<'_> {
+    fn markdown(&self, folder: &str) -> Option<String> {
+        let list = |items: &[String]| -> String {
+            let lines: Vec<String> = items.iter().map(|it| format!("- {it}")).collect();
+            lines.join("\n")
+        };
+        match self {
+            Self::Heading(text) => Some(format!("### {text}")),
+            Self::Lead(text) => Some(text.clone()),
+            Self::Text(medium, text) | Self::Note(medium, text) => {
+                medium.is_on_page().then(|| text.clone())
+            }
+            Self::Table(medium, table) => {
+                (medium.is_on_page() && !table.is_empty()).then(|| table.markdown())
+            }
+            Self::Facts(facts) => {
+                let lines = facts
+                    .iter()
+                    .map(|(term, values)| format!("{term}: {}", values.join("; ")));
+                Some(list(&lines.collect::<Vec<_>>()))
+            }
+            Self::Banner(banner) if banner.items.is_empty() => {
+                Some(format!("**{}**", banner.title))
+            }
+            Self::Banner(banner) => {
+                Some(format!("**{}**\n\n{}", banner.title, list(&banner.items)))
+            }
+            Self::Figures(figures) => {
+                let image = |it: &crate::figures::Captioned| {
+                    format!("![{}]({folder}/{}.png)", it.title, it.image.name)
+                };
+                Some(figures.iter().map(image).collect::<Vec<_>>().join("\n\n"))
+            }
+        }
+    }
+}
+
+impl Table {
+    /// Returns the table with a row for the heads.
+    pub fn markdown(&self) -> String {
+        let shown = self.shown(Medium::is_on_page);
+        let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+        let head = |&at: &usize| match self.columns[at].group {
+            Some(group) => format!("{group} {}", self.columns[at].name),
+            None => self.columns[at].name.clone(),
+        };
+        let mut lines = vec![
+            line(shown.iter().map(head).collect()),
+            format!("|{}", "---|".repeat(shown.len())),
+        ];
+        let cells = |row: &Vec<Cell>| line(shown.iter().map(|&at| row[at].markdown()).collect());
+        lines.extend(self.rows.iter().map(cells));
+        lines.join("\n")
+    }
+}
+
+impl Cell {
+    /// Returns the value with its other texts, none of which ends the cell.
+    fn markdown(&self) -> String {
+        let texts = [&self.text]
+            .into_iter()
+            .chain(&self.after)
+            .chain(&self.below);
+        let text = texts.map(String::as_str).collect::<Vec<_>>().join(" ");
+        text.replace('|', "\\|")
+    }
+}

@@ -1,0 +1,86 @@
+//! Documents in a terminal.
+
+use lab_units::show::{self, Side};
+
+use super::{Block, Cell, Document, Medium, Section, Table, table::Kind};
+
+impl Document<'_> {
+    /// Returns the title, the tables and the notes as text in lines of at most [`show::WIDTH`] characters, but for
+    /// tables that are wider.
+    #[must_use]
+    pub fn terminal(&self) -> String {
+        let sections = self.sections.iter();
+        let shown = sections.filter(|section| section.medium.is_on_terminal());
+        let opening = text_of(&self.opening);
+        format!("{}\n{opening}", self.title) + &shown.map(section).collect::<String>()
+    }
+}
+
+fn section(section: &Section<'_>) -> String {
+    text_of(&section.blocks)
+}
+
+fn text_of(blocks: &[Block<'_>]) -> String {
+    blocks.iter().map(block).collect()
+}
+
+fn block(block: &Block<'_>) -> String {
+    match block {
+        Block::Text(medium, text) | Block::Note(medium, text) if medium.is_on_terminal() => {
+            show::paragraph("", text)
+        }
+        Block::Table(medium, table) if medium.is_on_terminal() => table.terminal(show::WIDTH),
+        Block::Heading(_)
+        | Block::Lead(_)
+        | Block::Text(..)
+        | Block::Note(..)
+        | Block::Table(..)
+        | Block::Facts(_)
+        | Block::Banner(_)
+        | Block::Figures(_) => String::new(),
+    }
+}
+
+impl Table {
+    /// Returns the rows in aligned columns, each with its sentences below it in lines of at most `width` characters;
+    /// empty without rows.
+    pub fn terminal(&self, width: usize) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
+        let (sentences, columns): (Vec<usize>, Vec<usize>) = self
+            .shown(Medium::is_on_terminal)
+            .into_iter()
+            .partition(|&at| self.columns[at].kind == Kind::Sentences);
+        let sides: Vec<Side> = columns.iter().map(|&at| self.columns[at].side()).collect();
+        let heads = columns.iter().map(|&at| {
+            let column = &self.columns[at];
+            column.short.as_ref().unwrap_or(&column.name).clone()
+        });
+        let cells = |row: &Vec<Cell>| columns.iter().map(|&at| row[at].line()).collect();
+        let lines: Vec<Vec<String>> = [heads.collect()]
+            .into_iter()
+            .chain(self.rows.iter().map(cells))
+            .collect();
+        let table = show::columns(0, &sides, &lines);
+        let mut text = String::new();
+        for (at, line) in table.lines().enumerate() {
+            text += &format!("{line}\n");
+            for &column in sentences.iter().filter(|_| at > 0) {
+                let sentence = self.rows[at - 1][column].line();
+                if !sentence.is_empty() {
+                    text += &show::paragraph_of(width, "  ", &sentence);
+                }
+            }
+        }
+        text
+    }
+}
+
+impl Cell {
+    /// Returns the value with the texts after it.
+    fn line(&self) -> String {
+        let texts = [&self.text].into_iter().chain(&self.after);
+        texts.map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+}

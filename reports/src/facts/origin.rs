@@ -1,0 +1,105 @@
+//! Origins of runs that a question compares.
+
+use lab_records::{EngineInfo, RunDir, ScaleInfo};
+use serde::Serialize;
+
+use crate::{check::Check, document::Block};
+
+/// Origin of a run in a comparison, and the reasons not to trust the run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunOrigin {
+    /// Name in texts: `kernel` and `simulator`, `first run` and `second run`, or a letter.
+    pub name: String,
+    /// Name of the run directory.
+    pub directory: String,
+    /// Name of the engine: `kernel` or `sim`.
+    pub engine: String,
+    /// Release of the kernel under the run.
+    pub kernel_release: String,
+    /// Version of lcmp-lab.
+    pub tool_version: String,
+    /// Scale factors, emulated ÷ paper.
+    pub scale: ScaleInfo,
+    /// SHA-256 of the plan.
+    pub plan_hash: String,
+    /// Reasons not to trust the run; empty for a clean one.
+    pub problems: Vec<String>,
+}
+
+impl RunOrigin {
+    /// Returns the origin of a run that has `rows` flow rows and `truncated` truncated rows.
+    pub(crate) fn of(run: &RunDir, name: &str, rows: u64, truncated: u64) -> Self {
+        let info = run.info();
+        let mut problems = match run.outcome() {
+            Some(outcome) => outcome
+                .verdict
+                .sentences()
+                .into_iter()
+                .chain(outcome.lost_rows(rows))
+                .collect(),
+            None => {
+                vec!["the run did not end: it was interrupted, or is still going on".to_owned()]
+            }
+        };
+        if truncated > 0 {
+            problems.push(format!("rows that are truncated and left out: {truncated}"));
+        }
+        let path = run
+            .path()
+            .canonicalize()
+            .unwrap_or_else(|_| run.path().to_owned());
+        let directory = path.file_name().unwrap_or_default().to_string_lossy();
+        let engine = match info.engine {
+            EngineInfo::Kernel => "kernel",
+            EngineInfo::Sim(_) => "sim",
+        };
+        Self {
+            name: name.to_owned(),
+            directory: directory.into_owned(),
+            engine: engine.to_owned(),
+            kernel_release: info.kernel_release.clone(),
+            tool_version: info.tool_version.clone(),
+            scale: info.scale,
+            plan_hash: info.plan_hash.clone(),
+            problems,
+        }
+    }
+
+    /// True if nothing speaks against the run.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// Returns a check for each reason not to trust the run.
+    pub(crate) fn checks(&self) -> impl Iterator<Item = Check> {
+        let reason = |problem| format!("{}: {problem}", self.name);
+        let problems = self.problems.iter();
+        problems.map(move |it| Check::inconclusive("clean-run", reason(it)))
+    }
+
+    /// Returns the origin as a list of facts under the run's name.
+    pub(crate) fn blocks(&self) -> [Block<'static>; 2] {
+        let scale = &self.scale;
+        let facts = [
+            ("directory", self.directory.clone()),
+            (
+                "engine",
+                format!("{}, on kernel {}", self.engine, self.kernel_release),
+            ),
+            (
+                "scale",
+                format!(
+                    "rates × {}, times × {}, sizes × {} (emulated ÷ paper)",
+                    scale.rate, scale.time, scale.size
+                ),
+            ),
+            ("plan", format!("SHA-256 {}", self.plan_hash)),
+            ("version", format!("lcmp-lab {}", self.tool_version)),
+        ];
+        let facts = facts.map(|(term, value)| (term.to_owned(), vec![value]));
+        [
+            Block::Heading(self.name.clone()),
+            Block::Facts(facts.into()),
+        ]
+    }
+}
