@@ -8,13 +8,14 @@
 
 use std::path::Path;
 
-use lab_records::{Grade, RunDir, Verdict};
+use lab_records::Grade;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 use crate::{
     error::ReportError,
+    facts::RunFacts,
     frames::Flows,
     parallel,
     route::Routes,
@@ -149,10 +150,9 @@ impl Coverage {
 /// # Errors
 /// If the run cannot be read, is not valid, or has too few repetitions for the groups.
 pub fn coverage(path: &Path, study: Study) -> Result<Coverage, CoverageError> {
-    let run = RunDir::open(path).map_err(ReportError::from)?;
-    let (flows, _) = Flows::read(&run, &Routes::new(run.info()))?;
-    let end = run.outcome().map(|outcome| outcome.end.clone());
-    let verdict = Verdict::of(run.info(), end.as_ref(), &flows.total());
+    let run = RunFacts::open(path).map_err(ReportError::from)?;
+    let flows = Flows::read(&run, &Routes::new(run.info()))?;
+    let verdict = run.verdict(&flows.total());
     if verdict.grade != Grade::Valid {
         return Err(CoverageError::NotValid {
             directory: path.display().to_string(),

@@ -5,14 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::{
-    CertifiedRow, DirectionUse, FaultInfo, Reason, ReasonCode, RunDir, RunEnd, RunInfo, UtcTime,
-    Verdict,
-};
+use lab_records::{CertifiedRow, DirectionUse, FaultInfo, RunEnd, RunInfo, UtcTime, Verdict};
 use lab_units::Nanos;
 
 use crate::{
     error::ReportError,
+    facts::RunFacts,
     figures::Groups,
     frames::{
         self, DecisionCount, DirectionSeries, Flows, FlowsOverTime, LinkSeries, LinkUse, Pauses,
@@ -70,9 +68,9 @@ pub struct Run {
 impl Run {
     /// Reads the run directory at `dir`.
     pub fn read(dir: &Path) -> Result<Self, ReportError> {
-        let run = RunDir::open(dir)?;
+        let run = RunFacts::open(dir)?;
         let routes = Routes::new(run.info());
-        let (flows, truncated) = Flows::read(&run, &routes)?;
+        let flows = Flows::read(&run, &routes)?;
         let faults = run.info().faults.iter().map(|fault| fault.time_ns);
         let end = flows.first_end();
         let last_fault = faults.filter(|&time| time <= end).max();
@@ -80,27 +78,19 @@ impl Run {
         let last_start = flows.last_start();
         let groups = Groups::of(&flows, &routes);
         let by_group = groups.flows_over_time(&flows, &routes, &grid);
-        let (ports, truncated_ports) = frames::ports(&run)?;
+        let ports = frames::ports(&run)?;
         let links = frames::links(&run, &grid, &ports)?;
-        let (decisions, truncated_decisions) = frames::decisions(&run)?;
-        let (pauses, truncated_pauses) = frames::pauses(&run, &grid)?;
-        let (rates, truncated_rates) = frames::rates(&run, &grid)?;
+        let decisions = frames::decisions(&run)?;
+        let pauses = frames::pauses(&run, &grid)?;
+        let rates = frames::rates(&run, &grid)?;
         let stories = frames::stories(&run, &flows.shown_keys(), &grid)?;
-        let truncated = truncated
-            + links.truncated
-            + truncated_ports
-            + truncated_decisions
-            + truncated_pauses
-            + truncated_rates;
         let end = run.outcome().map(|outcome| outcome.end.clone());
-        let mut verdict = Verdict::of(run.info(), end.as_ref(), &flows.total());
-        verdict.add(Reason::count(ReasonCode::TruncatedTables, truncated));
         Ok(Self {
             dir: dir.to_owned(),
             info: run.info().clone(),
             started_at: run.started_at(),
             end,
-            verdict,
+            verdict: run.verdict(&flows.total()),
             certificate: run.table::<CertifiedRow>()?.rows,
             routes,
             last_start,

@@ -1,11 +1,13 @@
 //! Runs and rows for the tests of this crate.
 
-use lab_records::{FlowRow, FlowStatus, RecordsError, RunDir, RunInfo, RunWriter, sample};
+use lab_records::{FlowRow, FlowStatus, RecordsError, RunInfo, RunWriter, sample};
 use lab_units::{Bytes, FlowId, Nanos};
+
+use crate::facts::RunFacts;
 
 /// A run directory that is removed with this value.
 pub struct TestRun {
-    pub dir: RunDir,
+    pub dir: RunFacts,
     _files: tempfile::TempDir,
 }
 
@@ -17,7 +19,7 @@ pub fn run(
     let files = tempfile::tempdir().unwrap();
     let mut writer = RunWriter::create_in(files.path(), sample::now(), info).unwrap();
     write(&mut writer).unwrap();
-    let dir = RunDir::open(writer.dir()).unwrap();
+    let dir = RunFacts::open(writer.dir()).unwrap();
     TestRun { dir, _files: files }
 }
 

@@ -5,7 +5,8 @@ mod common;
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-use lab_records::{RunDir, history, listing};
+use lab_records::{history, listing};
+use lab_reports::facts::RunFacts;
 use lab_regress::{
     Gauge, Samples, Verdict,
     gate::{Change, FALSE_ALARMS, MIN_EFFECT, gauges},
@@ -280,7 +281,7 @@ fn simulated(scenario: &Path) -> Vec<BTreeMap<Gauge, f64>> {
     }
     let mut gauges_of_each = Vec::new();
     for run in listing::list(&results).unwrap() {
-        let samples = Samples::read(&RunDir::open(&run.path).unwrap()).unwrap();
+        let samples = Samples::read(&RunFacts::open(&run.path).unwrap()).unwrap();
         for repetition in samples.policies[0].repetitions.keys() {
             let mut one = samples.clone();
             for policy in &mut one.policies {

@@ -314,7 +314,7 @@ mod tests {
             }
         }
         let dir = writer.dir().to_owned();
-        Samples::read(&lab_records::RunDir::open(&dir).unwrap()).unwrap()
+        Samples::read(&lab_reports::facts::RunFacts::open(&dir).unwrap()).unwrap()
     }
 
     #[track_caller]

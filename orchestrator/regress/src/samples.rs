@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{DcPath, FlowCounts, RecordsError, RunDir, RunInfo};
+use lab_records::{DcPath, FlowCounts, RecordsError, RunInfo};
+use lab_reports::facts::RunFacts;
 use lab_units::FlowId;
 
 /// Flows of a run by policy.
@@ -46,7 +47,7 @@ impl Samples {
     ///
     /// # Errors
     /// If the flows cannot be read.
-    pub fn read(run: &RunDir) -> Result<Self, RecordsError> {
+    pub fn read(run: &RunFacts) -> Result<Self, RecordsError> {
         let info = run.info().clone();
         let mut policies: Vec<PolicySamples> = info
             .policies
@@ -57,16 +58,7 @@ impl Samples {
             })
             .collect();
         let mut flows: Vec<Flow> = Vec::new();
-        let mut rows = 0;
-        run.visit_flow_fields(|fields| {
-            rows += 1;
-            if !info.is_measured(fields.flow_id) {
-                return;
-            }
-            let policy = policies
-                .iter()
-                .position(|it| it.policy == fields.policy)
-                .expect("records are read with rows of the run's policies only");
+        run.visit_measured(|policy, fields| {
             policies[policy].counts.add(fields);
             flows.push(Flow {
                 key: (fields.repetition, fields.flow_id),
@@ -80,18 +72,9 @@ impl Samples {
         for flow in flows {
             policies[flow.policy].add(flow);
         }
-        let doubts = match run.outcome() {
-            Some(outcome) => outcome
-                .verdict
-                .sentences()
-                .into_iter()
-                .chain(outcome.lost_rows(rows))
-                .collect(),
-            None => vec!["the run did not end".to_owned()],
-        };
         Ok(Self {
             info,
-            doubts,
+            doubts: run.doubts(),
             policies,
         })
     }

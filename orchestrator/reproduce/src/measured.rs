@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use lab_artifact::{UTILISATION_STEP, average_utilisation};
-use lab_records::{FlowFields, Grade, LinkRow, RecordsError, RunDir};
-use lab_reports::{PaperReductions, paper_bins, reductions, student};
+use lab_records::{FlowFields, Grade, LinkRow, RecordsError};
+use lab_reports::{PaperReductions, facts::RunFacts, paper_bins, reductions, student};
 use lab_units::{Bytes, FlowId, Nanos};
 use serde::Serialize;
 
@@ -147,24 +147,19 @@ impl Measured {
     ///
     /// # Errors
     /// If the run did not end, is invalid, or has tables that cannot be read.
-    pub fn read(run: &RunDir, case: &Case, played: Played) -> Result<Self, NotMeasured> {
-        let verdict = match run.outcome() {
-            None => return Err(NotMeasured::Unfinished),
-            Some(outcome) if outcome.verdict.grade == Grade::Invalid => {
-                return Err(NotMeasured::Invalid(outcome.verdict.sentences().join("; ")));
-            }
-            Some(outcome) => &outcome.verdict,
-        };
+    pub fn read(run: &RunFacts, case: &Case, played: Played) -> Result<Self, NotMeasured> {
+        let verdict = &run.outcome().ok_or(NotMeasured::Unfinished)?.verdict;
+        if verdict.grade == Grade::Invalid {
+            return Err(NotMeasured::Invalid(run.doubts().join("; ")));
+        }
         let is_counted = |flow: &FlowFields<'_>| {
             let ends = [flow.src_dc, flow.dst_dc];
-            run.info().is_measured(flow.flow_id)
-                && case
-                    .pair
-                    .is_none_or(|[a, b]| ends == [a, b] || ends == [b, a])
+            let is_of = |[a, b]: [&str; 2]| ends == [a, b] || ends == [b, a];
+            case.pair.is_none_or(is_of)
         };
         let mut policies: BTreeMap<String, Vec<Flow>> = BTreeMap::new();
         let mut first: Option<(Key, String)> = None;
-        run.visit_flow_fields(|fields| {
+        run.visit_measured(|_, fields| {
             if !is_counted(&fields) {
                 return;
             }
@@ -193,7 +188,7 @@ impl Measured {
             commit: run.info().provenance.tool_commit.clone(),
             flows: policies.values().map(Vec::len).max().unwrap_or(0),
             repetitions: run.info().repetitions,
-            doubts: verdict.sentences(),
+            doubts: run.doubts(),
             warnings,
             values,
         })
@@ -328,7 +323,7 @@ type Carried = BTreeMap<Nanos, u64>;
 /// Returns the average utilisation of `sender`'s links by policy, as in the authors' script. Empty if more than
 /// [`MAX_LEFT_OUT`] of the flows start in the first step, which the script leaves out.
 fn utilisation(
-    run: &RunDir,
+    run: &RunFacts,
     policies: &BTreeMap<String, Vec<Flow>>,
     sender: &str,
 ) -> Result<BTreeMap<String, BTreeMap<String, f64>>, RecordsError> {

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, str::FromStr};
 
-use lab_records::{Departure, EngineInfo, PolicySettings, RunDir, RunInfo};
+use lab_records::{Departure, EngineInfo, PolicySettings, RunInfo};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::text;
+use crate::{facts::RunFacts, text};
 
 /// Aspect in which plans differ.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
@@ -72,7 +72,7 @@ impl Aspect {
     }
 
     /// Returns the aspect of a run as text; runs of equal text do not differ.
-    fn value(self, run: &RunDir, settings_of: PolicyText) -> String {
+    fn value(self, run: &RunFacts, settings_of: PolicyText) -> String {
         let info = run.info();
         match self {
             Self::Scenario => info.scenario.clone(),
@@ -107,7 +107,7 @@ impl FromStr for Aspect {
 }
 
 /// Returns the aspects in which the plans of `runs` differ.
-pub fn differences(runs: &[RunDir]) -> Vec<Difference> {
+pub fn differences(runs: &[RunFacts]) -> Vec<Difference> {
     let policy_text = PolicyText::of(runs);
     let difference = |aspect: Aspect| {
         let values: Vec<String> = runs
@@ -130,8 +130,8 @@ pub fn differences(runs: &[RunDir]) -> Vec<Difference> {
 }
 
 /// True if some runs come from the kernel engine and others from the simulator.
-pub fn are_of_two_engines(runs: &[RunDir]) -> bool {
-    let is_kernel = |run: &RunDir| run.info().engine == EngineInfo::Kernel;
+pub fn are_of_two_engines(runs: &[RunFacts]) -> bool {
+    let is_kernel = |run: &RunFacts| run.info().engine == EngineInfo::Kernel;
     runs.iter().any(is_kernel) && !runs.iter().all(is_kernel)
 }
 
@@ -147,7 +147,7 @@ enum PolicyText {
 }
 
 impl PolicyText {
-    fn of(runs: &[RunDir]) -> Self {
+    fn of(runs: &[RunFacts]) -> Self {
         let settings = runs.iter().flat_map(|run| &run.info().provenance.policies);
         let mut parameterised = settings.filter(|it| it.parameters.is_object());
         let first = runs.first().map(|run| run.info().scale);
@@ -262,7 +262,7 @@ fn engine(info: &RunInfo) -> String {
 }
 
 /// Returns the parts of `plan.json` that no other aspect covers, by name; none without a plan.
-fn settings(run: &RunDir) -> BTreeMap<String, String> {
+fn settings(run: &RunFacts) -> BTreeMap<String, String> {
     let plan = run
         .plan::<PlanSettings>()
         .ok()

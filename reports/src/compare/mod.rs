@@ -13,7 +13,7 @@ mod schedule;
 
 use std::path::{Path, PathBuf};
 
-use lab_records::{EngineInfo, RunDir};
+use lab_records::EngineInfo;
 use serde::Serialize;
 
 pub use self::{
@@ -25,7 +25,7 @@ use crate::{
     check::{Answer, Check},
     document::Document,
     error::ReportError,
-    facts::RunOrigin,
+    facts::{RunFacts, RunOrigin},
     fidelity::flows::Flows,
     figures::Captioned,
     frames::Unfinished,
@@ -73,8 +73,8 @@ pub struct Against {
 /// # Errors
 /// If a run cannot be read, if the runs differ otherwise, or if two have no policy in common.
 pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, CompareError> {
-    let open = |path: &PathBuf| RunDir::open(path).map_err(ReportError::from);
-    let runs: Vec<RunDir> = runs.iter().map(open).collect::<Result<_, _>>()?;
+    let open = |path: &PathBuf| RunFacts::open(path).map_err(ReportError::from);
+    let runs: Vec<RunFacts> = runs.iter().map(open).collect::<Result<_, _>>()?;
     let [first, others @ ..] = runs.as_slice() else {
         return Err(CompareError::OneRun);
     };
@@ -98,12 +98,9 @@ pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, Compare
     for (index, other) in (1..).zip(others) {
         let flows = read(first, other)?;
         if described.is_empty() {
-            let origin = RunOrigin::of(first, &name(0), flows.rows[0], flows.truncated[0]);
-            described.push(origin);
+            described.push(RunOrigin::of(first, &name(0)));
         }
-        let rows = flows.rows[1];
-        let truncated = flows.truncated[1];
-        described.push(RunOrigin::of(other, &name(index), rows, truncated));
+        described.push(RunOrigin::of(other, &name(index)));
         let origins = [&described[0], &described[index]];
         against.push(Against::of([first, other], origins, &flows));
     }
@@ -150,7 +147,7 @@ impl Answer for Comparison {
 }
 
 /// Reads the flows of both runs under the policies that both have.
-fn read(first: &RunDir, other: &RunDir) -> Result<Flows, CompareError> {
+fn read(first: &RunFacts, other: &RunFacts) -> Result<Flows, CompareError> {
     let [base, others] = [first, other].map(|run| &run.info().policies);
     let shared: Vec<String> = base
         .iter()
@@ -168,11 +165,11 @@ fn read(first: &RunDir, other: &RunDir) -> Result<Flows, CompareError> {
 }
 
 impl Against {
-    fn of(runs: [&RunDir; 2], origins: [&RunOrigin; 2], flows: &Flows) -> Self {
-        let infos = runs.map(RunDir::info);
-        let unfinished = runs.map(Unfinished::of);
+    fn of(runs: [&RunFacts; 2], origins: [&RunOrigin; 2], flows: &Flows) -> Self {
+        let infos = runs.map(|run| run.info());
+        let unfinished = runs.map(|run| Unfinished::of(run));
         let measured = infos.map(|info| info.measured.as_ref().map(|it| &it.ids));
-        let is_paired = measured[0] == measured[1] && schedule::is_same(runs);
+        let is_paired = measured[0] == measured[1] && schedule::is_same(runs.map(|run| &**run));
         let not_valid: Vec<String> = origins
             .into_iter()
             .filter(|it| !it.is_clean())

@@ -1,8 +1,9 @@
 //! Origins of runs that a question compares.
 
-use lab_records::{EngineInfo, RunDir, ScaleInfo};
+use lab_records::{EngineInfo, ScaleInfo};
 use serde::Serialize;
 
+use super::RunFacts;
 use crate::{check::Check, document::Block};
 
 /// Origin of a run in a comparison, and the reasons not to trust the run.
@@ -27,23 +28,9 @@ pub struct RunOrigin {
 }
 
 impl RunOrigin {
-    /// Returns the origin of a run that has `rows` flow rows and `truncated` truncated rows.
-    pub(crate) fn of(run: &RunDir, name: &str, rows: u64, truncated: u64) -> Self {
+    /// Returns the origin of a run whose tables were read.
+    pub(crate) fn of(run: &RunFacts, name: &str) -> Self {
         let info = run.info();
-        let mut problems = match run.outcome() {
-            Some(outcome) => outcome
-                .verdict
-                .sentences()
-                .into_iter()
-                .chain(outcome.lost_rows(rows))
-                .collect(),
-            None => {
-                vec!["the run did not end: it was interrupted, or is still going on".to_owned()]
-            }
-        };
-        if truncated > 0 {
-            problems.push(format!("rows that are truncated and left out: {truncated}"));
-        }
         let path = run
             .path()
             .canonicalize()
@@ -61,7 +48,7 @@ impl RunOrigin {
             tool_version: info.tool_version.clone(),
             scale: info.scale,
             plan_hash: info.plan_hash.clone(),
-            problems,
+            problems: run.doubts(),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
-use lab_records::{Batch, FlowRow, RecordsError, RunDir, RunInfo};
+use lab_records::{Batch, FlowRow, RecordsError, RunInfo};
 use lab_units::{FlowId, Ratio};
 
-use crate::error::ReportError;
+use crate::{error::ReportError, facts::RunFacts};
 
 /// Identity of a flow in both runs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -61,10 +61,6 @@ pub struct Flows {
     pub runs: [Vec<Recorded>; 2],
     /// Positions in both runs of each flow that both have, by key.
     pairs: Vec<[usize; 2]>,
-    /// Number of flow rows in each run, including rows under other policies and of flows that are not measured.
-    pub rows: [u64; 2],
-    /// Number of truncated rows in each run.
-    pub truncated: [u64; 2],
 }
 
 impl Names {
@@ -106,13 +102,14 @@ impl Recorded {
 
 impl Flows {
     /// Reads the flows of two runs under `policies`.
-    pub fn read(runs: [&RunDir; 2], policies: Vec<String>) -> Result<Self, ReportError> {
+    pub fn read(runs: [&RunFacts; 2], policies: Vec<String>) -> Result<Self, ReportError> {
         let mut names = Names::default();
         let mut flows = [Vec::new(), Vec::new()];
-        let mut rows = [0; 2];
-        let mut truncated = [0; 2];
-        for (index, flows) in flows.iter_mut().enumerate() {
-            [rows[index], truncated[index]] = read(runs[index], &policies, &mut names, flows)?;
+        for (run, flows) in runs.into_iter().zip(&mut flows) {
+            run.visit_batches::<FlowRow, RecordsError>(&COLUMNS, |batch| {
+                append(batch, run.info(), &policies, &mut names, flows);
+                Ok(())
+            })?;
             flows.sort_by_key(|flow| flow.key);
         }
         Ok(Self {
@@ -120,8 +117,6 @@ impl Flows {
             policies,
             names,
             runs: flows,
-            rows,
-            truncated,
         })
     }
 
@@ -132,22 +127,7 @@ impl Flows {
     }
 }
 
-/// Appends `run`'s flows to `flows` and returns how many rows there are and how many are truncated.
-fn read(
-    run: &RunDir,
-    policies: &[String],
-    names: &mut Names,
-    flows: &mut Vec<Recorded>,
-) -> Result<[u64; 2], RecordsError> {
-    let mut rows = 0;
-    let truncated = run.visit_batches::<FlowRow, RecordsError>(&COLUMNS, |batch| {
-        rows += batch.len() as u64;
-        append(batch, run.info(), policies, names, flows);
-        Ok(())
-    })?;
-    Ok([rows, truncated])
-}
-
+/// Appends the flows of `batch` under `policies` to `flows`.
 fn append(
     batch: &Batch,
     info: &RunInfo,

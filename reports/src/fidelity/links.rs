@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::RunDir;
 use lab_units::Nanos;
 use serde::Serialize;
 
 use super::flows::{Flows, Recorded};
 use crate::{
     error::ReportError,
+    facts::RunFacts,
     frames::{self, DirectionSeries, LinkUse, Pauses, Rates, TimeGrid},
 };
 
@@ -74,8 +74,6 @@ pub struct Links {
     pub pauses: Vec<PausePair>,
     /// Links and rates over time.
     pub over_time: OverTime,
-    /// Number of truncated rows in each run.
-    pub truncated: [u64; 2],
 }
 
 /// Links and rates of each run over time, in the first repetition.
@@ -91,7 +89,7 @@ pub struct OverTime {
 
 impl Links {
     /// Reads two runs' links and rates under the policies of `flows`.
-    pub fn read(runs: [&RunDir; 2], flows: &Flows) -> Result<Self, ReportError> {
+    pub fn read(runs: [&RunFacts; 2], flows: &Flows) -> Result<Self, ReportError> {
         let ends = flows
             .runs
             .iter()
@@ -104,7 +102,6 @@ impl Links {
         let mut directions = [Vec::new(), Vec::new()];
         let mut rates = [Rates::new(), Rates::new()];
         let mut pauses = [BTreeMap::new(), BTreeMap::new()];
-        let mut truncated = [0; 2];
         for (index, run) in runs.into_iter().enumerate() {
             // Without the maxima that only a simulated port counts, so that samples meet samples.
             let links = frames::links(run, &grid, &[])?;
@@ -114,11 +111,8 @@ impl Links {
                 sides.entry(key).or_default()[index] = side;
             }
             directions[index] = links.over_time;
-            let truncated_rates;
-            (rates[index], truncated_rates) = frames::rates(run, &grid)?;
-            let truncated_pauses;
-            (pauses[index], truncated_pauses) = frames::pauses(run, &grid)?;
-            truncated[index] = links.truncated + truncated_rates + truncated_pauses;
+            rates[index] = frames::rates(run, &grid)?;
+            pauses[index] = frames::pauses(run, &grid)?;
         }
         let is_compared = |policy: &String| flows.policies.contains(policy);
         let pairs = sides.into_iter().filter(|([policy, ..], sides)| {
@@ -141,7 +135,6 @@ impl Links {
                 links: directions,
                 rates,
             },
-            truncated,
         })
     }
 }
@@ -273,6 +266,6 @@ mod tests {
             flows: 1,
             cnps: [7, 6],
         };
-        assert_eq!((links.cnps, links.truncated), (vec![cnps], [0, 0]));
+        assert_eq!(links.cnps, [cnps]);
     }
 }

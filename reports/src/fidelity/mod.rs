@@ -23,7 +23,7 @@ mod worst;
 
 use std::path::Path;
 
-use lab_records::{EngineInfo, RunDir};
+use lab_records::EngineInfo;
 use serde::Serialize;
 
 use self::{
@@ -34,7 +34,7 @@ use crate::{
     check::{Answer, Check},
     document::Document,
     error::ReportError,
-    facts::RunOrigin,
+    facts::{RunFacts, RunOrigin},
     figures::Captioned,
 };
 pub use agreement::{Agreement, BinPoint, Differences};
@@ -104,15 +104,15 @@ pub fn compare(first: &Path, second: &Path, bounds: &Bounds) -> Result<Compariso
         alone.map(move |policy| (policy.clone(), name.to_owned()))
     });
     let links = Links::read([first, second], &flows)?;
-    let truncated = [0, 1].map(|index| flows.truncated[index] + links.truncated[index]);
     let worst = worst::worst(&flows, [first, second], names)?;
-    let origin =
-        |index: usize, run| RunOrigin::of(run, names[index], flows.rows[index], truncated[index]);
     let fidelity = Fidelity {
         scenario: infos[0].scenario.clone(),
         scenario_hash: infos[0].scenario_hash.clone(),
         seed: infos[0].seed,
-        runs: [origin(0, first), origin(1, second)],
+        runs: [
+            RunOrigin::of(first, names[0]),
+            RunOrigin::of(second, names[1]),
+        ],
         policies,
         all,
         links: links.pairs,
@@ -170,12 +170,12 @@ impl Fidelity {
     }
 }
 
-fn open(dir: &Path) -> Result<RunDir, ReportError> {
-    Ok(RunDir::open(dir)?)
+fn open(dir: &Path) -> Result<RunFacts, ReportError> {
+    Ok(RunFacts::open(dir)?)
 }
 
 /// Returns the name of each run in texts.
-fn names(runs: [&RunDir; 2]) -> [&'static str; 2] {
+fn names(runs: [&RunFacts; 2]) -> [&'static str; 2] {
     match runs.map(|run| &run.info().engine) {
         [EngineInfo::Kernel, EngineInfo::Sim(_)] => ["kernel", "simulator"],
         _ => ["first run", "second run"],

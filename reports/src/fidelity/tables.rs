@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{Batch, LinkRow, QueueRow, RecordsError, RunDir, StoryRow};
+use lab_records::{Batch, LinkRow, QueueRow, RecordsError, StoryRow};
 
 use super::{
     flows::Names,
     side::{Placed, Queue},
 };
+use crate::facts::RunFacts;
 
 /// Numbers of a policy, a repetition, a datacenter and the next one.
 type Port = [u64; 4];
@@ -62,7 +63,7 @@ impl Wanted {
 }
 
 /// Returns, for each flow, the samples nearest to its start from each egress queue on its path.
-pub fn queues(run: &RunDir, placed: &[Placed<'_>]) -> Result<Vec<Vec<Queue>>, RecordsError> {
+pub fn queues(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Vec<Queue>>, RecordsError> {
     let wanted = Wanted::new(placed);
     let of_hops = |placed: &Placed<'_>| vec![None::<Sample>; placed.hops.len()];
     let mut nearest: Vec<Vec<Option<Sample>>> = placed.iter().map(of_hops).collect();
@@ -142,7 +143,7 @@ impl Around {
 
 /// Returns the packets dropped on the path of each flow's data while the flow ran, to the resolution
 /// of the samples.
-pub fn drops(run: &RunDir, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, RecordsError> {
+pub fn drops(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, RecordsError> {
     let wanted = Wanted::new(placed);
     let of_hops =
         |placed: &Placed<'_>| vec![Around::default(); placed.hops.len().saturating_sub(1)];
@@ -178,7 +179,7 @@ pub fn drops(run: &RunDir, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, Re
 
 /// Returns the packets that each flow retransmitted; `None` for a flow without a story.
 pub fn retransmissions(
-    run: &RunDir,
+    run: &RunFacts,
     placed: &[Placed<'_>],
 ) -> Result<Vec<Option<u64>>, RecordsError> {
     let mut found = vec![None; placed.len()];

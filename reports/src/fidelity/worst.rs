@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{DcPath, RunDir, RunInfo};
+use lab_records::{DcPath, RunInfo};
 use serde::Serialize;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     side::{Bottleneck, FlowSide, Placed},
     tables,
 };
-use crate::error::ReportError;
+use crate::{error::ReportError, facts::RunFacts};
 
 /// A flow whose FCTs differ much, in paper units.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,7 +41,7 @@ pub struct WorstFlow {
 /// both runs; `names` are those of the runs.
 pub fn worst(
     flows: &Flows,
-    runs: [&RunDir; 2],
+    runs: [&RunFacts; 2],
     names: [&str; 2],
 ) -> Result<Vec<WorstFlow>, ReportError> {
     let mut found: Vec<(f64, [&Recorded; 2])> = flows
@@ -108,7 +108,7 @@ fn place<'a>(flows: &'a Flows, info: &RunInfo, flow: &'a Recorded) -> Placed<'a>
 fn facts(
     flows: &Flows,
     index: usize,
-    run: &RunDir,
+    run: &RunFacts,
     placed: &[Placed<'_>],
 ) -> Result<Vec<FlowSide>, ReportError> {
     let mut queues = tables::queues(run, placed)?;

@@ -1,9 +1,9 @@
 //! Time that a run's repetitions cover, and link use while flows start.
 
-use lab_records::{ArrivalUse, DirectionUse, FlowFields, LinkRow, RepetitionEnds, RunDir, RunInfo};
+use lab_records::{ArrivalUse, DirectionUse, FlowFields, LinkRow, RepetitionEnds, RunInfo};
 use lab_units::{Bytes, Nanos};
 
-use crate::error::ReportError;
+use crate::{error::ReportError, facts::RunFacts};
 
 /// Repetition ends and link use under each policy.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ impl Extent {
     }
 
     /// Adds the counters of links, after all flows.
-    pub fn read_counters(&mut self, run: &RunDir) -> Result<(), ReportError> {
+    pub fn read_counters(&mut self, run: &RunFacts) -> Result<(), ReportError> {
         let policies = &run.info().policies;
         run.visit_batches::<LinkRow, ReportError>(&COLUMNS, |batch| {
             let [labels, links, from, to] =

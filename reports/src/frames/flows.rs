@@ -5,9 +5,7 @@ use std::{
     iter, thread,
 };
 
-use lab_records::{
-    FlowCounts, FlowFields, FlowRow, PathRow, RecordsError, RunDir, RunInfo, WholeFlow,
-};
+use lab_records::{FlowCounts, FlowFields, FlowRow, PathRow, RecordsError, RunInfo, WholeFlow};
 use lab_units::{Bytes, FlowId, Nanos};
 
 use super::{
@@ -20,6 +18,7 @@ use super::{
 };
 use crate::{
     error::ReportError,
+    facts::RunFacts,
     population::Population,
     route::Routes,
     size_bins::{PERCENTS, SizeBins},
@@ -83,8 +82,8 @@ struct Reader<'a> {
 }
 
 impl Flows {
-    /// Reads `run`'s flows, and the number of truncated rows in their table.
-    pub fn read(run: &RunDir, routes: &Routes) -> Result<(Self, u64), ReportError> {
+    /// Reads `run`'s flows.
+    pub fn read(run: &RunFacts, routes: &Routes) -> Result<Self, ReportError> {
         let policies = run.info().policies.clone();
         let count = policies.len();
         let room = MAX_SHOWN / 2 / count.max(1);
@@ -112,11 +111,11 @@ impl Flows {
             unfinished: Unfinished::of(run),
             policy: 0,
         };
-        let mut truncated = run.visit_flows(|flow, row| reader.add(flow, row))?;
+        run.visit_flows(|flow, row| reader.add(flow, row))?;
         reader.flows.first_routes = reader.routes.count();
-        truncated += run.visit(|row: PathRow| reader.add_path(&row))?;
+        run.visit(|row: PathRow| reader.add_path(&row))?;
         reader.flows.extent.read_counters(run)?;
-        Ok((reader.finish(), truncated))
+        Ok(reader.finish())
     }
 
     /// Returns policy, repetition and id of each flow that the page shows.
@@ -413,7 +412,7 @@ mod tests {
         let run = testing::run(&info, |writer| {
             rows.iter().try_for_each(|row| writer.append_flow(row))
         });
-        Flows::read(&run.dir, &Routes::new(&info)).unwrap().0
+        Flows::read(&run.dir, &Routes::new(&info)).unwrap()
     }
 
     #[test]
@@ -457,7 +456,7 @@ mod tests {
             let rows = [row(0, 9_000), row(1, 100), row(2, 200), row(3, 9_000)];
             rows.iter().try_for_each(|row| writer.append_flow(row))
         });
-        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap().0;
+        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
         assert_eq!(flows.slowdowns(0), [2.0, 3.0]);
         assert_eq!((flows.counts[0].flows, flows.total().flows), (2, 4));
         assert!(
@@ -501,7 +500,7 @@ mod tests {
             writer.append_flow(&testing::flow("a", 0, None))?;
             writer.append_flow(&testing::flow("a", 1, Some(2.0)))
         });
-        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap().0;
+        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
         assert_eq!(flows.unfinished(0), [1.0; 2]);
         assert_eq!(flows.unfinished(1), [1.0; 3]);
     }
@@ -555,7 +554,7 @@ mod tests {
                 path(&["dc1", "dc3"], 700),
             ])
         });
-        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap().0;
+        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
         let share = |route: &str, flows, bytes| RouteShare {
             route: route.into(),
             flows,
@@ -586,7 +585,7 @@ mod tests {
         let run = testing::run(&info, |writer| {
             rows.iter().try_for_each(|row| writer.append_flow(row))
         });
-        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap().0;
+        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
         assert_eq!(flows.policies, ["a", "b"]);
         assert_eq!(flows.shown.len(), MAX_SHOWN);
         let key = |row: &FlowRow| (row.policy.clone(), row.repetition, row.flow_id);

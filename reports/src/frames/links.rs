@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{LinkRow, QueueRow, RunDir};
+use lab_records::{LinkRow, QueueRow};
 use polars::prelude::*;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     series::{SeriesQuery, series},
     texts,
 };
-use crate::error::ReportError;
+use crate::{error::ReportError, facts::RunFacts};
 
 /// Totals for one link direction under one policy, over all repetitions.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,27 +48,24 @@ pub struct Links {
     pub over_time: Vec<DirectionSeries>,
     /// Counters of the links around the run's faults.
     pub around_faults: Vec<LinkSeries>,
-    /// Number of truncated rows.
-    pub truncated: u64,
 }
 
 /// Reads the tables of links and queues: totals, series in the intervals of `grid`, and those around the
 /// run's faults. `ports` has the longest queues.
-pub fn links(run: &RunDir, grid: &TimeGrid, ports: &[PortTotal]) -> Result<Links, ReportError> {
+pub fn links(run: &RunFacts, grid: &TimeGrid, ports: &[PortTotal]) -> Result<Links, ReportError> {
     let around = SeriesQuery::new(run.info());
     let around = |frame| around.apply(frame);
     let in_intervals = |frame| counters_over_time(grid, frame);
-    let ([counters, rows, intervals], truncated) =
+    let [counters, rows, intervals] =
         reduce::<LinkRow, 3>(run, &COLUMNS, [&counters, &around, &in_intervals])?;
     let in_intervals = |frame| queues_over_time(grid, frame);
     let sums = |frame| sums(grid, frame);
-    let ([peaks, sums, queues], truncated_queues) =
+    let [peaks, sums, queues] =
         reduce::<QueueRow, 3>(run, &QUEUE_COLUMNS, [&peaks, &sums, &in_intervals])?;
     Ok(Links {
         uses: uses(&counters, [&peaks, &sums], ports)?,
         over_time: over_time(run.info(), grid, &intervals, &queues)?,
         around_faults: series(&rows)?,
-        truncated: truncated + truncated_queues,
     })
 }
 

@@ -20,10 +20,10 @@ mod series;
 mod stories;
 mod unfinished;
 
-use lab_records::{Batch, DecisionRow, Row, RunDir, Values};
+use lab_records::{Batch, DecisionRow, Row, Values};
 use polars::prelude::*;
 
-use crate::error::ReportError;
+use crate::{error::ReportError, facts::RunFacts};
 pub use chosen::badness;
 pub use flows::{Flows, Span};
 pub use grid::{TimeGrid, largest, mean, merged};
@@ -38,20 +38,19 @@ pub use series::{LinkSeries, time_around};
 pub use stories::{Decision, Stories, stories};
 pub use unfinished::Unfinished;
 
-/// Reads the named columns from `R`'s table and reduces them by each of `queries`. Returns the
-/// reduced frames and the number of truncated rows at the table's end.
+/// Reads the named columns from `R`'s table and reduces them by each of `queries`.
 ///
 /// A query is applied to every batch, and again to the results of several batches. So it must give
 /// the same columns as it takes, and the same result for the whole as for its reduced parts:
 /// filters, maxima and sums do. Column [`ROWS`] is 1 in every row read; its sum is their number.
 pub fn reduce<R: Row, const N: usize>(
-    run: &RunDir,
+    run: &RunFacts,
     columns: &[&str],
     queries: [&dyn Fn(LazyFrame) -> LazyFrame; N],
-) -> Result<([DataFrame; N], u64), ReportError> {
+) -> Result<[DataFrame; N], ReportError> {
     let mut reduced: [Option<DataFrame>; N] = std::array::from_fn(|_| None);
     let mut unmerged = 0;
-    let truncated = run.visit_batches::<R, ReportError>(columns, |batch| {
+    run.visit_batches::<R, ReportError>(columns, |batch| {
         let batch = frame_of(batch)?;
         unmerged = (unmerged + 1) % MAX_UNMERGED;
         for (frame, query) in reduced.iter_mut().zip(queries) {
@@ -73,7 +72,7 @@ pub fn reduce<R: Row, const N: usize>(
         frames.push(query(frame.lazy()).collect()?);
     }
     let frames = frames.try_into();
-    Ok((frames.expect("a frame for each query"), truncated))
+    Ok(frames.expect("a frame for each query"))
 }
 
 /// Number of one policy's decisions for one reason.
@@ -86,13 +85,13 @@ pub struct DecisionCount {
     pub count: u64,
 }
 
-/// Reads the number of decisions by policy and reason, sorted, and the number of truncated rows.
-pub fn decisions(run: &RunDir) -> Result<(Vec<DecisionCount>, u64), ReportError> {
+/// Reads the number of decisions by policy and reason, sorted.
+pub fn decisions(run: &RunFacts) -> Result<Vec<DecisionCount>, ReportError> {
     let count = |frame: LazyFrame| {
         let keys = [col("policy"), col("reason")];
         frame.group_by(keys).agg([col(ROWS).sum()])
     };
-    let ([frame], truncated) = reduce::<DecisionRow, 1>(run, &["policy", "reason"], [&count])?;
+    let [frame] = reduce::<DecisionRow, 1>(run, &["policy", "reason"], [&count])?;
     let frame = frame.sort(["policy", "reason"], SortMultipleOptions::default())?;
     let policies = texts(&frame, "policy")?;
     let reasons = texts(&frame, "reason")?;
@@ -102,7 +101,7 @@ pub fn decisions(run: &RunDir) -> Result<(Vec<DecisionCount>, u64), ReportError>
         reason,
         count,
     };
-    Ok((rows.map(count).collect(), truncated))
+    Ok(rows.map(count).collect())
 }
 
 fn frame_of(batch: &Batch) -> PolarsResult<DataFrame> {

@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_records::{PfcEvent, PfcRow, RecordsError, RunDir};
+use lab_records::{PfcEvent, PfcRow, RecordsError};
 use lab_units::Nanos;
 
 use super::TimeGrid;
+use crate::facts::RunFacts;
 
 /// Node and interface of a port.
 type Port = (String, String);
@@ -27,14 +28,11 @@ pub struct Pauses {
     pub endless: BTreeSet<Port>,
 }
 
-/// Reads the pauses under each policy that has any, and the number of truncated rows.
-pub fn pauses(
-    run: &RunDir,
-    grid: &TimeGrid,
-) -> Result<(BTreeMap<String, Pauses>, u64), RecordsError> {
+/// Reads the pauses under each policy that has any.
+pub fn pauses(run: &RunFacts, grid: &TimeGrid) -> Result<BTreeMap<String, Pauses>, RecordsError> {
     let mut policies: BTreeMap<String, Pauses> = BTreeMap::new();
     let mut since: BTreeMap<(String, u32, Port, u8), Nanos> = BTreeMap::new();
-    let truncated = run.visit(|row: PfcRow| {
+    run.visit(|row: PfcRow| {
         let port = (row.node, row.port);
         let key = (row.policy, row.repetition, port, row.priority);
         match row.event {
@@ -63,7 +61,7 @@ pub fn pauses(
         let pauses = policies.entry(policy).or_default();
         pauses.endless.insert(port);
     }
-    Ok((policies, truncated))
+    Ok(policies)
 }
 
 impl Pauses {
@@ -122,7 +120,7 @@ mod tests {
         ];
         let run = testing::run(&testing::info(), |writer| writer.append(&rows));
         let grid = TimeGrid::new(Vec::new(), None);
-        let pauses = &pauses(&run.dir, &grid).unwrap().0["a"];
+        let pauses = &pauses(&run.dir, &grid).unwrap()["a"];
         assert_eq!(pauses.over_time.iter().sum::<u64>(), 20);
         let port = |name: &str| ("dc1/l1".to_owned(), name.to_owned());
         assert_eq!(pauses.count, 3);

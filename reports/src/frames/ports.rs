@@ -1,10 +1,10 @@
 //! Totals of ports.
 
-use lab_records::{PortRow, RunDir};
+use lab_records::PortRow;
 use polars::prelude::*;
 
 use super::{numbers, reduce, texts};
-use crate::error::ReportError;
+use crate::{error::ReportError, facts::RunFacts};
 
 /// Totals of one port under one policy, over all repetitions.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -27,8 +27,8 @@ pub struct PortTotal {
     pub paused_ns: u64,
 }
 
-/// Reads all ports' totals, by policy, node and peer, and the number of truncated rows. Only the simulator counts them.
-pub fn ports(run: &RunDir) -> Result<(Vec<PortTotal>, u64), ReportError> {
+/// Reads all ports' totals, by policy, node and peer. Only the simulator counts them.
+pub fn ports(run: &RunFacts) -> Result<Vec<PortTotal>, ReportError> {
     let sums = ["marks", "drops", "pauses", "paused_ns"];
     let total = |rows: LazyFrame| {
         let sums = sums.map(|name| col(name).sum());
@@ -40,7 +40,7 @@ pub fn ports(run: &RunDir) -> Result<(Vec<PortTotal>, u64), ReportError> {
         .chain(sums)
         .chain(["peak_queue_bytes"])
         .collect();
-    let ([frame], truncated) = reduce::<PortRow, 1>(run, &columns, [&total])?;
+    let [frame] = reduce::<PortRow, 1>(run, &columns, [&total])?;
     let frame = frame.sort(KEYS, SortMultipleOptions::default())?;
     let [mut policy, mut node, mut peer] = [
         texts(&frame, "policy")?,
@@ -66,7 +66,7 @@ pub fn ports(run: &RunDir) -> Result<(Vec<PortTotal>, u64), ReportError> {
         })
     };
     let ports = numbers(&frame, "peak_queue_bytes")?.map_while(port);
-    Ok((ports.collect(), truncated))
+    Ok(ports.collect())
 }
 
 /// Columns that identify a port.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{RateRow, RecordsError, RunDir};
+use lab_records::{RateRow, RecordsError};
 use lab_units::FlowId;
 
 use super::TimeGrid;
-use crate::text;
+use crate::{facts::RunFacts, text};
 
 /// Rates of the first repetition, by policy and flow.
 pub type Rates = BTreeMap<String, FlowRates>;
@@ -31,10 +31,10 @@ struct Samples {
     cnps: u64,
 }
 
-/// Reads the rates, and the number of truncated rows.
-pub fn rates(run: &RunDir, grid: &TimeGrid) -> Result<(Rates, u64), RecordsError> {
+/// Reads the rates.
+pub fn rates(run: &RunFacts, grid: &TimeGrid) -> Result<Rates, RecordsError> {
     let mut flows: BTreeMap<(String, FlowId), Samples> = BTreeMap::new();
-    let truncated = run.visit(|row: RateRow| {
+    run.visit(|row: RateRow| {
         if row.repetition != 0 {
             return;
         }
@@ -55,7 +55,7 @@ pub fn rates(run: &RunDir, grid: &TimeGrid) -> Result<(Rates, u64), RecordsError
         };
         rates.entry(policy).or_default().insert(flow, series);
     }
-    Ok((rates, truncated))
+    Ok(rates)
 }
 
 /// Returns Jain's fairness index over the flows that have a rate, in each interval with two or more: (Σ r)² ÷ (n · Σ

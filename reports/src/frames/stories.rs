@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_records::{DecisionRow, RunDir};
+use lab_records::DecisionRow;
 
 use super::TimeGrid;
-use crate::error::ReportError;
+use crate::{error::ReportError, facts::RunFacts};
 
 /// Policy, repetition and flow.
 pub type FlowKey = (String, u32, u32);
@@ -38,7 +38,7 @@ pub struct Stories {
 
 /// Reads the decisions of `flows`, by columns: few rows in a table are theirs.
 pub fn stories(
-    run: &RunDir,
+    run: &RunFacts,
     flows: &BTreeSet<FlowKey>,
     grid: &TimeGrid,
 ) -> Result<Stories, ReportError> {

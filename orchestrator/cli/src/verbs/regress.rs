@@ -17,6 +17,7 @@ use lab_regress::{
     markdown::markdown,
     trend,
 };
+use lab_reports::facts::RunFacts;
 use lab_scenario::{Case, Expectation, Suite, limits, parse_suite};
 use lab_units::show;
 use serde::Serialize;
@@ -161,7 +162,7 @@ impl Loaded {
         listing::set_tags(&dir, &tags).during("write the tags")?;
         caller::hand_over(&dir);
         end_if_interrupted()?;
-        let run = RunDir::open(&dir).during("read the run")?;
+        let run = RunFacts::open(&dir).during("read the run")?;
         let samples = Samples::read(&run).during("read the flows")?;
         Ok((dir, samples))
     }
@@ -177,7 +178,7 @@ impl Loaded {
         for listed in listing::list(results)?.iter().rev() {
             // A run whose tags cannot be read may be the baseline, so it is an error.
             if listing::tags(&listed.path)?.contains(&tag) {
-                return Samples::read(&RunDir::open(&listed.path)?).map(Some);
+                return Samples::read(&RunFacts::open(&listed.path)?).map(Some);
             }
         }
         Ok(None)

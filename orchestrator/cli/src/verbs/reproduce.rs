@@ -7,7 +7,7 @@ use std::{
 
 use lab_plan::{Engine, Plan};
 use lab_records::{EngineInfo, RunDir, RunInfo, RunRequest, SimRequest, draft, listing, request};
-use lab_reports::{draw_published, fidelity};
+use lab_reports::{draw_published, facts::RunFacts, fidelity};
 use lab_reproduce::{
     CASES, Case, CaseRuns, Figure, Measured, Played, Published, Report, Settings, Source, Variant,
     derive,
@@ -496,7 +496,7 @@ fn ended(run: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn measured(run: &Path, case: &Case, played: Played) -> Result<Measured, String> {
-    let run = RunDir::open(run).map_err(|error| with_causes(&error))?;
+    let run = RunFacts::open(run).map_err(|error| with_causes(&error))?;
     Measured::read(&run, case, played).map_err(|error| with_causes(&error))
 }
 

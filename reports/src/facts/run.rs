@@ -1,0 +1,162 @@
+//! Facts of a run: its records, and the reasons not to trust them.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    ops::Deref,
+    path::Path,
+};
+
+use lab_records::{
+    Batch, FlowCounts, FlowFields, FlowRow, Grade, Reason, ReasonCode, RecordsError, Row, RunDir,
+    Verdict, WholeFlow,
+};
+
+/// A run, opened once for all that judge it. Columns are read on demand; the facts keep which rows were lost.
+#[derive(Debug)]
+pub struct RunFacts {
+    run: RunDir,
+    /// Number of flow rows, measured or not; `None` until the flows are read.
+    flows: Cell<Option<u64>>,
+    /// Number of truncated rows in each table that was read.
+    truncated: RefCell<BTreeMap<&'static str, u64>>,
+}
+
+impl RunFacts {
+    /// Opens the run directory at `path`.
+    ///
+    /// # Errors
+    /// If the directory has no records of a run that this program can read.
+    pub fn open(path: &Path) -> Result<Self, RecordsError> {
+        Ok(RunDir::open(path)?.into())
+    }
+
+    /// Calls `visit` with every row of a table; see [`RunDir::visit`].
+    ///
+    /// # Errors
+    /// If a required table is missing, or the table has an invalid row.
+    pub fn visit<R: Row>(&self, visit: impl FnMut(R)) -> Result<(), RecordsError> {
+        let truncated = self.run.visit(visit)?;
+        self.keep::<R>(truncated);
+        Ok(())
+    }
+
+    /// Calls `visit` with every batch of the named columns; see [`RunDir::visit_batches`].
+    ///
+    /// # Errors
+    /// If a required table is missing, the table has an invalid field, or `visit` fails.
+    pub fn visit_batches<R: Row, E: From<RecordsError>>(
+        &self,
+        columns: &[&str],
+        mut visit: impl FnMut(&Batch) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut rows = 0;
+        let truncated = self.run.visit_batches::<R, E>(columns, |batch| {
+            rows += batch.len() as u64;
+            visit(batch)
+        })?;
+        if R::FILE == FlowRow::FILE {
+            self.flows.set(Some(rows));
+        }
+        self.keep::<R>(truncated);
+        Ok(())
+    }
+
+    /// Calls `visit` with every flow, measured or not; see [`RunDir::visit_flows`].
+    ///
+    /// # Errors
+    /// If the table is missing, has an invalid row, or `visit` fails.
+    pub fn visit_flows(
+        &self,
+        mut visit: impl FnMut(FlowFields<'_>, WholeFlow<'_>) -> Result<(), RecordsError>,
+    ) -> Result<(), RecordsError> {
+        let mut rows = 0;
+        let truncated = self.run.visit_flows(|fields, row| {
+            rows += 1;
+            visit(fields, row)
+        })?;
+        self.flows.set(Some(rows));
+        self.keep::<FlowRow>(truncated);
+        Ok(())
+    }
+
+    /// Calls `visit` with the policy's position and the fields of every measured flow; see
+    /// [`RunDir::visit_flow_fields`].
+    ///
+    /// # Errors
+    /// If the table is missing, or one of these fields of a row is invalid.
+    pub fn visit_measured(
+        &self,
+        mut visit: impl FnMut(usize, FlowFields<'_>),
+    ) -> Result<(), RecordsError> {
+        let info = self.run.info();
+        let mut rows = 0;
+        let truncated = self.run.visit_flow_fields(|fields| {
+            rows += 1;
+            if info.is_measured(fields.flow_id) {
+                let policy = info.policies.iter().position(|it| it == fields.policy);
+                visit(
+                    policy.expect("records are read with rows of the run's policies only"),
+                    fields,
+                );
+            }
+        })?;
+        self.flows.set(Some(rows));
+        self.keep::<FlowRow>(truncated);
+        Ok(())
+    }
+
+    fn keep<R: Row>(&self, truncated: u64) {
+        self.truncated.borrow_mut().insert(R::FILE, truncated);
+    }
+
+    fn truncated(&self) -> u64 {
+        self.truncated.borrow().values().sum()
+    }
+
+    /// Returns the verdict on the run's rows as they are now, of which `counts` counts the flows, by the rules of this
+    /// program.
+    #[must_use]
+    pub fn verdict(&self, counts: &FlowCounts) -> Verdict {
+        let end = self.run.outcome().map(|outcome| &outcome.end);
+        let mut verdict = Verdict::of(self.run.info(), end, counts);
+        let truncated = Reason::count(ReasonCode::TruncatedTables, self.truncated());
+        verdict.add(truncated);
+        verdict
+    }
+
+    /// Returns the reasons not to trust the run: it did not end, the reasons of its verdict, and rows that were lost
+    /// since, among the tables read so far. Each is a sentence without its full stop.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<String> {
+        let Some(outcome) = self.run.outcome() else {
+            return vec![Reason::fact(Grade::Doubtful, ReasonCode::DidNotEnd).to_string()];
+        };
+        let lost = self.flows.get().and_then(|rows| outcome.lost_rows(rows));
+        let truncated = Some(self.truncated()).filter(|&rows| rows > 0);
+        let truncated =
+            truncated.map(|rows| format!("rows that are truncated and left out: {rows}"));
+        let mut doubts = outcome.verdict.sentences();
+        doubts.extend(lost);
+        doubts.extend(truncated);
+        doubts
+    }
+}
+
+impl From<RunDir> for RunFacts {
+    fn from(run: RunDir) -> Self {
+        Self {
+            run,
+            flows: Cell::new(None),
+            truncated: RefCell::default(),
+        }
+    }
+}
+
+impl Deref for RunFacts {
+    type Target = RunDir;
+
+    fn deref(&self) -> &RunDir {
+        &self.run
+    }
+}
