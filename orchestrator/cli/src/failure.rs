@@ -3,10 +3,7 @@
 use std::{error::Error, fmt, io, iter};
 
 use lab_records::{Grade, RecordsError};
-use lab_reports::{
-    ReportError,
-    check::{Check, Judgement},
-};
+use lab_reports::{ReportError, check::Judgement};
 use lab_scenario::ScenarioErrors;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -40,9 +37,9 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code of a verb that judges by `checks`.
-    pub fn of_checks(checks: &[Check]) -> Self {
-        match Judgement::of(checks) {
+    /// Returns the exit code of a verb that judges.
+    pub const fn of_judgement(judgement: Judgement) -> Self {
+        match judgement {
             Judgement::Pass => Self::Pass,
             Judgement::Fail => Self::Failed,
             Judgement::Inconclusive => Self::Inconclusive,

@@ -6,11 +6,11 @@ mod common;
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use lab_records::{history, listing};
-use lab_reports::facts::RunFacts;
 use lab_regress::{
-    Gauge, Samples, Verdict,
+    Gauge, Samples,
     gate::{Change, FALSE_ALARMS, MIN_EFFECT, gauges},
 };
+use lab_reports::{check::Judgement, facts::RunFacts};
 use serde_json::Value;
 
 use self::common::{Outcome, command_in, interrupt_at_flows, root, write_long_scenario};
@@ -58,7 +58,7 @@ fn a_suite_passes_fails_or_does_not_tell() {
             (&outcome["verdict"], &outcome["exit"]),
             (&verdict.into(), &exit.into())
         );
-        let checks = outcome["cases"][0]["checks"].as_array().unwrap();
+        let checks = outcome["checks"].as_array().unwrap();
         assert_eq!(checks.len(), expect.split(", ").count(), "{outcome:#}");
         let xml = fs::read_to_string(folder.path().join("out.xml")).unwrap();
         assert_eq!(xml.matches("<testcase ").count(), checks.len(), "{xml}");
@@ -85,9 +85,9 @@ fn an_interrupted_suite_begins_no_other_case() {
     assert_eq!(out.exit, Some(4), "{out:?}");
     let outcome: Value = serde_json::from_str(&out.stdout).unwrap();
     for case in [0, 1] {
-        let check = &outcome["cases"][case]["checks"][0];
-        assert_eq!(check["verdict"], "inconclusive", "{outcome:#}");
-        assert_eq!(check["detail"], "the suite was interrupted", "{outcome:#}");
+        let check = &outcome["checks"][case];
+        assert_eq!(check["grade"], "inconclusive", "{outcome:#}");
+        assert_eq!(check["reason"], "the suite was interrupted", "{outcome:#}");
     }
     let runs = listing::list(&results).unwrap();
     assert_eq!(runs.len(), 1, "{runs:?}");
@@ -164,18 +164,18 @@ fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
     let baseline = folder.path().join("one/latest").canonicalize().unwrap();
     speed_up(&baseline, "lcmp");
     let slower = night("three", 1);
-    let checks = slower["cases"][0]["checks"].as_array().unwrap();
+    let checks = slower["checks"].as_array().unwrap();
     let failed: Vec<&str> = checks
         .iter()
-        .filter(|check| check["verdict"] == "fail")
-        .map(|check| check["name"].as_str().unwrap())
+        .filter(|check| check["grade"] == "fail")
+        .map(|check| check["code"].as_str().unwrap())
         .collect();
     assert_eq!(
         failed,
         ["lcmp.p50 against baseline", "lcmp.p99 against baseline"]
     );
     assert!(
-        checks[3]["detail"].as_str().unwrap().contains("+20.00 %"),
+        checks[3]["reason"].as_str().unwrap().contains("+20.00 %"),
         "{checks:#?}"
     );
 }
@@ -210,10 +210,10 @@ fn false_alarms_and_power_of_the_gate() {
         };
         let is_alarm = gauges
             .iter()
-            .any(|gauge| judge(gauge, 0.0) == Verdict::Fail);
+            .any(|gauge| judge(gauge, 0.0) == Judgement::Fail);
         alarms += u32::from(is_alarm);
         let p99 = Gauge("lcmp.p99".to_owned());
-        found += u32::from(judge(&p99, MIN_EFFECT.ln_1p()) == Verdict::Fail);
+        found += u32::from(judge(&p99, MIN_EFFECT.ln_1p()) == Judgement::Fail);
     }
     eprintln!("false alarms: {alarms} of {PAIRS}; +10 % of p99 found: {found} of {PAIRS}");
     assert!(f64::from(alarms) <= FALSE_ALARMS * f64::from(PAIRS));

@@ -7,24 +7,25 @@
 
 use std::collections::BTreeMap;
 
-use lab_reports::{Interval, Statistic, replicates, student};
+use lab_reports::{
+    Interval, Statistic,
+    check::{Check, Judgement},
+    replicates, student,
+};
 use lab_scenario::{
     Expectation,
     expect::{Claim, Expr, Metric, Operator, Relation},
 };
 
-use crate::{Check, Samples, Verdict, samples::PolicySamples};
+use crate::{Samples, samples::PolicySamples};
 
 /// Checks an assertion.
 #[must_use]
 pub fn check(expectation: &Expectation, samples: &Samples) -> Check {
     let known = |label: &&str| samples.policy(label).is_some();
     let unknown = expectation.policies().into_iter().find(|it| !known(it));
-    let (verdict, detail) = match (unknown, &expectation.claim) {
-        (Some(label), _) => (
-            Verdict::Inconclusive,
-            format!("the run has no policy `{label}`"),
-        ),
+    let (grade, [found, bound], reason) = match (unknown, &expectation.claim) {
+        (Some(label), _) => unknown_value(&format!("the run has no policy `{label}`")),
         (
             None,
             Claim::Compare {
@@ -45,10 +46,19 @@ pub fn check(expectation: &Expectation, samples: &Samples) -> Check {
         ) => uses(policy.as_deref(), [from, to, via], *share, samples),
     };
     Check {
-        name: expectation.text.clone(),
-        verdict,
-        detail,
+        code: expectation.text.clone(),
+        grade,
+        found,
+        bound,
+        reason,
     }
+}
+
+/// Judgement of an assertion, its value and the value's bound, and the reason.
+type Judged = (Judgement, [Option<f64>; 2], String);
+
+fn unknown_value(reason: &str) -> Judged {
+    (Judgement::Inconclusive, [None; 2], reason.to_owned())
 }
 
 fn compare(
@@ -57,25 +67,28 @@ fn compare(
     right: &Expr,
     expectation: &Expectation,
     samples: &Samples,
-) -> (Verdict, String) {
+) -> Judged {
     let Some(values) = Values::of(&expectation.policies(), samples) else {
-        let none = "a policy of the assertion has no finished flow";
-        return (Verdict::Inconclusive, none.to_owned());
+        return unknown_value("a policy of the assertion has no finished flow");
     };
     let sides = [left, right].map(|side| values.value(side, &Series::pooled));
     let [Some(a), Some(b)] = sides else {
-        let none = "a value of the assertion is not defined";
-        return (Verdict::Inconclusive, none.to_owned());
+        return unknown_value("a value of the assertion is not defined");
     };
+    let numbers = [Some(a), Some(b)];
     let sides = format!("left {}, right {}", short(a), short(b));
     let draws = usize::try_from(samples.info.repetitions).unwrap_or(usize::MAX);
     if draws < 2 {
         let verdict = if relation_holds(relation, a - b) {
-            Verdict::Pass
+            Judgement::Pass
         } else {
-            Verdict::Fail
+            Judgement::Fail
         };
-        return (verdict, format!("{sides}, in this draw of arrivals"));
+        return (
+            verdict,
+            numbers,
+            format!("{sides}, in this draw of arrivals"),
+        );
     }
     let differences: Option<Vec<f64>> = (0..draws)
         .map(|draw| {
@@ -85,13 +98,13 @@ fn compare(
         .collect();
     let Some(Interval { low, high }) = differences.and_then(|it| student(a - b, &it)) else {
         let none = format!("{sides}, and not defined in every repetition");
-        return (Verdict::Inconclusive, none);
+        return (Judgement::Inconclusive, numbers, none);
     };
     let holds = [low, high].map(|difference| relation_holds(relation, difference));
     let verdict = match holds {
-        [true, true] => Verdict::Pass,
-        [false, false] if !is_between(relation, low, high) => Verdict::Fail,
-        _ => Verdict::Inconclusive,
+        [true, true] => Judgement::Pass,
+        [false, false] if !is_between(relation, low, high) => Judgement::Fail,
+        _ => Judgement::Inconclusive,
     };
     let interval = if low < high {
         format!(
@@ -103,7 +116,7 @@ fn compare(
     } else {
         String::new()
     };
-    (verdict, sides + &interval)
+    (verdict, numbers, sides + &interval)
 }
 
 fn relation_holds(relation: Relation, difference: f64) -> bool {
@@ -233,9 +246,10 @@ fn uses(
     [from, to, via]: [&String; 3],
     share: f64,
     samples: &Samples,
-) -> (Verdict, String) {
+) -> Judged {
     let dcs: Vec<&str> = samples.info.dcs.iter().map(|dc| dc.name.as_str()).collect();
-    let mut verdict = Verdict::Pass;
+    let mut verdict = Judgement::Pass;
+    let mut least = None;
     let mut details = Vec::new();
     let asked = |it: &&PolicySamples| policy.is_none_or(|label| it.policy == label);
     for policy in samples.policies.iter().filter(asked) {
@@ -247,10 +261,13 @@ fn uses(
         };
         let crossing = known.iter().filter(crosses).count();
         let found = float(crossing as u64) / float(known.len() as u64);
+        least = Some(found)
+            .filter(|it| least.is_none_or(|least| *it < least))
+            .or(least);
         verdict = verdict.max(match known.len() {
-            0 => Verdict::Inconclusive,
-            _ if found >= share => Verdict::Pass,
-            _ => Verdict::Fail,
+            0 => Judgement::Inconclusive,
+            _ if found >= share => Judgement::Pass,
+            _ => Judgement::Fail,
         });
         details.push(format!(
             "{}: {crossing} of {} flows",
@@ -259,9 +276,9 @@ fn uses(
         ));
     }
     if details.is_empty() {
-        return (Verdict::Inconclusive, "the run has no policy".to_owned());
+        return unknown_value("the run has no policy");
     }
-    (verdict, details.join(", "))
+    (verdict, [least, Some(share)], details.join(", "))
 }
 
 /// Returns a value with four digits, or with all digits before the point if these are more.
@@ -318,32 +335,32 @@ mod tests {
     }
 
     #[track_caller]
-    fn assert_verdict(samples: &Samples, text: &str, expected: Verdict) -> String {
+    fn assert_verdict(samples: &Samples, text: &str, expected: Judgement) -> String {
         let expectation: Expectation = text.parse().unwrap();
         let check = check(&expectation, samples);
-        assert_eq!(check.verdict, expected, "{text}: {}", check.detail);
-        check.detail
+        assert_eq!(check.grade, expected, "{text}: {}", check.reason);
+        check.reason
     }
 
     #[test]
     fn assertions_pass_fail_or_are_inconclusive() {
         let samples = samples(4);
         for (text, expected) in [
-            ("lcmp.p99 <= 0.6 * ecmp.p99", Verdict::Pass),
-            ("lcmp.p99 <= 0.4 * ecmp.p99", Verdict::Fail),
-            ("lcmp.p50 <= 50.01% * ecmp.p50", Verdict::Inconclusive),
-            ("lcmp.p50 / ecmp.p50 > 0.45", Verdict::Pass),
-            ("unfinished == 0", Verdict::Fail),
-            ("ecmp.unfinished == 0", Verdict::Pass),
-            ("unfinished <= 1", Verdict::Pass),
-            ("flows == 800", Verdict::Pass),
-            ("lcmp.max < 11", Verdict::Pass),
-            ("-lcmp.max < 0", Verdict::Pass),
-            ("p99 <= 3", Verdict::Inconclusive),
-            ("wcmp.p99 <= 3", Verdict::Inconclusive),
-            ("path(dc1,dc8) uses dc8", Verdict::Pass),
-            ("path(dc1,dc8) uses dc4", Verdict::Fail),
-            ("path(dc8,dc1) uses dc8", Verdict::Inconclusive),
+            ("lcmp.p99 <= 0.6 * ecmp.p99", Judgement::Pass),
+            ("lcmp.p99 <= 0.4 * ecmp.p99", Judgement::Fail),
+            ("lcmp.p50 <= 50.01% * ecmp.p50", Judgement::Inconclusive),
+            ("lcmp.p50 / ecmp.p50 > 0.45", Judgement::Pass),
+            ("unfinished == 0", Judgement::Fail),
+            ("ecmp.unfinished == 0", Judgement::Pass),
+            ("unfinished <= 1", Judgement::Pass),
+            ("flows == 800", Judgement::Pass),
+            ("lcmp.max < 11", Judgement::Pass),
+            ("-lcmp.max < 0", Judgement::Pass),
+            ("p99 <= 3", Judgement::Inconclusive),
+            ("wcmp.p99 <= 3", Judgement::Inconclusive),
+            ("path(dc1,dc8) uses dc8", Judgement::Pass),
+            ("path(dc1,dc8) uses dc4", Judgement::Fail),
+            ("path(dc8,dc1) uses dc8", Judgement::Inconclusive),
         ] {
             let detail = assert_verdict(&samples, text, expected);
             assert!(!detail.contains("in this draw"), "{text}: {detail}");
@@ -384,9 +401,9 @@ mod tests {
     fn one_repetition_is_judged_as_it_stands_and_says_so() {
         let samples = samples(1);
         for (text, expected) in [
-            ("lcmp.mean <= 51% * ecmp.mean", Verdict::Pass),
-            ("lcmp.mean <= 49% * ecmp.mean", Verdict::Fail),
-            ("unfinished == 1", Verdict::Pass),
+            ("lcmp.mean <= 51% * ecmp.mean", Judgement::Pass),
+            ("lcmp.mean <= 49% * ecmp.mean", Judgement::Fail),
+            ("unfinished == 1", Judgement::Pass),
         ] {
             let detail = assert_verdict(&samples, text, expected);
             assert!(detail.ends_with(", in this draw of arrivals"), "{detail}");

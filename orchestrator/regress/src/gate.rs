@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::{Check, Samples, Verdict};
+use lab_reports::check::{Check, Judgement};
+
+use crate::Samples;
 
 /// A gated percentile of a policy: `lcmp.p99`.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
@@ -104,14 +106,14 @@ impl Change {
     /// nine of ten cases, and is inconclusive between. A single repetition does not show the noise, so it
     /// passes only if nothing is slower.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Judgement {
         // In runs that repeat exactly, every increase counts beyond rounding.
         let rounding = 1e-9;
         match self.limit {
-            _ if self.mean <= rounding && self.margin == 0.0 => Verdict::Pass,
-            Some(limit) if self.mean > limit + rounding => Verdict::Fail,
-            Some(_) if self.mean + self.margin <= MIN_EFFECT.ln_1p() => Verdict::Pass,
-            _ => Verdict::Inconclusive,
+            _ if self.mean <= rounding && self.margin == 0.0 => Judgement::Pass,
+            Some(limit) if self.mean > limit + rounding => Judgement::Fail,
+            Some(_) if self.mean + self.margin <= MIN_EFFECT.ln_1p() => Judgement::Pass,
+            _ => Judgement::Inconclusive,
         }
     }
 
@@ -134,13 +136,10 @@ pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
     let base = by_repetition(base);
     let current = by_repetition(current);
     let check = |(gauge, now): (&Gauge, &BTreeMap<u32, f64>)| {
-        let name = format!("{} against baseline", gauge.0);
+        let code = format!("{} against baseline", gauge.0);
         let Some(before) = base.get(gauge) else {
-            return Some(Check {
-                name,
-                verdict: Verdict::Inconclusive,
-                detail: "the baseline has no finished flow under this policy".to_owned(),
-            });
+            let reason = "the baseline has no finished flow under this policy";
+            return Some(Check::inconclusive(&code, reason.to_owned()));
         };
         let (before, now): (Vec<f64>, Vec<f64>) = now
             .iter()
@@ -149,9 +148,11 @@ pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
         let differences = before.iter().zip(&now).map(|(before, now)| now - before);
         let change = Change::of(&differences.collect::<Vec<f64>>(), gauges)?;
         Some(Check {
-            name,
-            verdict: change.verdict(),
-            detail: format!(
+            code,
+            grade: change.verdict(),
+            found: Some(change.mean.exp_m1()),
+            bound: change.limit.map(f64::exp_m1),
+            reason: format!(
                 "{:.3} → {:.3} ({:+.2} %), {}",
                 mean(&before).exp(),
                 mean(&now).exp(),
@@ -162,11 +163,8 @@ pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
     };
     let checks: Vec<Check> = current.iter().filter_map(check).collect();
     if checks.is_empty() {
-        return vec![Check {
-            name: "against baseline".to_owned(),
-            verdict: Verdict::Inconclusive,
-            detail: "the runs have no policy in common".to_owned(),
-        }];
+        let reason = "the runs have no policy in common".to_owned();
+        return vec![Check::inconclusive("against baseline", reason)];
     }
     checks
 }
@@ -198,7 +196,7 @@ mod tests {
     use super::*;
     use crate::noise::Noise;
 
-    fn verdict(differences: &[f64]) -> Verdict {
+    fn verdict(differences: &[f64]) -> Judgement {
         Change::of(differences, 4).unwrap().verdict()
     }
 
@@ -218,7 +216,7 @@ mod tests {
 
     #[test]
     fn an_increase_must_exceed_the_limit_by_more_than_rounding() {
-        for (over, expected) in [(1e-9, Verdict::Inconclusive), (3e-9, Verdict::Fail)] {
+        for (over, expected) in [(1e-9, Judgement::Inconclusive), (3e-9, Judgement::Fail)] {
             let change = Change {
                 repetitions: 2,
                 mean: 0.5 + over,
@@ -240,8 +238,8 @@ mod tests {
         let mut found = 0;
         for _ in 0..2_000 {
             let gauges = [(); 4].map(|()| verdict(&differences(0.0)));
-            alarms += u32::from(gauges.contains(&Verdict::Fail));
-            found += u32::from(verdict(&differences(MIN_EFFECT.ln_1p())) == Verdict::Fail);
+            alarms += u32::from(gauges.contains(&Judgement::Fail));
+            found += u32::from(verdict(&differences(MIN_EFFECT.ln_1p())) == Judgement::Fail);
         }
         // 1 % of 2,000 is 20; a binomial count with that mean lies within 8 to 32 in 99 of 100 cases.
         assert!((8..=32).contains(&alarms), "{alarms} of 2,000");
@@ -255,7 +253,7 @@ mod tests {
         let passes = (0..2_000)
             .filter(|_| {
                 let slower = |_| MIN_EFFECT.ln_1p() + 0.2 * noise.normal();
-                verdict(&(0..16).map(slower).collect::<Vec<f64>>()) == Verdict::Pass
+                verdict(&(0..16).map(slower).collect::<Vec<f64>>()) == Judgement::Pass
             })
             .count();
         // A binomial count with mean 200 lies within 160 to 240 in 997 of 1,000 cases.
@@ -266,11 +264,11 @@ mod tests {
     fn between_no_increase_and_one_over_the_limit_a_gauge_cannot_tell() {
         // 1.1 ÷ e^0.03 is 1.0675.
         for (increase, expected) in [
-            (-0.2, Verdict::Pass),
-            (0.067, Verdict::Pass),
-            (0.068, Verdict::Inconclusive),
-            (0.0859, Verdict::Inconclusive),
-            (0.0861, Verdict::Fail),
+            (-0.2, Judgement::Pass),
+            (0.067, Judgement::Pass),
+            (0.068, Judgement::Inconclusive),
+            (0.0859, Judgement::Inconclusive),
+            (0.0861, Judgement::Fail),
         ] {
             let change = Change {
                 repetitions: 16,
@@ -284,16 +282,16 @@ mod tests {
 
     #[test]
     fn equal_runs_pass_and_an_exact_increase_fails() {
-        assert_eq!(verdict(&[0.0; 5]), Verdict::Pass);
-        assert_eq!(verdict(&[1e-6; 5]), Verdict::Fail);
-        assert_eq!(verdict(&[-0.5; 5]), Verdict::Pass);
+        assert_eq!(verdict(&[0.0; 5]), Judgement::Pass);
+        assert_eq!(verdict(&[1e-6; 5]), Judgement::Fail);
+        assert_eq!(verdict(&[-0.5; 5]), Judgement::Pass);
     }
 
     #[test]
     fn one_repetition_passes_only_if_nothing_is_slower() {
-        assert_eq!(verdict(&[0.0]), Verdict::Pass);
-        assert_eq!(verdict(&[-0.1]), Verdict::Pass);
-        assert_eq!(verdict(&[0.001]), Verdict::Inconclusive);
-        assert_eq!(verdict(&[0.5]), Verdict::Inconclusive);
+        assert_eq!(verdict(&[0.0]), Judgement::Pass);
+        assert_eq!(verdict(&[-0.1]), Judgement::Pass);
+        assert_eq!(verdict(&[0.001]), Judgement::Inconclusive);
+        assert_eq!(verdict(&[0.5]), Judgement::Inconclusive);
     }
 }

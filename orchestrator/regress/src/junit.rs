@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use crate::{CaseOutcome, Check, SuiteOutcome, Verdict};
+use lab_reports::check::{Check, Judgement};
+
+use crate::{CaseOutcome, SuiteOutcome};
 
 /// Returns the outcome as XML.
 ///
@@ -40,21 +42,21 @@ fn suite(outcome: &SuiteOutcome, case: &CaseOutcome) -> TestSuite {
 }
 
 fn test_case(class: &str, check: &Check) -> TestCase {
-    let status = match check.verdict {
-        Verdict::Pass => TestCaseStatus::success(),
-        Verdict::Inconclusive => {
+    let status = match check.grade {
+        Judgement::Pass => TestCaseStatus::success(),
+        Judgement::Inconclusive => {
             let mut status = TestCaseStatus::skipped();
-            status.set_message(format!("inconclusive: {}", check.detail));
+            status.set_message(format!("inconclusive: {}", check.reason));
             status
         }
-        Verdict::Fail => {
+        Judgement::Fail => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_message(check.detail.clone());
+            status.set_message(check.reason.clone());
             status.set_type("assertion");
             status
         }
     };
-    let mut case = TestCase::new(check.name.as_str(), status);
+    let mut case = TestCase::new(check.code.as_str(), status);
     case.set_classname(class);
     case
 }
@@ -69,9 +71,11 @@ mod tests {
 
     fn outcome() -> SuiteOutcome {
         let check = |name: &str, verdict| Check {
-            name: name.to_owned(),
-            verdict,
-            detail: "left < right & so on".to_owned(),
+            code: name.to_owned(),
+            grade: verdict,
+            found: None,
+            bound: None,
+            reason: "left < right & so on".to_owned(),
         };
         SuiteOutcome {
             suite: "nightly".into(),
@@ -79,9 +83,9 @@ mod tests {
                 name: "smoke".into(),
                 run: None,
                 checks: vec![
-                    check("a <= b", Verdict::Pass),
-                    check("c == 0", Verdict::Fail),
-                    check("d > 1", Verdict::Inconclusive),
+                    check("a <= b", Judgement::Pass),
+                    check("c == 0", Judgement::Fail),
+                    check("d > 1", Judgement::Inconclusive),
                 ],
                 seconds: 1.5,
             }],

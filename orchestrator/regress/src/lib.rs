@@ -7,7 +7,7 @@
 //! - [`expect`]: assertions, with the uncertainty of a run's percentiles
 //! - [`gate`]: differences from a baseline with the same arrivals, against their noise
 //! - [`changepoint`]: changes of level in a history
-//! - [`outcome`]: verdicts of checks, cases and suites
+//! - [`outcome`]: outcomes of cases and suites
 //! - [`junit`], [`markdown`], [`trend`]: the outcome for Jenkins, for people, and over time
 pub mod changepoint;
 pub mod expect;
@@ -21,5 +21,5 @@ pub mod samples;
 pub mod trend;
 
 pub use gate::Gauge;
-pub use outcome::{CaseOutcome, Check, SuiteOutcome, Verdict};
+pub use outcome::{CaseOutcome, SuiteOutcome};
 pub use samples::Samples;

@@ -1,69 +1,68 @@
 //! The outcome of a suite as Markdown, for a comment or a job summary.
 
-use std::fmt::Write;
+use lab_reports::{
+    check::{Check, Judgement},
+    document::{Cell, Column, Table},
+};
 
-use crate::{SuiteOutcome, Verdict};
+use crate::{CaseOutcome, SuiteOutcome};
 
 /// Returns the outcome as a table, the checks that do not pass first.
 #[must_use]
 pub fn markdown(outcome: &SuiteOutcome) -> String {
-    let mut text = format!("# {}: {}\n\n", outcome.suite, outcome.verdict().name());
     let mut rows: Vec<_> = outcome
         .cases
         .iter()
         .flat_map(|case| case.checks.iter().map(move |check| (case, check)))
         .collect();
     // Stable: checks of one verdict keep their order.
-    rows.sort_by_key(|(_, check)| std::cmp::Reverse(check.verdict));
+    rows.sort_by_key(|(_, check)| std::cmp::Reverse(check.grade));
     let count = |verdict| {
         rows.iter()
-            .filter(|(_, check)| check.verdict == verdict)
+            .filter(|(_, check)| check.grade == verdict)
             .count()
     };
-    let _ = writeln!(
-        text,
-        "{} checks: {} pass, {} fail, {} inconclusive.\n\n| verdict | case | check | found |\n|---|---|---|---|",
+    let head = format!(
+        "# {}: {}\n\n{} checks: {} pass, {} fail, {} inconclusive.",
+        outcome.suite,
+        outcome.verdict().name(),
         rows.len(),
-        count(Verdict::Pass),
-        count(Verdict::Fail),
-        count(Verdict::Inconclusive),
+        count(Judgement::Pass),
+        count(Judgement::Fail),
+        count(Judgement::Inconclusive),
     );
-    for (case, check) in rows {
-        let _ = writeln!(
-            text,
-            "| {} | {} | `{}` | {} |",
-            check.verdict.name(),
-            escaped(&case.name),
-            escaped(&check.name),
-            escaped(&check.detail)
-        );
-    }
-    text
-}
-
-/// Returns a text that stays in its cell.
-fn escaped(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
+    let columns = ["verdict", "case", "check", "found"].map(Column::names);
+    let row = |(case, check): (&CaseOutcome, &Check)| {
+        [
+            Cell::from(check.grade.name()),
+            case.name.as_str().into(),
+            format!("`{}`", check.code).into(),
+            check.reason.as_str().into(),
+        ]
+    };
+    let table = Table::new(columns).with(rows.into_iter().map(row));
+    format!("{head}\n\n{}\n", table.markdown())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CaseOutcome, Check};
 
     #[test]
     fn failures_come_first_and_cells_stay_cells() {
         let check = |name: &str, verdict| Check {
-            name: name.to_owned(),
-            verdict,
-            detail: "1 | 2".to_owned(),
+            code: name.to_owned(),
+            grade: verdict,
+            found: None,
+            bound: None,
+            reason: "1 | 2".to_owned(),
         };
         let outcome = SuiteOutcome {
             suite: "nightly".into(),
             cases: vec![CaseOutcome {
                 name: "smoke".into(),
                 run: None,
-                checks: vec![check("a", Verdict::Pass), check("b", Verdict::Fail)],
+                checks: vec![check("a", Judgement::Pass), check("b", Judgement::Fail)],
                 seconds: 0.0,
             }],
         };

@@ -1,31 +1,9 @@
-//! Verdicts of checks, cases and suites.
+//! Outcomes of cases and suites.
 
 use std::path::PathBuf;
 
+use lab_reports::check::{Check, Judgement};
 use serde::Serialize;
-
-/// Verdict on a check; of several, the worst counts.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// It holds.
-    Pass,
-    /// The run does not tell.
-    Inconclusive,
-    /// It does not hold.
-    Fail,
-}
-
-/// A checked assertion or gate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Check {
-    /// The assertion as written, or the gate: `lcmp.p99 against baseline`.
-    pub name: String,
-    /// Its verdict.
-    pub verdict: Verdict,
-    /// The values found, in a sentence without its full stop.
-    pub detail: String,
-}
 
 /// Outcome of a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,6 +13,7 @@ pub struct CaseOutcome {
     /// The run directory; none if the case could not be run.
     pub run: Option<PathBuf>,
     /// The checks, in order.
+    #[serde(skip)]
     pub checks: Vec<Check>,
     /// Real time that the case took, seconds.
     pub seconds: f64,
@@ -49,32 +28,40 @@ pub struct SuiteOutcome {
     pub cases: Vec<CaseOutcome>,
 }
 
-impl Verdict {
-    /// Returns the word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Inconclusive => "inconclusive",
-            Self::Fail => "fail",
-        }
-    }
-}
-
 impl CaseOutcome {
-    /// Returns the worst verdict of the checks; a case without checks is inconclusive.
+    /// Returns the worst grade of the checks; a case without checks is inconclusive.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        let verdicts = self.checks.iter().map(|check| check.verdict);
-        verdicts.max().unwrap_or(Verdict::Inconclusive)
+    pub fn verdict(&self) -> Judgement {
+        let grades = self.checks.iter().map(|check| check.grade);
+        grades.max().unwrap_or(Judgement::Inconclusive)
     }
 }
 
 impl SuiteOutcome {
     /// Returns the worst verdict of the cases; a suite without cases is inconclusive.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Judgement {
         let verdicts = self.cases.iter().map(CaseOutcome::verdict);
-        verdicts.max().unwrap_or(Verdict::Inconclusive)
+        verdicts.max().unwrap_or(Judgement::Inconclusive)
+    }
+
+    /// Returns all checks, each with its case before its code; a case without checks counts as one that cannot be
+    /// decided.
+    #[must_use]
+    pub fn checks(&self) -> Vec<Check> {
+        let of_case = |case: &CaseOutcome| {
+            let named = |check: &Check| Check {
+                code: format!("{}: {}", case.name, check.code),
+                ..check.clone()
+            };
+            match case.checks.as_slice() {
+                [] => vec![Check::inconclusive(
+                    &case.name,
+                    "the case checks nothing".to_owned(),
+                )],
+                checks => checks.iter().map(named).collect(),
+            }
+        };
+        self.cases.iter().flat_map(of_case).collect()
     }
 }

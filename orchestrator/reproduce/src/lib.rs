@@ -8,19 +8,19 @@
 //! - [`published`]: tables of published values, statements and known causes of differences
 //! - [`measured`]: a case's values in a run; [`network`]: counts of its network
 //! - [`claim`]: the claims, their rules, and verdicts
-//! - [`report`]: all of it side by side; [`text`], [`markdown`]: the report for people
+//! - [`report`]: all of it side by side; [`document`](mod@document): the report for people
 pub mod catalogue;
 pub mod claim;
-pub mod markdown;
+mod document;
 pub mod measured;
 pub mod network;
 pub mod published;
 pub mod report;
-pub mod text;
 pub mod variant;
 
 pub use catalogue::{CASES, Case, Figure};
 pub use claim::{CLAIMS, Judged, Verdict};
+pub use document::document;
 pub use measured::{Measured, Played, Values};
 pub use published::{Published, PublishedError};
 pub use report::{CaseRuns, Report, Settings};

@@ -68,13 +68,8 @@ fn differences(comparison: &Comparison) -> Vec<Block<'static>> {
         let values = values.map(|(run, value)| format!("{}: {value}", run.name));
         (it.aspect.name().to_owned(), values.collect())
     };
-    let line = |it: &super::Difference| {
-        let text = format!("differs: {}: {}", it.aspect.name(), it.values.join(" | "));
-        Block::Text(Medium::Terminal, text)
-    };
-    let facts = Block::Facts(comparison.differences.iter().map(fact).collect());
-    let lines = comparison.differences.iter().map(line);
-    [facts].into_iter().chain(lines).collect()
+    let facts = comparison.differences.iter().map(fact).collect();
+    vec![Block::Facts(Medium::Any, facts)]
 }
 
 /// Returns the changes of a run against the first. Between two engines no flow is called faster or slower.

@@ -43,8 +43,7 @@ impl Block<'_> {
             Self::Text(medium, text) if medium.is_on_page() => html! { p { (text) } },
             Self::Note(medium, text) if medium.is_on_page() => html! { p.note { (text) } },
             Self::Table(medium, table) if medium.is_on_page() => table.html(),
-            Self::Text(..) | Self::Note(..) | Self::Table(..) => html! {},
-            Self::Facts(facts) => html! {
+            Self::Facts(medium, facts) if medium.is_on_page() => html! {
                 dl {
                     @for (term, values) in facts {
                         dt { (term) }
@@ -57,7 +56,9 @@ impl Block<'_> {
                     }
                 }
             },
+            Self::Text(..) | Self::Note(..) | Self::Table(..) | Self::Facts(..) => html! {},
             Self::Banner(banner) => banner.html(),
+            Self::Picture(title, file) => html! { img src=(file) alt=(title); },
             Self::Figures(figures) => html! { @for figure in *figures { (captioned(figure, "")) } },
         }
     }

@@ -37,11 +37,12 @@ impl Block<'_> {
             Self::Table(medium, table) => {
                 (medium.is_on_page() && !table.is_empty()).then(|| table.markdown())
             }
-            Self::Facts(facts) => {
+            Self::Facts(medium, facts) => {
                 let lines = facts
                     .iter()
                     .map(|(term, values)| format!("{term}: {}", values.join("; ")));
-                Some(list(&lines.collect::<Vec<_>>()))
+                let is_shown = medium.is_on_page() && !facts.is_empty();
+                is_shown.then(|| list(&lines.collect::<Vec<_>>()))
             }
             Self::Banner(banner) if banner.items.is_empty() => {
                 Some(format!("**{}**", banner.title))
@@ -49,6 +50,7 @@ impl Block<'_> {
             Self::Banner(banner) => {
                 Some(format!("**{}**\n\n{}", banner.title, list(&banner.items)))
             }
+            Self::Picture(title, file) => Some(format!("![{title}]({file})")),
             Self::Figures(figures) => {
                 let image = |it: &crate::figures::Captioned| {
                     format!("![{}]({folder}/{}.png)", it.title, it.image.name)
@@ -86,6 +88,6 @@ impl Cell {
             .chain(&self.after)
             .chain(&self.below);
         let text = texts.map(String::as_str).collect::<Vec<_>>().join(" ");
-        text.replace('|', "\\|")
+        text.replace('|', "\\|").replace('\n', " ")
     }
 }

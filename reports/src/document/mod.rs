@@ -44,12 +44,14 @@ pub enum Block<'a> {
     Note(Medium, String),
     /// Table, with its medium.
     Table(Medium, Table),
-    /// Terms and their values, a line each; pages only.
-    Facts(Vec<(String, Vec<String>)>),
+    /// Terms and their values, a line each, with their medium.
+    Facts(Medium, Vec<(String, Vec<String>)>),
     /// Verdict that a reader must see first; a program writes it on standard error instead of a terminal's document.
     Banner(Banner),
     /// Figures; pages only.
     Figures(&'a [Captioned]),
+    /// Title and file of a picture; pages only.
+    Picture(String, String),
 }
 
 /// Verdict that a reader must see first.

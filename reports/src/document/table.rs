@@ -57,6 +57,20 @@ impl Table {
         }
     }
 
+    /// Returns a table of texts whose first `left` columns are names and whose others are numbers.
+    pub fn of<const N: usize>(
+        heads: [&str; N],
+        left: usize,
+        rows: impl IntoIterator<Item = [String; N]>,
+    ) -> Self {
+        let column = |(at, head): (usize, &str)| match at < left {
+            true => Column::names(head),
+            false => Column::numbers(head),
+        };
+        let columns = heads.into_iter().enumerate().map(column);
+        Self::new(columns).with(rows.into_iter().map(|row| row.map(Cell::from)))
+    }
+
     /// Colours the names of `policies` on pages.
     pub fn colored(mut self, policies: &[String]) -> Self {
         self.policies = policies.to_vec();

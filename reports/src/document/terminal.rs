@@ -5,19 +5,22 @@ use lab_units::show::{self, Side};
 use super::{Block, Cell, Document, Medium, Section, Table, table::Kind};
 
 impl Document<'_> {
-    /// Returns the title, the tables and the notes as text in lines of at most [`show::WIDTH`] characters, but for
-    /// tables that are wider.
+    /// Returns the document as text in lines of at most [`show::WIDTH`] characters, but for tables that are wider. A
+    /// section without text in a terminal is left out.
     #[must_use]
     pub fn terminal(&self) -> String {
         let sections = self.sections.iter();
         let shown = sections.filter(|section| section.medium.is_on_terminal());
-        let opening = text_of(&self.opening);
-        format!("{}\n{opening}", self.title) + &shown.map(section).collect::<String>()
+        format!("{}\n{}", self.title, text_of(&self.opening))
+            + &shown.map(section).collect::<String>()
     }
 }
 
 fn section(section: &Section<'_>) -> String {
-    text_of(&section.blocks)
+    match text_of(&section.blocks) {
+        text if text.is_empty() => text,
+        text => format!("\n{}\n{text}", section.title),
+    }
 }
 
 fn text_of(blocks: &[Block<'_>]) -> String {
@@ -26,18 +29,25 @@ fn text_of(blocks: &[Block<'_>]) -> String {
 
 fn block(block: &Block<'_>) -> String {
     match block {
+        Block::Heading(text) => format!("\n{text}\n"),
         Block::Text(medium, text) | Block::Note(medium, text) if medium.is_on_terminal() => {
             show::paragraph("", text)
         }
         Block::Table(medium, table) if medium.is_on_terminal() => table.terminal(show::WIDTH),
-        Block::Heading(_)
-        | Block::Lead(_)
+        Block::Facts(medium, facts) if medium.is_on_terminal() => {
+            let line = |(term, values): &(String, Vec<String>)| {
+                show::paragraph(&format!("{term}: "), &values.join(" | "))
+            };
+            facts.iter().map(line).collect()
+        }
+        Block::Lead(_)
         | Block::Text(..)
         | Block::Note(..)
         | Block::Table(..)
-        | Block::Facts(_)
+        | Block::Facts(..)
         | Block::Banner(_)
-        | Block::Figures(_) => String::new(),
+        | Block::Figures(_)
+        | Block::Picture(..) => String::new(),
     }
 }
 

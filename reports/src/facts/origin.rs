@@ -4,7 +4,10 @@ use lab_records::{EngineInfo, ScaleInfo};
 use serde::Serialize;
 
 use super::RunFacts;
-use crate::{check::Check, document::Block};
+use crate::{
+    check::Check,
+    document::{Block, Medium},
+};
 
 /// Origin of a run in a comparison, and the reasons not to trust the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -86,7 +89,7 @@ impl RunOrigin {
         let facts = facts.map(|(term, value)| (term.to_owned(), vec![value]));
         [
             Block::Heading(self.name.clone()),
-            Block::Facts(facts.into()),
+            Block::Facts(Medium::Page, facts.into()),
         ]
     }
 }

@@ -46,7 +46,7 @@ pub fn conclude<A: Answer>(answer: &A, dir: &Path, global: &Global) -> Outcome {
     for omission in omissions {
         note(&format!("not compared: {omission}"));
     }
-    Ok(Exit::of_checks(checks))
+    Ok(Exit::of_judgement(Judgement::of(checks)))
 }
 
 /// Writes the checks that do not hold to standard error, a line each.

@@ -11,13 +11,16 @@ use lab_records::{
     HistoryRow, RecordsError, RunDir, RunRequest, draft, history, listing, request::Overrides,
 };
 use lab_regress::{
-    CaseOutcome, Check, Gauge, Samples, SuiteOutcome, Verdict, expect,
+    CaseOutcome, Gauge, Samples, SuiteOutcome, expect,
     gate::{gate, gauges, gauges_of},
     junit::junit,
     markdown::markdown,
     trend,
 };
-use lab_reports::facts::RunFacts;
+use lab_reports::{
+    check::{Answered, Check},
+    facts::RunFacts,
+};
 use lab_scenario::{Case, Expectation, Suite, limits, parse_suite};
 use lab_units::show;
 use serde::Serialize;
@@ -31,18 +34,13 @@ use crate::{
     verbs::request,
 };
 
-/// Result of a suite, for `--json`.
+/// Values of a suite, for `--json`.
 #[derive(Serialize)]
-struct Output<'a> {
+struct Values<'a> {
     #[serde(flatten)]
     outcome: &'a SuiteOutcome,
-    verdict: Verdict,
-    /// Exit code of the process.
-    exit: u8,
     /// Changes of level in the history, a sentence each.
     changes: &'a [String],
-    /// Page of the history.
-    trend: &'a Path,
 }
 
 /// A suite with its scenarios' assertions.
@@ -261,13 +259,8 @@ fn tag(suite: &Suite, case: &Case) -> String {
 
 /// Returns the checks against a baseline; none of them can hold if there is no run to compare with.
 fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<Check> {
-    let no_baseline = |detail: &str| {
-        vec![Check {
-            name: "against baseline".to_owned(),
-            verdict: Verdict::Inconclusive,
-            detail: detail.to_owned(),
-        }]
-    };
+    let no_baseline =
+        |detail: &str| vec![Check::inconclusive("against baseline", detail.to_owned())];
     match baseline {
         None => no_baseline("the baseline has no run of this case"),
         Some(base) if !base.doubts.is_empty() => no_baseline(&format!(
@@ -289,11 +282,7 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
 
 /// Returns a check for each reason not to trust a run.
 fn clean(samples: &Samples) -> Vec<Check> {
-    let check = |reason: &String| Check {
-        name: "clean run".to_owned(),
-        verdict: Verdict::Inconclusive,
-        detail: reason.clone(),
-    };
+    let check = |reason: &String| Check::inconclusive("clean run", reason.clone());
     samples.doubts.iter().map(check).collect()
 }
 
@@ -306,11 +295,7 @@ fn end_if_interrupted() -> Result<(), Failure> {
 }
 
 fn not_run(failure: &Failure) -> Check {
-    Check {
-        name: "run".to_owned(),
-        verdict: Verdict::Inconclusive,
-        detail: failure.message.clone(),
-    }
+    Check::inconclusive("run", failure.message.clone())
 }
 
 /// Adds `rows` to the history and returns its changes of level and its page.
@@ -346,27 +331,18 @@ fn write_outcome(arguments: &RegressArgs, outcome: &SuiteOutcome) -> Result<(), 
 
 fn conclude(outcome: &SuiteOutcome, changes: &[String], page: &Path, global: &Global) -> Outcome {
     let verdict = outcome.verdict();
-    let exit = match verdict {
-        Verdict::Pass => Exit::Pass,
-        Verdict::Fail => Exit::Failed,
-        Verdict::Inconclusive => Exit::Inconclusive,
-    };
     if global.json {
-        print_json(&Output {
-            outcome,
-            verdict,
-            exit: exit.code(),
-            changes,
-            trend: page,
-        });
-        return Ok(exit);
+        let values = Values { outcome, changes };
+        let checks = outcome.checks();
+        print_json(&Answered::new(&values, &checks, Vec::new(), Some(page)));
+        return Ok(Exit::of_judgement(verdict));
     }
     let mut text = String::new();
     for case in &outcome.cases {
         text += &format!("{}: {}\n", case.name, case.verdict().name());
         for check in &case.checks {
-            let head = format!("  {:<12}  {}: ", check.verdict.name(), check.name);
-            text += &show::paragraph(&head, &check.detail);
+            let head = format!("  {:<12}  {}: ", check.grade.name(), check.code);
+            text += &show::paragraph(&head, &check.reason);
         }
     }
     for change in changes {
@@ -374,5 +350,5 @@ fn conclude(outcome: &SuiteOutcome, changes: &[String], page: &Path, global: &Gl
     }
     print(&format!("{text}{}: {}", outcome.suite, verdict.name()));
     print(&format!("history: {}", page.display()));
-    Ok(exit)
+    Ok(Exit::of_judgement(verdict))
 }

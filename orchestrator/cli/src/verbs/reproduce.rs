@@ -10,10 +10,8 @@ use lab_records::{EngineInfo, RunDir, RunInfo, RunRequest, SimRequest, draft, li
 use lab_reports::{draw_published, facts::RunFacts, fidelity};
 use lab_reproduce::{
     CASES, Case, CaseRuns, Figure, Measured, Played, Published, Report, Settings, Source, Variant,
-    derive,
-    markdown::markdown,
+    derive, document,
     published::{FILES, PublishedError},
-    text::text,
 };
 use lab_scenario::limits;
 use serde::Serialize;
@@ -91,7 +89,7 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
             page: &page,
         });
     } else {
-        print(&text(&report));
+        print(&document(&report, FIGURES).terminal());
         print(&format!("page: {}", page.display()));
     }
     Ok(exit)
@@ -182,7 +180,11 @@ fn write(report: &Report, dir: &Path) -> Result<PathBuf, Failure> {
     caller::create_dirs(&figures).during(&action)?;
     draw_published(&report.series(), &figures).during(&action)?;
     let page = dir.join("REPRODUCTION.md");
-    draft::replace(&page, markdown(report, FIGURES).as_bytes()).during(&action)?;
+    draft::replace(
+        &page,
+        document(report, FIGURES).markdown(FIGURES).as_bytes(),
+    )
+    .during(&action)?;
     for path in [&figures, &page] {
         caller::hand_over(path);
     }

@@ -1,8 +1,9 @@
-//! The report in 80 columns, and the rows that its tables share with the Markdown.
+//! The report as a document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_units::show::{self, sides};
+use lab_reports::document::{Block, Document, Medium, NONE, Section, Table};
+use lab_units::show;
 
 use crate::{
     claim::{Judged, Verdict, signed_percent},
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// Heads of a case's columns.
-pub(crate) const CELL_HEADS: [&str; 7] = [
+const CELL_HEADS: [&str; 7] = [
     "policy",
     "",
     "published",
@@ -24,19 +25,18 @@ pub(crate) const CELL_HEADS: [&str; 7] = [
 ];
 
 /// Heads of the claims' columns.
-pub(crate) const CLAIM_HEADS: [&str; 5] = ["claim", "published", "simulated", "emulated", "fair"];
+const CLAIM_HEADS: [&str; 5] = ["claim", "published", "simulated", "emulated", "fair"];
 
 /// Column heads for the text's changes.
-pub(crate) const TEXT_HEADS: [&str; 6] =
-    ["figure", "against", "text", "simulated", "emulated", "fair"];
+const TEXT_HEADS: [&str; 6] = ["figure", "against", "text", "simulated", "emulated", "fair"];
 
 /// Explanation of the text's changes.
-pub(crate) const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, in percent, by the paper's methods: \
+const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, in percent, by the paper's methods: \
     p50 is the median over 20 bins of sizes of the change of a bin's median, P99 the change of a bin's \
     P99 in the worst bin. In rows of redte the column fair has te-100ms.";
 
 /// Column heads for the text's values.
-pub(crate) const STATEMENT_HEADS: [&str; 7] = [
+const STATEMENT_HEADS: [&str; 7] = [
     "figure",
     "value",
     "text",
@@ -47,12 +47,12 @@ pub(crate) const STATEMENT_HEADS: [&str; 7] = [
 ];
 
 /// Explanation of the text's values.
-pub(crate) const STATEMENT_LEGEND: &str = "Values that the text states: percentiles of slowdowns are of the bin of \
+const STATEMENT_LEGEND: &str = "Values that the text states: percentiles of slowdowns are of the bin of \
     sizes that has the size, or the lowest and highest of the 20 bins; rises are against LCMP; pairs have \
     several paths if they have several of the fewest links.";
 
 /// Explanation of the columns.
-pub(crate) const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: means over 20 bins of \
+const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: means over 20 bins of \
     sizes of each bin's p50 and p99; links are average utilisations in percent. Published: the authors' \
     files. Simulated: the authors' semantics, and their UCMP, which hashes over the widest first links. \
     Emulated: the lab's testbed on SoftRoCE under DCQCN, `testbed.yaml`, 4 + 4 hosts, drawn flows both ways, \
@@ -66,81 +66,163 @@ pub(crate) const LEGEND: &str = "Values are FCT slowdowns as in the authors' ana
     reason names their cases; an invalid run has no values.";
 
 /// Explanation of weak verdicts.
-pub(crate) const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth of the duration. Queues \
+const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth of the duration. Queues \
     stay shorter and bins hold few flows, so that a verdict by such runs, marked `?`, is weak.";
 
-/// Returns the report for a terminal.
+/// Returns the report as a document, with the figure `reproduction` in the folder `figures` beside the page.
 #[must_use]
-pub fn text(report: &Report) -> String {
-    let mut text = String::new();
-    for case in &report.cases {
-        let head = format!("{} {}: ", case.figure, case.case);
-        text += &show::paragraph_of(WIDTH, &head, &traffic(case));
-        text += &table(CELL_HEADS, case.cells.iter().map(cell_row), 2);
-        for (names, cause) in causes(case) {
-            text += &show::paragraph_of(WIDTH, "  over 5 %: ", &format!("{names}: {cause}"));
-        }
-        for (source, warning) in warnings(case) {
-            text += &show::paragraph_of(WIDTH, &format!("  {}: ", source.name()), warning);
-        }
-        for (source, reason) in &case.without {
-            text += &show::paragraph_of(WIDTH, &format!("  not {}: ", source.name()), reason);
-        }
-        text.push('\n');
-    }
-    if !report.text.is_empty() {
-        text += &table(TEXT_HEADS, report.text.iter().flat_map(text_rows), 2);
-        text += &show::paragraph_of(WIDTH, "", TEXT_LEGEND);
-        text.push('\n');
-    }
-    if !report.statements.is_empty() {
-        text += &table(
-            STATEMENT_HEADS,
-            report.statements.iter().map(statement_row),
-            2,
-        );
-        text += &show::paragraph_of(WIDTH, "", STATEMENT_LEGEND);
-        text.push('\n');
-    }
-    for row in &report.fidelity {
-        text += &format!("{}\n", fidelity_line(row));
-    }
-    for row in &report.contradictions {
-        let words = format!("the text: {}; the data: {}", row.text, row.data);
-        text += &show::paragraph_of(WIDTH, &format!("{} contradiction: ", row.figure), &words);
-    }
-    if !report.contradictions.is_empty() {
-        text.push('\n');
-    }
-    text += &table(CLAIM_HEADS, claim_rows(report).into_iter(), 1);
-    for claim in &report.claims {
-        text += &show::paragraph_of(WIDTH, &format!("{}: ", claim.id), claim.sentence);
-        for (who, judged) in judgements(claim) {
-            text += &show::paragraph_of(WIDTH, &format!("    {who}: "), &judged.reason());
-        }
-    }
-    text += &show::paragraph_of(WIDTH, "", &origin(report));
-    text += &show::paragraph_of(WIDTH, "", LEGEND);
+pub fn document(report: &Report, figures: &str) -> Document<'static> {
+    let mut opening = vec![Block::Text(
+        Medium::Any,
+        format!("{} {LEGEND}", origin(report)),
+    )];
     if report.settings.is_quick {
-        text += &show::paragraph_of(WIDTH, "", QUICK);
+        let runs = || report.cases.iter().flat_map(|case| case.runs.values());
+        let short: BTreeSet<_> = runs()
+            .filter(|run| run.played.is_short)
+            .map(|run| &run.run)
+            .collect();
+        let all: BTreeSet<_> = runs().map(|run| &run.run).collect();
+        let words = format!(
+            "{QUICK} {} of the {} runs are so short.",
+            short.len(),
+            all.len()
+        );
+        opening.push(Block::Text(Medium::Any, words));
     }
-    text
+    let mut claims = vec![Block::Table(
+        Medium::Any,
+        Table::of(CLAIM_HEADS, 1, claim_rows(report)),
+    )];
+    claims.extend(report.claims.iter().flat_map(claim));
+    let changes = Table::of(TEXT_HEADS, 2, report.text.iter().flat_map(text_rows));
+    let values = Table::of(
+        STATEMENT_HEADS,
+        2,
+        report.statements.iter().map(statement_row),
+    );
+    let contradictions = report.contradictions.iter();
+    let contradictions =
+        contradictions.map(|row| [row.figure.clone(), row.text.clone(), row.data.clone()]);
+    let contradictions = Table::of(
+        ["figure", "the text", "the published data and code"],
+        3,
+        contradictions,
+    );
+    let titled = [
+        ("Percentages of the text", TEXT_LEGEND, changes),
+        ("Values of the text", STATEMENT_LEGEND, values),
+        ("Text against data", "", contradictions),
+    ];
+    let titled = titled.into_iter().filter(|(.., table)| !table.is_empty());
+    let titled = titled.map(|(title, legend, table)| {
+        let legend = (!legend.is_empty()).then(|| Block::Text(Medium::Any, legend.to_owned()));
+        let table = Block::Table(Medium::Any, table);
+        Section::new(title, legend.into_iter().chain([table]).collect())
+    });
+    let sections = [Section::new("Claims", claims)].into_iter().chain(titled);
+    let last = [Section::new("Values", cases(report, figures)), runs(report)];
+    Document {
+        title: "The paper's figures, reproduced".to_owned(),
+        version: String::new(),
+        origin: "",
+        opening,
+        sections: sections.chain(last).collect(),
+    }
 }
 
-fn table<const N: usize>(
-    heads: [&str; N],
-    rows: impl Iterator<Item = [String; N]>,
-    left: usize,
-) -> String {
-    let all: Vec<[String; N]> = [heads.map(ToOwned::to_owned)]
-        .into_iter()
-        .chain(rows)
-        .collect();
-    show::table(0, sides(left), &all)
+fn claim(claim: &ClaimReport) -> [Block<'static>; 3] {
+    let list = |at: usize| {
+        let names: Vec<&str> = claim.figures[at]
+            .iter()
+            .map(|figure| figure.name())
+            .collect();
+        names.join(", ")
+    };
+    let mut words = format!(
+        "“{}” Rule, over {}: {}.",
+        claim.sentence,
+        list(0),
+        claim.rule
+    );
+    if !claim.figures[1].is_empty() {
+        words += &format!(" Not asked for: {}.", list(1));
+    }
+    let verdict = |(who, judged): (String, &Judged)| {
+        (
+            who,
+            vec![format!("{}: {}", judged.verdict.words(), judged.reason())],
+        )
+    };
+    [
+        Block::Heading(claim.id.to_owned()),
+        Block::Text(Medium::Any, words),
+        Block::Facts(Medium::Any, judgements(claim).map(verdict).collect()),
+    ]
+}
+
+fn cases(report: &Report, figures: &str) -> Vec<Block<'static>> {
+    let title = "Published and found slowdowns".to_owned();
+    let dots =
+        "Each dot is a p50 or p99; the dashed line is where published and found values are equal.";
+    let mut blocks = vec![
+        Block::Picture(title, format!("{figures}/reproduction.png")),
+        Block::Text(Medium::Page, dots.to_owned()),
+    ];
+    let fidelity = report
+        .fidelity
+        .iter()
+        .map(|row| format!("{}.", fidelity_line(row)));
+    blocks.extend(fidelity.map(|line| Block::Text(Medium::Any, line)));
+    for case in &report.cases {
+        let causes = causes(case).into_iter();
+        let causes =
+            causes.map(|(names, cause)| ("over 5 %".to_owned(), vec![format!("{names}: {cause}")]));
+        let warnings =
+            warnings(case).map(|(source, it)| (source.name().to_owned(), vec![it.to_owned()]));
+        let without = case.without.iter();
+        let without = without
+            .map(|(source, reason)| (format!("not {}", source.name()), vec![reason.clone()]));
+        blocks.extend([
+            Block::Heading(format!("{} {}", case.figure, case.case)),
+            Block::Text(Medium::Any, format!("{}.", traffic(case))),
+            Block::Table(
+                Medium::Any,
+                Table::of(CELL_HEADS, 2, case.cells.iter().map(cell_row)),
+            ),
+            Block::Facts(Medium::Any, causes.chain(warnings).chain(without).collect()),
+        ]);
+    }
+    blocks
+}
+
+fn runs(report: &Report) -> Section<'static> {
+    let mut rows: Vec<[String; 4]> = Vec::new();
+    for run in report.cases.iter().flat_map(|case| case.runs.values()) {
+        let doubts = match run.doubts.as_slice() {
+            [] => NONE.to_owned(),
+            doubts => doubts.join("; "),
+        };
+        let row = [
+            run.run.clone(),
+            run.commit.clone(),
+            run.repetitions.to_string(),
+            doubts,
+        ];
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    let table = Table::of(
+        ["run", "commit of the tool", "repetitions", "not clean"],
+        2,
+        rows,
+    );
+    Section::of_page("Runs", vec![Block::Table(Medium::Page, table)])
 }
 
 /// Returns the flows of a case's runs in words.
-pub(crate) fn traffic(case: &CaseReport) -> String {
+fn traffic(case: &CaseReport) -> String {
     let words = |run: &Measured| {
         let flows = show::commas(u64::try_from(run.flows).unwrap_or(u64::MAX));
         let origin = ["published", "drawn"][usize::from(run.played.is_drawn)];
@@ -166,7 +248,7 @@ pub(crate) fn traffic(case: &CaseReport) -> String {
 }
 
 /// Returns a row of a case's table.
-pub(crate) fn cell_row(cell: &Cell) -> [String; 7] {
+fn cell_row(cell: &Cell) -> [String; 7] {
     let value = |source: Source| number(cell.values.get(&source).copied());
     [
         cell.policy.clone(),
@@ -189,7 +271,7 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// Returns the cells in a case that differ by over 5 % with their cause, cells with the same cause together.
-pub(crate) fn causes(case: &CaseReport) -> Vec<(String, &str)> {
+fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     let mut causes: Vec<(String, &str)> = Vec::new();
     for cell in &case.cells {
         let Some(cause) = &cell.cause else { continue };
@@ -203,7 +285,7 @@ pub(crate) fn causes(case: &CaseReport) -> Vec<(String, &str)> {
 }
 
 /// Returns the command and the commit that made the report, and the number of runs from other commits.
-pub(crate) fn origin(report: &Report) -> String {
+fn origin(report: &Report) -> String {
     let settings = &report.settings;
     let mut text = format!(
         "Written by `{}` at commit {}",
@@ -234,7 +316,7 @@ fn is_clean(commit: &str) -> bool {
 }
 
 /// Returns the warnings from a case's runs, in the order of the sources.
-pub(crate) fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
+fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
     case.runs.iter().flat_map(|(source, run)| {
         run.warnings
             .iter()
@@ -243,7 +325,7 @@ pub(crate) fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)
 }
 
 /// Returns the verdicts on all claims, those against traffic engineering below.
-pub(crate) fn claim_rows(report: &Report) -> Vec<[String; 5]> {
+fn claim_rows(report: &Report) -> Vec<[String; 5]> {
     let words = |judged: &Judged| {
         let is_weak = (judged.is_weak || !judged.doubtful.is_empty())
             && judged.verdict != Verdict::CannotTell;
@@ -267,7 +349,7 @@ pub(crate) fn claim_rows(report: &Report) -> Vec<[String; 5]> {
 }
 
 /// Returns the verdicts on a claim, each with the name of its source.
-pub(crate) fn judgements(claim: &ClaimReport) -> impl Iterator<Item = (String, &Judged)> {
+fn judgements(claim: &ClaimReport) -> impl Iterator<Item = (String, &Judged)> {
     let verdicts = claim
         .verdicts
         .iter()
@@ -280,7 +362,7 @@ pub(crate) fn judgements(claim: &ClaimReport) -> impl Iterator<Item = (String, &
 }
 
 /// Returns the row of a value that the text states.
-pub(crate) fn statement_row(row: &StatementReport) -> [String; 7] {
+fn statement_row(row: &StatementReport) -> [String; 7] {
     let stated = &row.stated;
     let quantity = match stated.quantity {
         Quantity::P50 => "p50",
@@ -335,7 +417,7 @@ fn span(low: Option<f64>, high: Option<f64>) -> String {
 }
 
 /// Returns the rows of a statement: median-bin p50 and worst-bin P99.
-pub(crate) fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
+fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
     let stated = &row.stated;
     let ends = [
         (stated.p50_least, stated.p50_most),
@@ -379,7 +461,7 @@ fn range(least: Option<f64>, most: Option<f64>) -> String {
 }
 
 /// Returns a line on a coefficient of figure 6.
-pub(crate) fn fidelity_line(row: &FidelityReport) -> String {
+fn fidelity_line(row: &FidelityReport) -> String {
     let found = match row.found {
         Some(found) => format!("{found:.4} between the lab and the simulator"),
         None => "cannot tell: there is no run of the lab (hint: --engine kernel)".to_owned(),
@@ -393,14 +475,8 @@ pub(crate) fn fidelity_line(row: &FidelityReport) -> String {
 /// Mark of a verdict against traffic engineering.
 const STAND_IN: &str = "te-100ms for RedTE";
 
-/// Columns of a terminal.
-const WIDTH: usize = 80;
-
-/// Sign of a missing value.
-pub(crate) const NONE: &str = "–";
-
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
@@ -413,7 +489,7 @@ pub(crate) mod tests {
     };
 
     /// A report of figure 5 in which runs repeat the published values, but LCMP's are twice as large.
-    pub fn report(is_quick: bool) -> Report {
+    fn report(is_quick: bool) -> Report {
         let published = of_repository();
         let cases = CASES.iter().filter(|case| case.figure == Figure::Fig5);
         let runs = cases.map(|case| {
@@ -452,11 +528,11 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_difference_and_its_cause_is_shown_in_80_columns() {
+    fn every_difference_and_its_cause_is_shown() {
         let report = report(false);
-        let text = text(&report);
+        let text = document(&report, "figures").terminal();
         for line in text.lines() {
-            assert!(line.chars().count() <= 80, "{line}");
+            assert!(line.chars().count() <= show::WIDTH, "{line}");
         }
         let lcmp = "lcmp           p50       7.00      14.00  +100.0 %         –     –";
         assert!(text.contains(lcmp), "{text}");
@@ -468,6 +544,25 @@ pub(crate) mod tests {
             Verdict::HoldsPartly
         );
         assert!(report.is_incomplete(), "fair runs are missing");
+    }
+
+    #[test]
+    fn the_page_has_the_command_the_rules_and_every_run() {
+        let text = document(&report(false), "figures").markdown("figures");
+        for part in [
+            "Written by `lcmp-lab reproduce fig5` at commit abc. Values are",
+            "| C1 | holds | holds partly | cannot tell | cannot tell |",
+            "| C1 te-100ms for RedTE | – | – | – | cannot tell |",
+            "- simulated: C_cong changed 0 of 7,064 decisions",
+            "Not asked for: fig7, fig8.",
+            "| lcmp | p50 | 7.00 | 14.00 | +100.0 % | – | – |",
+            "- not emulated: the lab was not asked for",
+            "| 20260101T000000Z-fig5 | abc | 1 | – |",
+            "(figures/reproduction.png)",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("a tenth of the duration"), "{text}");
     }
 
     #[test]
@@ -497,7 +592,8 @@ pub(crate) mod tests {
             rows[0],
             ["C1", "holds", "holds partly?", "cannot tell", "cannot tell"]
         );
-        assert!(text(&report(true)).contains("over 5 %: lcmp p50: a tenth of the duration"));
+        let text = document(&report(true), "figures").terminal();
+        assert!(text.contains("over 5 %: lcmp p50: a tenth of the duration"));
     }
 
     #[test]
