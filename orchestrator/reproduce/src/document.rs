@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_reports::document::{Block, Document, Medium, NONE, Section, Table};
+use lab_reports::document::{Block, Column, Document, Medium, NONE, Section, Table};
 use lab_units::show;
 
 use crate::{
@@ -101,13 +101,10 @@ pub fn document(report: &Report, figures: &str) -> Document<'static> {
         2,
         report.statements.iter().map(statement_row),
     );
+    let heads = ["the text", "the published data and code"].map(Column::sentences);
     let contradictions = report.contradictions.iter();
-    let contradictions =
-        contradictions.map(|row| [row.figure.clone(), row.text.clone(), row.data.clone()]);
-    let contradictions = Table::of(
-        ["figure", "the text", "the published data and code"],
-        3,
-        contradictions,
+    let contradictions = Table::new([Column::names("figure")].into_iter().chain(heads)).with(
+        contradictions.map(|row| [&row.figure, &row.text, &row.data].map(|it| it.as_str().into())),
     );
     let titled = [
         ("Percentages of the text", TEXT_LEGEND, changes),

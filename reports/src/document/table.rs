@@ -63,9 +63,15 @@ impl Table {
         left: usize,
         rows: impl IntoIterator<Item = [String; N]>,
     ) -> Self {
-        let column = |(at, head): (usize, &str)| match at < left {
-            true => Column::names(head),
-            false => Column::numbers(head),
+        let column = |(at, head)| {
+            Column::new(
+                head,
+                if at < left {
+                    Kind::Names
+                } else {
+                    Kind::Numbers
+                },
+            )
         };
         let columns = heads.into_iter().enumerate().map(column);
         Self::new(columns).with(rows.into_iter().map(|row| row.map(Cell::from)))
