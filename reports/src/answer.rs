@@ -6,7 +6,7 @@ use lab_records::{Grade, Reason};
 use crate::{
     stats::{self, Estimate, Interval, Meaning, Statistic},
     summary::PolicySummary,
-    text,
+    text, words,
 };
 
 /// Inputs of an answer.
@@ -110,9 +110,10 @@ impl Question<'_> {
         };
         let reason = match self.reasons {
             [] => String::new(),
-            [only] => format!(": {only}"),
+            [only] => format!(": {}", words::reason(only)),
             [first, others @ ..] => format!(
-                ": {first}; and {}",
+                ": {}; and {}",
+                words::reason(first),
                 text::count(others.len(), "more reason")
             ),
         };

@@ -1,55 +1,48 @@
-//! Text of a run's evidence: the flows that met, and each policy's mechanism at work.
+//! A run's evidence for people: the flows that met, and each policy's mechanism at work.
 
 use lab_records::{Evidence, Met, PolicyEvidence};
-use lab_units::show::{self, Side};
+use lab_units::show;
 
-use crate::text::{self, WIDTH};
+use crate::{
+    document::{Cell, Column, Medium, Table},
+    text::{self, WIDTH},
+    words,
+};
 
-/// Heads for the table that [`row`] fills.
-pub const HEADS: [&str; 5] = [
-    "at work",
-    "flows at once",
-    "peak",
-    "overlap",
-    "busiest link",
-];
-
-/// Returns the load, the flows that met under each policy, the policies' mechanisms, and the warnings.
+/// Returns the flows that met under each policy, the load, the policies' mechanisms and the warnings for a terminal.
 /// Empty without evidence.
 pub fn section(evidence: &Evidence, warnings: &[String]) -> String {
-    let policies = &evidence.policies;
-    if policies.is_empty() {
+    if evidence.policies.is_empty() {
         return String::new();
     }
-    let mut rows = vec![HEADS.map(str::to_owned)];
-    rows.extend(policies.iter().map(row));
-    let sides = [
-        Side::Left,
-        Side::Right,
-        Side::Right,
-        Side::Right,
-        Side::Left,
-    ];
-    let mut section = format!("\n{}", show::table(0, sides, &rows));
-    if let Some(load) = load(evidence) {
-        section += &show::paragraph_of(WIDTH, "load: ", &load);
-    }
-    let sentences = policies.iter().map(|policy| {
-        show::paragraph_of(WIDTH, &format!("{}: ", policy.policy), &policy.sentence())
-    });
-    section.extend(sentences);
-    if let Some(note) = evidence.failover_note() {
-        section += &show::paragraph_of(WIDTH, "", note);
-    }
-    let warnings = warnings
-        .iter()
-        .map(|warning| show::paragraph_of(WIDTH, "warning: ", warning));
-    section.extend(warnings);
+    let paragraph = |head: &str, words: &str| show::paragraph_of(WIDTH, head, words);
+    let mut section = format!("\n{}", table(evidence).terminal(WIDTH));
+    section.extend(load(evidence).map(|it| paragraph("load: ", &it)));
+    section.extend(
+        evidence
+            .policies
+            .iter()
+            .map(|policy| paragraph(&format!("{}: ", policy.policy), &words::policy(policy))),
+    );
+    section.extend(words::failover_note(evidence).map(|it| paragraph("", it)));
+    section.extend(warnings.iter().map(|it| paragraph("warning: ", it)));
     section
 }
 
-/// Returns the flows that met under a policy, as a row of a table.
-pub fn row(policy: &PolicyEvidence) -> [String; 5] {
+/// Returns the table of the flows that met under each policy; on pages with the policies' mechanisms.
+pub fn table(evidence: &Evidence) -> Table {
+    let columns = [
+        Column::names("policy").short("at work"),
+        Column::numbers("flows at once"),
+        Column::numbers("peak"),
+        Column::numbers("overlap"),
+        Column::names("busiest link"),
+        Column::sentences("mechanism").only(Medium::Page),
+    ];
+    Table::new(columns).with(evidence.policies.iter().map(row))
+}
+
+fn row(policy: &PolicyEvidence) -> [Cell; 6] {
     let Met {
         mean_concurrency,
         peak_concurrency,
@@ -58,19 +51,19 @@ pub fn row(policy: &PolicyEvidence) -> [String; 5] {
         busiest,
     } = &policy.met;
     let share = text::to_float(*overlapping) / text::to_float((*flows).max(1));
-    let busiest = busiest.as_ref().map_or_else(
-        || "-".to_owned(),
-        |link| {
-            let used = text::percent(link.utilisation);
-            format!("{}-{} {used}", link.from_dc, link.to_dc)
-        },
-    );
+    let busiest = busiest.as_ref().map(|link| {
+        let used = text::percent(link.utilisation);
+        format!("{}-{} {used}", link.from_dc, link.to_dc)
+    });
+    let tables = policy.tables.as_ref().map(words::tables);
+    let mechanism = [words::policy(policy)].into_iter().chain(tables);
     [
-        policy.policy.clone(),
-        text::grouped(format!("{mean_concurrency:.1}")),
-        text::number(*peak_concurrency),
-        text::percent(share),
-        busiest,
+        policy.policy.as_str().into(),
+        text::grouped(format!("{mean_concurrency:.1}")).into(),
+        text::number(*peak_concurrency).into(),
+        text::percent(share).into(),
+        Cell::of(busiest),
+        mechanism.collect::<Vec<_>>().join("; ").into(),
     ]
 }
 

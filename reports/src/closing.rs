@@ -3,10 +3,11 @@
 
 use anstyle::{AnsiColor, Style};
 use lab_records::Grade;
-use lab_units::show::{self, Side, commas};
+use lab_units::show::{self, commas};
 
 use crate::{
     at_work, departures,
+    document::{Cell, Column, Table},
     stats::{Estimate, Interval, Meaning, Slowdowns},
     summary::{PolicySummary, Summary},
     text::{self, WIDTH, grouped},
@@ -44,57 +45,44 @@ fn slowdowns(summary: &Summary) -> String {
         percentiles.flatten().any(|it| it.interval.is_some())
     });
     // Where cells have intervals, they align on the left: the values' ends would not stand one below the other.
-    let (side, interval) = if has_intervals {
-        (Side::Left, " [95 %]")
-    } else {
-        (Side::Right, "")
-    };
-    let heads = [
-        "FCT slowdown".to_owned(),
-        "flows".to_owned(),
-        format!("p50{interval}"),
-        format!("p99{interval}"),
-        "max".to_owned(),
-    ];
-    let mut rows = vec![heads];
-    rows.extend(summary.policies.iter().map(slowdown_row));
-    let sides = [Side::Left, Side::Right, side, side, Side::Right];
-    let table = show::table(0, sides, &rows);
-    let mut lines = table.lines();
-    let mut text = lines
-        .next()
-        .map_or_else(String::new, |heads| format!("{heads}\n"));
-    for (line, policy) in lines.zip(&summary.policies) {
-        text += &format!("{line}\n");
-        if !policy.departures.is_empty() {
-            text += &show::paragraph_of(WIDTH, "  ", &departures::listed(&policy.departures));
+    let percentile = |name: &str| {
+        if has_intervals {
+            Column::names(format!("{name} [95 %]"))
+        } else {
+            Column::numbers(name)
         }
-    }
-    text
+    };
+    let columns = [
+        Column::names("FCT slowdown"),
+        Column::numbers("flows"),
+        percentile("p50"),
+        percentile("p99"),
+        Column::numbers("max"),
+        Column::sentences("parameters"),
+    ];
+    Table::new(columns)
+        .with(summary.policies.iter().map(slowdown_row))
+        .terminal(WIDTH)
 }
 
-fn slowdown_row(policy: &PolicySummary) -> [String; 5] {
-    let name = policy.policy.clone();
+fn slowdown_row(policy: &PolicySummary) -> [Cell; 6] {
     let flows = if policy.finished == policy.flows {
         commas(policy.flows)
     } else {
         format!("{}/{}", commas(policy.finished), commas(policy.flows))
     };
-    let Some(slowdown) = &policy.slowdown else {
-        let [a, b, c] = ["-"; 3].map(str::to_owned);
-        return [name, flows, a, b, c];
-    };
-    let least = if slowdown.at_least { "≥ " } else { "" };
-    let [p50, p99] = [slowdown.p50, slowdown.p99].map(|estimate| match estimate {
-        Some(estimate) => format!("{least}{}", cell(&estimate)),
-        None => "-".to_owned(),
-    });
+    let least = policy.slowdown.is_some_and(|it| it.at_least);
+    let least = if least { "≥ " } else { "" };
+    let percentile =
+        |estimate: Option<Estimate>| Cell::of(estimate.map(|it| format!("{least}{}", cell(&it))));
+    let slowdown = policy.slowdown.as_ref();
     [
-        name,
-        flows,
-        p50,
-        p99,
-        format!("{least}{}", rounded(slowdown.max)),
+        policy.policy.as_str().into(),
+        flows.into(),
+        percentile(slowdown.and_then(|it| it.p50)),
+        percentile(slowdown.and_then(|it| it.p99)),
+        Cell::of(slowdown.map(|it| format!("{least}{}", rounded(it.max)))),
+        departures::listed(&policy.departures).into(),
     ]
 }
 
@@ -129,18 +117,18 @@ fn changes(summary: &Summary) -> String {
     };
     let pairs: Vec<[String; 3]> = others.iter().filter_map(pair).collect();
     let head = format!("against {}", first.policy);
-    let mut rows = vec![[head.clone(), "p50".to_owned(), "p99".to_owned()]];
-    rows.extend(pairs.clone());
-    let table = show::table(0, [Side::Left; 3], &rows);
+    let table = Table::of([&head, "p50", "p99"], 3, pairs.clone()).terminal(WIDTH);
     if width(&table) <= WIDTH {
         return table;
     }
-    let mut rows = vec![[head, String::new(), String::new()]];
-    for [policy, p50, p99] in pairs {
-        rows.push([policy, "p50".to_owned(), p50]);
-        rows.push([String::new(), "p99".to_owned(), p99]);
-    }
-    show::table(0, [Side::Left; 3], &rows)
+    let rows = pairs.into_iter().flat_map(|[policy, p50, p99]| {
+        let name = |it: &str| it.to_owned();
+        [
+            [policy, name("p50"), p50],
+            [String::new(), name("p99"), p99],
+        ]
+    });
+    Table::of([&head, "", ""], 3, rows).terminal(WIDTH)
 }
 
 /// Returns a slowdown with three significant digits, whole from 100 on.
@@ -355,8 +343,8 @@ mod tests {
         let (table, _) = text.split_once("against ecmp").expect("the changes");
         insta::assert_snapshot!(table, @r"
         FCT slowdown  flows   p50  p99   max
-        ecmp            300  7.06    -  50.0
-        lcmp            300  1.50    -  5.00
+        ecmp            300  7.06    –  50.0
+        lcmp            300  1.50    –  5.00
           max_delay 524 ms (paper: 32 or 64 ms), sample_interval 10 ms (our reading: 1
           ms)
         ");

@@ -20,7 +20,7 @@
 //! - [`compare`]: runs with a stated difference, per policy and size
 //! - [`coverage`]: how often intervals hold the true value
 //! - `published`: published values beside those of runs
-//! - `text`: quantities as text
+//! - `text`: quantities as text; [`words`]: codes and figures of records in words
 //! - `parallel`: work on several threads
 //!
 //! ```no_run
@@ -56,6 +56,7 @@ mod summary;
 #[cfg(test)]
 mod testing;
 mod text;
+pub mod words;
 
 pub use closing::{closing_answer, closing_table};
 pub use error::{DrawError, ReportError};

@@ -18,6 +18,7 @@ use crate::{
     run::Run,
     stats::{self, Intervals},
     summary::{PolicySummary, Summary},
+    words,
 };
 
 /// A written report.
@@ -100,10 +101,13 @@ impl Summary {
                     .then(|| stats::change(&repetitions[0], &repetitions[index])),
             }
         });
+        let end = run.end.as_ref();
+        let evidence = end.map_or_else(Evidence::default, |end| end.evidence.clone());
+        let warnings: Vec<String> = evidence.warnings().iter().map(words::warning).collect();
         let answer = Question {
             verdict: run.verdict.grade,
             reasons: &run.verdict.reasons,
-            warnings: run.verdict.unexercised.len(),
+            warnings: warnings.len(),
             policies: &policies,
             slowdowns: &repetitions,
             is_one_draw: Intervals::of(run.info.repetitions) == Intervals::OneDraw,
@@ -115,14 +119,11 @@ impl Summary {
             scenario: run.info.scenario.clone(),
             verdict: run.verdict.grade,
             reasons: run.verdict.reasons.clone(),
-            unexercised: run.verdict.unexercised.clone(),
+            unexercised: warnings,
             intervals: Intervals::of(run.info.repetitions),
-            measured: run.info.measured_sentence(),
+            measured: words::measured(&run.info),
             policies,
-            evidence: run
-                .end
-                .as_ref()
-                .map_or_else(Evidence::default, |end| end.evidence.clone()),
+            evidence,
         }
     }
 }

@@ -5,7 +5,10 @@ use lab_units::{
     show::{commas, counted},
 };
 
-use crate::stats::{Estimate, Interval, Statistic};
+use crate::{
+    document::NONE,
+    stats::{Estimate, Interval, Statistic},
+};
 
 /// Returns a rate: `200 Gbit/s`.
 pub fn rate(rate: BitsPerSec) -> String {
@@ -111,7 +114,7 @@ pub fn small_change(value: f64) -> String {
 /// Returns `part` of `whole` in percent, rounded down so that only all is 100 %: `99.9 %`.
 pub fn share_of(part: u64, whole: u64) -> String {
     if whole == 0 {
-        return "–".into();
+        return NONE.into();
     }
     let tenths = u128::from(part) * 1_000 / u128::from(whole);
     format!("{}.{} %", tenths / 10, tenths % 10)
@@ -119,7 +122,7 @@ pub fn share_of(part: u64, whole: u64) -> String {
 
 /// Returns a correlation coefficient with four digits, a dash if there is none.
 pub fn coefficient(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".into(), |value| format!("{value:.4}"))
+    value.map_or_else(|| NONE.into(), |value| format!("{value:.4}"))
 }
 
 /// Returns a relative change with its sign: `−41 %`, `+3.2 %`.
@@ -153,7 +156,7 @@ pub fn change_parts(
 ) -> [String; 2] {
     let Some(estimate) = estimate else {
         let reason = format!("({} have no {statistic})", count(flows, "flow"));
-        return ["-".to_owned(), reason];
+        return [NONE.to_owned(), reason];
     };
     let after = match (estimate.interval, estimate.meaning()) {
         (Some(interval), Some(meaning)) if is_ranked => {
@@ -287,7 +290,7 @@ mod tests {
         assert_eq!(numbers(Some(change)), "−41 % [−45, −37]");
         let words = change_in_words(Some(change), 9, "p50");
         assert_eq!(words, "−41 % [−45, −37]: better");
-        assert_eq!(numbers(None), "- (9 flows have no p50)");
+        assert_eq!(numbers(None), "– (9 flows have no p50)");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use lab_records::{
     Outcome, Reason, RecordsError, RunDir, UtcTime,
     directory::{self, FIGURES_DIR, PLAN_FILE, REPORT_FILE, SUMMARY_FILE},
 };
-use lab_reports::{ReportError, Summary};
+use lab_reports::{ReportError, Summary, words};
 use serde::Serialize;
 
 use crate::{error::BundleError, manifest::Digester};
@@ -206,7 +206,7 @@ fn compare_outcome(outcome: &Outcome, summary: &Summary) -> Vec<Difference> {
 
 /// Returns reasons with their grades.
 fn words(reasons: &[Reason]) -> Vec<String> {
-    let words = |reason: &Reason| format!("{}: {reason}", reason.grade);
+    let words = |reason: &Reason| format!("{}: {}", reason.grade, words::reason(reason));
     reasons.iter().map(words).collect()
 }
 

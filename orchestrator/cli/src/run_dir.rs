@@ -12,7 +12,7 @@ use lab_records::{
     EngineInfo, Location, Provenance, RunDir, RunEnd, RunInfo, RunWriter,
     directory::{self, INPUTS_FILE, PLAN_FILE, RUN_FILE, SCENARIO_FILE},
 };
-use lab_reports::{Summary, closing_answer, closing_table};
+use lab_reports::{Summary, closing_answer, closing_table, words};
 use lab_scenario::Files;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -162,7 +162,7 @@ pub fn conclude(dir: &Path, global: &Global, cost: impl FnOnce() -> String) -> O
         print(&format!("report: {}", report.html.display()));
     }
     for reason in &summary.reasons {
-        note(&format!("{}: {reason}", reason.grade));
+        note(&format!("{}: {}", reason.grade, words::reason(reason)));
     }
     Ok(exit)
 }

@@ -141,7 +141,7 @@ fn numbers_that_are_not_what_the_rows_give_are_named() {
     ] {
         let verified = bench.verify(name, &[], 1);
         assert_eq!(files_of(&verified), [file], "{verified:#}");
-        assert_eq!(verified["verdict"], "failed");
+        assert_eq!(verified["verdict"], "fail");
     }
 }
 

@@ -93,7 +93,13 @@ fn a_kernels_run_is_compared_with_its_simulation() {
                     (--max-p50)\n";
     assert_eq!(out.stderr, expected);
     let json: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
-    assert_eq!(json["broken"][0]["bound"], "max-p50");
+    assert_eq!(
+        (&json["verdict"], &json["exit"]),
+        (&"fail".into(), &1.into())
+    );
+    let checks = json["checks"].as_array().unwrap();
+    let failed: Vec<_> = checks.iter().filter(|it| it["grade"] == "fail").collect();
+    assert_eq!((failed.len(), &failed[0]["code"]), (1, &"max-p50".into()));
     assert_eq!(json["all"]["compared"], 40);
     assert_eq!(json["policies"][1]["policy"], "lcmp");
     assert_eq!(json["page"], other.join("fidelity.html").to_str().unwrap());

@@ -172,7 +172,10 @@ fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
         .collect();
     assert_eq!(
         failed,
-        ["lcmp.p50 against baseline", "lcmp.p99 against baseline"]
+        [
+            "smoke: lcmp.p50 against baseline",
+            "smoke: lcmp.p99 against baseline"
+        ]
     );
     assert!(
         checks[3]["reason"].as_str().unwrap().contains("+20.00 %"),

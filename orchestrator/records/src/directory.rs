@@ -18,9 +18,9 @@ use crate::{
     error::{Operation, RecordsError},
 };
 
-/// Format of the run directory except its plan: the only format that this lcmp-lab writes. It reads this format and
-/// [`FORMAT_OF_SENTENCES`]. The number rises with every change of a column, a key or a meaning, by
-/// the rule of the crate's [formats](crate#formats).
+/// Format of the run directory except its plan: the only format that this lcmp-lab writes. It reads the formats from
+/// [`OLDEST_FORMAT`] on. The number rises with every change of a column, a key or a meaning, by the rule of the crate's
+/// [formats](crate#formats).
 ///
 /// - 1: the kernel's runs
 /// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,
@@ -30,11 +30,12 @@ use crate::{
 /// - 6: `rates.csv`, and the flow tables in the evidence
 /// - 7: a code, a figure and its bound as the reason of a verdict
 /// - 8: `deviations`, a code and a number for each count of switches and hosts, in place of the sentences in `switches`
-pub const FORMAT_VERSION: u32 = 8;
+/// - 9: no sentences in the verdict: its warnings about a ranking follow from the evidence
+pub const FORMAT_VERSION: u32 = 9;
 
-/// Format of runs whose counts of switches and hosts are sentences. All other keys and columns are as in
-/// [`FORMAT_VERSION`].
-pub const FORMAT_OF_SENTENCES: u32 = 7;
+/// Oldest format that is read. Its counts of switches and hosts are sentences; all other keys and columns that a reader
+/// needs are as in [`FORMAT_VERSION`].
+pub const OLDEST_FORMAT: u32 = 7;
 
 /// File of the run's facts and outcome.
 pub const RUN_FILE: &str = "run.json";

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lab_units::{BitsPerSec, Bytes, Clock, FlowId, LinkChange, Nanos, Ratio, Semantics, show};
+use lab_units::{BitsPerSec, Bytes, Clock, FlowId, LinkChange, Nanos, Ratio, Semantics};
 use serde::{Deserialize, Serialize};
 
 use crate::Provenance;
@@ -201,17 +201,5 @@ impl RunInfo {
                 .map(|range| u64::from(range.end - range.start))
                 .sum(),
         }
-    }
-
-    /// Returns the window of the measured flows and their number in words; `None` if all flows are measured.
-    #[must_use]
-    pub fn measured_sentence(&self) -> Option<String> {
-        let measured = self.measured.as_ref()?;
-        Some(format!(
-            "flows that start {}: {} of {}",
-            show::window(measured.from_ns, measured.to_ns),
-            show::commas(self.measured_flows()),
-            show::commas(self.scheduled_flows)
-        ))
     }
 }

@@ -29,8 +29,8 @@
 //!
 //! # Formats
 //!
-//! A reader accepts its own format of `run.json` and of `plan.json`, and one older format of `run.json`. Each number
-//! rises with every change of a column, a key or a meaning. In the older format the counts of switches and hosts are
+//! A reader accepts its own format of `run.json` and of `plan.json`, and two older formats of `run.json`. Each number
+//! rises with every change of a column, a key or a meaning. In the oldest format the counts of switches and hosts are
 //! sentences, which a reader keeps as they are, under the code `engine-problem`.
 //!
 //! | case | rule |
@@ -75,6 +75,7 @@ mod sim_request;
 mod texts;
 pub mod time;
 pub mod trust;
+pub mod warning;
 pub mod writer;
 
 pub use arrival_use::{ArrivalUse, DirectionUse};
@@ -112,4 +113,5 @@ pub use trust::{
     Certification, Conduct, CpuWatch, Deviation, Grade, LinkBounds, Place, Reason, ReasonCode,
     Recovery, Verdict, Watch,
 };
+pub use warning::{Silence, Warning};
 pub use writer::RunWriter;

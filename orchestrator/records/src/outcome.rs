@@ -18,13 +18,3 @@ pub struct Outcome {
     /// Verdict on the run.
     pub verdict: Verdict,
 }
-
-impl Outcome {
-    /// Returns a sentence if `rows`, the number of flow rows now, is not the number at the run's end: the file has
-    /// changed since.
-    #[must_use]
-    pub fn lost_rows(&self, rows: u64) -> Option<String> {
-        let at_end = self.counts.flows;
-        (rows != at_end).then(|| format!("flow rows: {rows}, but the run ended with {at_end}"))
-    }
-}

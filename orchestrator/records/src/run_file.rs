@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     LiveChange, Outcome, Phase, RunInfo, UtcTime, Verdict,
-    directory::{FORMAT_OF_SENTENCES, FORMAT_VERSION, MAX_RUN_FILE, RUN_FILE, write_whole},
+    directory::{FORMAT_VERSION, MAX_RUN_FILE, OLDEST_FORMAT, RUN_FILE, write_whole},
     error::{Operation, RecordsError},
     format,
 };
@@ -15,7 +15,7 @@ use crate::{
 /// Contents of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
-    /// [`FORMAT_VERSION`] of the writer, or [`FORMAT_OF_SENTENCES`].
+    /// Format of the writer: [`OLDEST_FORMAT`] to [`FORMAT_VERSION`].
     pub format: u32,
     /// Time of the run's start.
     pub started_at: UtcTime,
@@ -55,7 +55,7 @@ impl RunFile {
             source,
         };
         let head: Head = serde_json::from_str(&text).map_err(not_json)?;
-        if head.format != FORMAT_OF_SENTENCES {
+        if !(OLDEST_FORMAT..FORMAT_VERSION).contains(&head.format) {
             format::check(&path, head.format, FORMAT_VERSION)?;
         }
         serde_json::from_str(&text).map_err(not_json)

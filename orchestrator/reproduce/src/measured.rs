@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_artifact::{UTILISATION_STEP, average_utilisation};
 use lab_records::{FlowFields, Grade, LinkRow, RecordsError};
-use lab_reports::{PaperReductions, facts::RunFacts, paper_bins, reductions, student};
+use lab_reports::{PaperReductions, facts::RunFacts, paper_bins, reductions, student, words};
 use lab_units::{Bytes, FlowId, Nanos};
 use serde::Serialize;
 
@@ -148,8 +148,8 @@ impl Measured {
     /// # Errors
     /// If the run did not end, is invalid, or has tables that cannot be read.
     pub fn read(run: &RunFacts, case: &Case, played: Played) -> Result<Self, NotMeasured> {
-        let verdict = &run.outcome().ok_or(NotMeasured::Unfinished)?.verdict;
-        if verdict.grade == Grade::Invalid {
+        let outcome = run.outcome().ok_or(NotMeasured::Unfinished)?;
+        if outcome.verdict.grade == Grade::Invalid {
             return Err(NotMeasured::Invalid(run.doubts().join("; ")));
         }
         let is_counted = |flow: &FlowFields<'_>| {
@@ -180,7 +180,7 @@ impl Measured {
         values.utilisation = utilisation(run, &policies, &sender)?;
         values.network = Some(Network::of(&run.info().dcs, &run.info().links));
         let mut warnings = run.info().warnings.clone();
-        warnings.extend(verdict.unexercised.iter().cloned());
+        warnings.extend(outcome.end.evidence.warnings().iter().map(words::warning));
         let name = run.path().file_name().unwrap_or_default();
         Ok(Self {
             played,

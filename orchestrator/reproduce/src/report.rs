@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use lab_reports::Series;
+use lab_reports::{
+    Series,
+    check::{Check, Judgement},
+};
 use serde::Serialize;
 
 use crate::{
@@ -182,24 +185,42 @@ impl Report {
         }
     }
 
-    /// True if the simulator cannot judge a claim because a run is missing or did not end. A claim that cannot
-    /// be told only because its runs are short does not count.
+    /// Returns a check for each claim and each source of the simulator: whether the runs can tell if the claim holds. A
+    /// claim that does not hold is a result, and a claim that cannot be told only because its runs are short counts as
+    /// told.
     #[must_use]
-    pub fn is_incomplete(&self) -> bool {
-        let lacks_run = |claim: &ClaimReport, source: Source| {
-            let own = |case: &&CaseReport| claim.figures[0].contains(&case.figure);
-            let mut own = self.cases.iter().filter(own);
-            own.any(|case| !case.runs.contains_key(&source))
-        };
-        let lacks_verdict = |claim: &ClaimReport, source: Source| {
-            let judged = claim.verdicts.get(&source);
-            let cannot_tell = judged.filter(|it| it.verdict == Verdict::CannotTell);
-            cannot_tell.is_some_and(|it| !it.is_weak || lacks_run(claim, source))
+    pub fn checks(&self) -> Vec<Check> {
+        let check = |claim: &ClaimReport, source: Source| {
+            let judged = claim.verdicts.get(&source)?;
+            let lacks_run = || {
+                let mut own = self
+                    .cases
+                    .iter()
+                    .filter(|it| claim.figures[0].contains(&it.figure));
+                own.any(|case| !case.runs.contains_key(&source))
+            };
+            let is_told = judged.verdict != Verdict::CannotTell || (judged.is_weak && !lacks_run());
+            Some(Check {
+                code: format!("{} {}", claim.id, source.name()),
+                grade: if is_told {
+                    Judgement::Pass
+                } else {
+                    Judgement::Inconclusive
+                },
+                found: None,
+                bound: None,
+                reason: format!("{}: {}", judged.verdict.words(), judged.reason()),
+            })
         };
         let simulated = [Source::Simulated, Source::Fair];
-        self.claims
-            .iter()
-            .any(|claim| simulated.iter().any(|source| lacks_verdict(claim, *source)))
+        let claims = self.claims.iter();
+        claims
+            .flat_map(|claim| {
+                simulated
+                    .into_iter()
+                    .filter_map(move |source| check(claim, source))
+            })
+            .collect()
     }
 
     /// Returns the values of the figure `reproduction`: p50 and p99 that were published and found.

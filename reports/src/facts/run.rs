@@ -12,6 +12,8 @@ use lab_records::{
     Verdict, WholeFlow,
 };
 
+use crate::words;
+
 /// A run, opened once for all that judge it. Columns are read on demand; the facts keep which rows were lost.
 #[derive(Debug)]
 pub struct RunFacts {
@@ -130,13 +132,18 @@ impl RunFacts {
     #[must_use]
     pub fn doubts(&self) -> Vec<String> {
         let Some(outcome) = self.run.outcome() else {
-            return vec![Reason::fact(Grade::Doubtful, ReasonCode::DidNotEnd).to_string()];
+            return vec![words::reason(&Reason::fact(
+                Grade::Doubtful,
+                ReasonCode::DidNotEnd,
+            ))];
         };
-        let lost = self.flows.get().and_then(|rows| outcome.lost_rows(rows));
+        let at_end = outcome.counts.flows;
+        let lost = self.flows.get().filter(|&rows| rows != at_end);
+        let lost = lost.map(|rows| format!("flow rows: {rows}, but the run ended with {at_end}"));
         let truncated = Some(self.truncated()).filter(|&rows| rows > 0);
         let truncated =
             truncated.map(|rows| format!("rows that are truncated and left out: {rows}"));
-        let mut doubts = outcome.verdict.sentences();
+        let mut doubts = words::reasons(&outcome.verdict);
         doubts.extend(lost);
         doubts.extend(truncated);
         doubts

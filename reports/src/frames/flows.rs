@@ -471,7 +471,7 @@ mod tests {
         assert_eq!(flows.max_flows(), 4);
         assert_eq!(flows.last_start(), Nanos::from_millis(3));
         assert_eq!(
-            info.measured_sentence().unwrap(),
+            crate::words::measured(&info).unwrap(),
             "flows that start from 1 ms to 3 ms: 2 of 4"
         );
     }

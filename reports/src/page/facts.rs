@@ -8,7 +8,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio, show::counted};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::{at_work, figures::fault_marks, run::Run, summary::Summary, text};
+use crate::{at_work, figures::fault_marks, run::Run, summary::Summary, text, words};
 
 /// Returns the run in one line.
 pub fn headline(run: &Run) -> String {
@@ -42,7 +42,7 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
                 text::number(counts.finished),
                 text::number(info.total_flows()),
             )))
-            @if let Some(measured) = info.measured_sentence() { (fact("measured", &measured)) }
+            @if let Some(measured) = words::measured(info) { (fact("measured", &measured)) }
             @if let Some(load) = at_work::load(&summary.evidence) { (fact("load", &load)) }
             (fact("time", &times(run)))
             (fact("engine", match &info.engine {

@@ -18,6 +18,7 @@ use crate::{
     figure::font_face,
     figures::{Captioned, Section},
     summary::Summary,
+    words,
 };
 pub use contents::Page;
 pub use swatch::swatched;
@@ -171,7 +172,7 @@ fn banner(summary: &Summary) -> Markup {
                         _ => "Doubtful run: do not trust these numbers before you know why.",
                     }
                 }
-                ul { @for reason in &summary.reasons { li { (reason.grade) ": " (reason) } } }
+                ul { @for reason in &summary.reasons { li { (reason.grade) ": " (words::reason(reason)) } } }
             }
         }
     }

@@ -7,3 +7,4 @@ mod page;
 mod readme;
 mod synthetic;
 mod thirteen;
+mod verdict;

@@ -131,7 +131,7 @@ fn a_truncated_row_is_left_out_and_reported() {
             .summary
             .reasons
             .iter()
-            .map(ToString::to_string)
+            .map(lab_reports::words::reason)
             .collect::<Vec<_>>(),
         [
             "87 of 88 scheduled flows recorded",

@@ -7,14 +7,18 @@ use std::{
 
 use lab_plan::{Engine, Plan};
 use lab_records::{EngineInfo, RunDir, RunInfo, RunRequest, SimRequest, draft, listing, request};
-use lab_reports::{draw_published, facts::RunFacts, fidelity};
+use lab_reports::{
+    check::{Answered, Judgement},
+    draw_published,
+    facts::RunFacts,
+    fidelity,
+};
 use lab_reproduce::{
     CASES, Case, CaseRuns, Figure, Measured, Played, Published, Report, Settings, Source, Variant,
     derive, document,
     published::{FILES, PublishedError},
 };
 use lab_scenario::limits;
-use serde::Serialize;
 
 use crate::{
     args::{FigureArg, Global, Overrides, ReproduceArgs, ScaleArg, ScenarioArgs, SimArgs},
@@ -25,18 +29,6 @@ use crate::{
     terminal::{note, print, print_json},
     verbs::{self, sim},
 };
-
-/// Result, for `--json`.
-#[derive(Serialize)]
-struct Output<'a> {
-    #[serde(flatten)]
-    report: &'a Report,
-    verdict: Exit,
-    /// Exit code of the process.
-    exit: u8,
-    /// The page.
-    page: &'a Path,
-}
 
 /// Runs `lcmp-lab reproduce`.
 pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
@@ -76,23 +68,14 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
         .clone()
         .unwrap_or_else(|| global.results.join("reproduction"));
     let page = write(&report, &output)?;
-    let exit = if report.is_incomplete() {
-        Exit::Inconclusive
-    } else {
-        Exit::Pass
-    };
+    let checks = report.checks();
     if global.json {
-        print_json(&Output {
-            report: &report,
-            verdict: exit,
-            exit: exit.code(),
-            page: &page,
-        });
+        print_json(&Answered::new(&report, &checks, Vec::new(), Some(&page)));
     } else {
         print(&document(&report, FIGURES).terminal());
         print(&format!("page: {}", page.display()));
     }
-    Ok(exit)
+    Ok(Exit::of_judgement(Judgement::of(&checks)))
 }
 
 /// Returns the figures that the words name, in order.

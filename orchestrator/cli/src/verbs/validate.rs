@@ -11,6 +11,7 @@ use lab_artifact::{
     published::{self, FLOWS, POLICIES, ROUTES, TOPOLOGY, UTILISATION},
 };
 use lab_plan::{Engine, Plan, PlanOptions};
+use lab_reports::check::{Answered, Check, Judgement};
 use lab_scenario::limits;
 use lab_sim::{
     Job, RunOptions,
@@ -21,7 +22,7 @@ use lab_units::Nanos;
 
 use serde_json::{Value, json};
 
-use super::artifact;
+use super::{artifact, conclude::tell};
 use crate::{
     args::{self, ValidateArgs},
     failure::{Exit, Failure, Outcome},
@@ -53,26 +54,18 @@ pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
         runs.push((published, simulate(job, label, arguments)?));
     }
     let compared = compare(&files, &plan, &runs)?;
-    let broken = out_of_bounds(&compared);
-    let exit = match broken.as_slice() {
-        [] => Exit::Pass,
-        _ => Exit::Failed,
-    };
+    let checks: Vec<Check> = compared.iter().flat_map(checks).collect();
     if json {
-        print_json(&json!({
+        let values = json!({
             "artifact": arguments.artifact,
-            "verdict": exit,
-            "exit": exit.code(),
-            "reasons": broken,
             "policies": to_json(&compared),
-        }));
+        });
+        print_json(&Answered::new(&values, &checks, Vec::new(), None));
     } else {
         print(&text(&compared));
     }
-    for reason in &broken {
-        note(&format!("out of bounds: {reason}"));
-    }
-    Ok(exit)
+    tell(&checks);
+    Ok(Exit::of_judgement(Judgement::of(&checks)))
 }
 
 /// Directory of the artifact.
@@ -192,47 +185,80 @@ fn to_json(compared: &[Comparison]) -> Value {
             "difference_p50": flows.percentile(50),
             "difference_p99": flows.percentile(99),
             "links": links.collect::<Vec<_>>(),
-            "out_of_bounds": out_of_bounds(std::slice::from_ref(policy)),
         })
     };
     compared.iter().map(policy).collect()
 }
 
-/// Returns a sentence for each value out of bounds.
-fn out_of_bounds(compared: &[Comparison]) -> Vec<String> {
-    let mut broken = Vec::new();
-    for policy in compared {
-        let label = policy.label;
-        let flows = &policy.flows;
-        if flows.compared < flows.published {
-            broken.push(format!(
-                "{label}: {} of {} flows are compared",
+/// Checks a policy: every flow is compared and has the published standalone FCT, FCTs and links differ little.
+fn checks(policy: &Comparison) -> Vec<Check> {
+    let Comparison {
+        label,
+        flows,
+        links,
+    } = policy;
+    let check = |code, holds, found, bound, reason| {
+        Check::of(
+            code,
+            holds,
+            Some(found),
+            bound,
+            format!("{label}: {reason}"),
+        )
+    };
+    let published = number(flows.published);
+    let counts = [
+        (
+            "compared",
+            flows.compared,
+            format!(
+                "{} of {} flows are compared",
                 flows.compared, flows.published
-            ));
-        }
-        if flows.same_standalone < flows.published {
-            broken.push(format!(
-                "{label}: the standalone FCT of {} flows is not the published one",
-                flows.published - flows.same_standalone
-            ));
-        }
-        for (percent, bound) in [(50, P50), (99, P99)] {
-            let difference = flows.percentile(percent).unwrap_or(f64::INFINITY);
-            if difference > bound {
-                broken.push(format!(
-                    "{label}: |ΔFCT| / FCT p{percent} is {difference:.1e}, it must be at most \
-                     {bound:.0e}"
-                ));
-            }
-        }
-        for link in policy.links.iter().filter(|link| link.relative() > LINK) {
-            broken.push(format!(
-                "{label}: link {}-{} carries {:.2} %, published {:.2} %",
-                link.between[0], link.between[1], link.simulated, link.published
-            ));
-        }
-    }
-    broken
+            ),
+        ),
+        (
+            "standalone",
+            flows.same_standalone,
+            format!(
+                "the standalone FCT of {} flows is not the published one",
+                flows.published.saturating_sub(flows.same_standalone)
+            ),
+        ),
+    ];
+    let counts = counts.map(|(code, count, reason)| {
+        check(
+            code,
+            count >= flows.published,
+            number(count),
+            published,
+            reason,
+        )
+    });
+    let percentiles = [(50, "fct-p50", P50), (99, "fct-p99", P99)].map(|(percent, code, bound)| {
+        let found = flows.percentile(percent).unwrap_or(f64::INFINITY);
+        let reason =
+            format!("|ΔFCT| / FCT p{percent} is {found:.1e}, it must be at most {bound:.0e}");
+        check(code, found <= bound, found, bound, reason)
+    });
+    let links = links.iter().map(|link| {
+        let reason = format!(
+            "link {}-{} carries {:.2} %, published {:.2} %",
+            link.between[0], link.between[1], link.simulated, link.published
+        );
+        check(
+            "link",
+            link.relative() <= LINK,
+            link.relative(),
+            LINK,
+            reason,
+        )
+    });
+    counts.into_iter().chain(percentiles).chain(links).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 flows")]
+fn number(flows: usize) -> f64 {
+    flows as f64
 }
 
 const LINKS_HEADING: &str =

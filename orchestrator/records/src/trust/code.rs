@@ -35,9 +35,9 @@ codes! {
     UnrecordedFlows = "unrecorded-flows",
     /// Flows that were faster than their ideal FCT.
     ImpossibleSlowdowns = "impossible-slowdowns",
-    /// Problem that the engine reports; in [`FORMAT_OF_SENTENCES`], also a count of a switch or host.
+    /// Problem that the engine reports; in [`OLDEST_FORMAT`], also a count of a switch or host.
     ///
-    /// [`FORMAT_OF_SENTENCES`]: crate::directory::FORMAT_OF_SENTENCES
+    /// [`OLDEST_FORMAT`]: crate::directory::OLDEST_FORMAT
     #[serde(alias = "switch-counts")]
     EngineProblem = "engine-problem",
     /// Link directions outside the bounds of their certificate.

@@ -39,9 +39,9 @@ pub struct Conduct {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(from = "ReadDeviation")]
 pub struct Deviation {
-    /// Policy and repetition, and the switch or `hosts` if known; in [`FORMAT_OF_SENTENCES`], the whole sentence.
+    /// Policy and repetition, and the switch or `hosts` if known; in [`OLDEST_FORMAT`], the whole sentence.
     ///
-    /// [`FORMAT_OF_SENTENCES`]: crate::directory::FORMAT_OF_SENTENCES
+    /// [`OLDEST_FORMAT`]: crate::directory::OLDEST_FORMAT
     pub subject: String,
     /// What is counted.
     pub code: ReasonCode,

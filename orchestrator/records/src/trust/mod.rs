@@ -6,15 +6,13 @@
 //!
 //! - [`bounds`][]: every bound, with its reason
 //! - `conduct`: figures of the lab and its machine
-//! - `verdict`, `grade`: the judgement; `reason`, `code`: codes and figures; `sentence`: the text of a reason, made
-//!   when it is shown
+//! - `verdict`, `grade`: the judgement; `reason`, `code`: codes and figures, which whoever shows them puts into words
 
 pub mod bounds;
 mod code;
 mod conduct;
 mod grade;
 mod reason;
-mod sentence;
 mod verdict;
 
 pub use bounds::{LinkBounds, Place};

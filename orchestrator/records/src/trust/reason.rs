@@ -1,4 +1,4 @@
-//! Reasons not to trust a run: codes with figures. `sentence` has their texts.
+//! Reasons not to trust a run: codes with figures.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -82,6 +82,12 @@ impl Reason {
             subject: Some(subject.into()),
             ..self
         }
+    }
+
+    /// Returns the figure as a count, rounded down; 0 for a fact.
+    #[must_use]
+    pub fn whole(&self) -> u64 {
+        whole(self.value.unwrap_or_default())
     }
 
     /// Returns the reason with another grade, where other facts than the figure decide it.

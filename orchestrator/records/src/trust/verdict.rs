@@ -17,12 +17,6 @@ pub struct Verdict {
     pub grade: Grade,
     /// Reasons not to trust the run.
     pub reasons: Vec<Reason>,
-    /// Warnings about a ranking by the run, [`Evidence::warnings`]: limits to what it shows. The run's
-    /// numbers can be trusted all the same.
-    ///
-    /// [`Evidence::warnings`]: crate::Evidence::warnings
-    #[serde(default)]
-    pub unexercised: Vec<String>,
 }
 
 impl Verdict {
@@ -67,7 +61,6 @@ impl Verdict {
         }
         verdict.judge_decisions(end);
         verdict.judge_changes(end);
-        verdict.unexercised = end.evidence.warnings();
         verdict
     }
 
@@ -75,12 +68,6 @@ impl Verdict {
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.grade == Grade::Valid
-    }
-
-    /// Returns the reasons as sentences without their full stops.
-    #[must_use]
-    pub fn sentences(&self) -> Vec<String> {
-        self.reasons.iter().map(ToString::to_string).collect()
     }
 
     /// Adds a reason not to trust the run; does nothing if the figure of `reason` is within its bound.

@@ -2,8 +2,8 @@
 //! and its plan is of the same time.
 //!
 //! If a column or a key changes, a test here fails. Then increase `FORMAT_VERSION`, keep the folder of the previous
-//! format, and add a folder of the new one. The folder of the older format that is read has only the files that its
-//! test needs.
+//! format, and add a folder of the new one. The folders of the older formats that are read have only the files that
+//! their test needs.
 
 use std::{
     collections::BTreeMap,
@@ -13,8 +13,9 @@ use std::{
 
 use lab_records::{
     CertifiedRow, DecisionRow, FlowRow, Grade, LinkRow, PathRow, PfcRow, PortRow, QueueRow,
-    RateRow, RecordsError, Row, RunDir, RunFile, SplitRow, StoryRow, SwitchRow, UtcTime, Verdict,
-    directory::{FORMAT_OF_SENTENCES, FORMAT_VERSION},
+    RateRow, Reason, ReasonCode, RecordsError, Row, RunDir, RunFile, SplitRow, StoryRow, SwitchRow,
+    UtcTime, Verdict,
+    directory::{FORMAT_VERSION, OLDEST_FORMAT},
     listing::{self, ListedRun},
     stamp,
 };
@@ -111,18 +112,18 @@ fn a_run_of_this_format_is_read_whole_and_written_with_the_same_keys() {
     assert_eq!(written, kept, "other keys need another FORMAT_VERSION");
 }
 
-/// Both folders hold the same run.
+/// The folders hold the same run.
 #[test]
-fn a_run_whose_counts_are_sentences_is_read() {
+fn runs_of_the_older_formats_are_read() {
+    let sentence = "lcmp: dc1: 3 flows not pinned: the flow table was full";
+    let counted = (ReasonCode::UnpinnedDecisions, Some("lcmp: dc1"), Some(3.0));
     for (format, count) in [
         (
-            FORMAT_OF_SENTENCES,
-            "lcmp: dc1: 3 flows not pinned: the flow table was full",
+            OLDEST_FORMAT,
+            (ReasonCode::EngineProblem, Some(sentence), None),
         ),
-        (
-            FORMAT_VERSION,
-            "lcmp: dc1: 3 decisions whose flow was not pinned: the flow table was full",
-        ),
+        (FORMAT_VERSION - 1, counted),
+        (FORMAT_VERSION, counted),
     ] {
         let run = RunDir::open(&fixture(format)).expect("a run that is read");
         assert_eq!(run.flows().expect("flows").rows.len(), 2);
@@ -130,14 +131,19 @@ fn a_run_whose_counts_are_sentences_is_read() {
         let again = Verdict::of(run.info(), Some(&outcome.end), &outcome.counts);
         for verdict in [&outcome.verdict, &again] {
             assert_eq!(verdict.grade, Grade::Doubtful);
-            assert_eq!(verdict.sentences(), ["2 of 2 flows did not finish", count]);
+            let reason = |it: &Reason| (it.code, it.subject.clone(), it.value);
+            let (code, subject, value) = count;
+            let unfinished = (ReasonCode::UnfinishedFlows, None, Some(2.0));
+            let count = (code, subject.map(str::to_owned), value);
+            let found: Vec<_> = verdict.reasons.iter().map(reason).collect();
+            assert_eq!(found, [unfinished, count]);
         }
     }
 }
 
 #[test]
 fn a_run_whose_counts_are_sentences_is_never_rewritten() {
-    let run = copy(FORMAT_OF_SENTENCES);
+    let run = copy(OLDEST_FORMAT);
     let before = files(run.path());
     let now: UtcTime = "2026-11-21T09:30:00.000Z".parse().expect("a time");
     let stamped = stamp(run.path(), now, Vec::new(), Vec::new());
@@ -152,7 +158,7 @@ fn a_run_whose_counts_are_sentences_is_never_rewritten() {
 fn runs_of_other_formats_are_refused_before_anything_else_of_them_is_read() {
     let last = RunDir::open(&fixture(REFUSED.0));
     assert_refused(last, "run.json", REFUSED.0, FORMAT_VERSION);
-    for format in [1, FORMAT_OF_SENTENCES - 1, FORMAT_VERSION + 1] {
+    for format in [1, OLDEST_FORMAT - 1, FORMAT_VERSION + 1] {
         let run = copy(FORMAT_VERSION);
         reformat(&run.path().join("run.json"), format);
         let opened = RunDir::open(run.path());

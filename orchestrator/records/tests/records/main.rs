@@ -9,4 +9,3 @@ mod listing;
 mod parquet;
 mod request;
 mod run_dir;
-mod verdict;

@@ -3,8 +3,8 @@
 use std::{fs, path::Path, time::Duration};
 
 use lab_records::{
-    DecisionRow, FlowCounts, FlowRow, FlowStatus, LinkRow, Phase, QueueRow, RecordsError, RunDir,
-    RunWriter, Semantics, Table, UtcTime, Verdict,
+    DecisionRow, FlowCounts, FlowRow, FlowStatus, LinkRow, Phase, QueueRow, ReasonCode,
+    RecordsError, RunDir, RunWriter, Semantics, Table, UtcTime, Verdict,
     directory::{self, PLAN_FILE, SCENARIO_FILE},
     point_latest,
     sample::{end, flow, info, now},
@@ -108,12 +108,16 @@ fn rows_outlive_a_writer_that_dies() {
     assert_eq!(flows.rows, [flow("ecmp")]);
     assert_eq!(run.outcome(), None);
     let verdict = Verdict::of(run.info(), None, &flows.rows.iter().collect());
-    let reasons: Vec<_> = verdict.reasons.iter().map(ToString::to_string).collect();
+    let reasons: Vec<_> = verdict
+        .reasons
+        .iter()
+        .map(|it| (it.code, it.value, it.of))
+        .collect();
     assert_eq!(
         reasons,
         [
-            "the run did not end: it was interrupted, or is still going on",
-            "1 of 2 scheduled flows recorded",
+            (ReasonCode::DidNotEnd, None, None),
+            (ReasonCode::UnrecordedFlows, Some(1.0), Some(2)),
         ]
     );
 }

@@ -12,6 +12,7 @@ use lab_bundle::{
     unpack,
 };
 use lab_files::Links;
+use lab_reports::check::{Answered, Check, Judgement};
 use lab_units::show::commas;
 use serde::Serialize;
 
@@ -27,7 +28,7 @@ use crate::{
     verbs::bundle,
 };
 
-/// Result of a verification, for `--json`.
+/// Values of a verification, for `--json`.
 #[derive(Serialize)]
 struct Verified {
     /// Name of the run.
@@ -36,10 +37,6 @@ struct Verified {
     sha256: String,
     /// Version and commit of the program that packed it.
     packed_by: [String; 2],
-    /// `pass` if all is the same, else `failed`.
-    verdict: Exit,
-    /// Exit code of the process.
-    exit: u8,
     /// Number of figures whose numbers were derived again.
     figures: usize,
     /// Numbers that are not what the rows give.
@@ -50,14 +47,10 @@ struct Verified {
 
 /// Runs `lcmp-lab verify`.
 pub fn verify(arguments: &VerifyArgs, global: &Global) -> Outcome {
-    let (mut verified, manifest) = check(arguments, global)?;
-    let agrees = verified.rerun.as_ref().is_none_or(|rerun| rerun.agrees);
-    if !agrees || !verified.differences.is_empty() {
-        verified.verdict = Exit::Failed;
-    }
-    verified.exit = verified.verdict.code();
+    let (verified, manifest) = check(arguments, global)?;
+    let checks = verified.checks();
     if global.json {
-        print_json(&verified);
+        print_json(&Answered::new(&verified, &checks, Vec::new(), None));
     } else {
         print(&text(&verified, &manifest));
     }
@@ -65,7 +58,38 @@ pub fn verify(arguments: &VerifyArgs, global: &Global) -> Outcome {
         caller::hand_over(kept);
         note(&format!("kept: {}", kept.display()));
     }
-    Ok(verified.verdict)
+    Ok(Exit::of_judgement(Judgement::of(&checks)))
+}
+
+impl Verified {
+    /// Returns a check of the derived numbers and one of the second run, each with its differences as reasons.
+    fn checks(&self) -> Vec<Check> {
+        let differences = self.differences.iter();
+        let differences = differences
+            .map(|it| format!("{}: {}", it.file, it.detail))
+            .collect();
+        let mut checks = same("derived-numbers", differences);
+        if let Some(rerun) = &self.rerun {
+            checks.extend(same("rerun", rerun.differences()));
+        }
+        checks
+    }
+}
+
+/// Returns a failed check for each difference, or one that holds.
+fn same(code: &str, differences: Vec<String>) -> Vec<Check> {
+    let check = |grade, reason| Check {
+        code: code.to_owned(),
+        grade,
+        found: None,
+        bound: None,
+        reason,
+    };
+    if differences.is_empty() {
+        return vec![check(Judgement::Pass, "no difference".to_owned())];
+    }
+    let failed = differences.into_iter().map(|it| check(Judgement::Fail, it));
+    failed.collect()
 }
 
 /// Unpacks the bundle and derives its numbers. Removes the temporary folder before it returns.
@@ -85,8 +109,6 @@ fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest)
             manifest.origin.tool_version.clone(),
             manifest.origin.tool_commit.clone(),
         ],
-        verdict: Exit::Pass,
-        exit: 0,
         figures: derived.figures,
         differences: derived.differences,
         rerun: None,
@@ -136,12 +158,12 @@ fn text(verified: &Verified, manifest: &Manifest) -> String {
     if let Some(rerun) = &verified.rerun {
         text += &rerun::text(rerun);
     }
-    text += match verified.verdict {
-        Exit::Pass if verified.rerun.as_ref().is_some_and(|it| !it.is_exact()) => {
+    text += match Judgement::of(&verified.checks()) {
+        Judgement::Pass if verified.rerun.as_ref().is_some_and(|it| !it.is_exact()) => {
             "verified: the same within the bounds"
         }
-        Exit::Pass => "verified: all is the same",
-        _ => "not verified",
+        Judgement::Pass => "verified: all is the same",
+        Judgement::Fail | Judgement::Inconclusive => "not verified",
     };
     text
 }

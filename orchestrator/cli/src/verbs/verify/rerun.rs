@@ -42,6 +42,20 @@ pub struct Rerun {
 }
 
 impl Rerun {
+    /// Returns the reasons why the second run does not agree with the first; empty if it does.
+    pub fn differences(&self) -> Vec<String> {
+        if self.agrees {
+            return Vec::new();
+        }
+        let tables = self
+            .tables
+            .iter()
+            .filter(|it| !it.is_same())
+            .map(difference);
+        let others = self.plan.iter().chain(&self.broken).cloned();
+        others.chain(tables).collect()
+    }
+
     /// True if both runs have the same rows.
     pub fn is_exact(&self) -> bool {
         self.tables.iter().all(TableDifference::is_same)
@@ -260,14 +274,7 @@ pub fn text(rerun: &Rerun) -> String {
         text += &format!("rerun: the same rows in {}\n", names.join(", "));
     }
     for it in others {
-        text += &format!(
-            "rerun: {}: of {} rows {} differ, {} are missing, {} are new\n",
-            it.table,
-            commas(it.rows.unwrap_or(0)),
-            commas(it.changed),
-            commas(it.only_first),
-            commas(it.only_second)
-        );
+        text += &format!("rerun: {}\n", difference(it));
     }
     for one in &rerun.broken {
         text += &format!("rerun: out of bounds: {one}\n");
@@ -279,6 +286,17 @@ pub fn text(rerun: &Rerun) -> String {
         text += &format!("rerun: {plan}\n");
     }
     text
+}
+
+fn difference(it: &TableDifference) -> String {
+    format!(
+        "{}: of {} rows {} differ, {} are missing, {} are new",
+        it.table,
+        commas(it.rows.unwrap_or(0)),
+        commas(it.changed),
+        commas(it.only_first),
+        commas(it.only_second)
+    )
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 use lab_records::{
     Certification, CertifiedRow, ChangeKind, Clock, Conduct, CpuWatch, EngineInfo, FaultInfo,
     FlowCounts, FlowTables, Grade, GuestCpu, LabWork, LinkChange, LiveChange, Mechanism, Met,
-    PolicyEvidence, ReasonCode, Recovery, RunEnd, RunInfo, Sampling, Verdict, Watch, sample,
+    PolicyEvidence, ReasonCode, Recovery, RunEnd, RunInfo, Sampling, Verdict, Warning, Watch,
+    sample,
 };
+use lab_reports::words;
 use lab_units::{BitsPerSec, Nanos};
 
 /// Judges the sample run of 200 flows after `change`.
@@ -32,7 +34,7 @@ fn assert_reason(verdict: &Verdict, grade: Grade, words: &str) {
     assert_eq!(verdict.grade, grade, "{verdict:?}");
     match (grade, verdict.reasons.as_slice()) {
         (Grade::Valid, []) => {}
-        (_, [reason]) => assert!(reason.to_string().contains(words), "{reason:?}"),
+        (_, [reason]) => assert!(words::reason(reason).contains(words), "{reason:?}"),
         _ => panic!("{verdict:?}"),
     }
 }
@@ -132,7 +134,7 @@ fn an_interrupted_run_is_doubtful_and_its_missing_flows_no_error() {
         end.problems.push("the run was interrupted".to_owned());
         counts.flows = 199;
     });
-    let reasons: Vec<_> = verdict.reasons.iter().map(ToString::to_string).collect();
+    let reasons: Vec<_> = words::reasons(&verdict);
     assert_eq!(
         reasons,
         [
@@ -298,7 +300,7 @@ fn queues_that_were_changed_while_flows_ran_make_a_run_invalid() {
     let verdict = judge(|_, end, _| end.conduct.altered.push(found.to_owned()));
     assert_reason(&verdict, Grade::Invalid, found);
     let verdict = judge(|_, end, _| end.conduct.altered = vec![found.to_owned(); 7]);
-    let last = verdict.reasons.last().map(ToString::to_string);
+    let last = verdict.reasons.last().map(words::reason);
     assert_eq!(last.as_deref(), Some("changed while flows ran: 2 more"));
     assert_eq!(verdict.reasons.len(), 6);
 }
@@ -423,10 +425,13 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
 /// The numbers are sound, but a ranking based on them means little.
 #[test]
 fn a_workload_that_was_not_offered_leaves_a_run_valid_and_is_named() {
-    let verdict = judge(|_, end, _| end.evidence.covered = Some(0.25));
+    let mut warnings = Vec::new();
+    let verdict = judge(|_, end, _| {
+        end.evidence.covered = Some(0.25);
+        warnings = end.evidence.warnings();
+    });
     assert_reason(&verdict, Grade::Valid, "");
-    let expected = "load: flows start in the first 25 % of the duration";
-    assert_eq!(verdict.unexercised, [expected]);
+    assert_eq!(warnings, [Warning::ShortArrivals { covered: 0.25 }]);
 }
 
 #[test]

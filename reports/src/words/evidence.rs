@@ -1,0 +1,379 @@
+//! Evidence of a run in sentences without their full stops.
+
+use lab_records::{
+    Evidence, Failover, FlowTables, HashCounts, LcmpCounts, Mechanism, PolicyEvidence, Sampling,
+};
+use lab_units::{
+    Nanos,
+    show::{about_time, commas, counted},
+};
+
+use super::{NO_CHOICE, percent};
+
+/// Returns the counts of a policy's mechanism, samples and failovers in a sentence.
+pub fn policy(evidence: &PolicyEvidence) -> String {
+    let parts = [mechanism(&evidence.mechanism)].into_iter();
+    let parts = parts.chain(evidence.sampling.iter().map(sampling));
+    let parts = parts.chain(evidence.failovers.iter().map(failover));
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the reason why a failover has a lab time beside the paper's time, if one has.
+pub fn failover_note(evidence: &Evidence) -> Option<&'static str> {
+    let failovers = evidence
+        .policies
+        .iter()
+        .flat_map(|policy| &policy.failovers);
+    let mut spans = failovers.filter_map(|failover| failover.span);
+    spans.any(|span| span.lab_ns.is_some()).then_some(
+        "Failover: cutting a link and noticing it take the kernel time that no scale factor \
+         stretches, so paper time, which is lab time divided by the factor of times, makes this \
+         part of a failover look shorter; the wait for a flow's next packet is scaled.",
+    )
+}
+
+fn sampling(counts: &Sampling) -> String {
+    let late = commas(counts.late_samples);
+    let samples = commas(counts.samples);
+    let mut sentence = format!("{late} of {samples} samples of queues late");
+    if counts.decisions > 0 {
+        let stale = commas(counts.stale);
+        let decisions = commas(counts.decisions);
+        sentence += &format!(", {stale} of {decisions} decisions by one older than its interval");
+    }
+    if counts.stale > 0 {
+        sentence += &format!(", by {} at most", about_time(counts.overdue_ns));
+    }
+    sentence
+}
+
+/// Returns the counts of flow tables; events that never happened are left out.
+pub fn tables(counts: &FlowTables) -> String {
+    let mut sentence = format!(
+        "flow tables: {} forwarded by their flow's entry, {} (at most {}/s at a switch), at most {} in a table",
+        counted(counts.hits, "packet"),
+        counted(counts.decisions, "decision"),
+        commas(counts.peak_decisions_per_s),
+        counted(counts.peak_flows, "flow")
+    );
+    for (count, noun, what) in [
+        (counts.evicted, "flow", " evicted"),
+        (counts.expired, "idle flow", " removed"),
+        (counts.failovers, "failover", ""),
+        (counts.fallbacks, "decision", " by a fallback rule"),
+        (counts.stale, "decision", " on stale tables or signals"),
+        (counts.restarts, "restart", " of agents"),
+        (counts.unrecorded, "decision", " without a row"),
+    ] {
+        if count > 0 {
+            sentence += &format!(", {}{what}", counted(count, noun));
+        }
+    }
+    sentence
+}
+
+fn failover(cut_off: &Failover) -> String {
+    let cut = format!(
+        "cut of {} at {}",
+        cut_off.links.join(" and "),
+        about_time(cut_off.at_ns)
+    );
+    let Some(span) = cut_off.span else {
+        return format!("{cut}: no flow left a dead port");
+    };
+    let failovers = counted(cut_off.decisions, "failover");
+    let paper = between(span.first_ns, span.last_ns);
+    match span.lab_ns {
+        None => format!("{cut}: {failovers}, after {paper}"),
+        Some((first, last)) => format!(
+            "{cut}: {failovers}, after {} of lab time, {paper} of paper time",
+            between(first, last)
+        ),
+    }
+}
+
+/// Returns the words for a range of times.
+fn between(first: Nanos, last: Nanos) -> String {
+    if first == last {
+        about_time(first)
+    } else {
+        format!("{} to {}", about_time(first), about_time(last))
+    }
+}
+
+fn mechanism(mechanism: &Mechanism) -> String {
+    match mechanism {
+        Mechanism::Lcmp(counts) => lcmp(counts),
+        Mechanism::Hash(counts) => hash(counts),
+        Mechanism::FlowAgeing { flows, rerouted } => format!(
+            "flow ageing re-routed {} of {} flows",
+            commas(*rerouted),
+            commas(*flows)
+        ),
+        Mechanism::MinDelay {
+            decisions,
+            least_delay,
+        } => format!(
+            "{} of {} decisions for the next hop of least delay",
+            commas(*least_delay),
+            commas(*decisions)
+        ),
+        Mechanism::Splits(counts) => format!(
+            "{} splits installed, {} of them changed a table; {} of {} decisions after the first \
+             such",
+            commas(counts.installed),
+            commas(counts.changed),
+            commas(counts.after_first),
+            commas(counts.decisions)
+        ),
+        Mechanism::Unknown { decisions } => format!("{} decisions", commas(*decisions)),
+    }
+}
+
+fn lcmp(counts: &LcmpCounts) -> String {
+    if counts.decisions == 0 {
+        return NO_CHOICE.to_owned();
+    }
+    let mut parts = Vec::new();
+    for (cost, changed) in [("C_cong", counts.congestion), ("C_path", counts.path)] {
+        let Some(changed) = changed else { continue };
+        parts.push(format!(
+            "{cost} changed the kept set of {}, the order of {}, the next hop of {}",
+            commas(changed.kept),
+            commas(changed.order),
+            commas(changed.next_hop)
+        ));
+    }
+    let mut sentence = format!(
+        "of {} decisions {}",
+        commas(counts.decisions),
+        parts.join("; ")
+    );
+    if let Some(against) = &counts.against_rm_beta {
+        sentence += &format!(
+            "; {} of {} flows on another path than under {}",
+            commas(against.differ),
+            commas(against.flows),
+            against.policy
+        );
+    }
+    if counts.unexplained > 0 {
+        sentence += &format!("; {} not explained", commas(counts.unexplained));
+    }
+    sentence
+}
+
+fn hash(counts: &HashCounts) -> String {
+    if counts.decisions == 0 && !counts.has_fault {
+        return NO_CHOICE.to_owned();
+    }
+    let mut sentence = format!(
+        "{} decisions{} over {} of {} next hops",
+        commas(counts.decisions),
+        if counts.has_fault {
+            " before the first fault"
+        } else {
+            ""
+        },
+        commas(counts.used),
+        commas(counts.next_hops)
+    );
+    if let Some(p_value) = counts.p_value {
+        let p_value = match p_value {
+            ..0.01 => format!("{p_value:.1e}"),
+            _ => format!("{p_value:.2}"),
+        };
+        let tested = match counts.untested {
+            0 => String::new(),
+            untested => {
+                let tested = counts.decisions.saturating_sub(untested);
+                format!(" of {} decisions", commas(tested))
+            }
+        };
+        sentence += &format!(
+            ", shares at most {} from their buckets' (chi-square{tested}: p {p_value})",
+            percent(counts.largest_difference)
+        );
+    } else if counts.untested > 0 {
+        sentence += ", too few decisions to test the spread";
+    }
+    sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_records::{Changed, FailoverSpan, Met, PathDifference, SplitCounts};
+
+    use super::*;
+
+    fn lcmp_counts(congestion: Changed) -> Mechanism {
+        Mechanism::Lcmp(LcmpCounts {
+            decisions: 44,
+            path: Some(Changed {
+                kept: 44,
+                order: 44,
+                next_hop: 30,
+            }),
+            congestion: Some(congestion),
+            against_rm_beta: Some(PathDifference {
+                policy: "rm-beta".to_owned(),
+                flows: 44,
+                differ: congestion.next_hop,
+            }),
+            ..LcmpCounts::default()
+        })
+    }
+
+    fn hash_counts(used: u64, p_value: f64) -> Mechanism {
+        Mechanism::Hash(HashCounts {
+            has_fault: false,
+            decisions: 2_000,
+            next_hops: 12,
+            used,
+            largest_difference: 0.021,
+            p_value: Some(p_value),
+            untested: 0,
+        })
+    }
+
+    #[test]
+    fn sentences_of_mechanisms() {
+        let acted = Changed {
+            kept: 3,
+            order: 12,
+            next_hop: 5,
+        };
+        let mechanisms = [
+            lcmp_counts(acted),
+            hash_counts(12, 0.412),
+            Mechanism::FlowAgeing {
+                flows: 2_000,
+                rerouted: 1_234,
+            },
+            Mechanism::MinDelay {
+                decisions: 44,
+                least_delay: 44,
+            },
+            Mechanism::Splits(SplitCounts {
+                installed: 48,
+                changed: 47,
+                decisions: 2_000,
+                after_first: 1_600,
+            }),
+            Mechanism::Unknown { decisions: 7 },
+        ];
+        let sentences: Vec<_> = mechanisms.iter().map(mechanism).collect();
+        insta::assert_snapshot!(sentences.join("\n"));
+    }
+
+    #[test]
+    fn a_hash_of_too_few_decisions_has_no_chi_square() {
+        let counts = |p_value, untested| {
+            hash(&HashCounts {
+                decisions: 42,
+                next_hops: 4,
+                used: 4,
+                largest_difference: 0.021,
+                p_value,
+                untested,
+                ..HashCounts::default()
+            })
+        };
+        insta::assert_snapshot!(counts(None, 42), @"42 decisions over 4 of 4 next hops, too few decisions to test the spread");
+        insta::assert_snapshot!(counts(Some(1.0), 2), @"42 decisions over 4 of 4 next hops, shares at most 2.1 % from their buckets' (chi-square of 40 decisions: p 1.00)");
+    }
+
+    #[test]
+    fn a_run_without_a_choice_is_said_to_be_one() {
+        assert_eq!(lcmp(&LcmpCounts::default()), NO_CHOICE);
+        assert_eq!(hash(&HashCounts::default()), NO_CHOICE);
+    }
+
+    #[test]
+    fn samples_have_their_lateness_and_decisions_their_age() {
+        let counts = Sampling {
+            samples: 1_000,
+            late_samples: 10,
+            decisions: 2_000,
+            stale: 20,
+            overdue_ns: Nanos::new(13_400),
+        };
+        insta::assert_snapshot!(sampling(&counts), @"10 of 1,000 samples of queues late, 20 of 2,000 decisions by one older than its interval, by 13.4 µs at most");
+        let buckets = Sampling {
+            decisions: 0,
+            stale: 0,
+            ..counts
+        };
+        insta::assert_snapshot!(sampling(&buckets), @"10 of 1,000 samples of queues late");
+    }
+
+    #[test]
+    fn the_sentence_of_flow_tables_leaves_out_events_that_never_happened() {
+        let quiet = FlowTables {
+            hits: 12_345,
+            decisions: 67,
+            peak_decisions_per_s: 400,
+            peak_flows: 40,
+            ..FlowTables::default()
+        };
+        insta::assert_snapshot!(tables(&quiet), @"flow tables: 12,345 packets forwarded by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table");
+        let busy = FlowTables {
+            unrecorded: 7,
+            failovers: 1,
+            fallbacks: 2,
+            stale: 3,
+            evicted: 4,
+            expired: 5,
+            restarts: 6,
+            ..quiet
+        };
+        insta::assert_snapshot!(tables(&busy), @"flow tables: 12,345 packets forwarded by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table, 4 flows evicted, 5 idle flows removed, 1 failover, 2 decisions by a fallback rule, 3 decisions on stale tables or signals, 6 restarts of agents, 7 decisions without a row");
+    }
+
+    #[test]
+    fn a_failover_of_the_lab_has_both_times_and_the_reason() {
+        let mut cut = Failover {
+            links: vec!["dc1-dc2".to_owned(), "dc2-dc8".to_owned()],
+            at_ns: Nanos::from_millis(60),
+            ..Failover::default()
+        };
+        let sentence = failover;
+        insta::assert_snapshot!(sentence(&cut), @"cut of dc1-dc2 and dc2-dc8 at 60 ms: no flow left a dead port");
+        let evidence = |cut: &Failover| Evidence {
+            policies: vec![PolicyEvidence {
+                policy: "lcmp".to_owned(),
+                met: Met::default(),
+                mechanism: Mechanism::Unknown { decisions: 9 },
+                sampling: None,
+                tables: None,
+                failovers: vec![cut.clone()],
+                undecided: 0,
+            }],
+            ..Evidence::default()
+        };
+        let span = FailoverSpan {
+            first_ns: Nanos::new(20_000),
+            last_ns: Nanos::new(600_000),
+            lab_ns: None,
+        };
+        (cut.decisions, cut.span) = (4, Some(span));
+        assert_eq!(failover_note(&evidence(&cut)), None);
+        insta::assert_snapshot!(sentence(&cut), @"cut of dc1-dc2 and dc2-dc8 at 60 ms: 4 failovers, after 20 µs to 600 µs");
+        let one = Failover {
+            decisions: 1,
+            span: Some(FailoverSpan {
+                last_ns: span.first_ns,
+                ..span
+            }),
+            ..cut.clone()
+        };
+        assert_eq!(
+            sentence(&one),
+            "cut of dc1-dc2 and dc2-dc8 at 60 ms: 1 failover, after 20 µs"
+        );
+        let lab_ns = Some((Nanos::from_millis(1), Nanos::from_millis(30)));
+        cut.span = Some(FailoverSpan { lab_ns, ..span });
+        assert!(failover_note(&evidence(&cut)).is_some());
+        insta::assert_snapshot!(policy(&evidence(&cut).policies[0]), @"9 decisions; cut of dc1-dc2 and dc2-dc8 at 60 ms: 4 failovers, after 1 ms to 30 ms of lab time, 20 µs to 600 µs of paper time");
+    }
+}

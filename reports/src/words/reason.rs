@@ -1,0 +1,192 @@
+//! Reasons not to trust a run in sentences without their full stops.
+
+use lab_records::{Reason, ReasonCode, Verdict};
+use lab_units::{
+    Nanos,
+    show::{about_time, commas, counted},
+};
+
+/// Returns the reasons of a verdict, a sentence each.
+pub fn reasons(verdict: &Verdict) -> Vec<String> {
+    verdict.reasons.iter().map(reason).collect()
+}
+
+/// Returns a reason in a sentence.
+pub fn reason(reason: &Reason) -> String {
+    let subject = reason.subject.as_deref().unwrap_or_default();
+    let value = reason.value.unwrap_or_default();
+    let count = reason.whole();
+    let of = |noun: &str| {
+        let whole = counted(reason.of.unwrap_or(0), noun);
+        format!("{} of {whole}", commas(count))
+    };
+    let at = |noun: &str, what: &str| format!("{subject}: {} {what}", counted(count, noun));
+    let bound = || percent(reason.bound.unwrap_or_default());
+    let busiest = |what: &str| {
+        let share = percent(value);
+        let bound = bound();
+        format!("{share} {what} in a second while flows ran, bound {bound}")
+    };
+    match reason.code {
+        ReasonCode::DidNotEnd => {
+            "the run did not end: it was interrupted, or is still going on".to_owned()
+        }
+        ReasonCode::UnfinishedFlows => format!("{} did not finish", of("flow")),
+        ReasonCode::UnrecordedFlows => format!("{} recorded", of("scheduled flow")),
+        ReasonCode::ImpossibleSlowdowns => format!(
+            "{} with a slowdown under 1 (none can have: the ideal FCT or the measurement is wrong)",
+            of("flow")
+        ),
+        ReasonCode::EngineProblem => subject.to_owned(),
+        ReasonCode::UncertifiedLinks => format!(
+            "uncertified: {} of links out of bounds; {subject}",
+            of("direction")
+        ),
+        ReasonCode::LateFlows => format!("{} launched late", of("flow")),
+        ReasonCode::LateSamples => {
+            format!("{} of queues late, bound {}", of("sample"), bound())
+        }
+        ReasonCode::BusyGuest => format!(
+            "the guest's CPU was busy for {} of the flows' time, bound {}",
+            percent(value),
+            bound()
+        ),
+        ReasonCode::HostWaits => format!(
+            "the guest waited for the host {} while flows ran, so that its clock may have jumped",
+            counted(count, "time")
+        ),
+        ReasonCode::LateWakeups => format!(
+            "{} of the watchdog late, bound {}, by {subject} at most",
+            of("wake-up"),
+            bound()
+        ),
+        ReasonCode::ClockJump => format!(
+            "the wall clock jumped by {} while flows ran",
+            about_time(Nanos::new(count))
+        ),
+        ReasonCode::BusyCpus => busiest("of all CPUs' time was in use"),
+        ReasonCode::StolenCpus => busiest("of the CPUs' time went to other machines"),
+        ReasonCode::Softirqs => busiest("of one CPU's time went to softirqs"),
+        ReasonCode::WaitingTasks => format!(
+            "on average {value:.1} tasks per CPU waited while flows ran, bound {}",
+            reason.bound.unwrap_or_default()
+        ),
+        ReasonCode::DroppedOutside => {
+            format!("{} dropped outside the emulated queues", of("packet"))
+        }
+        ReasonCode::DroppedUnasked => format!(
+            "{} dropped on links for which the scenario asks for no loss",
+            of("packet")
+        ),
+        ReasonCode::UnexplainedRetries => format!(
+            "senders went back to an earlier packet {}, and no emulated loss explains it",
+            counted(count, "time")
+        ),
+        ReasonCode::AlteredLab if reason.value.is_some() => {
+            format!("changed while flows ran: {} more", commas(count))
+        }
+        ReasonCode::AlteredLab => format!("changed while flows ran: {subject}"),
+        ReasonCode::UnpinnedDecisions => at(
+            "decision",
+            "whose flow was not pinned: the flow table was full",
+        ),
+        ReasonCode::StaleDecisions => at(
+            "decision",
+            "by hash over all live next hops: tables or signals were stale",
+        ),
+        ReasonCode::LostDecisionRecords => at("decision record", "lost: the ring buffer was full"),
+        ReasonCode::LostMessages => at(
+            "message",
+            "of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)",
+        ),
+        ReasonCode::IncompleteReports => format!(
+            "{subject}: the agent ended before it sent its last reports: counters and decisions are missing"
+        ),
+        ReasonCode::UnpausableSenders => at(
+            "packet",
+            "from senders that PFC should have paused but could not: they are not hosts",
+        ),
+        ReasonCode::DroppedDespitePfc => at(
+            "packet",
+            "dropped despite PFC: a switch's shared buffer had no room",
+        ),
+        ReasonCode::UnpacedPackets => at("packet", "not paced: too many QPs"),
+        ReasonCode::DroppedByPacer => at("packet", "dropped by the pacer"),
+        ReasonCode::ReorderedByPacer => at("packet", "left the pacer out of order"),
+        ReasonCode::UnsentCnps => at("CNP", "that could not be sent"),
+        ReasonCode::UnrecordedPauses => at("pause", "not recorded"),
+        ReasonCode::UndecidedFlows => {
+            at("flow", "finished without a decision by the source's switch")
+        }
+        ReasonCode::UnrecordedDecisions => format!(
+            "{subject}: {} without a row, bound {} (hint: agents lose reports that are not read in time; use \
+             a less busy machine, or longer intervals under `measure`)",
+            of("decision"),
+            reason.bound.unwrap_or_default()
+        ),
+        ReasonCode::ExecCommands => {
+            format!(
+                "{} of `exec` ran beside the flows",
+                counted(count, "command")
+            )
+        }
+        ReasonCode::TunedParameters => format!(
+            "{} of parameters by `tune` while flows ran",
+            counted(count, "change")
+        ),
+        ReasonCode::AgentRestarts => format!(
+            "{} of killed agents while flows ran",
+            counted(count, "restart")
+        ),
+        ReasonCode::TruncatedTables => format!(
+            "{} with a truncated last row, which is left out",
+            counted(count, "table")
+        ),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.3} %", share * 100.0).replace(".000 %", " %")
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_records::Grade;
+
+    use super::*;
+
+    #[test]
+    fn a_count_of_one_is_singular() {
+        for (reason, sentence) in [
+            (
+                Reason::part(ReasonCode::LateFlows, 1, 1),
+                "1 of 1 flow launched late",
+            ),
+            (
+                Reason::part(ReasonCode::LateFlows, 1, 1_200),
+                "1 of 1,200 flows launched late",
+            ),
+            (
+                Reason::count(ReasonCode::ExecCommands, 1),
+                "1 command of `exec` ran beside the flows",
+            ),
+            (
+                Reason::count(ReasonCode::ExecCommands, 2),
+                "2 commands of `exec` ran beside the flows",
+            ),
+            (
+                Reason::count(ReasonCode::UndecidedFlows, 1).of("lcmp"),
+                "lcmp: 1 flow finished without a decision by the source's switch",
+            ),
+        ] {
+            assert_eq!(super::reason(&reason), sentence);
+        }
+    }
+
+    #[test]
+    fn a_fact_has_the_engines_words() {
+        let words = "the agent of dc1 failed";
+        let reason = Reason::fact(Grade::Invalid, ReasonCode::EngineProblem).of(words);
+        assert_eq!(super::reason(&reason), words);
+    }
+}

@@ -1,0 +1,139 @@
+//! Warnings about a ranking in sentences without their full stops.
+
+use lab_records::{BusyLink, OfferedLoad, Silence, Warning};
+use lab_units::show::commas;
+
+use super::{NO_CHOICE, percent};
+use crate::text::to_float;
+
+/// Returns a warning in a sentence.
+pub fn warning(warning: &Warning) -> String {
+    match warning {
+        Warning::LittleLoad(OfferedLoad {
+            dc,
+            requested,
+            offered,
+        }) => format!(
+            "load: `{dc}` offers {} where the workload asks for {}",
+            percent(*offered),
+            percent(*requested)
+        ),
+        Warning::ShortArrivals { covered } => format!(
+            "load: flows start in the first {} of the duration",
+            percent(*covered)
+        ),
+        Warning::NoOverlap { policy } => format!("{policy}: no two flows were under way at once"),
+        Warning::LittleUse { policy, link } => {
+            let BusyLink {
+                from_dc,
+                to_dc,
+                utilisation,
+            } = link;
+            format!(
+                "{policy}: the busiest link, {from_dc} to {to_dc}, was used to {} while flows started",
+                percent(*utilisation)
+            )
+        }
+        Warning::LateSamples { policy, sampling } => format!(
+            "{policy}: {} of {} samples of queues ({}) were late by an interval or more: the CPU was too slow for them",
+            commas(sampling.late_samples),
+            commas(sampling.samples),
+            percent(to_float(sampling.late_samples) / to_float(sampling.samples.max(1)))
+        ),
+        Warning::Silent { policy, silence } => format!("{policy}: {}", silent(*silence)),
+    }
+}
+
+fn silent(silence: Silence) -> String {
+    match silence {
+        Silence::Congestion { decisions } => cost(
+            "C_cong",
+            decisions,
+            "congestion awareness",
+            "a higher `load` or a longer `duration` makes queues, a shorter `sample_interval` sees them sooner",
+        ),
+        Silence::Path { decisions } => cost(
+            "C_path",
+            decisions,
+            "path quality",
+            "candidates whose delays or rates differ more, or another `max_delay`, which separates them",
+        ),
+        Silence::OneNextHop { decisions } => format!(
+            "all {} decisions took one next hop: this run says nothing about a spread",
+            commas(decisions)
+        ),
+        Silence::UnfairHash { p_value } => format!(
+            "shares of next hops differ from their buckets' by more than chance (p {p_value:.1e}): the hash does not \
+             spread these flows"
+        ),
+        Silence::FlowAgeing { flows } => format!(
+            "flow ageing re-routed 0 of {} flows: this run says nothing about more than minimum delay",
+            commas(flows)
+        ),
+        Silence::Splits { decisions } => format!(
+            "0 of {} decisions came after a split that changed a table: this run says nothing about traffic engineering",
+            commas(decisions)
+        ),
+    }
+}
+
+fn cost(cost: &str, decisions: u64, about: &str, hint: &str) -> String {
+    match decisions {
+        0 => format!("{NO_CHOICE}: this run says nothing about {about}"),
+        decisions => format!(
+            "{cost} changed 0 of {} decisions: this run says nothing about {about} (hint: {hint})",
+            commas(decisions)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_records::Sampling;
+
+    use super::*;
+
+    #[test]
+    fn every_warning_is_a_sentence() {
+        let policy = |name: &str| name.to_owned();
+        let silent = |name: &str, silence| Warning::Silent {
+            policy: name.to_owned(),
+            silence,
+        };
+        let warnings = [
+            Warning::LittleLoad(OfferedLoad {
+                dc: "dc1".to_owned(),
+                requested: 0.3,
+                offered: 0.02,
+            }),
+            Warning::ShortArrivals { covered: 0.088 },
+            Warning::LittleUse {
+                policy: policy("idle"),
+                link: BusyLink {
+                    from_dc: "dc1".to_owned(),
+                    to_dc: "dc2".to_owned(),
+                    utilisation: 0.013,
+                },
+            },
+            Warning::NoOverlap {
+                policy: policy("alone"),
+            },
+            Warning::LateSamples {
+                policy: policy("lcmp"),
+                sampling: Sampling {
+                    samples: 999,
+                    late_samples: 10,
+                    ..Sampling::default()
+                },
+            },
+            silent("lcmp", Silence::Congestion { decisions: 44 }),
+            silent("lcmp", Silence::Congestion { decisions: 0 }),
+            silent("lcmp", Silence::Path { decisions: 44 }),
+            silent("ecmp", Silence::OneNextHop { decisions: 2_000 }),
+            silent("wcmp", Silence::UnfairHash { p_value: 1e-9 }),
+            silent("ucmp", Silence::FlowAgeing { flows: 44 }),
+            silent("te-100ms", Silence::Splits { decisions: 44 }),
+        ];
+        insta::assert_snapshot!(warnings.each_ref().map(warning).join("\n"));
+    }
+}
