@@ -298,7 +298,8 @@ _Static_assert(__builtin_offsetof(struct switch_table, netns) == 96, "switch_tab
 _Static_assert(__builtin_offsetof(struct switch_table, ports) == 104, "switch_table.ports");
 _Static_assert(__builtin_offsetof(struct switch_table, queues) == 1640, "switch_table.queues");
 
-// Packet and decision counters of one CPU.
+// Packet and decision counters of a DCI switch: of one CPU in the switch program, of all in a report. The simulator's
+// switches count in them, too.
 struct counters {
 	// Frames received.
 	__u64 received;

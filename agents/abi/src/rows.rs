@@ -5,7 +5,7 @@
 
 use core::net::Ipv4Addr;
 
-use crate::{dcqcn::CongestionPoint, layout::row, lcmp::Keep};
+use crate::{Rule, Trigger, dcqcn::CongestionPoint, layout::row, lcmp::Keep};
 
 /// Maximum candidate next hops per destination.
 pub const MAX_CANDIDATES: usize = 8;
@@ -374,9 +374,10 @@ row! {
 }
 
 row! {
-    // `received`, `passed` and `pauses` tell the program's tests which branch a frame took; the agent does not
-    // report them, because no run's records need them.
-    /// Packet and decision counters of one CPU.
+    // `received`, `passed` and `pauses` tell the program's tests which branch a frame took; no run's records need them.
+    /// Packet and decision counters of a DCI switch: of one CPU in the switch program, of all in a report. The simulator's
+    /// switches count in them, too.
+    #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct Counters as "counters" {
         /// Frames received.
         pub received: u64,
@@ -408,6 +409,24 @@ row! {
         pub not_paused: u64,
         /// Packets dropped because the shared buffer had no room.
         pub buffer_drops: u64,
+    }
+}
+
+impl Counters {
+    /// Returns the number of decisions.
+    #[must_use]
+    pub const fn decisions(&self) -> u64 {
+        self.new_flows + self.failovers + self.aged
+    }
+
+    /// Counts a decision by `rule` because of `trigger`.
+    pub const fn count(&mut self, trigger: Trigger, rule: Rule) {
+        match trigger {
+            Trigger::NewFlow => self.new_flows += 1,
+            Trigger::Failover => self.failovers += 1,
+            Trigger::FlowAgeing => self.aged += 1,
+        }
+        self.fallbacks += rule.is_fallback() as u64;
     }
 }
 

@@ -113,7 +113,7 @@ pub fn failover(cut: Cut, flows: u32, rounds: usize) -> Result<Failover, BenchEr
             Cut::Command => agent.enable(P1, true)?,
         }
     }
-    let redecided = agent.stop()?.stats.failovers;
+    let redecided = agent.stop()?.stats.counters.failovers;
     thread
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;

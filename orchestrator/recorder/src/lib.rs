@@ -19,6 +19,6 @@ pub use evidence::evidence;
 pub use facts::{RunSetting, run_info};
 pub use hops::{Hops, Packets, PathRange, next_dc};
 pub use rows::{
-    CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals, QpRate,
-    QueueLevels, RowBatch, RowMaker, Split, SwitchCounters,
+    AgentCounts, CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals,
+    QpRate, QueueLevels, RowBatch, RowMaker, Split, SwitchCounters,
 };

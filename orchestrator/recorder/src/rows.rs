@@ -4,7 +4,7 @@
 
 use std::net::Ipv4Addr;
 
-use lab_abi::{Rule, Trigger, dcqcn::ONE_Q30};
+use lab_abi::{Rule, Trigger, dcqcn::ONE_Q30, rows::Counters};
 use lab_plan::{
     PaperUnits,
     model::{Flow, Link, Plan},
@@ -211,24 +211,31 @@ pub struct QueueLevels {
     pub congestion: u8,
 }
 
-/// Counters of a DCI switch since the repetition's start; names as in [`SwitchRow`].
-#[expect(
-    missing_docs,
-    reason = "SwitchRow documents the columns of these names"
-)]
+/// Counters of a DCI switch since the repetition's start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SwitchCounters {
+    /// Counters of packets and decisions.
+    pub counters: Counters,
+    /// Flows in the flow table.
     pub occupancy: u64,
-    pub decisions: u64,
-    pub failovers: u64,
-    pub fallbacks: u64,
-    pub stale: u64,
+    /// Flows evicted from a full flow table.
     pub evicted: u64,
+    /// Idle flows removed by flow-cache garbage collection.
     pub expired: u64,
-    pub hits: u64,
+    /// Counts of the switch's agent; `None` in the simulator, whose agents never restart and whose samples are never
+    /// late.
+    pub agent: Option<AgentCounts>,
+}
+
+/// Counts of a switch's agent since the repetition's start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AgentCounts {
+    /// Restarts after the agent was killed.
     pub restarts: u64,
-    pub samples: Option<u64>,
-    pub late_samples: Option<u64>,
+    /// Samples of the queues.
+    pub samples: u64,
+    /// Samples that began later than the next one was due.
+    pub late_samples: u64,
 }
 
 impl<'a> RowMaker<'a> {
@@ -465,28 +472,31 @@ impl<'a> RowMaker<'a> {
     }
 
     /// Returns the row of a DCI switch; its decisions per second are those since the row before.
-    pub fn switch(&mut self, time: Nanos, dc: DcId, counters: SwitchCounters) -> SwitchRow {
+    pub fn switch(&mut self, time: Nanos, dc: DcId, counts: SwitchCounters) -> SwitchRow {
+        let SwitchCounters {
+            counters, agent, ..
+        } = counts;
         let time = self.paper.time(time);
-        let now = (time, counters.decisions);
-        let before = std::mem::replace(&mut self.switches[dc.index()], now);
-        let decided = counters.decisions.saturating_sub(before.1);
+        let decisions = counters.decisions();
+        let before = std::mem::replace(&mut self.switches[dc.index()], (time, decisions));
+        let decided = decisions.saturating_sub(before.1);
         SwitchRow {
             policy: self.policy.to_owned(),
             repetition: self.repetition,
             time_ns: time,
             switch: self.dc(dc),
-            occupancy: counters.occupancy,
-            decisions: counters.decisions,
+            occupancy: counts.occupancy,
+            decisions,
             decisions_per_s: SwitchRow::pace_of(decided, time.saturating_sub(before.0)),
             failovers: counters.failovers,
             fallbacks: counters.fallbacks,
             stale: counters.stale,
-            evicted: counters.evicted,
-            expired: counters.expired,
+            evicted: counts.evicted,
+            expired: counts.expired,
             hits: counters.hits,
-            restarts: counters.restarts,
-            samples: counters.samples,
-            late_samples: counters.late_samples,
+            restarts: agent.map_or(0, |it| it.restarts),
+            samples: agent.map(|it| it.samples),
+            late_samples: agent.map(|it| it.late_samples),
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use lab_policy::{Decision, Rule, Trigger, lcmp::Levels};
+use lab_abi::rows::Counters;
+use lab_policy::{Decision, Trigger, lcmp::Levels};
 use lab_recorder::QpRate;
 use lab_records::StoryEvent;
 use lab_units::{BitsPerSec, FlowId, Nanos};
@@ -144,8 +145,8 @@ pub struct SwitchSample {
     pub evicted: u64,
     /// Entries of idle flows collected.
     pub expired: u64,
-    /// Decisions.
-    pub counters: DecisionCounters,
+    /// Counters of packets and decisions.
+    pub counters: Counters,
 }
 
 /// Congestion control of a sending QP.
@@ -157,28 +158,6 @@ pub struct RateSample {
     pub flow: u32,
     /// Rate, target, α and CNPs.
     pub qp: QpRate,
-}
-
-/// Decisions of a DCI switch since the run's start.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct DecisionCounters {
-    /// All decisions.
-    pub decisions: u64,
-    /// Decisions because the pinned port was down.
-    pub failovers: u64,
-    /// Decisions by a fallback rule.
-    pub fallbacks: u64,
-    /// Packets of pinned flows, which needed no decision.
-    pub hits: u64,
-}
-
-impl DecisionCounters {
-    /// Counts a decision by `rule`.
-    pub fn count(&mut self, trigger: Trigger, rule: Rule) {
-        self.decisions += 1;
-        self.failovers += u64::from(trigger == Trigger::Failover);
-        self.fallbacks += u64::from(rule.is_fallback());
-    }
 }
 
 /// A PFC frame arrived.

@@ -11,7 +11,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 use serde::{Deserialize, Serialize};
 
 use super::{DestinationConfig, EcnConfig};
-use crate::{LcmpConfig, Rule, Trigger};
+use crate::{LcmpConfig, Rule, Trigger, rows::Counters};
 
 /// Command of the controller to an agent.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -296,24 +296,8 @@ pub struct FlowReport {
 pub struct Stats {
     /// Time the counters were read.
     pub time_ns: u64,
-    /// Packets forwarded by their flow's entry.
-    pub hits: u64,
-    /// Decisions for a flow's first packet.
-    pub new_flows: u64,
-    /// Decisions for a pinned flow whose port is dead.
-    pub failovers: u64,
-    /// Decisions that flow ageing caused.
-    pub aged: u64,
-    /// Decisions by a fallback rule.
-    pub fallbacks: u64,
-    /// Decisions by the fallback for stale tables or signals.
-    pub stale: u64,
-    /// Packets left to the kernel because their TTL expired.
-    pub ttl_expired: u64,
-    /// Packets dropped because no candidate of their destination was alive.
-    pub no_destination: u64,
-    /// Flows without a row in the flow table.
-    pub not_pinned: u64,
+    /// Counters of the switch program.
+    pub counters: Counters,
     /// Flows in the table: counted by every garbage collection and at the end, in between estimated
     /// as that count plus the flows entered since.
     pub occupancy: u64,
@@ -321,18 +305,12 @@ pub struct Stats {
     pub expired: u64,
     /// Flows that the agent evicted from a full table, the least recently seen first.
     pub evicted: u64,
-    /// Decision records lost because the ring buffer was full.
-    pub records_lost: u64,
     /// Messages dropped because the controller did not read them.
     pub messages_lost: u64,
     /// Samples of the queues.
     pub samples: u64,
     /// Samples that began more than one interval late.
     pub late_samples: u64,
-    /// Packets whose sender had to be paused and is no host.
-    pub not_paused: u64,
-    /// Packets dropped because the shared buffer had no room.
-    pub buffer_drops: u64,
 }
 
 #[cfg(test)]

@@ -124,8 +124,11 @@ fn a_switch_outlives_its_agent(attach: AttachMode) -> Result {
             assert_eq!((flow.port, flow.packets, flow.decisions), expected);
         }
         let stats = last.stats;
-        assert_eq!(stats.new_flows, u64::try_from(flows).expect("few"));
-        assert_eq!((stats.failovers, stats.evicted, stats.expired), (0, 0, 0));
+        assert_eq!(stats.counters.new_flows, u64::try_from(flows).expect("few"));
+        assert_eq!(
+            (stats.counters.failovers, stats.evicted, stats.expired),
+            (0, 0, 0)
+        );
         assert!(agent.wait().expect("it ended").success());
 
         // That agent ended in order: nothing is left.

@@ -105,14 +105,17 @@ fn ecmp_flows_are_pinned_moved_and_accounted_for(attach: AttachMode) -> Result {
         let failovers = flows + u64::try_from(on_p1).expect("few");
         assert_eq!(
             (
-                last.stats.new_flows,
-                last.stats.failovers,
+                last.stats.counters.new_flows,
+                last.stats.counters.failovers,
                 last.stats.occupancy
             ),
             (flows, failovers, flows)
         );
-        assert_eq!(last.stats.hits, 5 * flows - flows - failovers);
-        assert_eq!((last.stats.evicted, last.stats.records_lost), (0, 0));
+        assert_eq!(last.stats.counters.hits, 5 * flows - flows - failovers);
+        assert_eq!(
+            (last.stats.evicted, last.stats.counters.records_lost),
+            (0, 0)
+        );
         assert_eq!(last.end, AgentMessage::Bye);
         agent.join().expect("no panic")?;
         assert!(!lab.qdiscs()?.contains("clsact"), "{}", lab.qdiscs()?);
@@ -215,9 +218,9 @@ fn idle_flows_expire_and_a_full_table_evicts() -> Result {
             "every packet is forwarded"
         );
         let stats = controller.stats_where(|stats| stats.occupancy == 0 && stats.expired > 0)?;
-        assert_eq!(stats.new_flows, 2_000);
+        assert_eq!(stats.counters.new_flows, 2_000);
         // The agent evicts to the flow, and the last 500 expire.
-        let counts = (stats.evicted, stats.expired, stats.not_pinned);
+        let counts = (stats.evicted, stats.expired, stats.counters.not_pinned);
         assert_eq!(counts, (1_500, 500, 0));
         controller.stop()?;
         agent.join().expect("no panic")?;

@@ -66,7 +66,8 @@ fn tables_that_nobody_confirms_are_not_used() -> Result {
         let old = send(&mut controller, 51_000..51_030)?;
         assert!(old.iter().all(|made| made.rule == Rule::Stale));
         assert!(old.iter().any(|made| made.port == P1));
-        controller.stats_where(|stats| stats.stale == 30 && stats.fallbacks == 30)?;
+        controller
+            .stats_where(|stats| stats.counters.stale == 30 && stats.counters.fallbacks == 30)?;
         // Confirmed tables are fresh again.
         controller.apply(&AgentCommand::ConfirmTables)?;
         assert!(by_hash(&send(&mut controller, 52_000..52_005)?));

@@ -83,24 +83,13 @@ impl Agent {
     pub(super) fn stats(&self, counters: Counters, now: Nanos, controller: &Controller) -> Stats {
         Stats {
             time_ns: now.get(),
-            hits: counters.hits,
-            new_flows: counters.new_flows,
-            failovers: counters.failovers,
-            aged: counters.aged,
-            fallbacks: counters.fallbacks,
-            stale: counters.stale,
-            ttl_expired: counters.ttl_expired,
-            no_destination: counters.no_destination,
-            not_pinned: counters.not_pinned,
+            counters,
             occupancy: self.flow_counts.occupancy(&counters),
             expired: self.flow_counts.expired,
             evicted: self.flow_counts.evicted,
-            records_lost: counters.records_lost,
             messages_lost: controller.messages_lost,
             samples: self.samples,
             late_samples: self.late_samples,
-            not_paused: counters.not_paused,
-            buffer_drops: counters.buffer_drops,
         }
     }
 

@@ -127,7 +127,7 @@ impl RunReport {
     pub(super) fn reroutes(&self) -> u64 {
         self.switches
             .values()
-            .map(|stats| stats.failovers + stats.aged)
+            .map(|stats| stats.counters.failovers + stats.counters.aged)
             .sum()
     }
 
@@ -167,24 +167,24 @@ impl RunReport {
     ) {
         for (dc, stats) in std::mem::take(&mut self.switches) {
             let deviations = [
-                (ReasonCode::UnpinnedDecisions, stats.not_pinned),
-                (ReasonCode::StaleDecisions, stats.stale),
-                (ReasonCode::LostDecisionRecords, stats.records_lost),
+                (ReasonCode::UnpinnedDecisions, stats.counters.not_pinned),
+                (ReasonCode::StaleDecisions, stats.counters.stale),
+                (ReasonCode::LostDecisionRecords, stats.counters.records_lost),
                 (ReasonCode::LostMessages, stats.messages_lost),
-                (ReasonCode::UnpausableSenders, stats.not_paused),
-                (ReasonCode::DroppedDespitePfc, stats.buffer_drops),
+                (ReasonCode::UnpausableSenders, stats.counters.not_paused),
+                (ReasonCode::DroppedDespitePfc, stats.counters.buffer_drops),
             ];
             let no_destination = if unreachable.contains(&dc) {
                 0
             } else {
-                stats.no_destination
+                stats.counters.no_destination
             };
             let warnings = [
                 (stats.evicted, "flow", "evicted from the flow table"),
                 (no_destination, "packet", "dropped: no live candidate"),
                 // A loop shows in unfinished flows as well, which are the reason to doubt the run.
                 (
-                    stats.ttl_expired,
+                    stats.counters.ttl_expired,
                     "packet",
                     "out of TTL: next hops form a loop, or a daemon on this machine sent packets",
                 ),
@@ -208,6 +208,7 @@ fn sentences(place: &str, counts: &[(u64, &str, &str)]) -> impl Iterator<Item = 
 mod tests {
     use std::slice;
 
+    use lab_abi::rows::Counters;
     use lab_records::Deviation;
 
     use super::*;
@@ -311,10 +312,13 @@ mod tests {
     fn losses_are_counted_by_repetition_and_switch() {
         let mut report = RunReport::default();
         let lossy = Stats {
-            not_pinned: 3,
+            counters: Counters {
+                not_pinned: 3,
+                ttl_expired: 5,
+                no_destination: 7,
+                ..Counters::default()
+            },
             messages_lost: 1,
-            ttl_expired: 5,
-            no_destination: 7,
             ..Stats::default()
         };
         for (title, unreachable) in [("ecmp", [DcId(0)]), ("lcmp", [DcId(1)])] {

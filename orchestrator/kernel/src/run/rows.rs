@@ -13,8 +13,8 @@ use lab_dcqcn::reaction;
 use lab_generators::contract::{FlowOutcome, MonotonicTime, QpAddress, Status, Tool};
 use lab_plan::model::{Destination, Flow, Plan};
 use lab_recorder::{
-    CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, QpRate, QueueLevels,
-    RowMaker, Split, SwitchCounters,
+    AgentCounts, CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, QpRate,
+    QueueLevels, RowMaker, Split, SwitchCounters,
 };
 use lab_records::{
     DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, QueueRow, RateRow,
@@ -254,19 +254,17 @@ impl<'a> ReportRows<'a> {
             return None;
         }
         let samples = samples.since_start;
-        self.unreachable.insert(dc, stats.no_destination);
+        self.unreachable.insert(dc, stats.counters.no_destination);
         let counters = SwitchCounters {
+            counters: stats.counters,
             occupancy: stats.occupancy,
-            decisions: stats.new_flows + stats.failovers + stats.aged,
-            failovers: stats.failovers,
-            fallbacks: stats.fallbacks,
-            stale: stats.stale,
             evicted: stats.evicted,
             expired: stats.expired,
-            hits: stats.hits,
-            restarts: self.restarts.get(&dc).copied().unwrap_or(0),
-            samples: Some(samples.taken),
-            late_samples: Some(samples.late),
+            agent: Some(AgentCounts {
+                restarts: self.restarts.get(&dc).copied().unwrap_or(0),
+                samples: samples.taken,
+                late_samples: samples.late,
+            }),
         };
         let time = self.time(stats.time_ns);
         Some(self.rows.switch(time, dc, counters))

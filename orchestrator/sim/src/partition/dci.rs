@@ -1,5 +1,6 @@
 //! DCI switch: its tables, and the egress of each packet.
 
+use lab_abi::rows::Counters;
 use lab_plan::Role;
 use lab_policy::{
     LcmpConfig, Path, Trigger,
@@ -16,7 +17,7 @@ use crate::{
     port::Port,
     semantics::SemanticsRules,
     time::SimTime,
-    trace::{DecisionCounters, DecisionEvent, Hop, TraceEvent},
+    trace::{DecisionEvent, Hop, TraceEvent},
     world::{Candidate, RunPolicy, World},
 };
 
@@ -25,7 +26,7 @@ pub(super) struct Dci<'w> {
     /// Candidates by destination datacenter.
     pub candidates: Vec<&'w [Candidate]>,
     pub table: FlowTable,
-    pub counters: DecisionCounters,
+    pub counters: Counters,
     /// Monitored ports, in the order of the switch's; empty unless the policy is LCMP.
     pub monitored: Vec<MonitoredPort>,
     /// Flow sizes; only under UCMP with flow ageing.
@@ -71,7 +72,7 @@ impl<'w> Dci<'w> {
         Self {
             candidates,
             table: FlowTable::new(world.flow_table.entries),
-            counters: DecisionCounters::default(),
+            counters: Counters::default(),
             monitored,
             flow_ageing,
             te_weights: TeWeights::new(world, dc),
@@ -147,7 +148,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return self.pinned_egress(node, to_dc, &candidates, packet);
         }
         let candidates = self.dci.candidates[to_dc as usize];
-        let decisions = self.dci.counters.decisions;
+        let decisions = self.dci.counters.decisions();
         let chosen = if is_legacy {
             self.hash_threshold(node, candidates, packet)
         } else {
@@ -155,7 +156,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             self.pinned_egress(node, to_dc, candidates, packet)
         };
         if let Some(port) = chosen {
-            let is_decided = self.dci.counters.decisions != decisions;
+            let is_decided = self.dci.counters.decisions() != decisions;
             self.trace_hop(packet, port, is_decided);
         }
         chosen

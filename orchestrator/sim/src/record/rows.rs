@@ -224,18 +224,11 @@ impl<'w> EventRows<'w> {
 
     pub fn switch(&mut self, sample: &SwitchSample) -> SwitchRow {
         let counters = SwitchCounters {
+            counters: sample.counters,
             occupancy: sample.flows,
-            decisions: sample.counters.decisions,
-            failovers: sample.counters.failovers,
-            fallbacks: sample.counters.fallbacks,
             evicted: sample.evicted,
             expired: sample.expired,
-            hits: sample.counters.hits,
-            // Simulated tables are never stale, and simulated agents do not restart.
-            stale: 0,
-            restarts: 0,
-            samples: None,
-            late_samples: None,
+            agent: None,
         };
         let time = sample.at.nanos_trunc();
         self.rows.switch(time, DcId(sample.dc), counters)

@@ -95,9 +95,9 @@ fn a_flow_table_is_bounded() {
     // Each first decision made an entry, which is still there, evicted or expired.
     assert_eq!(
         last.flows + last.evicted + last.expired,
-        last.counters.decisions - last.counters.failovers
+        last.counters.decisions() - last.counters.failovers
     );
-    assert_eq!(last.counters.decisions, decisions_of(&run, 0));
+    assert_eq!(last.counters.decisions(), decisions_of(&run, 0));
 }
 
 /// Without faults, every flow has one decision per direction.
