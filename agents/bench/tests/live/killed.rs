@@ -21,7 +21,7 @@ use crate::{
     lab::{BpfMount, Lab, Result, skipped},
 };
 
-/// Agent process that other tests start; it is not a test.
+/// Entry point of an agent process that tests start. It is not a test and is not counted as one.
 #[test]
 #[ignore = "started by other tests"]
 fn agent_process() {

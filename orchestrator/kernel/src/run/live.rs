@@ -46,7 +46,7 @@ use crate::{
     testing::{self, isolated, skipped},
 };
 
-/// Agent in a process of its own, which other tests start; not a test itself.
+/// Entry point of an agent process that tests start. It is not a test and is not counted as one.
 #[test]
 #[ignore = "started by other tests"]
 fn agent_process() {

@@ -378,6 +378,7 @@ fn status(status: &Status) -> FlowStatus {
 
 #[cfg(test)]
 mod tests {
+    use lab_abi::rows::Counters;
     use lab_plan::model::{FaultChange, FaultPlan};
     use lab_units::LinkId;
 
@@ -476,9 +477,12 @@ mod tests {
         let mut rows = rows(&plan);
         let stats = |time_ns: u64, new_flows| Stats {
             time_ns,
-            new_flows,
-            failovers: 2,
-            stale: 1,
+            counters: Counters {
+                new_flows,
+                failovers: 2,
+                stale: 1,
+                ..Counters::default()
+            },
             occupancy: 7,
             ..Stats::default()
         };
@@ -592,7 +596,10 @@ mod tests {
         let mut rows = rows(&plan);
         let dropped = |count| Stats {
             time_ns: START + 1,
-            no_destination: count,
+            counters: Counters {
+                no_destination: count,
+                ..Counters::default()
+            },
             ..Stats::default()
         };
         for (dc, count) in [(0, 7), (1, 5), (3, 0)] {

@@ -218,7 +218,7 @@ pub(super) fn owned() -> LabName {
     OWNED.parse().unwrap()
 }
 
-/// Owner of a lab, which other tests start and kill; no test itself.
+/// Entry point of a process that owns a lab, which tests start and kill. It is not a test and is not counted as one.
 #[test]
 #[ignore = "started by other tests"]
 #[expect(
