@@ -6,7 +6,6 @@ use serde::{Serialize, Serializer};
 
 /// A figure of the paper with measured values.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-#[expect(missing_docs, reason = "the figures of the paper, by number")]
 pub enum Figure {
     Fig1,
     Fig5,

@@ -9,7 +9,6 @@ use crate::catalogue::Case;
 /// Published slowdowns for a policy in a case: means over the 20 size bins, with the lowest and highest bin where they
 /// are known.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the columns' names say it")]
 pub struct SlowdownRow {
     pub figure: String,
     pub case: String,
@@ -25,7 +24,6 @@ pub struct SlowdownRow {
 
 /// Published average utilisation of a link, in percent.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the columns' names say it")]
 pub struct UtilisationRow {
     pub figure: String,
     pub case: String,
@@ -39,7 +37,6 @@ pub struct UtilisationRow {
 /// Changes under LCMP that the text states for a case, or for all cases in a figure (`*`), in percent; empty where it
 /// states none.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the columns' names say it")]
 pub struct TextRow {
     pub figure: String,
     pub case: String,
@@ -54,7 +51,6 @@ pub struct TextRow {
 /// Value that the text states about a policy, or about a network (then the policy is empty), from `low` to
 /// `high`; one end is empty if the text gives only the other.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the columns' names say it")]
 pub struct StatementRow {
     pub figure: String,
     pub case: String,
@@ -92,7 +88,6 @@ pub enum Quantity {
 
 /// Published correlation of testbed and simulator.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the columns' names say it")]
 pub struct FidelityRow {
     pub percentile: String,
     pub pearson: f64,
@@ -101,7 +96,6 @@ pub struct FidelityRow {
 
 /// Statement of the text beside the published data.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the columns' names say it")]
 pub struct Contradiction {
     pub figure: String,
     pub text: String,
@@ -110,7 +104,6 @@ pub struct Contradiction {
 
 /// Known cause of differences; `*` stands for any value in a column.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the columns' names say it")]
 pub struct Cause {
     pub figure: String,
     pub case: String,
@@ -121,7 +114,6 @@ pub struct Cause {
 
 /// All tables.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[expect(missing_docs, reason = "the rows document the tables")]
 pub struct Published {
     pub slowdowns: Vec<SlowdownRow>,
     pub utilisation: Vec<UtilisationRow>,

@@ -7,7 +7,6 @@ use alloc::{
 
 /// Error of a text that is not a quantity.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ParseQuantityError {
     #[error("`{text}` does not start with a number (hint: write it like `{example}`)")]
     NoNumber { text: String, example: &'static str },

@@ -74,12 +74,12 @@ fn differences(comparison: &Comparison) -> Vec<Block<'static>> {
 
 /// Returns the changes of a run against the first. Between two engines no flow is called faster or slower.
 fn changes(against: &Against) -> Vec<Block<'static>> {
-    let is_of_two_engines = against.is_of_two_engines;
     let mut notes = against.notes();
     let mut blocks = vec![Block::Table(Medium::Any, percentiles(against))];
     if against.not_valid.is_empty() {
         blocks.push(Block::Table(Medium::Any, reductions(against)));
-        if !is_of_two_engines {
+        let is_paired = against.policies.iter().any(|it| it.paired.is_some());
+        if is_paired && !against.is_of_two_engines {
             notes.push(FASTER.to_owned());
         }
         notes.push(REDUCED.to_owned());
@@ -106,11 +106,7 @@ const PERCENTILES: [Percentile; 2] = [
 ];
 
 fn percentiles(against: &Against) -> Table {
-    let head = format!("{} against A", against.run);
-    let mut columns = vec![
-        Column::names("policy").short(head),
-        Column::numbers("flows"),
-    ];
+    let mut columns = vec![Column::names("policy"), Column::numbers("flows")];
     for (name, group) in [("p50", "p50 of slowdowns"), ("p99", "p99 of slowdowns")] {
         columns.extend([
             Column::numbers("A").under(group).only(Medium::Page),
@@ -123,9 +119,9 @@ fn percentiles(against: &Against) -> Table {
     }
     let row = |policy: &PolicyComparison| {
         let runs = [policy.base, policy.other];
-        let flows = match runs.map(|it| it.map_or(0, |it| it.flows)) {
-            [base, other] if base == other => base.to_string(),
-            [base, other] => format!("{base}, {other}"),
+        let flows = match runs.map(|it| text::number(it.map_or(0, |it| it.flows as u64))) {
+            [base, other] if base == other => base,
+            both => both.join(" → "),
         };
         let mut cells = vec![Cell::from(&*policy.policy), flows.into()];
         for (name, value, change) in PERCENTILES {
