@@ -338,7 +338,10 @@ fn the_documents_show_what_the_simulator_prints() {
     let results = tempfile::tempdir().unwrap();
     let mut shown = 0;
     let documents = [TESTBED, "reports/SPEED.md"];
-    for block in documents.map(|document| blocks_of(&root().join(document))).concat() {
+    for block in documents
+        .map(|document| blocks_of(&root().join(document)))
+        .concat()
+    {
         let is_here = |(document, start, check): &(&str, &str, Check)| {
             matches!(check, Check::Here) && *document == block.document && block.lines[0] == *start
         };
