@@ -296,17 +296,18 @@ mod tests {
     fn the_documents_say_what_an_interrupted_run_is() {
         assert_eq!(Failure::interrupted("").exit.code(), 4);
         assert_eq!(Exit::of_run(Grade::Doubtful).code(), 4);
-        let readme = include_str!("../../../README.md");
+        let readme = include_str!("../README.md");
+        let reports = include_str!("../../../reports/README.md");
         let help = Cli::command().render_long_help().to_string();
         for (text, words) in [
             (readme, "it is doubtful, and the exit code is 4"),
-            (readme, "or the run was interrupted |"),
-            (readme, "4 inconclusive: interrupted"),
+            (reports, "or the run was interrupted |"),
+            (reports, "| 4 | inconclusive: interrupted"),
             (help.as_str(), "4  inconclusive: the run was interrupted"),
         ] {
             assert!(text.contains(words), "{words}");
         }
-        for text in [readme, &help] {
+        for text in [readme, reports, &help] {
             assert!(!text.contains("exit code 130") && !text.contains("exit 130"));
         }
     }

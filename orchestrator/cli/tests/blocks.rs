@@ -32,6 +32,8 @@ enum Check {
     NoOutput,
 }
 
+/// Document with the results on the 8-DC testbed.
+const TESTBED: &str = "reports/TESTBED.md";
 const THIS: &str = "orchestrator/cli/tests/blocks.rs";
 const ENGINES: &str = "orchestrator/cli/tests/engines.rs";
 const AGREE: &str = "documents_state_what_the_bounds_hold";
@@ -41,46 +43,24 @@ const COST: &str = "orchestrator/cli/src/verbs/up/snapshots/lcmp_lab__verbs__up_
                     the_estimate_stands_beside_what_happened.snap";
 
 /// Every block whose language is empty, `text` or `console`, by its document and the start of its first line.
-const BLOCKS: [(&str, &str, Check); 36] = {
+const BLOCKS: [(&str, &str, Check); 33] = {
     use Check::{Form, Here, Log, NoOutput, Test};
     [
-        (
-            "README.md",
-            "$ ./lcmp-lab up scenarios/8dc.yaml",
-            Test(THIS, "the_labs_table_is_that_of_the_scaled_simulation"),
-        ),
-        ("README.md", "$ ./lcmp-lab sim scenarios/8dc.yaml", Here),
         ("README.md", " scenario.yaml ──▶", NoOutput),
         (
-            "README.md",
-            "$ ./lcmp-lab sim scenarios/8dc.yaml --repetitions 1",
-            Here,
+            "orchestrator/README.md",
+            " scenario.yaml ─parse─▶",
+            NoOutput,
         ),
         (
-            "README.md",
-            "$ ./lcmp-lab fidelity KERNEL_RUN",
-            Test(ENGINES, AGREE),
-        ),
-        ("README.md", "$ ./lcmp-lab explain", NoOutput),
-        (
-            "README.md",
+            "orchestrator/cli/README.md",
             "# ./lcmp-lab up --keep",
             Test(
                 "orchestrator/cli/tests/exec.rs",
                 "packets_on_a_link_are_roce",
             ),
         ),
-        ("agents/README.md", "|ΔFCT| / FCT", Test(ENGINES, AGREE)),
-        ("agents/README.md", "|ΔFCT| / FCT", Test(ENGINES, AGREE)),
-        (
-            "orchestrator/README.md",
-            " scenario.yaml ─parse─▶",
-            NoOutput,
-        ),
         ("orchestrator/sim/README.md", "cargo test", NoOutput),
-        ("orchestrator/sim/README.md", "lcmp-lab sim", NoOutput),
-        ("orchestrator/sim/README.md", "cargo bench", NoOutput),
-        ("orchestrator/sim/README.md", "cargo bench", NoOutput),
         (
             "perftest-wrappers/README.md",
             "$ lcmp-lab bench generator",
@@ -91,14 +71,19 @@ const BLOCKS: [(&str, &str, Check); 36] = {
             "$ lcmp-lab up --guest",
             Form(COST),
         ),
-        ("reports/FIDELITY.md", "$ ./lcmp-lab up", NoOutput),
-        ("reports/FIDELITY.md", "8dc: kernel", Test(ENGINES, AGREE)),
+        (
+            "reports/FIDELITY.md",
+            "$ ./lcmp-lab fidelity KERNEL_RUN",
+            Test(ENGINES, AGREE),
+        ),
         ("reports/FIDELITY.md", "13dc: kernel", Test(ENGINES, AGREE)),
         (
             "reports/FIDELITY.md",
             "failover: kernel",
             Test(ENGINES, AGREE),
         ),
+        ("reports/FIDELITY.md", "|ΔFCT| / FCT", Test(ENGINES, AGREE)),
+        ("reports/FIDELITY.md", "|ΔFCT| / FCT", Test(ENGINES, AGREE)),
         (
             "reports/README.md",
             "$ reports/tests/recompute.py",
@@ -106,12 +91,26 @@ const BLOCKS: [(&str, &str, Check); 36] = {
         ),
         ("reports/README.md", "$ ./lcmp-lab up", NoOutput),
         ("reports/README.md", "$ ./lcmp-lab compare", NoOutput),
+        ("reports/README.md", "$ ./lcmp-lab bundle", NoOutput),
         (
-            "reports/README.md",
+            "reports/SPEED.md",
+            "$ ./lcmp-lab sim scenarios/8dc.yaml --repetitions 1",
+            Here,
+        ),
+        ("reports/SPEED.md", "lcmp-lab sim", NoOutput),
+        ("reports/SPEED.md", "cargo bench", NoOutput),
+        ("reports/SPEED.md", "cargo bench", NoOutput),
+        (
+            "reports/STATISTICS.md",
             "$ ./lcmp-lab sim scenarios/8dc.yaml --policies",
             Test(THIS, "the_coverage_block_has_the_columns_of_the_verb"),
         ),
-        ("reports/README.md", "$ ./lcmp-lab bundle", NoOutput),
+        (
+            TESTBED,
+            "$ ./lcmp-lab up scenarios/8dc.yaml",
+            Test(THIS, "the_labs_table_is_that_of_the_scaled_simulation"),
+        ),
+        (TESTBED, "$ ./lcmp-lab sim scenarios/8dc.yaml", Here),
         ("reports/assets/README.md", "npm pack", NoOutput),
         ("reports/assets/README.md", "pyftsubset", NoOutput),
         ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
@@ -333,14 +332,18 @@ fn gaps_stand_for_any_text() {
     }
 }
 
-/// The README shows two simulations: one of eight draws and one of a single draw.
+/// The reports' documents show two simulations: one of eight draws and one of a single draw.
 #[test]
-fn the_readme_shows_what_the_simulator_prints() {
+fn the_documents_show_what_the_simulator_prints() {
     let results = tempfile::tempdir().unwrap();
     let mut shown = 0;
-    for block in blocks_of(&root().join("README.md")) {
+    let documents = [TESTBED, "reports/SPEED.md"];
+    for block in documents
+        .map(|document| blocks_of(&root().join(document)))
+        .concat()
+    {
         let is_here = |(document, start, check): &(&str, &str, Check)| {
-            matches!(check, Check::Here) && *document == "README.md" && block.lines[0] == *start
+            matches!(check, Check::Here) && *document == block.document && block.lines[0] == *start
         };
         if !BLOCKS.iter().any(is_here) {
             continue;
@@ -356,14 +359,14 @@ fn the_readme_shows_what_the_simulator_prints() {
     assert_eq!(shown, 2);
 }
 
-/// `sim --scaled` simulates the lab in the README's first table: for each policy, flow counts, percentiles and the
+/// `sim --scaled` simulates the lab in the testbed's first table: for each policy, flow counts, percentiles and the
 /// largest slowdown are within 1 % of the lab's measurement.
 #[test]
 fn the_labs_table_is_that_of_the_scaled_simulation() {
     let results = tempfile::tempdir().unwrap();
     let out = lcmp_lab(results.path(), &["sim", "--scaled", "scenarios/8dc.yaml"]);
     assert_eq!(out.exit, Some(0), "{out:?}");
-    let blocks = blocks_of(&root().join("README.md"));
+    let blocks = blocks_of(&root().join(TESTBED));
     let up = |block: &&Block| block.lines[0] == "$ ./lcmp-lab up scenarios/8dc.yaml";
     let shown = slowdowns(&blocks.iter().find(up).unwrap().lines);
     let lines: Vec<String> = out.stdout.lines().map(str::to_owned).collect();
@@ -380,7 +383,7 @@ fn the_labs_table_is_that_of_the_scaled_simulation() {
     }
 }
 
-/// The README's table of the papers' own parameters: the simulator prints the first row; the second row, a lab's, is
+/// The table of the papers' own parameters: the simulator prints the first row; the second row, a lab's, is
 /// close to the scaled simulation. LCMP's p50 there lies between paths of 5 and 50 ms, and depends on ties that a
 /// single queue sample breaks.
 #[test]
@@ -397,7 +400,7 @@ fn the_row_of_the_papers_parameters_is_what_both_engines_print() {
         assert_eq!(out.exit, Some(0), "{out:?}");
         out.stdout.lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let text = fs::read_to_string(root().join(TESTBED)).unwrap();
     let row = |head: &str| {
         let row = text.lines().find_map(|line| line.strip_prefix(head));
         let cells = row.expect("the row").trim_matches(['|', ' ']).split(" | ");
@@ -440,7 +443,7 @@ fn the_coverage_block_has_the_columns_of_the_verb() {
     run(&["sim", "scenarios/smoke.yaml", "--repetitions", "4"]);
     let latest = results.path().join("latest");
     let printed = run(&["coverage", latest.to_str().unwrap(), "--group", "2"]);
-    let blocks = blocks_of(&root().join("reports/README.md"));
+    let blocks = blocks_of(&root().join("reports/STATISTICS.md"));
     let shown = blocks.iter().flat_map(|block| &block.lines);
     let head = |line: &&str| line.starts_with("holds");
     let [shown, printed] = [

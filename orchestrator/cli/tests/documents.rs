@@ -2,7 +2,7 @@
 
 mod sources;
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
 use self::sources::{files, root};
 
@@ -29,9 +29,10 @@ fn defines(source: &str, name: &str) -> bool {
 
 #[test]
 fn the_papers_map_names_what_exists() {
-    let map = fs::read_to_string(root().join("agents/README.md")).unwrap();
+    let texts = ["agents/README.md", "reports/SENSITIVITY.md"]
+        .map(|document| fs::read_to_string(root().join(document)).unwrap());
     let mut named = 0;
-    for span in code_spans(&map) {
+    for span in texts.iter().flat_map(|text| code_spans(text)) {
         let (path, name) = span.split_once(':').unwrap_or((span, ""));
         if !path.contains('/') {
             continue;
@@ -47,19 +48,95 @@ fn the_papers_map_names_what_exists() {
     assert!(named >= 30, "{named} names");
 }
 
-#[test]
-fn links_between_documents_lead_somewhere() {
+/// Returns the documents of the folders, and the root README.
+fn documents() -> Vec<PathBuf> {
     let mut documents = files("md");
     documents.push(root().join("README.md"));
-    for document in documents {
+    documents
+}
+
+/// Returns the anchor that GitHub gives to a heading: lower case, without punctuation, hyphens for spaces.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    text.chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    for document in documents() {
         let text = fs::read_to_string(&document).unwrap();
         let targets = text.split("](").skip(1);
-        for target in targets.filter_map(|rest| rest.split([')', '#']).next()) {
-            if target.is_empty() || target.contains("://") {
+        for target in targets.filter_map(|rest| rest.split(')').next()) {
+            if target.contains("://") {
                 continue;
             }
-            let path = document.parent().unwrap().join(target);
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let path = match file {
+                "" => document.clone(),
+                file => document.parent().unwrap().join(file),
+            };
             assert!(path.exists(), "{}: `{target}`", document.display());
+            if !heading.is_empty() {
+                let linked = fs::read_to_string(&path).unwrap();
+                let headings = linked.lines().filter(|line| line.starts_with('#'));
+                assert!(
+                    headings.map(anchor).any(|anchor| anchor == heading),
+                    "{}: `{target}`",
+                    document.display()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_anchor_is_a_headings_text_without_punctuation() {
+    assert_eq!(
+        anchor("## The gate of `regress --baseline`"),
+        "the-gate-of-regress---baseline"
+    );
+    assert_eq!(
+        anchor("### Columns, and *units*: ΔFCT"),
+        "columns-and-units-δfct"
+    );
+}
+
+/// Maximum number of lines in the root README: a reader decides on it whether the program is of use.
+const MAX_README_LINES: usize = 150;
+
+#[test]
+fn the_readme_is_short() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let lines = readme.lines().count();
+    assert!(lines <= MAX_README_LINES, "{lines} lines");
+}
+
+/// The README's table of results repeats two outputs in `reports/TESTBED.md`, which other tests compare with the
+/// program: the lab's p50 and p99, and the simulator's with intervals.
+#[test]
+fn the_readmes_results_are_the_testbeds() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let testbed = fs::read_to_string(root().join("reports/TESTBED.md")).unwrap();
+    for policy in ["ecmp", "wcmp", "ucmp", "te-100ms", "rm-beta", "lcmp"] {
+        let head = format!("| `{policy}`");
+        let row = readme.lines().find(|line| line.starts_with(&head));
+        let cells: Vec<&str> = row.expect(policy).split('|').map(str::trim).collect();
+        let printed = |flows: &str| {
+            let head = [policy, flows];
+            let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+            let mut lines = testbed.lines().map(words);
+            lines
+                .find(|words: &Vec<String>| words.iter().take(2).eq(&head))
+                .expect(policy)
+                .join(" ")
+        };
+        for (flows, values) in [("6,635", &cells[2..4]), ("52,324", &cells[4..6])] {
+            let start = format!("{policy} {flows} {} ", values.join(" "));
+            let printed = printed(flows);
+            assert!(printed.starts_with(&start), "{start}: {printed}");
         }
     }
 }

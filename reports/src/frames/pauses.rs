@@ -1,7 +1,7 @@
 //! Pauses of ports by priority flow control.
 //!
 //! A resume ends the pause before it, whatever lies between them in the table: one pass with the
-//! paused ports in a map. A query would have to sort and hold all frames; `README.md` has numbers.
+//! paused ports in a map. A query would have to sort and hold all frames; `SPEED.md` has numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -104,8 +104,8 @@ fn about_hours(time: Duration) -> String {
 
 const HINT: &str = "--until, fewer flows: `duration`, `load` or `max_flows`";
 
-/// Rate of one thread, measured on a simulation as large as the paper's Figure 1, with records; the README of `lab-sim`
-/// names the machine.
+/// Rate of one thread, measured on a simulation as large as the paper's Figure 1, with records;
+/// `reports/SPEED.md` names the machine.
 const PACKET_HOPS_PER_SECOND: u64 = 9_000_000;
 
 /// Maximum estimated time of a simulation; a longer one is most often a mistake in the scenario.
