@@ -70,7 +70,7 @@ pub const CANDIDATE_KEPT: u8 = 2;
 /// Value of `DecisionRecord::dest_qp` and `psn` for a packet that is not RoCEv2.
 pub const NO_QP: u32 = u32::MAX;
 
-/// Queue thresholds are in units of 2^6 ns: the largest threshold is 137 s.
+/// Exponent of the unit of `PortQueueRow::congestion`, 2^6 ns; the largest threshold is thus 137 s.
 pub const WAIT_UNIT_BITS: u32 = 6;
 
 /// UDP destination port of RoCEv2.
@@ -226,7 +226,7 @@ impl SizeThresholdRow {
 
     /// Returns the row for flows from `from` bytes on, at most [`MAX_SENT_BYTES`], with a bit set of the cheapest
     /// candidates.
-    #[expect(clippy::cast_possible_truncation, reason = "the halves")]
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
     const fn new(from: u64, cheapest: u8) -> Self {
         let from = if from > MAX_SENT_BYTES {
             MAX_SENT_BYTES

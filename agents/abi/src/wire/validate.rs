@@ -16,7 +16,7 @@ use crate::{
 
 /// Reason for which an agent rejects a configuration.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages explain the fields")]
 pub enum AgentConfigError {
     #[error("{count} {what}; a switch supports at most {max}")]
     TooMany {
@@ -30,13 +30,17 @@ pub enum AgentConfigError {
         "port {id}: `{interface}` is not an interface name; it must be 1 to {MAX_INTERFACE_NAME} bytes"
     )]
     InterfaceName { id: PortId, interface: String },
-    #[error("`{addr}/{prefix_len}` is not a prefix (hint: the length is at most 32, and no bit after it is set)")]
+    #[error(
+        "`{addr}/{prefix_len}` is not a prefix (hint: the length is at most 32, and no bit after it is set)"
+    )]
     Prefix { addr: Ipv4Addr, prefix_len: u8 },
     #[error("destination `{addr}/{prefix_len}` is listed twice")]
     DuplicateDestination { addr: Ipv4Addr, prefix_len: u8 },
     #[error("destination `{addr}/{prefix_len}` has no candidate")]
     NoCandidate { addr: Ipv4Addr, prefix_len: u8 },
-    #[error("destination `{addr}/{prefix_len}`: got buckets for {found} candidates, but it has {expected}")]
+    #[error(
+        "destination `{addr}/{prefix_len}`: got buckets for {found} candidates, but it has {expected}"
+    )]
     Buckets {
         addr: Ipv4Addr,
         prefix_len: u8,
