@@ -1,14 +1,14 @@
 //! Suites of assertions on runs, and the regression gate between builds.
 //!
-//! Must not contain: engines, clocks, processes. The program runs the cases and hands over their run
-//! directories.
+//! Must not contain: engines, clocks, processes. The program runs the cases and passes their run directories to this
+//! crate.
 //!
-//! - [`samples`]: what assertions and gates need of a run
-//! - [`expect`]: assertions, with the uncertainty of a run's percentiles
-//! - [`gate`]: differences from a baseline with the same arrivals, against their noise
-//! - [`changepoint`]: changes of level in a history
+//! - [`samples`]: values of a run that assertions and gates use
+//! - [`expect`]: evaluation of assertions, with the uncertainty of a run's percentiles
+//! - [`gate`]: comparison with a baseline of the same arrivals, relative to the noise
+//! - [`changepoint`]: detection of level changes in a history
 //! - [`outcome`]: verdicts of checks, cases and suites
-//! - [`junit`], [`markdown`], [`trend`]: the outcome for Jenkins, for people, and over time
+//! - [`junit`], [`markdown`], [`trend`]: outcome for Jenkins, outcome for people, and history page
 pub mod changepoint;
 pub mod expect;
 pub mod gate;

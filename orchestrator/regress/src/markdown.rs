@@ -1,10 +1,10 @@
-//! The outcome of a suite as Markdown, for a comment or a job summary.
+//! Formats the outcome of a suite as Markdown, for a comment or a job summary.
 
 use std::fmt::Write;
 
 use crate::{SuiteOutcome, Verdict};
 
-/// Returns the outcome as a table, the checks that do not pass first.
+/// Returns the outcome as a table that begins with the checks that do not pass.
 #[must_use]
 pub fn markdown(outcome: &SuiteOutcome) -> String {
     let mut text = format!("# {}: {}\n\n", outcome.suite, outcome.verdict().name());
@@ -13,7 +13,7 @@ pub fn markdown(outcome: &SuiteOutcome) -> String {
         .iter()
         .flat_map(|case| case.checks.iter().map(move |check| (case, check)))
         .collect();
-    // Stable: checks of one verdict keep their order.
+    // The sort is stable: checks with the same verdict keep their order.
     rows.sort_by_key(|(_, check)| std::cmp::Reverse(check.verdict));
     let count = |verdict| {
         rows.iter()
@@ -41,7 +41,7 @@ pub fn markdown(outcome: &SuiteOutcome) -> String {
     text
 }
 
-/// Returns a text that stays in its cell.
+/// Escapes a text so that it stays within its table cell.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

@@ -4,26 +4,25 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// Verdict on a check; of several, the worst counts.
+/// Verdict on a check; the verdict on several checks is the worst.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It holds.
+    /// The assertion or gate holds.
     Pass,
-    /// The run does not tell.
+    /// The run does not permit a decision.
     Inconclusive,
-    /// It does not hold.
+    /// The assertion or gate does not hold.
     Fail,
 }
 
-/// A checked assertion or gate.
+/// Result of evaluating an assertion or a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// The assertion as written, or the gate: `lcmp.p99 against baseline`.
+    /// Text of the assertion, or name of the gate, such as `lcmp.p99 against baseline`.
     pub name: String,
-    /// Its verdict.
     pub verdict: Verdict,
-    /// The values found, in a sentence without its full stop.
+    /// Values found, as a sentence without its full stop.
     pub detail: String,
 }
 
@@ -32,11 +31,11 @@ pub struct Check {
 pub struct CaseOutcome {
     /// Name of the case.
     pub name: String,
-    /// The run directory; none if the case could not be run.
+    /// Run directory; `None` if the case could not be run.
     pub run: Option<PathBuf>,
-    /// The checks, in order.
+    /// Checks of the case, in order.
     pub checks: Vec<Check>,
-    /// Real time that the case took, seconds.
+    /// Real time that the case took, in seconds.
     pub seconds: f64,
 }
 
@@ -45,12 +44,12 @@ pub struct CaseOutcome {
 pub struct SuiteOutcome {
     /// Name of the suite.
     pub suite: String,
-    /// Its cases, in order.
+    /// Outcomes of the suite's cases, in order.
     pub cases: Vec<CaseOutcome>,
 }
 
 impl Verdict {
-    /// Returns the word.
+    /// Returns the name of the verdict.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -62,7 +61,7 @@ impl Verdict {
 }
 
 impl CaseOutcome {
-    /// Returns the worst verdict of the checks; a case without checks is inconclusive.
+    /// Returns the worst verdict of all checks; a case without checks is inconclusive.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let verdicts = self.checks.iter().map(|check| check.verdict);
@@ -71,7 +70,7 @@ impl CaseOutcome {
 }
 
 impl SuiteOutcome {
-    /// Returns the worst verdict of the cases; a suite without cases is inconclusive.
+    /// Returns the worst verdict of all cases; a suite without cases is inconclusive.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let verdicts = self.cases.iter().map(CaseOutcome::verdict);
