@@ -1,14 +1,14 @@
-//! The paper's figures: published values beside those of runs, and verdicts on its claims.
+//! Reproduction of the paper's figures: published values compared with those of runs, and verdicts on the claims.
 //!
-//! Must not contain: engines, clocks, processes. The program makes the runs and hands over their run
-//! directories.
+//! Must not contain: engines, clocks, processes. The program performs the runs and passes their run directories to
+//! this crate.
 //!
-//! - [`catalogue`]: the figures' cases, and the scenario that plays each
+//! - [`catalogue`]: cases of the figures, and the scenario for each case
 //! - [`variant`]: a case's scenario with the published flows, fair baselines or a tenth of the duration
 //! - [`published`]: tables of published values, statements and known causes of differences
-//! - [`measured`]: a case's values in a run; [`network`]: counts of its network
-//! - [`claim`]: the claims, their rules, and verdicts
-//! - [`report`]: all of it side by side; [`text`], [`markdown`]: the report for people
+//! - [`measured`]: values of a case in a run; [`network`]: counts of paths in the run's network
+//! - [`claim`]: claims, rules for judging them, and verdicts
+//! - [`report`]: all values side by side; [`text`], [`markdown`]: the report for people
 pub mod catalogue;
 pub mod claim;
 pub mod markdown;

@@ -1,4 +1,4 @@
-//! The report as Markdown.
+//! Formats the report as Markdown.
 
 use std::{collections::BTreeSet, fmt::Write};
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Returns the report, with the figure `reproduction` of `figures`, a folder beside it.
+/// Returns the report, which shows the figure `reproduction` from the folder `figures` next to the report.
 #[must_use]
 pub fn markdown(report: &Report, figures: &str) -> String {
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! The report in 80 columns, and the rows that its tables share with the Markdown.
+//! Formats the report in 80 columns; the rows of its tables are shared with the Markdown report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::{
     variant::Source,
 };
 
-/// Heads of a case's columns.
+/// Column heads of a case's table.
 pub(crate) const CELL_HEADS: [&str; 7] = [
     "policy",
     "",
@@ -23,19 +23,19 @@ pub(crate) const CELL_HEADS: [&str; 7] = [
     "fair",
 ];
 
-/// Heads of the claims' columns.
+/// Column heads of the claims' table.
 pub(crate) const CLAIM_HEADS: [&str; 5] = ["claim", "published", "simulated", "emulated", "fair"];
 
-/// Column heads for the text's changes.
+/// Column heads for the changes that the text states.
 pub(crate) const TEXT_HEADS: [&str; 6] =
     ["figure", "against", "text", "simulated", "emulated", "fair"];
 
-/// Explanation of the text's changes.
+/// Explanation of the changes that the text states.
 pub(crate) const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, in percent, by the paper's methods: \
     p50 is the median over 20 bins of sizes of the change of a bin's median, P99 the change of a bin's \
     P99 in the worst bin. In rows of redte the column fair has te-100ms.";
 
-/// Column heads for the text's values.
+/// Column heads for the values that the text states.
 pub(crate) const STATEMENT_HEADS: [&str; 7] = [
     "figure",
     "value",
@@ -46,12 +46,12 @@ pub(crate) const STATEMENT_HEADS: [&str; 7] = [
     "fair",
 ];
 
-/// Explanation of the text's values.
+/// Explanation of the values that the text states.
 pub(crate) const STATEMENT_LEGEND: &str = "Values that the text states: percentiles of slowdowns are of the bin of \
     sizes that has the size, or the lowest and highest of the 20 bins; rises are against LCMP; pairs have \
     several paths if they have several of the fewest links.";
 
-/// Explanation of the columns.
+/// Explanation of the columns of values.
 pub(crate) const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: means over 20 bins of \
     sizes of each bin's p50 and p99; links are average utilisations in percent. Published: the authors' \
     files. Simulated: the authors' semantics, and their UCMP, which hashes over the widest first links. \
@@ -69,7 +69,7 @@ pub(crate) const LEGEND: &str = "Values are FCT slowdowns as in the authors' ana
 pub(crate) const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth of the duration. Queues \
     stay shorter and bins hold few flows, so that a verdict by such runs, marked `?`, is weak.";
 
-/// Returns the report for a terminal.
+/// Returns the report as text for a terminal.
 #[must_use]
 pub fn text(report: &Report) -> String {
     let mut text = String::new();
@@ -139,7 +139,7 @@ fn table<const N: usize>(
     show::table(0, sides(left), &all)
 }
 
-/// Returns the flows of a case's runs in words.
+/// Describes the flows of a case's runs.
 pub(crate) fn traffic(case: &CaseReport) -> String {
     let words = |run: &Measured| {
         let flows = show::commas(u64::try_from(run.flows).unwrap_or(u64::MAX));
@@ -188,7 +188,7 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
-/// Returns the cells in a case that differ by over 5 % with their cause, cells with the same cause together.
+/// Returns the cells of a case that differ by over 5 %, with their causes; cells with the same cause are grouped.
 pub(crate) fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     let mut causes: Vec<(String, &str)> = Vec::new();
     for cell in &case.cells {
@@ -202,7 +202,7 @@ pub(crate) fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     causes
 }
 
-/// Returns the command and the commit that made the report, and the number of runs from other commits.
+/// Returns the command and commit that produced the report, and the number of runs made at other commits.
 pub(crate) fn origin(report: &Report) -> String {
     let settings = &report.settings;
     let mut text = format!(
@@ -228,12 +228,12 @@ pub(crate) fn origin(report: &Report) -> String {
     text
 }
 
-/// True if no file differed from `commit`.
+/// Returns true if no file differed from `commit`.
 fn is_clean(commit: &str) -> bool {
     commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Returns the warnings from a case's runs, in the order of the sources.
+/// Returns the warnings of a case's runs, in the order of the sources.
 pub(crate) fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
     case.runs.iter().flat_map(|(source, run)| {
         run.warnings
@@ -242,7 +242,7 @@ pub(crate) fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)
     })
 }
 
-/// Returns the verdicts on all claims, those against traffic engineering below.
+/// Returns the verdicts on all claims; verdicts against traffic engineering follow in separate rows.
 pub(crate) fn claim_rows(report: &Report) -> Vec<[String; 5]> {
     let words = |judged: &Judged| {
         let is_weak = (judged.is_weak || !judged.doubtful.is_empty())
@@ -279,7 +279,7 @@ pub(crate) fn judgements(claim: &ClaimReport) -> impl Iterator<Item = (String, &
     verdicts.chain(stand_in)
 }
 
-/// Returns the row of a value that the text states.
+/// Returns the table row for a value that the text states.
 pub(crate) fn statement_row(row: &StatementReport) -> [String; 7] {
     let stated = &row.stated;
     let quantity = match stated.quantity {
@@ -318,7 +318,7 @@ pub(crate) fn statement_row(row: &StatementReport) -> [String; 7] {
     ]
 }
 
-/// Returns a value or a range of values.
+/// Formats a value or a range of values.
 fn span(low: Option<f64>, high: Option<f64>) -> String {
     let digits = |value: f64| match value {
         whole if whole.fract() == 0.0 => format!("{whole:.0}"),
@@ -334,7 +334,7 @@ fn span(low: Option<f64>, high: Option<f64>) -> String {
     .replace('-', "−")
 }
 
-/// Returns the rows of a statement: median-bin p50 and worst-bin P99.
+/// Returns the table rows for changes that the text states: p50 of the median bin and P99 of the worst bin.
 pub(crate) fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
     let stated = &row.stated;
     let ends = [
@@ -363,7 +363,7 @@ pub(crate) fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
     })
 }
 
-/// Returns a range of changes in percent, from the smallest to the largest reduction.
+/// Formats a range of changes in percent, from the smallest to the largest reduction.
 fn range(least: Option<f64>, most: Option<f64>) -> String {
     let whole = |value: f64| match format!("{value:+.0}").replace('-', "−") {
         zero if ["+0", "−0"].contains(&&*zero) => "0".to_owned(),
@@ -378,7 +378,7 @@ fn range(least: Option<f64>, most: Option<f64>) -> String {
     }
 }
 
-/// Returns a line on a coefficient of figure 6.
+/// Returns a line about a coefficient of figure 6.
 pub(crate) fn fidelity_line(row: &FidelityReport) -> String {
     let found = match row.found {
         Some(found) => format!("{found:.4} between the lab and the simulator"),
@@ -390,13 +390,13 @@ pub(crate) fn fidelity_line(row: &FidelityReport) -> String {
     )
 }
 
-/// Mark of a verdict against traffic engineering.
+/// Label of verdicts against traffic engineering.
 const STAND_IN: &str = "te-100ms for RedTE";
 
-/// Columns of a terminal.
+/// Width of a terminal in columns.
 const WIDTH: usize = 80;
 
-/// Sign of a missing value.
+/// Symbol for a missing value.
 pub(crate) const NONE: &str = "–";
 
 #[cfg(test)]
@@ -412,7 +412,7 @@ pub(crate) mod tests {
         report::{CaseRuns, Settings},
     };
 
-    /// A report of figure 5 in which runs repeat the published values, but LCMP's are twice as large.
+    /// Returns a report on figure 5 whose runs repeat the published values, except that LCMP's are twice as large.
     pub fn report(is_quick: bool) -> Report {
         let published = of_repository();
         let cases = CASES.iter().filter(|case| case.figure == Figure::Fig5);
