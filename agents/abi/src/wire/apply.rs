@@ -186,7 +186,9 @@ mod tests {
         };
         let command = AgentCommand::SetLcmp(parameters.clone());
         let mut changed = valid(config());
-        let error = changed.apply(&command).expect_err("bucket policies have no parameters");
+        let error = changed
+            .apply(&command)
+            .expect_err("bucket policies have no parameters");
         assert_eq!(error.to_string(), "the policy has no weights or thresholds");
         let mut changed = valid(AgentConfig {
             policy: PolicyConfig::Lcmp(LcmpConfig::artifact()),
