@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
-# Makes a Debian 12 machine that runs labs on its own kernel: Debian's packages and lcmp-lab's, no compiler.
+# Builds a Debian 12 machine that runs labs on its own kernel: packages from Debian, the lcmp-lab package, no
+# compiler.
 #
 #   sudo vagrant/box.sh PACKAGE.deb [DIR]
 #
-# DIR (by default ./box) gets lcmp-lab.qcow2, run.sh, which boots it in QEMU, with its kernel, and
-# lcmp-lab-libvirt.box and lcmp-lab-virtualbox.box for Vagrant. Needs mmdebstrap, mtools, dosfstools, syslinux,
-# syslinux-common, fdisk, e2fsprogs and qemu-utils, 5 GB for a while, and no loop devices.
+# DIR (default: ./box) receives lcmp-lab.qcow2 and its kernel; run.sh, which boots it in QEMU; and
+# lcmp-lab-libvirt.box and lcmp-lab-virtualbox.box for Vagrant. Requires mmdebstrap, mtools, dosfstools, syslinux,
+# syslinux-common, fdisk, e2fsprogs and qemu-utils, and 5 GB of temporary disk space, but no loop devices.
 set -euo pipefail
 
 self=$(realpath "${BASH_SOURCE[0]}")
 here=$(dirname "$self")
 readonly self here
-# The disk: a boot partition for syslinux, which BIOSes of all three can start, and the system's. In MiB.
+# Disk layout in MiB: a boot partition for syslinux, which the BIOSes of all three hypervisors can start, and a system
+# partition.
 readonly boot_mb=128 system_mb=4096
-# Public, like its private part: Vagrant replaces it at the first boot.
+# Vagrant's well-known key pair, both parts of which are public: Vagrant replaces the key at the first boot.
 readonly vagrant_key='ssh-rsa AAAAB3NzaC1yc2EAAAABIwAAAQEA6NF8iallvQVp22WDkTkyrtvp9eWW6A8YVr+kz4TjGYe7gHzIw+niNltGEFHzD8+v1I2YJ6oXevct1YeS0o9HZyN1Q9qgCgzUFtdOKLv6IedplqoPkcmF0aYet2PkEDo3MlTBckFXPITAMzF8dJSIFo9D8HfdOV0IAdx4O7PtixWKn5y2hMNG0zQPyUecp4pzC6kivAIhyfHilFR61RGL+GPXQ2MWZWFYbAGjyiYJnAmCP3NOTd0jMZEnDkbUvxhMmBYSdETk1rRgm+R4LOzFUGaHqHDLKLX+FIPKcF96hrucXzcWyLbIbEgE98OHlnVYCzRdK8jlqm8tehUc9c9WhQ== vagrant insecure public key'
 readonly packages=(
     linux-image-amd64 systemd-sysv udev dbus openssh-server sudo rsync less
@@ -44,22 +46,22 @@ make_system() {
     install -d -m 700 -o 1000 -g 1000 "$system/home/vagrant/.ssh"
     echo "$vagrant_key" >"$system/home/vagrant/.ssh/authorized_keys"
     chown 1000:1000 "$system/home/vagrant/.ssh/authorized_keys"
-    # Each machine makes its own.
+    # Each machine generates its own.
     rm -f "$system"/etc/ssh/ssh_host_*
     : >"$system/etc/machine-id"
     if chroot "$system" sh -c 'command -v gcc cc rustc cargo'; then
-        echo 'error: there is a compiler in the system' >&2
+        echo 'error: the system contains a compiler' >&2
         exit 1
     fi
 }
 
-# Finishes the system in $1, inside mmdebstrap, which has mounted what installing takes.
+# Finishes the system in $1; runs inside mmdebstrap, which has mounted the file systems that an installation needs.
 customize() {
     local system=$1
     cp "$package" "$system/root/lcmp-lab.deb"
     chroot "$system" apt-get install -y -q --no-install-recommends /root/lcmp-lab.deb
     rm "$system/root/lcmp-lab.deb"
-    # It takes over the names of hosts, which nothing resolves before it runs.
+    # systemd-resolved takes over name resolution and only works once it runs, so it is installed last.
     chroot "$system" apt-get install -y -q --no-install-recommends systemd-resolved
     cp -r --no-preserve=ownership "$here/box/files/." "$system"
     chmod 440 "$system/etc/sudoers.d/vagrant"
@@ -69,7 +71,7 @@ customize() {
     chroot "$system" systemctl -q enable systemd-networkd ssh lcmp-lab-once
 }
 
-# Writes the partitions as files and copies them into place, so that nothing is mounted.
+# Writes the partitions as files and copies them into the disk image, so that nothing has to be mounted.
 make_disk() {
     local system=$work/system disk=$work/disk.img
     truncate -s "$((1 + boot_mb + system_mb))M" "$disk"
@@ -92,7 +94,7 @@ TABLE
     qemu-img convert -c -O qcow2 "$disk" "$out/lcmp-lab.qcow2"
 }
 
-# https://github.com/vagrant-libvirt/vagrant-libvirt: a box is the disk with two files beside it.
+# A box is the disk with two more files: https://github.com/vagrant-libvirt/vagrant-libvirt
 make_libvirt_box() {
     local box=$work/libvirt size=$(((1 + boot_mb + system_mb + 1023) / 1024))
     mkdir "$box"
@@ -102,7 +104,7 @@ make_libvirt_box() {
     pack "$box" "$out/lcmp-lab-libvirt.box"
 }
 
-# https://developer.hashicorp.com/vagrant/docs/providers/virtualbox/boxes: a box is an exported machine.
+# A box is an exported machine: https://developer.hashicorp.com/vagrant/docs/providers/virtualbox/boxes
 make_virtualbox_box() {
     local box=$work/virtualbox
     mkdir "$box"
@@ -114,7 +116,7 @@ make_virtualbox_box() {
     pack "$box" "$out/lcmp-lab-virtualbox.box"
 }
 
-# Packs folder $1 as box $2; disks are compressed already.
+# Packs folder $1 as box $2; the disks in it are already compressed.
 pack() {
     tar -C "$1" --dereference --owner=0 --group=0 -c . | gzip -1 >"$2"
 }

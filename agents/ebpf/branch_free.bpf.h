@@ -1,8 +1,8 @@
 // Branch-free arithmetic.
 //
-// BPF has no conditional move, so every comparison would be a branch, and the branches of eight
-// candidates multiply past what the verifier walks. OPAQUE keeps the compiler from turning the
-// arithmetic back into branches.
+// BPF has no conditional move, so every comparison would be a branch, and the branches of eight candidates
+// multiply beyond the verifier's limit. OPAQUE keeps the compiler from turning the arithmetic back into
+// branches.
 #ifndef LAB_BRANCH_FREE_BPF_H
 #define LAB_BRANCH_FREE_BPF_H
 
@@ -10,14 +10,14 @@
 
 #define OPAQUE(x) asm volatile("" : "+r"(x))
 
-// One pass over the candidates. The loop is not unrolled, because eight copies of a body spill more
-// than the stack holds. Its counter must be opaque, or the compiler compares pointers instead, which
-// the verifier cannot follow.
+// One pass over the candidates. The loop is not unrolled, because eight copies of a body would overflow the
+// stack. Its counter must be opaque; otherwise the compiler compares pointers, which the verifier cannot
+// follow.
 #define EACH_CANDIDATE(i) \
 	_Pragma("clang loop unroll(disable)") \
 	for (__u64 i = 0; i < MAX_CANDIDATES; i++)
 
-// Returns 1 if a < b, else 0, for a and b below 2^63.
+// Returns 1 if a < b, otherwise 0, for a and b below 2^63.
 static __always_inline __u64 less(__u64 a, __u64 b)
 {
 	__u64 borrow = (a - b) >> 63;
@@ -26,13 +26,13 @@ static __always_inline __u64 less(__u64 a, __u64 b)
 	return borrow;
 }
 
-// Returns 1 if a == b, else 0.
+// Returns 1 if a == b, otherwise 0.
 static __always_inline __u64 equal(__u64 a, __u64 b)
 {
 	return less(a ^ b, 1);
 }
 
-// Returns a if bit is 1, b if bit is 0.
+// Returns a if bit is 1, and b if bit is 0.
 static __always_inline __u64 select(__u64 bit, __u64 a, __u64 b)
 {
 	return b ^ ((a ^ b) & -bit);

@@ -1,12 +1,12 @@
-// Candidates of a decision, and the hash over their buckets: ECMP, WCMP, UCMP and traffic engineering.
+// Candidates of a decision, and the hash over their buckets, used by ECMP, WCMP, UCMP and traffic engineering.
 #ifndef LAB_BUCKETS_BPF_H
 #define LAB_BUCKETS_BPF_H
 
 #include "abi.h"
 #include "branch_free.bpf.h"
 
-// Copies the candidates into the record, with their ports' congestion and liveness; returns the number
-// of live candidates.
+// Copies the candidates, with the congestion and liveness of their ports, into the record; returns the number of live
+// candidates.
 static __always_inline __u64 observe(const struct destination *destination,
 				     const struct switch_table *switch_table,
 				     struct decision_record *record)
@@ -33,9 +33,9 @@ static __always_inline __u64 observe(const struct destination *destination,
 	return total;
 }
 
-// Hashes over the buckets of the live candidates; under flow ageing each of the cheapest has one. If
-// `alike` is 1, or no live candidate has buckets, all live candidates have one bucket. Returns the
-// number of buckets.
+// Hashes over the buckets of the live candidates; under flow ageing each of the cheapest has one bucket. If `alike`
+// is 1, or no live candidate has buckets, all live candidates have one bucket each. Returns the total number of
+// buckets.
 static __always_inline __u64 decide_by_buckets(const struct destination *destination, __u64 alike,
 					       struct decision_record *record)
 {

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Builds switch programs and host programs.
 #
-#   build.sh [DIRECTORY]         all in the tree, into DIRECTORY, by default beside their sources
-#   build.sh SOURCE.c OBJECT.o   one of your own; it may `#include "switch.bpf.h"`
+#   build.sh [DIRECTORY]         builds all programs in the tree into DIRECTORY (default: next to their sources)
+#   build.sh SOURCE.c OBJECT.o   builds a switch program of your own, which may `#include "switch.bpf.h"`
 #
-# The objects in the tree are what the program embeds and what the examples run, so that neither needs
-# clang. Their bytes depend on the sources and the compiler alone: DWARF is stripped, BTF is kept (the
-# loader reads the maps from it), and the path of this directory is not recorded.
+# lcmp-lab embeds the objects in the tree, and the examples run them, so that neither needs clang. The objects
+# depend only on the sources and the compiler: DWARF is stripped, BTF is kept (the loader reads the maps from
+# it), and the path of this directory is not recorded.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 

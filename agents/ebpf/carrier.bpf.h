@@ -1,9 +1,9 @@
-// Fast failover (section 3.4), the kernel's part: a port is dead as soon as its link loses its carrier.
+// Fast failover (section 3.4), the kernel's part: a port is dead as soon as its link loses carrier.
 //
-// The program runs wherever the kernel takes the carrier off an interface, before the call that cuts the
-// link returns: there is no notification and no wake-up of the agent between a cut and its first failover.
-// The agent revives the port. Without BTF of the kernel the program cannot be loaded, and the agent marks
-// dead ports alone.
+// The program runs wherever the kernel turns off an interface's carrier, before the call that cuts the link
+// returns. So neither a notification nor a wake-up of the agent lies between a cut and its first failover. Only the
+// agent revives the port. On a kernel without BTF, the program cannot be loaded and only the agent marks dead
+// ports.
 #ifndef LAB_CARRIER_BPF_H
 #define LAB_CARRIER_BPF_H
 
@@ -14,7 +14,7 @@
 #include "abi.h"
 #include "maps.bpf.h"
 
-// The members that are read, at the offsets of the running kernel.
+// Members of a kernel structure that are read, at the offsets of the running kernel.
 struct ns_common {
 	unsigned int inum;
 } __attribute__((preserve_access_index));
@@ -32,7 +32,7 @@ struct net_device {
 	possible_net_t nd_net;
 } __attribute__((preserve_access_index));
 
-// Marks the port of an interface dead and empties its queue, which the kernel purges, too.
+// Marks the port of an interface dead and empties its virtual queue, because the kernel purges the real queue.
 static __always_inline void mark_dead(struct switch_table *switch_table, __u32 ifindex)
 {
 	for (int slot = 0; slot < MAX_PORTS; slot++) {

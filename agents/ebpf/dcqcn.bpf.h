@@ -1,5 +1,5 @@
-// DCQCN's law in integers: lab-dcqcn's congestion, notification and reaction point, for which the crate is
-// the reference and has the equations. Times are nanoseconds here, but any unit would do.
+// DCQCN's law in integers: a copy of the congestion, notification and reaction points in lab-dcqcn, which is the
+// reference and states the equations. Times are nanoseconds here, but any unit would work.
 #ifndef LAB_DCQCN_BPF_H
 #define LAB_DCQCN_BPF_H
 
@@ -11,7 +11,7 @@
 
 #define ECN_CE 3 /* congestion experienced, of the two ECN bits (RFC 3168) */
 
-// Starts a QP at the rate of its NIC, which is at most MAX_RATE_BPS.
+// Starts a QP at the line rate of its NIC, which is at most MAX_RATE_BPS.
 static __always_inline void dcqcn_start(struct reaction_point *point,
 					const struct dcqcn_params *params, __u64 line_bps)
 {
@@ -33,7 +33,7 @@ static __always_inline int dcqcn_is_artifact(const struct dcqcn_params *params)
 	return params->decrease_interval != 0;
 }
 
-// Does what timers do up to `now`.
+// Performs all timer events that are due at `now`.
 static __always_inline void dcqcn_on_timer(struct reaction_point *point,
 					   const struct dcqcn_params *params, __u64 now)
 {
@@ -43,7 +43,7 @@ static __always_inline void dcqcn_on_timer(struct reaction_point *point,
 		published_on_timer(point, params, now);
 }
 
-// Counts the bytes of a sent packet, and does the byte counter's raises, if there is one.
+// Counts the bytes of a sent packet, and performs the byte counter's raises if the law has one.
 static __always_inline void dcqcn_on_sent(struct reaction_point *point,
 					  const struct dcqcn_params *params, __u64 now,
 					  __u64 wire_bytes)
@@ -64,7 +64,7 @@ static __always_inline void dcqcn_on_cnp(struct reaction_point *point,
 		published_on_cnp(point, params, now);
 }
 
-// Returns 1 if a packet that meets a queue is marked.
+// Returns 1 if a packet that arrives at a queue is marked.
 static __always_inline int dcqcn_marks(const struct congestion_point *point, __u64 queue, __u32 dice)
 {
 	if (queue <= point->k_min)

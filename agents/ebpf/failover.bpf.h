@@ -1,13 +1,13 @@
-// Fast failover (section 3.4): lab-policy's failover::trigger.
+// Fast failover (section 3.4): mirrors failover::trigger in lab-policy.
 //
-// One bit of a dead port's state is cleared, by carrier.bpf.h or the agent. Each flow pinned to the port is decided again by its
-// own next packet, and its entry is overwritten in place; nothing is done per flow when the port dies.
+// A port dies when carrier.bpf.h or the agent clears one bit of its state. The next packet of each flow pinned to the
+// port causes a new decision and overwrites the flow's entry in place; no work is done per flow when the port dies.
 #ifndef LAB_FAILOVER_BPF_H
 #define LAB_FAILOVER_BPF_H
 
 #include "abi.h"
 
-// Returns true if the port is dead: flows pinned to it must be decided again.
+// Returns true if the port is dead, so that flows pinned to it need a new decision.
 static __always_inline int is_dead(const struct port *port)
 {
 	return !(port->state >> 63);

@@ -1,5 +1,5 @@
-// UCMP's flow ageing: a flow past a size threshold is re-routed if its next hop is not among the
-// cheapest any more.
+// UCMP's flow ageing: a flow past a size threshold is re-routed if its next hop is no longer among the
+// cheapest.
 #ifndef LAB_FLOW_AGEING_BPF_H
 #define LAB_FLOW_AGEING_BPF_H
 
@@ -7,8 +7,8 @@
 #include "branch_free.bpf.h"
 #include "maps.bpf.h"
 
-// Returns the number of size thresholds that a flow of `sent` bytes has reached, and in `cheapest` the
-// bit set of its cheapest candidates.
+// Returns the number of size thresholds that a flow has reached with `sent` bytes, and sets `cheapest` to the bit set of
+// its cheapest candidates.
 static __always_inline __u64 thresholds_reached(const struct destination *destination, __u64 sent,
 						__u64 *cheapest)
 {
@@ -28,8 +28,8 @@ static __always_inline __u64 thresholds_reached(const struct destination *destin
 	return reached;
 }
 
-// Returns true if a pinned flow reaches a size threshold with a packet of `bytes`, and its next hop is
-// not among the cheapest from there on. All packets of a flow arrive by one port, hence on one CPU.
+// Returns true if a packet of `bytes` takes a pinned flow to a size threshold from which its next hop is not among the
+// cheapest. All packets of a flow arrive at one port, hence on one CPU.
 static __always_inline int must_reroute(const struct flow_key *flow, const struct flow_entry *entry,
 					__u64 bytes)
 {

@@ -1,4 +1,4 @@
-// Flow table (section 3.1.2): counts packets of pinned flows, decides and pins new flows.
+// Flow table (section 3.1.2): counts packets of pinned flows, makes decisions for new flows and pins them.
 #ifndef LAB_FLOW_TABLE_BPF_H
 #define LAB_FLOW_TABLE_BPF_H
 
@@ -10,13 +10,13 @@
 #include "maps.bpf.h"
 #include "parse.bpf.h"
 
-// Fills the record of a flow that is to be decided; returns 0 if no candidate is alive.
+// Fills the decision record of a flow; returns 0 if no candidate is alive.
 static __always_inline __u64 decide(const struct switch_table *switch_table,
 				    const struct destination *destination,
 				    struct decision_record *record);
 
-// Hands the record to the agent, which polls the ring buffer. The agent is woken only when the ring
-// fills up, and then once in many records: a wake-up is an interrupt, which costs more than a decision.
+// Submits the record to the agent, which polls the ring buffer. The agent is woken only when the ring fills up, and then
+// once for many records: a wake-up is an interrupt, which costs more than a decision.
 static __always_inline void publish(const struct decision_record *record, struct counters *count)
 {
 	__u64 filled = bpf_ringbuf_query(&decisions, BPF_RB_AVAIL_DATA);
@@ -48,7 +48,7 @@ static __always_inline void count_packet(struct flow_entry *entry, __u64 bytes, 
 		count_demand(entry->demand, bytes);
 }
 
-// Returns the age of the latest sample of the ports' congestion; 0 if a sample came since `now`.
+// Returns the age of the latest sample of the ports' congestion; 0 if the sample was taken after `now`.
 static __always_inline __u64 signal_age(const struct switch_table *switch_table, __u64 now)
 {
 	__u64 sampled_at = *(volatile const __u64 *)&switch_table->sampled_at_ns;
@@ -65,9 +65,9 @@ static __always_inline __u64 is_local(const struct switch_params *params, const 
 	return equal(flow->src & params->local_mask, params->local_addr);
 }
 
-// Forwards a packet to a destination with one candidate, without a decision or a pinned flow.
+// Forwards a packet to a destination with a single candidate, without a decision and without pinning the flow.
 //
-// Returns the port's slot or UNREACHABLE.
+// Returns the slot of the port, or UNREACHABLE.
 static __always_inline int forward_to_only(struct __sk_buff *skb, const struct flow_key *flow,
 					   const struct destination *destination,
 					   const struct switch_table *switch_table,
@@ -84,9 +84,9 @@ static __always_inline int forward_to_only(struct __sk_buff *skb, const struct f
 	return slot;
 }
 
-// Chooses a candidate for a packet and pins its flow; a null `entry` means a new flow, another is overwritten.
+// Chooses a candidate for a packet and pins its flow. `entry` is null for a new flow; otherwise it is overwritten.
 //
-// Returns the port's slot, UNREACHABLE or LEFT_TO_KERNEL.
+// Returns the slot of the port, UNREACHABLE or LEFT_TO_KERNEL.
 static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flow,
 			       struct flow_entry *entry, __u8 trigger,
 			       const struct switch_table *switch_table, struct counters *count,

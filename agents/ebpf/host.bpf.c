@@ -1,24 +1,24 @@
-// Host programs: congestion control of SoftRoCE, which has none.
+// Host programs: congestion control for SoftRoCE, which has no congestion control of its own.
 //
-// `nic_ingress` and `nic_egress` are at every host's NIC, `pacer_egress` and `pacer_gate` at the two ends
-// of one pair of interfaces, the pacer, whose first end has an fq qdisc:
+// `nic_ingress` and `nic_egress` are attached at every host's NIC. `pacer_egress` and `pacer_gate` are attached at the
+// two ends of one veth pair, the pacer, whose first end has an fq qdisc:
 //
 //   sender     rxe ──> nic_egress ──> pacer_egress, fq ──veth──> pacer_gate ──> nic_egress ──> NIC
 //   receiver   NIC ──> nic_ingress ──> rxe, and for a marked packet a CNP ──> nic_egress ──> NIC
 //
-// A QP's data packets are parked in fq until their time comes by the rate. fq keeps a packet until the time
-// that it had when it entered, and the rate may have changed by then: the gate therefore looks at each
-// packet again and sends it round once more if it is early or out of turn. Turns are by a number that a
-// packet gets when it enters the pacer, in its mark. No packet is dropped, and none overtakes another of
-// its QP.
+// A QP's data packets are parked in fq until they are due by the QP's rate. fq releases a packet at the time that
+// was set when it entered, but the rate may have changed since. The gate therefore checks each packet again and
+// sends it back into fq if it is early or out of turn. The order of packets is given by a number in the packet's
+// mark, which is set when the packet enters the pacer. No packet is dropped, and no packet overtakes another of its
+// QP.
 //
-// The CNP is made from a clone of the marked packet and ends at the sender's NIC, so that rxe sees no new
-// packet. Its destination QP is the receiver's own with the bit CNP_QP: the receiver does not know the
-// sender's, and the sender knows its flow by the receiver's.
+// The CNP is made from a clone of the marked packet and ends at the sender's NIC, so that rxe never receives it. Its
+// destination QP is the receiver's own QP with the bit CNP_QP set: the receiver does not know the sender's QP, but the
+// sender can identify the flow by the receiver's QP.
 //
 // A paused NIC holds its packets in the pacer (nic.bpf.h).
 //
-// The programs take no locks: all interfaces receive and send on one CPU.
+// The programs need no locks, because all interfaces receive and send on one CPU.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -35,18 +35,18 @@
 #include "dcqcn.bpf.h"
 #include "nic.bpf.h"
 
-#define PACED 0x80000000U	/* mark of a packet of the pacer: this bit and its number */
+#define PACED 0x80000000U	/* mark of a packet in the pacer: this bit plus its number */
 #define NUMBER 0x7fffffffU
-#define CNP_REQUEST 0x434e5001U /* mark of a clone that is to become a CNP */
+#define CNP_REQUEST 0x434e5001U /* mark of a clone that becomes a CNP */
 #define CNP_READY 0x434e5002U	/* mark of a CNP */
-#define NEAR 8			/* places looked at again by the rate; later ones by the target */
-#define AGAIN_NS 20000		/* a packet out of turn is looked at again after this time at the earliest */
-#define HASH_MULTIPLIER 2654435769U /* Knuth's, 2^32 over the golden ratio */
-#define LOST_NS (60 * NSEC_PER_SEC) /* fq's horizon: a packet that is not in its turn by then will not come */
+#define NEAR 8			/* places checked again by the rate; later places by the target */
+#define AGAIN_NS 20000		/* minimum time before a packet out of turn is checked again */
+#define HASH_MULTIPLIER 2654435769U /* Knuth's constant: 2^32 over the golden ratio */
+#define LOST_NS (60 * NSEC_PER_SEC) /* fq's horizon: a packet still missing by then is lost */
 
 /* Base transport header. */
 #define OP_LAST_REQUEST 0x0b	/* SEND and WRITE of reliable connections: 0x00 to 0x0b */
-#define OP_FIRST_RESPONSE 0x0d	/* data that a READ asked for */
+#define OP_FIRST_RESPONSE 0x0d	/* first READ response */
 #define OP_LAST_RESPONSE 0x10
 #define OP_SEND_LAST_INVALIDATE 0x16 /* last or only packet of a SEND that invalidates a key */
 #define OP_SEND_ONLY_INVALIDATE 0x17
@@ -54,7 +54,7 @@
 #define BECN 0x40000000U
 #define QP_BITS 0xffffffU
 
-#define CNP_TOS (48 << 2)	/* class of network control */
+#define CNP_TOS (48 << 2)	/* network control class (CS6) */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -63,7 +63,7 @@ struct {
 	__type(value, struct host_params);
 } host SEC(".maps");
 
-// Sending QPs, which the loader removes between repetitions.
+// Sending QPs. The loader clears this map between repetitions.
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -71,7 +71,7 @@ struct {
 	__type(value, struct paced_qp);
 } senders SEC(".maps");
 
-// Receiving QPs that had marked packets.
+// Receiving QPs that have received marked packets.
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -97,7 +97,7 @@ struct roce_headers {
 	__be32 psn;
 } __attribute__((packed));
 
-// Reads the headers of a RoCEv2 packet; returns 0 for any other.
+// Reads the headers of a RoCEv2 packet; returns 0 for any other packet.
 static __always_inline int read_headers(struct __sk_buff *skb, struct roce_headers *headers)
 {
 	if (skb->protocol != bpf_htons(ETH_P_IP) ||
@@ -114,7 +114,7 @@ static __always_inline int is_data(__u8 opcode)
 	       opcode == OP_SEND_LAST_INVALIDATE || opcode == OP_SEND_ONLY_INVALIDATE;
 }
 
-// Key of the QP of a data packet.
+// Returns the key of a data packet's QP.
 static __always_inline struct qp_key data_key(const struct roce_headers *headers)
 {
 	struct qp_key key = {
@@ -140,7 +140,7 @@ static __always_inline struct host_counters *counts(void)
 	return bpf_map_lookup_elem(&host_counts, &zero);
 }
 
-// Returns the time that `bytes` take at the QP's rate.
+// Returns the transmission time of `bytes` at the QP's rate.
 static __always_inline __u64 wire_time(const struct paced_qp *qp, __u64 bytes)
 {
 	return time_at(qp->point.rate_bps, bytes);
@@ -162,13 +162,13 @@ static __always_inline int dropped(void)
 	return TC_ACT_SHOT;
 }
 
-// Turns the clone of a marked packet into a CNP, and sends it once more, so that queues see its length.
+// Turns the clone of a marked packet into a CNP, and sends it again, so that queues account for its new length.
 static __always_inline int make_cnp(struct __sk_buff *skb, const struct roce_headers *data)
 {
 	struct {
 		struct roce_headers headers;
 		__u8 reserved[16];
-		__be32 icrc; /* nobody reads it: rxe never sees a CNP */
+		__be32 icrc; /* never read: rxe does not receive CNPs */
 	} __attribute__((packed)) cnp = {};
 	struct roce_headers *headers = &cnp.headers;
 	__u32 qp = bpf_ntohl(data->dest_qp) & QP_BITS, sum = 0;
@@ -198,7 +198,7 @@ static __always_inline int make_cnp(struct __sk_buff *skb, const struct roce_hea
 	__builtin_memcpy(headers->eth.h_source, data->eth.h_dest, ETH_ALEN);
 	headers->eth.h_proto = bpf_htons(ETH_P_IP);
 	headers->ip = ip.header;
-	// Both directions of a connection have one source port, so that switches send CNPs the ACKs' way:
+	// Both directions of a connection use the same source port, so that switches send CNPs over the path of the ACKs:
 	// https://github.com/torvalds/linux/blob/v6.1/include/rdma/ib_verbs.h, rdma_get_udp_sport
 	headers->udp.source = data->udp.source;
 	headers->udp.dest = bpf_htons(ROCE_PORT);
@@ -218,7 +218,7 @@ static __always_inline int make_cnp(struct __sk_buff *skb, const struct roce_hea
 	return bpf_redirect(skb->ifindex, 0);
 }
 
-// Returns the row of a sending QP, which starts with its first packet; null if there is no room.
+// Returns the row of a sending QP, created at the QP's first packet; null if the map is full.
 static __always_inline struct paced_qp *find_sender(struct __sk_buff *skb, const struct qp_key *key,
 						    const struct host_params *params)
 {
@@ -239,7 +239,7 @@ static __always_inline struct paced_qp *find_sender(struct __sk_buff *skb, const
 	return bpf_map_lookup_elem(&senders, key);
 }
 
-// Egress of a NIC: data go through the pacer first.
+// Egress of a NIC: redirects data packets through the pacer first.
 SEC("classifier")
 int nic_egress(struct __sk_buff *skb)
 {
@@ -263,13 +263,13 @@ int nic_egress(struct __sk_buff *skb)
 	return bpf_redirect(host_params->pacer, 0);
 }
 
-// Returns the form of `addr` that is hashed, both in network byte order.
+// Returns `addr` in the form that is hashed; both are in network byte order.
 static __always_inline __be32 hashed(__be32 addr)
 {
 	return bpf_htonl(without_slot(bpf_ntohl(addr)));
 }
 
-// Returns a hash of 24 bits that tells a packet of the pacer from others; it is the same in every slot of a lab.
+// Returns a 24-bit hash that separates packets in the pacer; it is the same in every slot of a lab.
 static __always_inline __u32 packet_hash(__u32 number, const struct qp_key *key)
 {
 	__u32 hash = number * HASH_MULTIPLIER ^ key->dest_qp;
@@ -278,14 +278,14 @@ static __always_inline __u32 packet_hash(__u32 number, const struct qp_key *key)
 	return (hash * HASH_MULTIPLIER ^ hashed(key->dst)) * HASH_MULTIPLIER >> 8;
 }
 
-// Egress of the pacer, before its fq: the time until which the packet is parked.
+// Egress of the pacer, before its fq: sets the time until which the packet is parked.
 //
-// A packet's place is the number of its QP's packets before it. The first one is due by the rate. By the
-// artifact's law the rate stays or falls until the timer's next raise, and so packets are looked at again
-// when they are due by it, or at the raise. As published, bytes raise it too and the timer is fast: the next
-// few are looked at when they are due if the rate stays, later ones when they are due at 9/8 of the
-// target; the fewer are before a packet, the sooner it is looked at again, so that a raise is not
-// missed for more than a few of the timer's intervals. None is looked at before its turn at the NIC can come.
+// A packet's place is the number of its QP's packets before it. The first packet is due by the QP's rate. In the
+// artifact's law the rate stays or falls until the timer's next raise, so packets are checked again when they are due, or
+// at the raise. In the published law, bytes raise the rate too and the timer is fast: the next few packets are checked
+// when they are due at the present rate, later packets when they are due at 9/8 of the target rate. The fewer packets are
+// ahead, the sooner a packet is checked again, so that it misses a raise by at most a few timer intervals. No packet is
+// checked before its turn at the NIC can come.
 SEC("classifier")
 int pacer_egress(struct __sk_buff *skb)
 {
@@ -297,7 +297,7 @@ int pacer_egress(struct __sk_buff *skb)
 	struct qp_key key;
 	int is_artifact;
 
-	// The machine's own packets have no business here.
+	// Packets of the machine itself do not belong here.
 	if (!host_params || !read_headers(skb, &headers))
 		return TC_ACT_SHOT;
 	key = data_key(&headers);
@@ -343,7 +343,7 @@ int pacer_egress(struct __sk_buff *skb)
 	if (qp->ticket) {
 		__u64 turn = time_of_turn(nic, qp->ticket, place);
 
-		// A QP keeps its ticket even if a CNP has delayed the packet's due time since.
+		// A QP keeps its ticket even if a CNP has delayed the packet's due time since then.
 		if (until < turn || !place)
 			until = turn;
 	}
@@ -352,12 +352,12 @@ int pacer_egress(struct __sk_buff *skb)
 	if (until < now)
 		until = now;
 	skb->tstamp = until;
-	// fq holds a flow until the time of the packet that it knew first, so each packet is one of its own.
+	// fq orders by flow: packets of one hash would wait for the earliest one queued. So each packet gets its own hash.
 	bpf_set_hash(skb, packet_hash(skb->mark, &key));
 	return TC_ACT_OK;
 }
 
-// Ingress at the pacer's other end: the packet leaves if it is due by the rate of now, and in its turn.
+// Ingress at the pacer's other end: the packet leaves if it is due by the current rate, and in its turn.
 SEC("classifier")
 int pacer_gate(struct __sk_buff *skb)
 {
@@ -370,7 +370,7 @@ int pacer_gate(struct __sk_buff *skb)
 	__u64 now, due, turn;
 	__u32 place;
 
-	// The machine's own packets have no business here.
+	// Packets of the machine itself do not belong here.
 	if (!host_params || !count || !read_headers(skb, &headers))
 		return TC_ACT_SHOT;
 	key = data_key(&headers);
@@ -386,7 +386,7 @@ int pacer_gate(struct __sk_buff *skb)
 	turn = qp->ticket ? time_of_ticket(nic, qp->ticket) : due;
 	place = (skb->mark - qp->next_out) & NUMBER;
 	if (place > NUMBER / 2) {
-		// It was given up below; the receiver has asked for it again.
+		// The code below gave this packet up as lost, and the receiver has requested it again.
 		qp->out_of_order++;
 		return bpf_redirect(qp->nic, 0);
 	}
@@ -400,7 +400,7 @@ int pacer_gate(struct __sk_buff *skb)
 		qp->out_of_order++;
 		qp->next_out += place;
 	}
-	// A timer delay below one packet's time costs no rate; the wait for a turn or a pause does cost rate.
+	// A timer delay below one packet's transmission time costs no rate; the wait for a turn or a pause does.
 	qp->last_tx_ns = now - turn < wire_time(qp, skb->len) ? turn : now;
 	qp->last_bytes = skb->len;
 	qp->next_out++;
@@ -410,7 +410,7 @@ int pacer_gate(struct __sk_buff *skb)
 	return bpf_redirect(qp->nic, 0);
 }
 
-// Answers a marked packet with a CNP, if its QP has sent none for an interval.
+// Answers a marked packet with a CNP, unless its QP sent one within the last interval.
 static __always_inline void notify(struct __sk_buff *skb, const struct qp_key *key,
 				   const struct host_params *host_params,
 				   struct host_counters *count)
@@ -437,7 +437,7 @@ static __always_inline void notify(struct __sk_buff *skb, const struct qp_key *k
 	skb->mark = 0;
 }
 
-// Ingress of a NIC: marked data make CNPs; a CNP cuts its QP's rate and ends here, as a pause does.
+// Ingress of a NIC: marked data packets cause CNPs; an arriving CNP cuts its QP's rate and ends here, as does a pause.
 SEC("classifier")
 int nic_ingress(struct __sk_buff *skb)
 {
@@ -476,7 +476,7 @@ int nic_ingress(struct __sk_buff *skb)
 	return TC_ACT_OK;
 }
 
-// Returns the hash of a paced packet, whose number and QP come in the packet; for a test, attached nowhere.
+// Returns the hash of a paced packet, whose number and QP the packet itself contains. For a test; never attached.
 SEC("classifier")
 int hash_step(struct __sk_buff *skb)
 {
@@ -494,7 +494,7 @@ int hash_step(struct __sk_buff *skb)
 	return TC_ACT_OK;
 }
 
-// One step of the law on a state that comes and goes in the packet: the law's self-test, attached nowhere.
+// Performs one step of the law on a state that the packet carries in and out. For the self-test; never attached.
 SEC("classifier")
 int law_step(struct __sk_buff *skb)
 {

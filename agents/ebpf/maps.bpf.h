@@ -8,9 +8,9 @@
 
 #include "abi.h"
 
-// Flow table: room for the flows that the agent keeps, and for the flows that arrive until it next evicts the least
-// recently seen above that number. BPF_MAP_TYPE_LRU_HASH would evict 128 of a CPU's flows at once, some of them just
-// seen (LOCAL_FREE_TARGET, kernel/bpf/bpf_lru_list.c).
+// Flow table. It has room for the flows that the agent keeps, and for those that arrive before the agent next evicts the
+// least recently seen. BPF_MAP_TYPE_LRU_HASH would evict 128 flows of a CPU at once, some of them just seen
+// (LOCAL_FREE_TARGET, kernel/bpf/bpf_lru_list.c).
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_FLOW_TABLE_ROWS);
@@ -42,7 +42,7 @@ struct {
 	__type(value, struct counters);
 } counters SEC(".maps");
 
-// Bytes from the datacenter's own hosts to each destination whose demand is counted.
+// Bytes from the datacenter's own hosts to each destination with counted demand.
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, MAX_DESTINATIONS);
@@ -50,7 +50,7 @@ struct {
 	__type(value, __u64);
 } demands SEC(".maps");
 
-// Decision record under construction on a CPU: the stack is too small for it.
+// Per-CPU decision record under construction, because the stack is too small for it.
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

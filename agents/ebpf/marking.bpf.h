@@ -1,8 +1,8 @@
-// Marks of the congestion point, by a port's queue.
+// ECN marking at the congestion point, by the queue of a port.
 //
-// The queue is what a link of the port's rate would hold: the shaper lets a burst through, and a packet in
-// it waits behind the queue that the kernel reports. A packet's dice is a hash of its flow and sequence number,
-// so that equal runs mark equal packets.
+// The queue is what a link of the port's rate would hold. The kernel's own backlog is too short, because the shaper
+// lets bursts through. A packet's dice is a hash of its flow and sequence number, so that equal runs mark equal
+// packets.
 #ifndef LAB_MARKING_BPF_H
 #define LAB_MARKING_BPF_H
 
@@ -19,7 +19,7 @@
 #define BYTE_TIME_BITS 20
 #define MAX_TRIES 4 /* to add a packet while other CPUs add theirs */
 
-// Adds a packet to a queue and returns the time that it waits.
+// Adds a packet to a queue and returns the packet's waiting time.
 static __always_inline __u64 queue_packet(struct port_queue *queue, __u64 now, __u32 bytes)
 {
 	__u64 time = bytes * queue->byte_time_q20 >> BYTE_TIME_BITS;
@@ -39,7 +39,7 @@ static __always_inline __u64 queue_packet(struct port_queue *queue, __u64 now, _
 	return until > now ? until - now : 0;
 }
 
-// Marks a packet by the time that it waits in the queue of its port.
+// Marks a packet according to its waiting time in the port's queue.
 static __always_inline void mark(struct __sk_buff *skb, struct iphdr *ip, const struct flow_key *flow,
 				 __u32 seed, struct port_queue *queue, __u64 wait_ns)
 {

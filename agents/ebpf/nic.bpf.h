@@ -1,8 +1,8 @@
-// NIC of a host that pauses (IEEE 802.1Qbb) hold: a clock that stands still while it is paused.
+// Host NIC that PFC frames pause (IEEE 802.1Qbb). Its clock stands still while the NIC is paused.
 //
-// Each QP's first packet draws a ticket once it is due by its rate, the time of the NIC's clock at which all
-// packets with earlier tickets will have left. It leaves when the clock shows its ticket, so that a pause
-// delays all of them alike and keeps their order, and the QPs of a NIC take turns.
+// When a QP's first packet is due by its rate, it gets a ticket: the time on the NIC's clock at which all packets with
+// earlier tickets will have left. The packet leaves when the clock reaches its ticket. A pause thus delays all packets
+// equally and keeps their order, and the QPs of a NIC take turns.
 #ifndef LAB_NIC_BPF_H
 #define LAB_NIC_BPF_H
 
@@ -29,13 +29,13 @@ struct {
 	__uint(max_entries, 4096);
 } pauses SEC(".maps");
 
-// Returns the time that `bytes` take at a rate.
+// Returns the transmission time of `bytes` at a rate.
 static __always_inline __u64 time_at(__u64 rate_bps, __u64 bytes)
 {
 	return bytes * 8 * NSEC_PER_SEC / rate_bps;
 }
 
-// Records a pause that is over, and lets the clock go on.
+// Records a finished pause and lets the clock continue.
 static __always_inline void end_pause(struct nic *nic, __u32 ifindex, __u64 now,
 				      struct host_counters *count)
 {
@@ -53,7 +53,7 @@ static __always_inline void end_pause(struct nic *nic, __u32 ifindex, __u64 now,
 		count->lost_pauses++;
 }
 
-// Returns the time at which the clock shows `ticket` if no other pause comes.
+// Returns the time at which the clock reaches `ticket` if no further pause arrives.
 static __always_inline __u64 time_of_ticket(const struct nic *nic, __u64 ticket)
 {
 	__u64 stopped = nic->stopped_ns;
@@ -63,9 +63,9 @@ static __always_inline __u64 time_of_ticket(const struct nic *nic, __u64 ticket)
 	return ticket + stopped;
 }
 
-// Returns the time at which a QP's packet with `place` packets before it is looked at, the first of which has
-// `ticket`. The next one draws its own when that one leaves; further ones can leave after all that are drawn, and
-// are looked at twice as often as turns come now, as other QPs may end, and at the latest after FAR turns.
+// Returns when a QP's packet with `place` packets before it is checked; `ticket` is that of the QP's first packet. The
+// next packet gets its own ticket when the first leaves. Later packets leave after all tickets issued so far. They are
+// checked twice per expected turn, because other QPs may end, and at the latest after FAR turns.
 static __always_inline __u64 time_of_turn(const struct nic *nic, __u64 ticket, __u64 place)
 {
 	__u64 turn = time_of_ticket(nic, ticket), last = time_of_ticket(nic, nic->busy_until);
@@ -76,7 +76,7 @@ static __always_inline __u64 time_of_turn(const struct nic *nic, __u64 ticket, _
 	return last + place * (last - turn) / 2;
 }
 
-// Returns 1 if a QP's first packet, which is due, may leave; it has a ticket until it does.
+// Returns 1 if a QP's first packet, which is due, may leave; until then the packet holds a ticket.
 static __always_inline int may_leave(struct nic *nic, struct paced_qp *qp, __u32 bytes, __u64 now,
 				     struct host_counters *count)
 {
@@ -90,14 +90,14 @@ static __always_inline int may_leave(struct nic *nic, struct paced_qp *qp, __u32
 	}
 	if (nic->paused_at_ns || clock < qp->ticket)
 		return 0;
-	// After a CPU's delay of more than a packet, tickets move: a burst would not hear a pause.
+	// If the CPU is late by more than a packet, tickets move: a burst would not react to a pause.
 	if (clock - qp->ticket > time)
 		nic->stopped_ns += clock - qp->ticket;
 	qp->ticket = 0;
 	return 1;
 }
 
-// Obeys a frame of MAC control.
+// Processes a MAC control frame.
 static __always_inline void hear_pause(struct __sk_buff *skb, __u64 now, struct host_counters *count)
 {
 	struct {

@@ -26,7 +26,7 @@
 #define NOT_PARSED 1
 #define TTL_EXPIRED 2
 
-// Finds the headers of a packet and its flow; NOT_PARSED for anything but IPv4 without options.
+// Finds the headers of a packet and its flow; returns NOT_PARSED for all packets except IPv4 without options.
 static __always_inline int parse(struct __sk_buff *skb, struct ethhdr **eth_header,
 				 struct iphdr **ip_header, struct flow_key *flow)
 {
@@ -39,7 +39,7 @@ static __always_inline int parse(struct __sk_buff *skb, struct ethhdr **eth_head
 	data = (void *)(long)skb->data;
 	end = (void *)(long)skb->data_end;
 	if (data + PARSED_BYTES > end) {
-		// The linear part does not hold all headers, or the packet is shorter than they are.
+		// The linear part does not hold all headers, or the packet is too short for them.
 		bpf_skb_pull_data(skb, skb->len < PARSED_BYTES ? skb->len : PARSED_BYTES);
 		data = (void *)(long)skb->data;
 		end = (void *)(long)skb->data_end;
@@ -92,8 +92,8 @@ static __always_inline __u32 murmur3_end(__u32 hash)
 	return hash ^ hash >> 16;
 }
 
-// Returns MurmurHash3 of addresses and ports in host byte order, the addresses without a lab's slot: lab-policy's
-// flow_hash.
+// Returns MurmurHash3 of addresses and ports in host byte order, with the lab's slot removed from the addresses, as
+// flow_hash in lab-policy.
 static __always_inline __u32 flow_hash(const struct flow_key *flow, __u32 seed)
 {
 	__u32 hash = seed;
@@ -105,14 +105,14 @@ static __always_inline __u32 flow_hash(const struct flow_key *flow, __u32 seed)
 	return murmur3_end(hash);
 }
 
-// Returns MurmurHash3 of a packet's sequence number, with its flow's hash as the seed: lab-policy's
-// packet_hash.
+// Returns MurmurHash3 of a packet's sequence number, seeded with the hash of its flow, as packet_hash in
+// lab-policy.
 static __always_inline __u32 packet_hash(__u32 flow, __u32 psn)
 {
 	return murmur3_end(murmur3_word(flow, psn) ^ 4);
 }
 
-// Returns a field of 24 bits of a RoCEv2 packet, or NO_QP.
+// Returns a 24-bit field of a RoCEv2 packet, or NO_QP.
 static __always_inline __u32 bth_field(struct __sk_buff *skb, const struct flow_key *flow, __u32 at)
 {
 	__u32 offset = sizeof(struct ethhdr) + sizeof(struct iphdr) + sizeof(struct udphdr);
@@ -125,13 +125,13 @@ static __always_inline __u32 bth_field(struct __sk_buff *skb, const struct flow_
 	return bpf_ntohl(field) & 0xffffff;
 }
 
-// Returns the destination QP of a RoCEv2 packet, by which the controller names the flow, or NO_QP.
+// Returns the destination QP of a RoCEv2 packet, which identifies the flow for the controller, or NO_QP.
 static __always_inline __u32 dest_qp(struct __sk_buff *skb, const struct flow_key *flow)
 {
 	return bth_field(skb, flow, BTH_DEST_QP);
 }
 
-// Returns the packet sequence number of a RoCEv2 packet; the same number for all others.
+// Returns the packet sequence number of a RoCEv2 packet; a constant for all other packets.
 static __always_inline __u32 psn(struct __sk_buff *skb, const struct flow_key *flow)
 {
 	return bth_field(skb, flow, BTH_PSN);

@@ -1,12 +1,12 @@
-// PFC of a switch: its shared buffer, counted by ingress port, and pauses of the hosts that fill it.
+// PFC at a switch: a shared buffer, counted per ingress port, and pauses of the hosts that fill it.
 //
-// The rules of the buffer are those of HPCC's NS-3 switch: a port has a reserve, then a share of the free
-// bytes, and after a pause its headroom (orchestrator/sim/src/mmu.rs has them too). A packet leaves
-// when its egress queue has sent all before it, a time that is known as it enters: a calendar has the bytes
-// that leave in each of its slots. A pause lasts until the slot after which the sender may continue, if nobody
-// else sends; it is a frame of IEEE 802.1Qbb, and the host's programs obey it. Only hosts can be paused.
+// The buffer follows the rules of HPCC's NS-3 switch: a port has a reserve, then a share of the free bytes, and after a
+// pause its headroom (orchestrator/sim/src/mmu.rs has the same rules). A packet leaves when its egress queue has sent all
+// packets before it. This time is known on arrival, so a calendar counts the bytes that leave in each time slot. A pause
+// lasts until the slot after which the sender may resume if nobody else sends. It is an IEEE 802.1Qbb frame, which the
+// host's programs process. Only hosts can be paused.
 //
-// The program takes no locks: all interfaces receive on one CPU.
+// The program needs no locks, because all interfaces receive on one CPU.
 #ifndef LAB_PFC_BPF_H
 #define LAB_PFC_BPF_H
 
@@ -19,7 +19,7 @@
 
 #include "abi.h"
 
-#define PAUSE_REQUEST 0x50460000U /* mark of a clone that is to become a pause of so many quanta */
+#define PAUSE_REQUEST 0x50460000U /* mark of a clone that becomes a pause; the low bits are its quanta */
 #define MAX_QUANTA 0xffffU
 
 struct {
@@ -39,12 +39,12 @@ struct {
 struct pfc_frame {
 	struct ethhdr eth;
 	__be16 opcode;
-	__be16 priorities; /* bit n: the n-th time counts */
+	__be16 priorities; /* bit n: the n-th time is valid */
 	__be16 quanta[8];
 	__u8 pad[ETH_ZLEN - sizeof(struct ethhdr) - 20];
 } __attribute__((packed));
 
-// Returns the switch's buffer; null if it has no PFC.
+// Returns the switch's buffer; null if the switch has no PFC.
 static __always_inline struct shared_buffer *shared_buffer(void)
 {
 	__u32 zero = 0;
@@ -53,8 +53,8 @@ static __always_inline struct shared_buffer *shared_buffer(void)
 	return buffer && buffer->shared ? buffer : 0;
 }
 
-// Returns the slot of an ingress port; that of the last one for an unknown interface. The kernel checks a global
-// function once, and not again for each way through its loop.
+// Returns the slot of an ingress port, or the last slot for an unknown interface. The kernel verifies a global function
+// once instead of once per path through its loop.
 __noinline int ingress_slot(__u32 ifindex)
 {
 	__u32 slot, zero = 0;
@@ -73,13 +73,13 @@ static __always_inline __u64 beyond_reserve(__u64 bytes)
 	return bytes > RESERVE_BYTES ? bytes - RESERVE_BYTES : 0;
 }
 
-// Returns the bytes that a port may take of the shared ones.
+// Returns the number of shared bytes that a port may use.
 static __always_inline __u64 share(__u64 shared, __u64 used, __u32 shift)
 {
 	return (shared > used ? shared - used : 0) >> (shift & 63);
 }
 
-// Counts a packet of an ingress port; returns 0 if it does not fit.
+// Counts a packet of an ingress port; returns 0 if the buffer has no room for it.
 static __always_inline int admit(struct shared_buffer *buffer, struct ingress_port *port, __u64 bytes)
 {
 	__u64 limit = share(buffer->shared, buffer->used, port->threshold_shift);
@@ -97,7 +97,7 @@ static __always_inline int admit(struct shared_buffer *buffer, struct ingress_po
 	return 1;
 }
 
-// Releases bytes of an ingress port, those in its headroom first, and what it used of the shared ones.
+// Releases bytes of an ingress port: first bytes in its headroom, then shared bytes.
 static __always_inline void release(__u64 *used, struct ingress_port *port, __u64 bytes)
 {
 	__u64 late = port->headroom_bytes < bytes ? port->headroom_bytes : bytes;
@@ -110,7 +110,7 @@ static __always_inline void release(__u64 *used, struct ingress_port *port, __u6
 	*used -= shared;
 }
 
-// Releases what leaves in one slot of the calendar.
+// Releases the bytes that leave in one slot of the calendar.
 static long empty_slot(__u32 index, __u64 *from)
 {
 	__u32 slot = (*from + index) & (CALENDAR_SLOTS - 1), zero = 0;
@@ -129,7 +129,7 @@ static long empty_slot(__u32 index, __u64 *from)
 	return 0;
 }
 
-// Releases what has left by `now`.
+// Releases the bytes that have left by `now`.
 static __always_inline void advance(struct shared_buffer *buffer, __u64 now)
 {
 	__u64 slot = now >> (buffer->slot_bits & 63), from = buffer->slot, passed = slot - from;
@@ -140,7 +140,7 @@ static __always_inline void advance(struct shared_buffer *buffer, __u64 now)
 	buffer->slot = slot;
 }
 
-// Enters a counted packet that leaves after `wait`.
+// Adds a counted packet that leaves after `wait` to the calendar.
 static __always_inline void leave_after(struct shared_buffer *buffer, __u32 port, __u64 now, __u64 wait,
 					__u32 bytes)
 {
@@ -155,18 +155,18 @@ static __always_inline void leave_after(struct shared_buffer *buffer, __u32 port
 	leaving->total += bytes;
 }
 
-// Buffer as it will be, for the search of a pause's end.
+// Predicted state of the buffer, used to search for the end of a pause.
 struct outlook {
-	__u64 from; /* slot of now */
+	__u64 from; /* current slot */
 	__u64 shared;
 	__u64 used;
-	__u64 others_headroom; /* bytes in the headrooms of the other ports */
+	__u64 others_headroom; /* headroom bytes of the other ports */
 	struct ingress_port port;
-	__u32 place; /* of the port */
-	__u32 slots; /* that have passed */
+	__u32 place; /* slot of the port */
+	__u32 slots; /* slots passed so far */
 };
 
-// Returns the bytes in the headrooms of all ports except the one in `place`. The kernel checks a global function once.
+// Returns the sum of all ports' headroom bytes except those of `place`. The kernel verifies a global function once.
 __noinline __u64 others_headroom(__u32 place)
 {
 	__u32 slot, zero = 0;
@@ -181,7 +181,7 @@ __noinline __u64 others_headroom(__u32 place)
 	return sum;
 }
 
-// Lets a slot pass; ends the search once the port's sender may continue.
+// Advances the prediction by one slot; ends the search once the port's sender may resume.
 static long look_ahead(__u32 index, struct outlook *outlook)
 {
 	__u32 slot = (outlook->from + index) & (CALENDAR_SLOTS - 1);
@@ -194,7 +194,7 @@ static long look_ahead(__u32 index, struct outlook *outlook)
 	own = leaving->bytes[outlook->place & (MAX_PORTS - 1)];
 	others = leaving->total - own; /* their reserves are small */
 	release(&outlook->used, port, own);
-	// Headrooms are released first, as in `release`: they are no part of the shared bytes.
+	// Headrooms are released first, as in `release`: they are not part of the shared bytes.
 	late = outlook->others_headroom < others ? outlook->others_headroom : others;
 	outlook->others_headroom -= late;
 	others -= late;
@@ -206,7 +206,7 @@ static long look_ahead(__u32 index, struct outlook *outlook)
 				  share(outlook->shared, outlook->used, port->threshold_shift));
 }
 
-// Returns the quanta for which the sender of `slot` must be paused from now on; 0: it need not be, or is.
+// Returns the quanta for which the sender of `slot` must be paused from now; 0 if no new pause is needed.
 static __always_inline __u32 pause_quanta(struct shared_buffer *buffer, __u32 slot, __u64 now,
 					  struct counters *count)
 {
@@ -250,8 +250,8 @@ static __always_inline void request_pause(struct __sk_buff *skb, __u32 quanta)
 	skb->mark = 0;
 }
 
-// Turns the clone of a packet into a pause, and sends it out of the port where the packet came in. The frame's source
-// is the address of that port (IEEE 802.3, annex 31B).
+// Turns the clone of a packet into a pause, and sends it through the port at which the packet arrived. The source address
+// of the frame is that of the port (IEEE 802.3, annex 31B).
 static __always_inline int make_pause(struct __sk_buff *skb, const struct switch_table *switch_table)
 {
 	struct pfc_frame frame = {

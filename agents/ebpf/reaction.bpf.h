@@ -1,4 +1,4 @@
-// Arithmetic of DCQCN's reaction points: lab-dcqcn's `reaction`.
+// Arithmetic of DCQCN's reaction points, as in `reaction` of lab-dcqcn.
 #ifndef LAB_REACTION_BPF_H
 #define LAB_REACTION_BPF_H
 
@@ -12,14 +12,14 @@
 #define SPLIT 20      /* bits of a rate's lower part in a product with alpha */
 #define DECAY_BITS 32 /* bits of the number of decays made up for at once */
 
-// Product of two fractions in Q30, rounded down.
+// Returns the product of two fractions in Q30, rounded down.
 static __always_inline __u64 times_q30(__u64 a, __u64 b)
 {
 	return a * b >> 30;
 }
 
-// alpha * (1 - gain)^decays, by repeated squaring. The factor of a clear bit is one: a branch for each
-// bit would be more than the verifier walks.
+// Returns alpha * (1 - gain)^decays by repeated squaring. A clear bit multiplies by one: a branch for each bit would
+// exceed the verifier's limit.
 static __always_inline __u64 reaction_decayed(__u64 alpha, __u64 decays, __u64 gain)
 {
 	__u64 factor = ONE_Q30 - gain;
@@ -35,13 +35,13 @@ static __always_inline __u64 reaction_decayed(__u64 alpha, __u64 decays, __u64 g
 	return alpha;
 }
 
-// (1 - gain) * alpha + gain
+// Returns (1 - gain) * alpha + gain.
 static __always_inline __u64 reaction_raised(__u64 alpha, __u64 gain)
 {
 	return times_q30(alpha, ONE_Q30 - gain) + gain;
 }
 
-// Cuts the rate by alpha / 2, the cut rounded up, to no less than the minimum.
+// Cuts the rate by alpha / 2, with the cut rounded up, but not below the minimum rate.
 static __always_inline void reaction_cut(struct reaction_point *point,
 					 const struct dcqcn_params *params, __u64 alpha)
 {

@@ -1,4 +1,4 @@
-// Law of the artifact's variant of DCQCN: lab-dcqcn's `reaction::artifact`.
+// The law of the artifact's variant of DCQCN: mirrors `reaction::artifact` in lab-dcqcn.
 #ifndef LAB_REACTION_ARTIFACT_BPF_H
 #define LAB_REACTION_ARTIFACT_BPF_H
 
@@ -14,7 +14,7 @@ static __always_inline __u64 artifact_cut_due(const struct reaction_point *point
 	return point->pending & REACTION_CUT ? point->decrease_due : NEVER;
 }
 
-// Does the updates of alpha that are due: a CNP counts in the first.
+// Performs the updates of alpha that are due; a pending CNP counts in the first update.
 static __always_inline void artifact_update_alpha(struct reaction_point *point,
 						  const struct dcqcn_params *params, __u64 now)
 {
@@ -72,7 +72,7 @@ static __always_inline void artifact_raise(struct reaction_point *point,
 		point->timer_stage++;
 }
 
-// A loop of timers works on copies: its body is a function of its own, for any number of rounds.
+// State of a timer loop. The loop body is a separate function and works on this copy, for any number of rounds.
 struct artifact_timers {
 	struct reaction_point point;
 	struct dcqcn_params params;
@@ -93,7 +93,7 @@ static long artifact_next(__u32 round __attribute__((unused)), struct artifact_t
 	return 0;
 }
 
-// Does the cuts and raises that are due.
+// Performs the cuts and raises that are due.
 static __always_inline void artifact_on_timer(struct reaction_point *point,
 					      const struct dcqcn_params *params, __u64 now)
 {
@@ -108,7 +108,7 @@ static __always_inline void artifact_on_timer(struct reaction_point *point,
 	*point = timers.point;
 }
 
-// Processes the answer to a marked packet.
+// Processes a CNP.
 static __always_inline void artifact_on_cnp(struct reaction_point *point,
 					    const struct dcqcn_params *params, __u64 now)
 {
@@ -120,7 +120,7 @@ static __always_inline void artifact_on_cnp(struct reaction_point *point,
 		return;
 	}
 	artifact_update_alpha(point, params, now);
-	// Checks since the last cut found nothing.
+	// Earlier checks since the last cut found no CNP.
 	if (point->decrease_due <= now) {
 		__u64 checks = (now - point->decrease_due) / params->decrease_interval + 1;
 

@@ -1,4 +1,4 @@
-// Law of DCQCN as published: lab-dcqcn's `reaction::published`.
+// The law of DCQCN as published: mirrors `reaction::published` in lab-dcqcn.
 #ifndef LAB_REACTION_PUBLISHED_BPF_H
 #define LAB_REACTION_PUBLISHED_BPF_H
 
@@ -9,21 +9,21 @@
 #include "abi.h"
 #include "reaction.bpf.h"
 
-// Returns 1 if raises change nothing until the next cut.
+// Returns 1 if raises have no effect until the next cut.
 static __always_inline int published_is_settled(const struct reaction_point *point)
 {
 	return point->rate_bps == point->line_bps && point->target_bps == point->line_bps;
 }
 
-// A loop of raises works on a copy: its body is a function of its own, for any number of rounds.
+// State of a loop of raises. The loop body is a separate function and works on this copy, for any number of rounds.
 struct published_raises {
 	struct reaction_point point;
 	__u64 additive_bps;
 	__u64 hyper_bps;
-	__u64 interval; /* timer: between two raises */
+	__u64 interval; /* timer: time between two raises */
 	__u64 now;
 	__u64 byte_counter;
-	__u64 sent; /* byte counter: bytes that do not count yet */
+	__u64 sent; /* byte counter: bytes not counted yet */
 	__u64 fast_recovery;
 };
 
@@ -44,7 +44,7 @@ static __always_inline void published_raise(struct published_raises *raises)
 	if (target > point->line_bps)
 		target = point->line_bps;
 	point->target_bps = target;
-	// Half of less than 2 bit/s would be nothing.
+	// The gap is below 2 bit/s; half of it would round to 0.
 	point->rate_bps = point->rate_bps + 2 > target ? target : (point->rate_bps + target) >> 1;
 }
 
@@ -69,7 +69,7 @@ static long published_raise_by_bytes(__u32 round __attribute__((unused)), struct
 	return 0;
 }
 
-// Copies what a loop of raises needs.
+// Copies the state that a loop of raises needs.
 static __always_inline void published_begin_raises(struct published_raises *raises,
 					       const struct reaction_point *point,
 					       const struct dcqcn_params *params)
@@ -84,7 +84,7 @@ static __always_inline void published_begin_raises(struct published_raises *rais
 	raises->sent = 0;
 }
 
-// Does the timer's raises that are due.
+// Performs the timer's raises that are due.
 static __always_inline void published_on_timer(struct reaction_point *point,
 					   const struct dcqcn_params *params, __u64 now)
 {
@@ -98,7 +98,7 @@ static __always_inline void published_on_timer(struct reaction_point *point,
 	*point = raises.point;
 }
 
-// Counts the bytes of a sent packet, and does the byte counter's raises.
+// Counts the bytes of a sent packet, and performs the byte counter's raises.
 static __always_inline void published_on_sent(struct reaction_point *point,
 					      const struct dcqcn_params *params, __u64 wire_bytes)
 {
@@ -116,7 +116,7 @@ static __always_inline void published_on_sent(struct reaction_point *point,
 	point->bytes_left -= wire_bytes;
 }
 
-// Cuts the rate for a CNP.
+// Cuts the rate in response to a CNP.
 static __always_inline void published_on_cnp(struct reaction_point *point,
 					     const struct dcqcn_params *params, __u64 now)
 {

@@ -1,12 +1,12 @@
-// The agent's switch program: decides by hash buckets or by LCMP, for which lab-policy is the reference.
+// The agent's switch program: decides by hash buckets or by LCMP; lab-policy is the reference for both.
 
 #include "switch.bpf.h"
 
-// Decides by LCMP's total cost (Eq. 1 and section 3.4): lab-policy's lcmp::decide, for at least one live
-// candidate.
+// Decides by LCMP's total cost (Eq. 1 and section 3.4), as lcmp::decide in lab-policy. At least one candidate must be
+// alive.
 //
-// A candidate's rank is the number of candidates before it in order of (dead, cost, index). The kept
-// candidates are the first ones in that order, so only their number has to be found.
+// A candidate's rank is the number of candidates before it in the order (dead, cost, index). The kept candidates are the
+// first in this order, so only their number is computed.
 static __always_inline void decide_lcmp(const struct switch_params *params, __u64 alive,
 					struct decision_record *record)
 {
@@ -63,7 +63,7 @@ static __always_inline void decide_lcmp(const struct switch_params *params, __u6
 	record->port = port;
 }
 
-// Decides by buckets or LCMP, as the parameters say; by a hash over all with stale tables or signals.
+// Decides by buckets or LCMP, as the parameters select; if tables or signals are stale, by a hash over all candidates.
 static __always_inline __u64 decide(const struct switch_table *switch_table,
 				    const struct destination *destination,
 				    struct decision_record *record)

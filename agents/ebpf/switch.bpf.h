@@ -1,6 +1,6 @@
-// Switch program except for its decision: tc ingress of all ports of a DCI switch.
+// Switch program except for its decision, attached at tc ingress of all ports of a DCI switch.
 //
-// A program is one source that includes this and defines decide():
+// A switch program is one source file that includes this header and defines decide():
 //
 //	#include "switch.bpf.h"
 //
@@ -9,15 +9,15 @@
 //					    struct decision_record *record) { … }
 //
 // decide() is called if there are several candidates: for a flow's first packet, for the first packet after the flow's
-// port has died, and under UCMP for a packet that ages the flow past a size threshold. `record` has the time, the flow
-// and its hash. decide() sets `rule` (RULE_OWN for a user's own policy), sets `port` to the chosen candidate's slot,
-// and returns the number of live candidates; at 0 the packet is dropped. Helpers:
+// port has died, and under UCMP for a packet that takes the flow past a size threshold. `record` has the time, the flow
+// and its hash. decide() sets `rule` (RULE_OWN for a user-defined policy) and sets `port` to the chosen candidate's slot.
+// It returns the number of live candidates; if that is 0, the packet is dropped. Helpers:
 //
 //	observe()		copies the candidates into the record, with C_path, C_cong and liveness
 //	decide_by_buckets()	hashes over the candidates' buckets, or over all candidates alike
-//	tables_are_stale()	tells if the tables are too old to decide by
+//	tables_are_stale()	returns true if the tables are too old for a decision
 //
-// switch.bpf.c is the agent's own program; examples/ has others; build.sh builds them.
+// switch.bpf.c is the agent's own program; examples/ has others; build.sh builds all of them.
 //
 // - parse.bpf.h		five-tuple, flow hash, destination QP
 // - address.bpf.h		addresses as they are hashed
@@ -32,10 +32,10 @@
 // - pfc.bpf.h			shared buffer, and pauses of hosts
 // - branch_free.bpf.h		comparisons without branches
 //
-// A packet to a remote datacenter is forwarded by its flow's entry; without an entry, it is decided and its flow
-// pinned. If there is one candidate, the packet goes there without a decision. All other packets are left to the
-// kernel: ARP, IPv6, local destinations, expired TTLs, and destinations without a table row. Only TTL, ECN bits,
-// checksum and Ethernet addresses are written.
+// A packet to a remote datacenter is forwarded by its flow's entry. Without an entry, a decision is made and the flow is
+// pinned. If there is only one candidate, the packet is forwarded without a decision. All other packets are passed to the
+// kernel: ARP, IPv6, local destinations, expired TTLs, and destinations without a table row. The program changes only
+// TTL, ECN bits, checksum and Ethernet addresses.
 #ifndef LAB_SWITCH_BPF_H
 #define LAB_SWITCH_BPF_H
 
@@ -131,7 +131,7 @@ int switch_ingress(struct __sk_buff *skb)
 		}
 	}
 
-	// One hop: the checksum is updated for the TTL alone (RFC 1141).
+	// Only the TTL has changed, by one hop: the checksum is updated accordingly (RFC 1141).
 	check = ip->check + bpf_htons(0x0100);
 	ip->check = check + (check >= 0xffff);
 	ip->ttl--;

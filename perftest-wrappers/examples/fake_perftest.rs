@@ -1,6 +1,6 @@
-//! Fake perftest for testing the gate: exchanges the recorded handshake, without RDMA. Linked as `ib_send_bw`,
-//! `ib_write_bw` or `ib_read_bw` it behaves as the name of its "device" says, a behaviour and a mark by which tests
-//! find the process: `good-17`.
+//! Fake perftest for testing the gate: it exchanges the recorded handshake without RDMA. It is linked under the names
+//! `ib_send_bw`, `ib_write_bw` and `ib_read_bw`. The name of its "device" selects its behaviour and ends with a mark
+//! by which tests find the process, as in `good-17`.
 
 use std::{
     env,
@@ -15,9 +15,9 @@ use std::{
 
 use nix::time::{ClockId, clock_gettime};
 
-/// Time that a flow of the fake takes.
+/// Duration of a fake flow.
 const FLOW: Duration = Duration::from_millis(40);
-/// CPU time of the calibration after the flow, however much CPU other processes take.
+/// CPU time of the calibration after the flow, regardless of other processes' use of the CPU.
 const CALIBRATION: Duration = Duration::from_millis(60);
 
 struct Fake {
@@ -93,14 +93,14 @@ impl Fake {
         Ok(())
     }
 
-    /// Runs the client of a flow: waits, calibrates, closes the handshake, prints.
+    /// Runs the client of a flow: waits for the flow, calibrates, completes the handshake and prints its result.
     fn send(&self, line: &mut TcpStream) -> Result<(), Box<dyn Error>> {
         let started = Instant::now();
         sleep(FLOW);
         let seconds = started.elapsed().as_secs_f64();
         let calibrated = cpu_time()? + CALIBRATION;
         while cpu_time()? < calibrated {
-            // Nearly all of the time is in user mode, where a process counts as computing.
+            // Nearly all of this time is in user mode, which the gate recognises as computing.
             for step in 0..100_000 {
                 black_box(step);
             }
@@ -140,7 +140,7 @@ impl Fake {
         Ok(())
     }
 
-    /// Exchanges messages of one length, the client's first.
+    /// Exchanges messages of equal length; the client sends first.
     fn exchange(&self, line: &mut TcpStream, mine: &[u8]) -> Result<(), Box<dyn Error>> {
         let mut theirs = vec![0; mine.len()];
         if self.is_client {

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Boots the machine in QEMU, under KVM if there is one, with its console in this terminal.
+# Boots the machine in QEMU, under KVM if it is available, with its console in this terminal.
 #
 #   ./run.sh             log in as vagrant, password vagrant; Ctrl-a x ends the machine
 #   ./run.sh VERB WORD…  runs `lcmp-lab VERB WORD…`, copies its results into ./results and powers off
 #
-# Several commands are separated by a plus: `./run.sh up smoke + up failover`. What the machine writes to its
-# disk is lost at its end, unless KEEP=1. CPUS and MEMORY (in MB) are those of the machine, by default 2 and
-# 2048, RESULTS is the directory of the results. ACCEL=tcg emulates the machine where there is a KVM that
-# starts none, as in a virtual machine whose host does not nest.
+# Several commands are separated by a plus: `./run.sh up smoke + up failover`. Everything that the machine writes to
+# its disk is discarded when it ends, unless KEEP=1. CPUS and MEMORY (in MB) set the size of the machine (default: 2
+# and 2048), and RESULTS the directory for results. ACCEL=tcg selects emulation if KVM exists but cannot start a
+# machine, as in a virtual machine whose host does not support nesting.
 set -euo pipefail
 
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
@@ -19,9 +19,9 @@ accel=tcg
 [ ! -w /dev/kvm ] || accel=kvm
 accelerator=(-accel "${ACCEL:-$accel}")
 if [ "${ACCEL:-$accel}" = tcg ]; then
-    # perftest computes rates by the time-stamp counter, which the kernel takes for unstable here.
+    # perftest computes rates from the time-stamp counter, which the kernel considers unstable here.
     words+=(tsc=reliable clocksource=tsc)
-    # The instructions that SoftRoCE's checksums are computed with.
+    # CPU instructions that the computation of SoftRoCE's checksums uses.
     accelerator+=(-cpu 'qemu64,+ssse3,+sse4.1,+pclmulqdq')
 else
     accelerator+=(-cpu host)

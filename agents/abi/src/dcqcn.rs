@@ -1,28 +1,29 @@
 //! Rows of the host programs: DCQCN's parameters and state, and the pacer's state of a QP.
 //!
-//! The law counts times in one unit of the caller's choice: nanoseconds of `CLOCK_MONOTONIC` in the
-//! kernel, picoseconds in the simulator. `lab-dcqcn` is its reference, `agents/ebpf/dcqcn.bpf.h` its copy
-//! for the kernel.
+//! All times share one unit, which the caller chooses: nanoseconds of `CLOCK_MONOTONIC` in the kernel, picoseconds in
+//! the simulator. `lab-dcqcn` is the reference implementation; `agents/ebpf/dcqcn.bpf.h` is the kernel's copy.
 
 use core::net::Ipv4Addr;
 
 use crate::layout::row;
 
-/// One in Q30, the scale of α and its gain.
+/// The number 1 in Q30, the fixed-point format of α and its gain.
 pub const ONE_Q30: u32 = 1 << 30;
 
-/// Largest rate of the law in bit/s: a product with α then fits in 64 bits in two parts.
+/// Largest rate in bit/s. The product of a rate and α is computed in two parts; up to this rate each part fits in 64
+/// bits.
 pub const MAX_RATE_BPS: u64 = 1 << 42;
 
-/// Largest number of stages past fast recovery that multiply the hyper increase. The target reaches the
-/// line rate long before, as it grows with the square of the stages.
+/// Largest number of stages past fast recovery that the hyper increase is multiplied by. The target grows with the
+/// square of the stages and reaches the line rate long before.
 pub const MAX_HYPER_STAGES: u32 = 1 << 20;
 
-/// Largest number of raises that one event makes up for after a pause; the kernel's limit of a loop.
+/// Largest number of missed raises that one event catches up on after a pause; the kernel bounds loops at this
+/// number.
 pub const MAX_RAISES: u32 = 1 << 23;
 
-/// Bit in a CNP's destination QP, above every SoftRoCE QP number: the other bits are the receiver's QP, by which the
-/// flow's data packets are known. Switches keep CNPs and data apart by it.
+/// Bit that marks the destination QP of a CNP, above every SoftRoCE QP number. The lower bits are the receiver's QP,
+/// which identifies the flow's data packets. Switches use this bit to tell CNPs from data.
 pub const CNP_QP: u32 = 1 << 23;
 
 /// Bit of `ReactionPoint::pending`: a CNP arrived since the last update of α.
@@ -31,10 +32,10 @@ pub const REACTION_ALPHA: u32 = 1;
 /// Bit of `ReactionPoint::pending`: a CNP arrived since the last cut.
 pub const REACTION_CUT: u32 = 2;
 
-/// Value of `LawStep::event`: the QP starts.
+/// Value of `LawStep::event`: the QP started.
 pub const LAW_START: u32 = 0;
 
-/// Value of `LawStep::event`: the timer is due.
+/// Value of `LawStep::event`: the timer expired.
 pub const LAW_TIMER: u32 = 1;
 
 /// Value of `LawStep::event`: a packet was sent.
@@ -46,52 +47,52 @@ pub const LAW_CNP: u32 = 3;
 /// Value of `LawStep::event`: a marked packet arrived at the receiver.
 pub const LAW_MARKED: u32 = 4;
 
-/// Value of `LawStep::event`: a packet met a queue.
+/// Value of `LawStep::event`: a packet was queued.
 pub const LAW_QUEUED: u32 = 5;
 
-/// Largest threshold of a queue, in units that the caller chooses: a product with a fraction of 2^32 then fits in 64
-/// bits.
+/// Largest queue threshold, in the caller's units: its product with a fraction of 2^32 still fits in 64 bits.
 pub const MAX_THRESHOLD: u64 = 1 << 31;
 
 row! {
-    /// DCQCN's congestion point: thresholds of an egress queue, at most 2^31 each.
+    /// DCQCN's congestion point: thresholds of an egress queue, each at most 2^31.
     pub struct CongestionPoint as "congestion_point" {
-        /// Queue up to which no packet is marked (Kmin).
+        /// Queue length up to which no packet is marked (Kmin).
         pub k_min: u64,
-        /// Queue above which every packet is marked (Kmax).
+        /// Queue length above which every packet is marked (Kmax).
         pub k_max: u64,
-        /// Share of packets that are marked at Kmax (Pmax), in units of 2^-32.
+        /// Share of packets marked at Kmax (Pmax), in units of 2^-32.
         pub p_max_q32: u64,
     }
 }
 
 row! {
-    /// Parameters for DCQCN's reaction point and notification point, and for the artifact's variant of both.
+    /// Parameters of DCQCN's reaction point and notification point, for both the published law and the artifact's
+    /// variant.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct DcqcnParams as "dcqcn_params" {
         /// Minimum time between two CNPs of one QP (N).
         pub cnp_interval: u64,
         /// Time without a CNP after which α decays (K); not 0.
         pub alpha_interval: u64,
-        /// Time between two raises of the rate (T); not 0.
+        /// Time between two timer-driven rate raises (T); not 0.
         pub increase_interval: u64,
-        /// Bytes sent between two raises of the rate (B); not 0.
+        /// Bytes sent between two rate raises by the byte counter (B); not 0.
         pub byte_counter: u64,
-        /// Raise of the target after fast recovery (R_AI), bit/s.
+        /// Increase of the target rate per raise after fast recovery (R_AI), bit/s.
         pub additive_bps: u64,
-        /// Raise of the target per stage once timer and byte counter are past fast recovery (R_HAI),
+        /// Increase of the target rate per stage once both timer and byte counter are past fast recovery (R_HAI),
         /// bit/s.
         pub hyper_bps: u64,
         /// Minimum rate, bit/s; not 0.
         pub min_bps: u64,
-        /// Weight of a new mark in α (g), Q30.
+        /// Weight of a new mark in the average α (g), Q30.
         pub gain_q30: u32,
-        /// Raises of fast recovery (F).
+        /// Number of raises in fast recovery (F).
         pub fast_recovery: u32,
-        /// Minimum time between two rate cuts (D) in the artifact's variant; 0: the published law,
-        /// by which every CNP cuts.
+        /// Minimum time between two rate cuts (D) in the artifact's variant. 0 selects the published law, in which
+        /// every CNP cuts the rate.
         pub decrease_interval: u64,
-        /// Time from a QP's first CNP to its first cut, of the artifact's variant.
+        /// Time from a QP's first CNP to its first rate cut, in the artifact's variant.
         pub first_decrease: u64,
     }
 }
@@ -100,54 +101,51 @@ row! {
     /// DCQCN's reaction point: state of a sending QP.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct ReactionPoint as "reaction_point" {
-        /// Rate (R_C), bit/s.
+        /// Current rate (R_C), bit/s.
         pub rate_bps: u64,
         /// Target rate (R_T), bit/s.
         pub target_bps: u64,
-        /// Rate of the NIC, bit/s.
+        /// Line rate of the NIC, bit/s.
         pub line_bps: u64,
-        /// Time of the next α update, which is made up for at the next CNP or cut; the largest number:
-        /// never.
+        /// Time of the next α update, applied at the next CNP or cut; `u64::MAX`: never.
         pub alpha_due: u64,
-        /// Time of the timer's next raise; the largest number: never.
+        /// Time of the timer's next raise; `u64::MAX`: never.
         pub increase_due: u64,
-        /// Time of the next cut if a CNP asks for one, in the artifact's variant.
+        /// Time of the next check for a cut, in the artifact's variant.
         pub decrease_due: u64,
         /// Bytes to send until the byte counter raises the rate.
         pub bytes_left: u64,
-        /// Estimate of congestion (α), Q30.
+        /// Congestion estimate (α), Q30.
         pub alpha_q30: u32,
-        /// Raises by the timer since the last cut.
+        /// Timer-driven raises since the last cut.
         pub timer_stage: u32,
-        /// Raises by the byte counter since the last cut.
+        /// Byte-counter raises since the last cut.
         pub byte_stage: u32,
-        /// CNPs that have not had their effect, REACTION_*, of the artifact's variant.
+        /// CNPs that have not taken effect yet: a bit set of REACTION_*, in the artifact's variant.
         pub pending: u32,
     }
 }
 
 row! {
-    /// Step of the law's self-test: an event, and the state before it, which the program replaces.
+    /// One step of the law's self-test: an event, and the state before it, which the program overwrites with the
+    /// state after it.
     pub struct LawStep as "law_step" {
-        /// Event, LAW_*.
+        /// Event, one of LAW_*.
         pub event: u32,
-        /// Wire bytes of a sent packet.
+        /// Size of the sent packet on the wire, bytes.
         pub bytes: u32,
         /// Time of the event.
         pub now: u64,
-        /// Earliest time of the receiver's next CNP.
+        /// Earliest time at which the receiver may send its next CNP.
         pub next_cnp: u64,
         /// CNPs that the receiver has sent.
         pub cnps: u64,
-        /// Parameters.
         pub params: DcqcnParams,
-        /// State of the sender.
         pub point: ReactionPoint,
-        /// Thresholds of the queue.
         pub congestion: CongestionPoint,
-        /// Queue that a packet met.
+        /// Queue length that the packet found.
         pub queue: u64,
-        /// The packet's uniform number, which decides whether it is marked.
+        /// Uniform random number that decides whether the packet is marked.
         pub dice: u32,
         /// 1: the packet was marked.
         pub is_marked: u32,
@@ -155,22 +153,20 @@ row! {
 }
 
 row! {
-    /// Parameters of the host programs.
     pub struct HostParams as "host_params" {
-        /// Parameters of the law, in nanoseconds.
+        /// Parameters of DCQCN; times in nanoseconds.
         pub law: DcqcnParams,
-        /// Time after which a parked packet is looked at again at the earliest, ns; at least the timer's
-        /// interval is waited for.
+        /// Time after which a parked packet is checked again, ns; never shorter than the timer interval.
         pub horizon_ns: u64,
-        /// Interface through which packets enter the pacer.
+        /// Index of the interface through which packets enter the pacer.
         pub pacer: u32,
-        /// 1: the pacer drops what it holds, as the flows are being given up.
+        /// 1: the pacer drops all packets that it holds, because the flows are being aborted.
         pub is_closing: u32,
     }
 }
 
 row! {
-    /// QP with a direction: the one that its data packets name.
+    /// One direction of a QP, identified by the addresses and the destination QP of its data packets.
     pub struct QpKey as "qp_key" {
         /// Source address of data packets, in network byte order.
         pub src: u32,
@@ -182,7 +178,7 @@ row! {
 }
 
 impl QpKey {
-    /// Returns the key of data from `src` to `dest_qp` at `dst`.
+    /// Returns the key of the data packets from `src` to the QP `dest_qp` at `dst`.
     #[must_use]
     pub const fn new(src: Ipv4Addr, dst: Ipv4Addr, dest_qp: u32) -> Self {
         Self {
@@ -194,35 +190,34 @@ impl QpKey {
 }
 
 row! {
-    /// Sending QP: its reaction point and its place in the pacer.
+    /// Sending QP: its reaction point and its state in the pacer.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct PacedQp as "paced_qp" {
-        /// State of the law.
         pub point: ReactionPoint,
-        /// Time from which the next packet is due after its predecessor's transmission, ns.
+        /// Transmission time of the latest packet, from which the due time of the next packet is computed, ns.
         pub last_tx_ns: u64,
         /// CNPs received.
         pub cnps: u64,
-        /// Time of the NIC's clock from which the first packet may leave, where pauses can come; 0: it is
+        /// Time on the NIC's clock from which the first packet may leave, if the NIC can be paused; 0: the packet is
         /// not in the NIC's queue yet.
         pub ticket: u64,
-        /// Packets that left the pacer.
+        /// Packets that have left the pacer.
         pub packets: u64,
-        /// Bytes that left the pacer, Ethernet header included.
+        /// Bytes that have left the pacer, Ethernet headers included.
         pub bytes: u64,
-        /// Packets sent round again because they were early or out of turn.
+        /// Packets sent through the pacer once more because they were early or out of turn.
         pub rounds: u64,
-        /// Bytes of the packet that left the pacer last.
+        /// Size of the latest packet that left the pacer, bytes.
         pub last_bytes: u32,
-        /// Interface of the host's NIC.
+        /// Index of the host's NIC interface.
         pub nic: u32,
         /// Sequence number of the next packet that enters the pacer.
         pub next_in: u32,
-        /// Sequence number of the next packet that leaves it.
+        /// Sequence number of the next packet that leaves the pacer.
         pub next_out: u32,
-        /// Largest number of packets in the pacer.
+        /// Largest number of packets held in the pacer at once.
         pub max_parked: u32,
-        /// Packets that left out of order because one before them never came.
+        /// Packets released out of order because a packet before them never arrived.
         pub out_of_order: u32,
     }
 }
@@ -243,15 +238,15 @@ row! {
     /// Counters of the host programs.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct HostCounters as "host_counters" {
-        /// Data packets that were not paced for want of a row for their QP.
+        /// Data packets that were not paced because their QP has no row.
         pub unpaced: u64,
         /// Marked packets whose CNP could not be sent.
         pub lost_cnps: u64,
         /// CNPs of QPs without a row.
         pub stray_cnps: u64,
-        /// Packets that the pacer dropped: all while it closes, and those of QPs without a row.
+        /// Packets that the pacer dropped: all packets while it closes, and packets of QPs without a row.
         pub dropped: u64,
-        /// Pauses that were not recorded.
+        /// Pauses that could not be recorded.
         pub lost_pauses: u64,
     }
 }

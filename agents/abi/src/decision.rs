@@ -1,6 +1,6 @@
-//! Cause and rule of a decision, shared by switch program, agent and simulator.
+//! Cause and rule of a routing decision, shared by switch program, agent and simulator.
 
-/// Declares an enum that is one byte in map rows and has C constants.
+/// Declares an enum that occupies one byte in map rows and has C constants.
 macro_rules! byte_enum {
     (
         $(#[doc = $doc:literal])*
@@ -42,37 +42,37 @@ macro_rules! byte_enum {
 }
 
 byte_enum! {
-    /// Cause of a decision.
+    /// Cause of a routing decision.
     pub enum Trigger as "TRIGGER_" {
         /// First packet of a flow.
         NewFlow = 0 as "NEW_FLOW",
         /// Packet of a pinned flow whose port is dead (fast failover).
         Failover = 1 as "FAILOVER",
-        /// Packet past a size threshold whose next hop is not among the cheapest any more.
+        /// Packet past a size threshold, whose next hop is no longer among the cheapest.
         FlowAgeing = 2 as "FLOW_AGEING",
     }
 }
 
 byte_enum! {
-    /// Rule of a decision.
+    /// Rule that made a routing decision.
     pub enum Rule as "RULE_" {
-        /// Buckets: hash over the live candidates' buckets.
+        /// Bucket policies: hash over the live candidates' buckets.
         Hash = 0 as "HASH",
-        /// LCMP: hash over the cheaper half.
+        /// LCMP: hash over the cheaper half of the candidates.
         Scored = 1 as "SCORED",
-        /// LCMP, `paper`: the cheapest, as all are highly congested.
+        /// LCMP, `paper`: the cheapest candidate, because all are highly congested.
         LeastCost = 2 as "LEAST_COST",
-        /// LCMP, `artifact`: hash over all, as no candidate is left.
+        /// LCMP, `artifact`: hash over all candidates, because the filter left no candidate.
         HashAll = 3 as "HASH_ALL",
-        /// Stale tables, or LCMP with stale signals: hash over all.
+        /// Hash over all candidates, because the tables or LCMP's congestion signals are stale.
         Stale = 4 as "STALE",
-        /// Choice of a user's own policy.
+        /// Choice of a user-defined policy.
         Own = 5 as "OWN",
     }
 }
 
 impl Trigger {
-    /// Returns the records' reason for a decision by `rule`.
+    /// Returns the reason given in records for a decision by `rule`.
     #[must_use]
     pub const fn reason(self, rule: Rule) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Trigger {
 }
 
 impl Rule {
-    /// Returns the records' word for the rule.
+    /// Returns the name of the rule in records.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Rule {
         }
     }
 
-    /// Returns true if the policy could not decide by its own rule.
+    /// Returns true if the policy fell back because its own rule could not decide.
     #[must_use]
     pub const fn is_fallback(self) -> bool {
         match self {

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Rows of the header, each after the rows it contains.
+/// Rows of the header; each follows the rows that it contains.
 const ROWS: [Row; 27] = [
     FlowKey::ROW,
     FlowEntry::ROW,

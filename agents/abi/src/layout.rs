@@ -3,11 +3,11 @@
 //! `row!` declares a `repr(C)` struct and describes its fields; the C header is printed from that
 //! description. [`bytemuck`] refuses padding that the declaration does not name.
 
-/// Spelling of a field's type in C.
+/// C spelling of a field's type.
 pub trait CType {
-    /// Type without array brackets.
+    /// Name of the C type without array brackets.
     const BASE: &'static str;
-    /// Number of elements in an array.
+    /// Number of elements if the type is an array.
     const LEN: Option<usize> = None;
 }
 
@@ -31,31 +31,30 @@ impl<T: CType, const N: usize> CType for [T; N] {
     const LEN: Option<usize> = Some(N);
 }
 
-/// Field of a row.
+/// Description of a row's field.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Lines of the field's doc comment.
     pub doc: &'static [&'static str],
-    /// Name, the same in both languages.
+    /// Name of the field, the same in both languages.
     pub name: &'static str,
-    /// Type in C, without array brackets.
+    /// Type of the field in C, without array brackets.
     pub base: &'static str,
-    /// Number of elements in an array.
+    /// Number of elements if the field is an array.
     pub len: Option<usize>,
-    /// Offset in the row, in bytes.
+    /// Offset of the field in the row, bytes.
     pub offset: usize,
 }
 
-/// Row of a map, or record of the ring buffer.
+/// Layout of a map row or of a ring buffer record.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Lines of the row's doc comment.
     pub doc: &'static [&'static str],
     /// Name in C.
     pub name: &'static str,
-    /// Size in bytes.
+    /// Size of the row, bytes.
     pub size: usize,
-    /// Fields in order.
     pub fields: &'static [Field],
 }
 

@@ -1,15 +1,15 @@
-//! Interface between the switch program, its agent and the controller, and between the host programs and
-//! whoever loads them.
+//! Interface between the switch program, its agent and the controller, and between the host programs and their
+//! loader.
 //!
-//! These declarations are the only ones: `agents/ebpf/abi.h` is printed from them, and a test fails
-//! when that file is stale. Must not contain: clocks, floats, I/O, decisions.
+//! These are the only declarations: `agents/ebpf/abi.h` is generated from them, and a test fails when that file is
+//! stale. Must not contain: clocks, floats, I/O, decisions.
 //!
 //! - [`rows`][]: map rows and ring buffer records (`repr(C)`), table sizes, constants
 //! - [`dcqcn`][]: rows of the host programs: DCQCN and its pacer
-//! - [`layout`][]: declaration of a row for Rust and C at once
+//! - [`layout`][]: declaration of a row for both Rust and C
 //! - [`header`][]: printer of `abi.h`
 //! - [`lcmp`][]: LCMP's parameters, declared in `lab-parameters`
-//! - [`decision`][]: cause and rule of a decision
+//! - [`decision`][]: cause and rule of a routing decision
 //! - `wire` (feature `wire`): the agent's configuration, its messages and its commands
 //!
 //! ```

@@ -1,8 +1,8 @@
-//! Rows of priority flow control: a switch's shared buffer, a host's paused NIC.
+//! Rows of priority flow control (PFC): a switch's shared buffer and a host's paused NIC.
 //!
-//! A packet's time of departure is known when it enters its egress queue, so no program has to see it
-//! leave: a calendar has the bytes that leave in each of its slots, and a pause lasts until so many have
-//! left that the sender may continue.
+//! The departure time of a packet is known when it enters its egress queue, so no program has to observe its
+//! departure. A calendar counts the bytes that leave in each time slot, and a pause lasts until enough bytes have
+//! left for the sender to resume.
 
 use lab_units::BitsPerSec;
 
@@ -11,13 +11,13 @@ use crate::{layout::row, rows::MAX_PORTS};
 /// Slots of the calendar; a power of two.
 pub const CALENDAR_SLOTS: u32 = 512;
 
-/// Bytes that a port has to itself before it takes from the shared ones.
+/// Bytes reserved for each port before it uses the shared bytes.
 pub const RESERVE_BYTES: u64 = 4_096;
 
-/// Bytes below its share at which a paused port's sender may continue (XON).
+/// Distance below its share, in bytes, at which a paused port's sender may resume (XON).
 pub const RESUME_OFFSET_BYTES: u64 = 3_072;
 
-/// Priority of data packets, which is the paused one.
+/// Priority of data packets, the only priority that is paused.
 pub const PFC_PRIORITY: u32 = 3;
 
 /// Ethertype of MAC control frames (IEEE 802.3, annex 31A).
@@ -29,10 +29,10 @@ pub const PFC_OPCODE: u16 = 0x0101;
 /// Size of the pause ring buffer in bytes: room for 100,000 pauses.
 pub const PAUSE_RING_BYTES: u32 = 4 << 20;
 
-/// Bits that a pause's unit of time takes on the link (IEEE 802.1Qbb).
+/// Bit times per pause quantum (IEEE 802.1Qbb).
 const QUANTUM_BITS: u64 = 512;
 
-/// Returns the unit of a pause's time on a link of `rate`, ns; at least 1.
+/// Returns the length of a pause quantum on a link of `rate`, ns; at least 1.
 #[must_use]
 pub const fn quantum_ns(rate: BitsPerSec) -> u64 {
     let nanos = QUANTUM_BITS * 1_000_000_000 / rate.get();
@@ -40,17 +40,18 @@ pub const fn quantum_ns(rate: BitsPerSec) -> u64 {
 }
 
 row! {
-    /// Buffered bytes of an ingress port.
+    /// Buffer occupancy of an ingress port.
     pub struct IngressPort as "ingress_port" {
-        /// Bytes that it holds for packets under way when a pause is sent; 0: it drops instead.
+        /// Size of the headroom for packets in flight when a pause is sent, bytes; 0: the port drops packets instead
+        /// of pausing.
         pub headroom: u64,
-        /// Bytes in reserve and share.
+        /// Bytes held in the reserve and the share.
         pub bytes: u64,
-        /// Bytes in the headroom.
+        /// Bytes held in the headroom.
         pub headroom_bytes: u64,
-        /// End of its sender's latest pause.
+        /// End of the sender's latest pause, ns.
         pub paused_until_ns: u64,
-        /// Unit of a pause's time, ns; 0: its sender is no host and hears no pause.
+        /// Length of a pause quantum, ns; 0: the sender is not a host and ignores pauses.
         pub quantum_ns: u64,
         /// Index of the interface.
         pub ifindex: u32,
@@ -62,17 +63,16 @@ row! {
 row! {
     /// Shared buffer of a switch.
     pub struct SharedBuffer as "shared_buffer" {
-        /// Bytes that the ports share; 0: the switch has no PFC.
+        /// Size of the bytes that all ports share; 0: the switch has no PFC.
         pub shared: u64,
-        /// Bytes used of them.
+        /// Shared bytes in use.
         pub used: u64,
-        /// Slot of the latest packet: its time, divided by 2^slot_bits ns.
+        /// Calendar slot of the latest packet: its time divided by 2^slot_bits ns.
         pub slot: u64,
-        /// Bits of a slot's length.
+        /// Length of a slot as a power of two: 2^slot_bits ns.
         pub slot_bits: u32,
-        /// Ports in use.
+        /// Number of ports in use.
         pub count: u32,
-        /// Ports by slot.
         pub ports: [IngressPort; MAX_PORTS],
     }
 }
@@ -80,42 +80,39 @@ row! {
 row! {
     /// Buffered bytes that leave in one slot of the calendar.
     pub struct CalendarSlot as "calendar_slot" {
-        /// Bytes by ingress port.
+        /// Bytes per ingress port.
         pub bytes: [u32; MAX_PORTS],
-        /// Bytes of all ports.
+        /// Sum of the bytes of all ports.
         pub total: u64,
     }
 }
 
 row! {
-    /// NIC of a host, whose clock stands still while it is paused.
+    /// NIC of a host; its transmission clock stops while it is paused.
     pub struct NicRow as "nic" {
-        /// Rate in bit/s, the first rate of its QPs.
+        /// Line rate in bit/s, the initial rate of its QPs.
         pub line_bps: u64,
-        /// Unit of a pause's time, ns; 0: nothing pauses the NIC.
+        /// Length of a pause quantum, ns; 0: the NIC is never paused.
         pub quantum_ns: u64,
-        /// Start of the pause; 0: none.
+        /// Start of the current pause, ns; 0: not paused.
         pub paused_at_ns: u64,
-        /// End of the pause.
+        /// End of the current pause, ns.
         pub paused_until_ns: u64,
-        /// Total time of pauses that are over.
+        /// Total duration of the finished pauses, ns.
         pub stopped_ns: u64,
-        /// Time of the NIC's clock at which all packets so far will have left.
+        /// Time on the NIC's clock at which all packets so far will have left, ns.
         pub busy_until: u64,
     }
 }
 
 row! {
-    /// Pause of a NIC that is over, in the ring buffer.
+    /// Finished pause of a NIC, a record of the ring buffer.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct PauseRecord as "pause_record" {
-        /// Start.
         pub from_ns: u64,
-        /// End.
         pub until_ns: u64,
-        /// Interface of the NIC.
+        /// Index of the NIC's interface.
         pub ifindex: u32,
-        /// Zero.
         pub pad: u32,
     }
 }
@@ -126,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_quantum_is_512_bits_on_the_link() {
-        let quantum = |rate| quantum_ns(BitsPerSec::new(rate).expect("not zero"));
+        let quantum = |rate| quantum_ns(BitsPerSec::new(rate).expect("a rate above zero"));
         assert_eq!(quantum(50_000_000), 10_240);
         assert_eq!(quantum(100_000_000_000), 5);
         assert_eq!(quantum(1_000_000_000_000), 1);

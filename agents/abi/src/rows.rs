@@ -1,7 +1,7 @@
 //! Map rows and ring buffer records of the switch program.
 //!
-//! Times are `CLOCK_MONOTONIC` nanoseconds, the clock of `bpf_ktime_get_ns`. Addresses and ports
-//! taken from a packet stay in network byte order.
+//! Times are `CLOCK_MONOTONIC` nanoseconds, the clock of `bpf_ktime_get_ns`. Addresses and ports copied from a packet
+//! stay in network byte order.
 
 use core::net::Ipv4Addr;
 
@@ -10,11 +10,11 @@ use crate::{Rule, Trigger, dcqcn::CongestionPoint, layout::row, lcmp::Keep};
 /// Maximum candidate next hops per destination.
 pub const MAX_CANDIDATES: usize = 8;
 
-/// Maximum size thresholds per destination: each candidate joins the cheapest and leaves them at most once as a flow
-/// grows.
+/// Maximum size thresholds per destination: as a flow grows, each candidate joins the set of cheapest candidates and
+/// leaves it at most once.
 pub const MAX_SIZE_THRESHOLDS: usize = 2 * MAX_CANDIDATES + 1;
 
-/// Maximum ports per switch; a power of two, so that an index is masked, not compared.
+/// Maximum ports per switch; a power of two, so that the program can mask an index instead of comparing it.
 pub const MAX_PORTS: usize = 64;
 
 /// Maximum destination prefixes per switch.
@@ -23,7 +23,7 @@ pub const MAX_DESTINATIONS: u32 = 1024;
 /// Size of the decision ring buffer in bytes: about 4,000 records.
 pub const RING_BYTES: u32 = 512 * 1024;
 
-/// Fill level in bytes from which the program wakes the ring buffer's reader, who else polls.
+/// Fill level in bytes from which the program wakes the reader of the ring buffer, which otherwise polls.
 pub const RING_WAKE_BYTES: u32 = RING_BYTES / 4;
 
 /// Bytes between two wake-ups past [`RING_WAKE_BYTES`]; a power of two.
@@ -38,7 +38,7 @@ pub const MECHANISM_BUCKETS: u32 = 0;
 /// Value of `SwitchParams::mechanism`: LCMP.
 pub const MECHANISM_LCMP: u32 = 1;
 
-/// Value of `SwitchParams::keep`: ⌈m/2⌉ of m candidates, and those that tie with the last one.
+/// Value of `SwitchParams::keep`: ⌈m/2⌉ of m candidates, and all that tie with the last of these.
 pub const KEEP_HALF: u32 = 0;
 
 /// Value of `SwitchParams::keep`: ⌈m/2⌉.
@@ -61,30 +61,30 @@ pub const fn keep_word(rule: Keep) -> u32 {
     }
 }
 
-/// Bit of `ScoredCandidate::flags`: the port was alive.
+/// Bit of `ScoredCandidate::flags`: the candidate's port was alive.
 pub const CANDIDATE_ALIVE: u8 = 1;
 
-/// Bit of `ScoredCandidate::flags`: the candidate was in the set that the hash was taken over.
+/// Bit of `ScoredCandidate::flags`: the candidate was in the set that the hash chose from.
 pub const CANDIDATE_KEPT: u8 = 2;
 
 /// Value of `DecisionRecord::dest_qp` and `psn` for a packet that is not RoCEv2.
 pub const NO_QP: u32 = u32::MAX;
 
-/// Bits of a unit of `PortQueueRow::congestion` in nanoseconds: thresholds reach to 137 s.
+/// Exponent of the unit of `PortQueueRow::congestion`, 2^6 ns; the largest threshold is thus 137 s.
 pub const WAIT_UNIT_BITS: u32 = 6;
 
 /// UDP destination port of RoCEv2.
 pub const ROCE_PORT: u16 = 4791;
 
-/// First byte in every lab's addresses: the block 10.0.0.0/8.
+/// First byte of every lab address: labs use the block 10.0.0.0/8.
 pub const LAB_NET: u32 = 10;
 
-/// Bits of a lab's address that hold the lab's slot, in host byte order.
+/// Bits of a lab address that hold the lab's slot, in host byte order.
 pub const SLOT_BITS: u32 = 0x00f0_0000;
 
 /// Returns the address that `addr` has in a lab in slot 0; an address outside 10.0.0.0/8 is returned unchanged.
 ///
-/// Hashes are computed from such addresses, so that a lab's flows take the same paths in every slot.
+/// Hashes use these addresses, so that a lab's flows take the same paths in every slot.
 #[must_use]
 #[inline]
 pub const fn without_slot(addr: Ipv4Addr) -> Ipv4Addr {
@@ -109,7 +109,6 @@ row! {
         pub dport: u16,
         /// IP protocol.
         pub proto: u8,
-        /// Zero.
         pub pad: [u8; 3],
     }
 }
@@ -154,20 +153,21 @@ impl FlowKey {
 }
 
 row! {
-    /// Pinned flow: 48 bytes with its key where the paper (Sec. 4) counts 24, because the key is the
-    /// whole five-tuple and packets, bytes and decisions are counted for telemetry.
+    /// Row of a pinned flow. With its key it has 48 bytes; the paper (Sec. 4) counts 24. The key here is the whole
+    /// five-tuple, and packets, bytes and decisions are counted for telemetry.
     pub struct FlowEntry as "flow_entry" {
-        /// Time of the latest packet, to a tick of the kernel's timer; exact for a decided packet.
+        /// Time of the latest packet, precise to one tick of the kernel's timer; exact if the packet caused a
+        /// decision.
         pub last_seen_ns: u64,
-        /// Packets forwarded.
+        /// Packets forwarded for the flow.
         pub packets: u64,
-        /// Bytes forwarded, Ethernet header included.
+        /// Bytes forwarded for the flow, Ethernet headers included.
         pub bytes: u64,
         /// Slot of the egress port.
         pub port: u16,
-        /// Row of `demands` that counts the flow's bytes, from 1 on; 0: none.
+        /// Row of `demands` that counts the flow's bytes, from 1; 0: not counted.
         pub demand: u16,
-        /// Decisions made for the flow: more than one after a failover or flow ageing.
+        /// Decisions made for the flow; more than 1 after a failover or flow ageing.
         pub decisions: u32,
     }
 }
@@ -202,22 +202,20 @@ row! {
         pub buckets: u16,
         /// C_path.
         pub path: u8,
-        /// Zero.
         pub pad: u8,
     }
 }
 
 row! {
-    /// A flow's cheapest candidates from a number of sent bytes on (flow ageing). The number is
-    /// split because the kernel's prefix table aligns rows to four bytes only.
+    /// Cheapest candidates of a flow that has sent a given number of bytes (flow ageing). The number is split in two
+    /// because the kernel's prefix table aligns rows to only four bytes.
     pub struct SizeThresholdRow as "size_threshold" {
-        /// Lower half of the bytes sent.
+        /// Lower 32 bits of the number of bytes sent.
         pub from_low: u32,
-        /// Upper half of the bytes sent.
+        /// Upper 32 bits of the number of bytes sent.
         pub from_high: u32,
-        /// Bit n: candidate n is one of the cheapest.
+        /// Bit n is set if candidate n is one of the cheapest.
         pub cheapest: u8,
-        /// Zero.
         pub pad: [u8; 3],
     }
 }
@@ -226,8 +224,9 @@ impl SizeThresholdRow {
     /// Threshold that no flow reaches.
     pub const NEVER: Self = Self::new(u64::MAX, 0);
 
-    /// Returns the row for `from` bytes, at most [`MAX_SENT_BYTES`], with a bit set of candidates.
-    #[expect(clippy::cast_possible_truncation, reason = "the halves")]
+    /// Returns the row for flows from `from` bytes on, at most [`MAX_SENT_BYTES`], with a bit set of the cheapest
+    /// candidates.
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
     const fn new(from: u64, cheapest: u8) -> Self {
         let from = if from > MAX_SENT_BYTES {
             MAX_SENT_BYTES
@@ -242,7 +241,7 @@ impl SizeThresholdRow {
         }
     }
 
-    /// Returns the row for `from` bytes; `cheapest` is one flag per candidate, in their order.
+    /// Returns the row for flows from `from` bytes on; `cheapest` has one flag per candidate, in their order.
     #[must_use]
     pub fn of(from: u64, cheapest: impl IntoIterator<Item = bool>) -> Self {
         let bits = cheapest
@@ -265,52 +264,51 @@ impl SizeThresholdRow {
     }
 }
 
-/// Largest byte count of a threshold: the program compares numbers of 63 bits.
+/// Largest byte count of a threshold: the program compares 63-bit numbers.
 const MAX_SENT_BYTES: u64 = u64::MAX >> 1;
 
 row! {
     /// Candidates of a destination, in order of increasing delay.
     pub struct DestinationRow as "destination" {
-        /// Candidates in use.
+        /// Number of candidates in use.
         pub count: u32,
-        /// Row of `demands` that counts bytes from this datacenter's hosts to the destination, from 1
-        /// on; 0: none.
+        /// Row of `demands` that counts the bytes from this datacenter's hosts to the destination, from 1; 0: not
+        /// counted.
         pub demand: u32,
-        /// Candidate next hops.
         pub candidates: [CandidateRow; MAX_CANDIDATES],
-        /// Size thresholds of flow ageing in increasing order; unused rows are never reached.
+        /// Size thresholds of flow ageing in increasing order; unused rows hold thresholds that no flow reaches.
         pub size_thresholds: [SizeThresholdRow; MAX_SIZE_THRESHOLDS],
     }
 }
 
 row! {
-    /// Egress port.
+    /// Egress port of a switch.
     pub struct PortRow as "port" {
-        /// Congestion and liveness in one word, read and written whole: Q in the low byte, then T, D
-        /// and C_cong, and PORT_ALIVE.
+        /// Congestion and liveness in one word, which is read and written as a whole: Q in the low byte, then T, D
+        /// and C_cong, and PORT_ALIVE in the top bit.
         pub state: u64,
         /// Index of the interface.
         pub ifindex: u32,
-        /// Source address of frames that leave by the port.
+        /// Source MAC address of frames sent through the port.
         pub src_mac: [u8; 6],
-        /// Destination address of frames that leave by the port.
+        /// Destination MAC address of frames sent through the port.
         pub dst_mac: [u8; 6],
     }
 }
 
 row! {
-    /// Queue of an egress port that marks packets: the bytes that a link of the port's rate would hold,
-    /// whatever burst its shaper lets through.
+    /// Virtual queue of an egress port that marks packets: the bytes that a link of the port's rate would hold,
+    /// regardless of bursts that the port's shaper lets through.
     pub struct PortQueueRow as "port_queue" {
-        /// Time at which all packets so far will have left.
+        /// Time at which the virtual queue will be empty.
         pub busy_until_ns: u64,
-        /// Packets marked.
+        /// Packets marked so far.
         pub marks: u64,
-        /// Serialisation time of a byte, times 2^20; 0: the port marks nothing.
+        /// Serialisation time of one byte in ns, times 2^20; 0: the port does not mark packets.
         pub byte_time_q20: u64,
-        /// Time that a full queue takes to leave.
+        /// Time in which a full queue drains, ns.
         pub max_wait_ns: u64,
-        /// Thresholds, as the time that a packet waits in units of 2^WAIT_UNIT_BITS ns.
+        /// Marking thresholds as waiting times, in units of 2^WAIT_UNIT_BITS ns.
         pub congestion: CongestionPoint,
     }
 }
@@ -318,9 +316,9 @@ row! {
 row! {
     /// Decision parameters; weights and thresholds may change while the program runs.
     pub struct SwitchParams as "switch_params" {
-        /// Age of the congestion signals from which LCMP hashes over all candidates; 0: no limit.
+        /// Age of the congestion signals from which LCMP hashes over all candidates, ns; 0: no limit.
         pub stale_after_ns: u64,
-        /// Age of the tables from which every policy hashes over all candidates; 0: no limit.
+        /// Age of the tables from which every policy hashes over all candidates, ns; 0: no limit.
         pub max_table_age_ns: u64,
         /// α (Eq. 1).
         pub alpha: u32,
@@ -328,9 +326,9 @@ row! {
         pub beta: u32,
         /// Seed of the flow hash.
         pub seed: u32,
-        /// MECHANISM_BUCKETS or MECHANISM_LCMP.
+        /// Mechanism of the policy: MECHANISM_BUCKETS or MECHANISM_LCMP.
         pub mechanism: u32,
-        /// 1 for the preset `artifact`.
+        /// 1 for the preset `artifact`, 0 for `paper`.
         pub artifact: u32,
         /// Rule for the number of candidates kept: KEEP_HALF, KEEP_HALF_STRICT, KEEP_FLOOR or
         /// KEEP_FLOOR_OR_ALL.
@@ -343,32 +341,28 @@ row! {
         pub local_addr: u32,
         /// Mask of that prefix, in network byte order.
         pub local_mask: u32,
-        /// 1: flow ageing re-routes a flow past a size threshold if its next hop is not among the
-        /// cheapest any more.
+        /// 1: flow ageing re-routes a flow past a size threshold if its next hop is no longer among the cheapest.
         pub flow_ageing: u32,
-        /// Padding.
         pub pad: u32,
     }
 }
 
 row! {
-    /// Parameters and ports of a switch in one value, found by one lookup.
+    /// Parameters and ports of a switch in one value, so that the program needs one lookup.
     pub struct SwitchTable as "switch_table" {
-        /// Decision parameters.
         pub params: SwitchParams,
-        /// Time of the latest congestion sample at the ports.
+        /// Time of the latest congestion sample of the ports.
         pub sampled_at_ns: u64,
-        /// Time the control plane last wrote or confirmed the destinations' rows; 0: never.
+        /// Time at which the control plane last wrote or confirmed the destination rows; 0: never.
         pub tables_at_ns: u64,
         /// Idle flows that the agents' flow-cache garbage collection removed.
         pub expired: u64,
-        /// Flows that the agents evicted from a full flow table.
+        /// Flows that the agents evicted because the flow table was full.
         pub evicted: u64,
-        /// Inode of the ports' network namespace; 0: the kernel marks no port dead by itself.
+        /// Inode of the ports' network namespace; 0: the kernel does not mark ports dead on its own.
         pub netns: u64,
-        /// Ports by slot.
         pub ports: [PortRow; MAX_PORTS],
-        /// Queues of the ports.
+        /// Virtual queues of the ports.
         pub queues: [PortQueueRow; MAX_PORTS],
     }
 }
@@ -381,7 +375,7 @@ row! {
     pub struct Counters as "counters" {
         /// Frames received.
         pub received: u64,
-        /// Packets forwarded by their flow's entry.
+        /// Packets forwarded by the entry of their flow.
         pub hits: u64,
         /// Decisions for a flow's first packet.
         pub new_flows: u64,
@@ -393,21 +387,21 @@ row! {
         pub fallbacks: u64,
         /// Decisions by the fallback for stale tables or signals.
         pub stale: u64,
-        /// Frames left to the kernel: not IPv4, with IP options, or to no known destination.
+        /// Frames passed to the kernel: not IPv4, with IP options, or to an unknown destination.
         pub passed: u64,
-        /// Packets left to the kernel because their TTL expires.
+        /// Packets passed to the kernel because their TTL expired.
         pub ttl_expired: u64,
-        /// Packets dropped because no candidate of their destination is alive.
+        /// Packets dropped because no candidate of their destination was alive.
         pub no_destination: u64,
-        /// Flows without a row in the flow table; each of their packets is decided.
+        /// Flows without a row in the flow table; every packet of such a flow needs a decision.
         pub not_pinned: u64,
         /// Decision records lost because the ring buffer was full.
         pub records_lost: u64,
-        /// Pauses sent.
+        /// Pause frames sent.
         pub pauses: u64,
-        /// Packets whose sender had to be paused and is no host.
+        /// Packets whose sender should have been paused but is not a host.
         pub not_paused: u64,
-        /// Packets dropped because the shared buffer had no room.
+        /// Packets dropped because the shared buffer was full.
         pub buffer_drops: u64,
     }
 }
@@ -431,9 +425,9 @@ impl Counters {
 }
 
 row! {
-    /// Candidate as a decision saw it.
+    /// Candidate with the state that a decision was based on.
     pub struct ScoredCandidate as "scored_candidate" {
-        /// C, the total cost (Eq. 1); 0 where the rule does not compute it.
+        /// Total cost C (Eq. 1); 0 if the rule does not compute it.
         pub cost: u32,
         /// Slot of the egress port.
         pub port: u8,
@@ -441,40 +435,38 @@ row! {
         pub path: u8,
         /// C_cong.
         pub congestion: u8,
-        /// CANDIDATE_ALIVE and CANDIDATE_KEPT.
+        /// Bit set of CANDIDATE_ALIVE and CANDIDATE_KEPT.
         pub flags: u8,
     }
 }
 
 row! {
-    /// Decision record of the ring buffer.
+    /// Record of a decision in the ring buffer.
     pub struct DecisionRecord as "decision_record" {
-        /// Time of the decision.
         pub time_ns: u64,
-        /// Age of the latest congestion sample at the ports.
+        /// Age of the latest congestion sample of the ports, ns.
         pub signal_age_ns: u64,
-        /// Flow decided for.
+        /// Flow that the decision is for.
         pub flow: FlowKey,
         /// Hash of the flow.
         pub hash: u32,
         /// Destination QP of the packet's base transport header, or NO_QP.
         pub dest_qp: u32,
-        /// Packet sequence number of that header, or NO_QP.
+        /// Packet sequence number in that header, or NO_QP.
         pub psn: u32,
         /// Slot of the chosen port.
         pub port: u32,
-        /// Cause of the decision, TRIGGER_*.
+        /// Cause of the decision, one of TRIGGER_*.
         pub trigger: u8,
-        /// Rule of the decision, RULE_*.
+        /// Rule of the decision, one of RULE_*.
         pub rule: u8,
-        /// Candidates in use.
+        /// Number of candidates in use.
         pub count: u8,
-        /// Under flow ageing, bit n: candidate n is one of the cheapest for the bytes the flow has
-        /// sent; else 0.
+        /// Under flow ageing, bit n is set if candidate n is one of the cheapest for the bytes that the flow has
+        /// sent; otherwise 0.
         pub cheapest: u8,
-        /// Padding.
         pub pad: u32,
-        /// Candidates in the destination's order.
+        /// Candidates in the order of the destination's row.
         pub candidates: [ScoredCandidate; MAX_CANDIDATES],
     }
 }

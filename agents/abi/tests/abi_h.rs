@@ -1,4 +1,4 @@
-//! Freshness of the C header in the tree.
+//! Checks that the C header in the tree is up to date.
 
 use std::{env, fs, path::Path};
 

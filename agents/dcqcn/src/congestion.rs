@@ -1,12 +1,13 @@
-//! Congestion point: marks of an egress queue.
+//! Congestion point: ECN marking at an egress queue.
 
 pub use lab_abi::dcqcn::CongestionPoint;
 
-/// Returns true if a packet that meets `queue` is marked; `dice` is uniform over all numbers of its type.
+/// Returns true if a packet is marked that arrives at a queue of length `queue`; `dice` is uniformly distributed over
+/// all numbers of its type.
 ///
-/// No packet is marked up to Kmin, and every packet above Kmax; in between, the marked share grows linearly to Pmax
-/// (section 3.1, figure 5). That share is `p_max_q32 · (queue - k_min) / (k_max - k_min)`, rounded down; the
-/// comparison multiplies in 128 bits instead of dividing, so that no threshold is too large.
+/// Up to Kmin no packet is marked, and above Kmax every packet; in between, the marked share grows linearly to Pmax
+/// (section 3.1, figure 5). This share is `p_max_q32 · (queue - k_min) / (k_max - k_min)`, rounded down. The
+/// comparison multiplies in 128 bits instead of dividing, so that thresholds of any size work.
 #[must_use]
 pub const fn is_marked(point: &CongestionPoint, queue: u64, dice: u32) -> bool {
     if queue <= point.k_min {
@@ -15,7 +16,7 @@ pub const fn is_marked(point: &CongestionPoint, queue: u64, dice: u32) -> bool {
     if queue > point.k_max {
         return true;
     }
-    // The queue is above Kmin, so Kmax is too.
+    // The queue is longer than Kmin here, and so Kmax is above Kmin.
     let met = queue - point.k_min;
     let span = point.k_max - point.k_min;
     (dice as u128 + 1) * span as u128 <= point.p_max_q32 as u128 * met as u128
@@ -33,7 +34,7 @@ mod tests {
 
     #[test]
     fn the_share_of_marks_grows_between_the_thresholds() {
-        // A quarter of 2^32 at Kmax, 2,000 above Kmin.
+        // Pmax is a quarter of 2^32; Kmax is 2,000 above Kmin.
         let quarter = 1 << 30;
         let least_unmarked = [
             (1_001, quarter / 2_000),
@@ -46,7 +47,7 @@ mod tests {
         }
     }
 
-    /// A 3.5 GB queue between thresholds at 3 and 4 GB is marked with half of Pmax = 1/4: 2^29 of 2^32.
+    /// Between thresholds of 3 and 4 GB, a 3.5 GB queue is marked with half of Pmax = 1/4, which is 2^29 of 2^32.
     #[test]
     fn thresholds_of_gigabytes_are_kept() {
         let point = CongestionPoint {

@@ -1,17 +1,17 @@
-//! DCQCN as pure integer functions: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments",
-//! SIGCOMM '15, section 3, and its variant in the NS-3 artifact of LCMP's authors.
+//! DCQCN as pure integer functions: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM '15,
+//! section 3, and the variant in the NS-3 artifact of LCMP's authors.
 //!
-//! One law for both engines: the simulator calls these functions, and the host programs of a lab have the
-//! same in `agents/ebpf/dcqcn.bpf.h`, held to them on a million random steps (`lab-host`). Must not
+//! Both engines use one law. The simulator calls these functions; the host programs of a lab have a C copy in
+//! `agents/ebpf/dcqcn.bpf.h`, which is compared with these functions in a million random steps (`lab-host`). Must not
 //! contain: std, floats, clocks, randomness, unsafe code.
 //!
-//! - [`parameters`][]: the law's parameters from those of a plan
-//! - [`congestion`][]: congestion point, the switch's marks
-//! - [`reaction`][]: reaction point, the sender's rate
-//! - [`notification`][]: notification point, the receiver's CNPs
+//! - [`parameters`][]: conversion of a plan's parameters to the law's
+//! - [`congestion`][]: congestion point: marking at the switch
+//! - [`reaction`][]: reaction point: the sender's rate
+//! - [`notification`][]: notification point: the receiver's CNPs
 //!
-//! Rates are bit/s, sizes bytes of the wire. Times are in one unit of the caller's choice: nanoseconds
-//! in the kernel, picoseconds in the simulator. α and its gain are fractions of 2^30 (Q30).
+//! Rates are in bit/s, sizes in bytes on the wire. All times share one unit, which the caller chooses: nanoseconds in
+//! the kernel, picoseconds in the simulator. α and its gain are fractions of 2^30 (Q30).
 //!
 //! ```
 //! use lab_dcqcn::{parameters, reaction};

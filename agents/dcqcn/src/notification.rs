@@ -1,10 +1,10 @@
 //! Notification point: CNPs of a receiving QP.
 
-/// Returns the earliest time of the next CNP if the marked packet of `now` makes the receiver send one;
-/// `earliest` is that time so far, 0 at first.
+/// Returns the earliest time of the following CNP if the receiver sends a CNP for a packet that arrives marked at
+/// `now`; `None` if it does not. `earliest` is the result of the latest call that sent a CNP, 0 at first.
 ///
-/// The receiver sends a CNP for a marked packet, at most one per QP in `interval` (section 3.1, and
-/// RoCEv2 annex A17.9.3).
+/// The receiver answers a marked packet by a CNP, but sends at most one CNP per QP in each `interval` (section 3.1,
+/// and RoCEv2 annex A17.9.3).
 #[must_use]
 pub const fn next_cnp(earliest: u64, now: u64, interval: u64) -> Option<u64> {
     if now >= earliest {
@@ -20,7 +20,7 @@ mod tests {
 
     #[test]
     fn a_marked_packet_within_the_interval_makes_no_cnp() {
-        let after_first = next_cnp(0, 7, 50).expect("the first does");
+        let after_first = next_cnp(0, 7, 50).expect("the first marked packet sends a CNP");
         assert_eq!(next_cnp(after_first, 56, 50), None);
         assert_eq!(next_cnp(after_first, 57, 50), Some(107));
     }

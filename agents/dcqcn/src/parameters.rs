@@ -1,17 +1,17 @@
-//! The law's parameters from a plan's.
+//! Conversion of a plan's DCQCN parameters to the law's.
 
 use lab_abi::dcqcn::{DcqcnParams, MAX_RATE_BPS, ONE_Q30};
 use lab_parameters::{DcqcnConfig, Preset};
 use lab_units::{BitsPerSec, Nanos, Ratio};
 
-/// Returns the law's parameters for `config` with `ticks_per_nano` time units in a nanosecond.
+/// Returns the law's parameters for `config`, with `ticks_per_nano` time units per nanosecond.
 ///
-/// The artifact's variant is asked for by a minimum time between cuts, and has no minimum time between CNPs.
-/// Its first check for a cut is a nanosecond late, so that it follows α's update: `RdmaHw`'s
+/// A minimum time between cuts selects the artifact's variant, which has no minimum time between CNPs. Its first
+/// check for a cut is one nanosecond late, so that it follows the update of α, as in `RdmaHw`'s
 /// `ScheduleDecreaseRateMlx(q, 1)`.
 ///
-/// The gain is rounded to 2^-30. Raises above [`MAX_RATE_BPS`], 4.4 Tbit/s, are cut to it: no target is
-/// above a line rate, and no line rate above that.
+/// The gain is rounded to a multiple of 2^-30. Raises are capped at [`MAX_RATE_BPS`], 4.4 Tbit/s, because neither
+/// line rates nor targets exceed it.
 #[must_use]
 pub fn of(config: &DcqcnConfig, ticks_per_nano: u64) -> DcqcnParams {
     let ticks = |time: Nanos| time.get().saturating_mul(ticks_per_nano);
@@ -35,7 +35,7 @@ pub fn of(config: &DcqcnConfig, ticks_per_nano: u64) -> DcqcnParams {
     }
 }
 
-/// Returns a fraction of at most one in Q30, to the nearest.
+/// Returns a fraction of at most 1 in Q30, rounded to nearest.
 fn q30(fraction: Ratio) -> u32 {
     let scaled = fraction.scale_nearest(u64::from(ONE_Q30));
     u32::try_from(scaled).map_or(ONE_Q30, |scaled| scaled.min(ONE_Q30))

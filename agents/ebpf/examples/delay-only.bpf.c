@@ -1,7 +1,7 @@
-// Own policy: the live candidate of least one-way delay, whatever its capacity and queue. All flows to a
+// User-defined policy: the live candidate of least one-way delay, regardless of its capacity and queue. All flows to a
 // destination take one path until it dies.
 //
-// The control plane lists candidates nearest first, so the first one alive is the nearest.
+// The control plane lists candidates by increasing delay, so the first live candidate has the least delay.
 
 #include "switch.bpf.h"
 

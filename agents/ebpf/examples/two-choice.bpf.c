@@ -1,9 +1,9 @@
-// Own policy after DRILL (Ghorbani et al., SIGCOMM '17) with d = 2 and m = 0: of two live candidates that
-// the flow's hash picks, the one whose egress port is less congested.
+// User-defined policy after DRILL (Ghorbani et al., SIGCOMM '17) with d = 2 and m = 0: the flow's hash selects two live
+// candidates, and the one whose egress port is less congested is chosen.
 //
-// DRILL decides for each packet of a datacenter's fabric. Between datacenters flows are pinned, so this program
-// decides once per flow. It draws like the Rust policy of the same name, which compares the times that queues take to
-// drain; this program compares C_cong, which the agent computes for every port.
+// DRILL decides for each packet within a datacenter's fabric. Between datacenters flows are pinned, so this program
+// decides once per flow. It selects candidates like the Rust policy of the same name, which compares the times in which
+// queues drain; this program compares C_cong, which the agent computes for every port.
 
 #include "switch.bpf.h"
 
@@ -16,7 +16,7 @@ static __always_inline __u64 decide(const struct switch_table *switch_table,
 
 	if (!alive)
 		return 0;
-	// The second draw is among the others, so that two candidates are compared where there are two.
+	// The second candidate is selected among the others, so that two different candidates are compared if possible.
 	first = record->hash % alive;
 	second = alive > 1 ? (first + 1 + record->hash / alive % (alive - 1)) % alive : first;
 	EACH_CANDIDATE(i) {
@@ -25,7 +25,7 @@ static __always_inline __u64 decide(const struct switch_table *switch_table,
 		__u64 is_alive = row->flags & CANDIDATE_ALIVE;
 		__u64 is_first = is_alive & equal(seen, first);
 		__u64 is_drawn = is_first | (is_alive & equal(seen, second));
-		// Of two that are alike, the one drawn first.
+		// If both are equally congested, the first selected one is chosen.
 		__u64 score = row->congestion << 1 | (is_first ^ 1);
 		__u64 is_better = is_drawn & less(score, best);
 

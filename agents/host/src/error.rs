@@ -1,4 +1,4 @@
-//! Failures of the host programs.
+//! Errors of the host programs.
 
 use std::{io, path::PathBuf};
 
@@ -6,11 +6,11 @@ use aya::{maps::MapError, pin::PinError, programs::ProgramError};
 use lab_loader::{LoaderError, chain, lacks_privilege};
 use nix::unistd::geteuid;
 
-/// Failure of loading, pinning, running or reading the host programs.
+/// Failure to load, pin, run or read the host programs.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages explain the fields")]
 pub enum HostError {
-    /// Failure of a program or a map.
+    /// Failure to load or access a program or a map.
     #[error("{}", chain(.0))]
     Loader(#[from] LoaderError),
     #[error("cannot pin `{path}`: {source} (hint: the path must be on a bpffs mount)")]
@@ -31,7 +31,7 @@ impl HostError {
         move |source| LoaderError::program(action, program)(source).into()
     }
 
-    /// Returns true if the kernel refused for lack of privileges: tests are skipped then.
+    /// Returns true if the kernel refused because privileges are missing; tests are skipped in this case.
     #[must_use]
     pub fn is_not_permitted(&self) -> bool {
         lacks_privilege(self, geteuid().is_root())

@@ -1,14 +1,13 @@
-//! Host programs: congestion control for SoftRoCE, which has none.
+//! Host programs: congestion control for SoftRoCE, which has no congestion control of its own.
 //!
-//! `agents/ebpf/host.bpf.c` paces the data packets of every QP of a lab by DCQCN, whose law is
-//! `lab-dcqcn`'s. This crate loads the programs and pins them and their maps in a BPF file system, where the
-//! kernel engine finds what it attaches and reads. Must not contain: the plan, the scenario, records,
-//! netlink.
+//! `agents/ebpf/host.bpf.c` paces the data packets of all QPs in a lab by DCQCN, with the law of `lab-dcqcn`. This
+//! crate loads the programs and pins them and their maps on a bpffs mount, where the kernel engine finds them to
+//! attach and read. Must not contain: the plan, the scenario, records, netlink.
 //!
 //! - [`programs`][]: loading and pinning
-//! - [`maps`][]: pinned maps of a lab: QPs and counters
-//! - [`selftest`][mod@selftest]: comparison of the programs' law with its reference
-//! - [`error`][]: failures
+//! - [`maps`][]: access to a lab's pinned maps: QPs and counters
+//! - [`selftest`][mod@selftest]: comparison of the programs' law with the reference
+//! - [`error`][]: errors
 //!
 //! ```no_run
 //! let report = lab_host::selftest(1_000, 1)?; // as root

@@ -12,20 +12,20 @@ use lab_loader::{Row, drain, remove};
 
 use crate::HostError;
 
-/// Parameters.
+/// Map of the programs' parameters.
 pub(crate) const HOST: &str = "host";
-/// Rates and pauses of the NICs.
+/// Map of the NICs' rates and pauses.
 pub(crate) const NICS: &str = "nics";
-/// Sending QPs.
+/// Map of the sending QPs.
 pub(crate) const SENDERS: &str = "senders";
-/// Receiving QPs.
+/// Map of the receiving QPs.
 pub(crate) const RECEIVERS: &str = "receivers";
-/// Counters.
+/// Map of the counters.
 pub(crate) const COUNTS: &str = "host_counts";
-/// Pauses of NICs that are over.
+/// Ring buffer of finished NIC pauses.
 pub(crate) const PAUSES: &str = "pauses";
 
-/// Maps of a lab's host programs.
+/// Open maps of a lab's host programs.
 pub struct HostMaps {
     host: Array<MapData, Row<HostParams>>,
     senders: HashMap<MapData, Row<QpKey>, Row<PacedQp>>,
@@ -36,10 +36,10 @@ pub struct HostMaps {
 }
 
 impl HostMaps {
-    /// Opens the maps that were pinned in `directory`.
+    /// Opens the maps that are pinned in `directory`.
     ///
     /// # Errors
-    /// They are not there, or the kernel refuses to open them.
+    /// The directory has no such maps, or the kernel refuses to open them.
     pub fn open(directory: &Path) -> Result<Self, HostError> {
         Ok(Self {
             host: array(directory, HOST)?,
@@ -55,8 +55,8 @@ impl HostMaps {
         })
     }
 
-    /// Removes the state of all QPs and NICs, clears the counters and opens the pacer: the next packet of each QP
-    /// is its first.
+    /// Removes the state of all QPs and NICs, clears the counters and re-opens the pacer. The next packet of each QP
+    /// is treated as its first.
     ///
     /// # Errors
     /// The kernel refuses access to a map.
@@ -80,8 +80,8 @@ impl HostMaps {
         self.set_closing(false)
     }
 
-    /// Makes the pacer drop all packets that it holds and gets: SoftRoCE destroys a QP only once the kernel
-    /// holds no packet of it.
+    /// Makes the pacer drop all packets that it holds or receives. SoftRoCE can destroy a QP only once the kernel
+    /// holds no more packets of the QP.
     ///
     /// # Errors
     /// The kernel refuses access to the map.
@@ -99,7 +99,7 @@ impl HostMaps {
             .map_err(HostError::map("write", HOST))
     }
 
-    /// Returns the sending QPs, in the order of their keys.
+    /// Returns the sending QPs, sorted by key.
     ///
     /// # Errors
     /// The kernel refuses access to the map.
@@ -107,7 +107,7 @@ impl HostMaps {
         rows(&self.senders, SENDERS)
     }
 
-    /// Returns a sending QP; none before its first packet.
+    /// Returns a sending QP; `None` before the QP's first packet.
     ///
     /// # Errors
     /// The kernel refuses access to the map.
@@ -129,7 +129,7 @@ impl HostMaps {
             .map_err(HostError::map("read", HOST))
     }
 
-    /// Returns the receiving QPs that had marked packets, in the order of their keys.
+    /// Returns the receiving QPs that received marked packets, sorted by key.
     ///
     /// # Errors
     /// The kernel refuses access to the map.
@@ -137,7 +137,8 @@ impl HostMaps {
         rows(&self.receivers, RECEIVERS)
     }
 
-    /// Takes out all pauses of NICs, each NIC's in order; one that lasts ends at `now_ns`.
+    /// Removes and returns all pauses of NICs, in order for each NIC; a pause that is still active is ended at
+    /// `now_ns`.
     ///
     /// # Errors
     /// The kernel refuses access to a map.
@@ -197,7 +198,7 @@ fn hash<T: Pod>(directory: &Path, name: &'static str) -> Result<QpMap<T>, HostEr
 }
 
 fn clear<T: Pod>(map: &mut QpMap<T>, name: &'static str) -> Result<(), HostError> {
-    // All keys are read first: removing rows disturbs the iteration over them.
+    // Read all keys first: removing rows would disturb the iteration over them.
     let keys: Result<Vec<_>, MapError> = map.keys().collect();
     for key in keys.map_err(HostError::map("read", name))? {
         remove(map, &key).map_err(HostError::map("clear", name))?;

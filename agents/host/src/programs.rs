@@ -25,22 +25,22 @@ use crate::{
 /// Object of the programs, built by `agents/ebpf/build.sh`.
 pub(crate) const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/host.bpf.o");
 
-/// Program that is attached in a lab.
+/// Program that a lab attaches.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostProgram {
-    /// Ingress at a NIC: notification point, and where CNPs end.
+    /// Ingress of a NIC: notification point, and end of the path of CNPs.
     NicIngress,
-    /// Egress of a NIC: data go through the pacer.
+    /// Egress of a NIC: redirects data packets into the pacer.
     NicEgress,
-    /// Egress of the pacer's first end.
+    /// Egress of the pacer's first interface.
     PacerEgress,
-    /// Ingress of the pacer's second end.
+    /// Ingress of the pacer's second interface.
     PacerGate,
 }
 
 impl HostProgram {
-    /// Programs of a lab.
+    /// All programs of a lab.
     pub const ALL: [Self; 4] = [
         Self::NicIngress,
         Self::NicEgress,
@@ -48,7 +48,7 @@ impl HostProgram {
         Self::PacerGate,
     ];
 
-    /// Returns the name of the program and its pin.
+    /// Returns the name of the program, which is also the name of its pin.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -63,28 +63,26 @@ impl HostProgram {
 /// NIC of a host.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Nic {
-    /// Index of the interface.
     pub ifindex: u32,
-    /// Rate in bit/s, the first rate of its QPs.
+    /// Line rate in bit/s, the initial rate of its QPs.
     pub line_bps: u64,
-    /// Unit of a pause's time, ns; 0: nothing pauses the NIC.
+    /// Length of a pause quantum, ns; 0: the NIC is never paused.
     pub quantum_ns: u64,
 }
 
-/// Contents of the programs' maps.
+/// Initial contents of the programs' maps.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Parameters.
     pub params: HostParams,
     /// NICs of all hosts.
     pub nics: Vec<Nic>,
-    /// Largest number of QPs in one repetition, in each direction.
+    /// Largest number of QPs per direction in one repetition.
     pub qps: u32,
 }
 
-/// Loads the programs and pins them and their maps in `directory`, which is made, in a BPF file system.
+/// Loads the programs and pins them and their maps in `directory`, which is created and must be on a bpffs mount.
 ///
-/// They are unloaded once their pins are gone and they are attached nowhere.
+/// The kernel unloads the programs once their pins are removed and nothing has them attached.
 ///
 /// # Errors
 /// The kernel refuses a program or a map, or the directory exists.
@@ -114,10 +112,10 @@ pub fn install(setup: &Setup, directory: &Path) -> Result<(), HostError> {
     Ok(())
 }
 
-/// Opens a program that was pinned in `directory`, to attach it; returns its descriptor and number.
+/// Opens a program that is pinned in `directory`, for attaching it; returns the program's file descriptor and id.
 ///
 /// # Errors
-/// There is none, or the kernel refuses to open it.
+/// The directory has no such program, or the kernel refuses to open it.
 pub fn pinned(directory: &Path, program: HostProgram) -> Result<(OwnedFd, u32), HostError> {
     let failed = |action| HostError::program(action, program.name());
     let path: PathBuf = directory.join(program.name());
@@ -132,7 +130,7 @@ pub fn pinned(directory: &Path, program: HostProgram) -> Result<(OwnedFd, u32), 
     Ok((fd, id))
 }
 
-/// Loads the programs of a lab and fills their maps.
+/// Loads the programs and fills their maps.
 fn load(setup: &Setup) -> Result<Ebpf, HostError> {
     let nics = u32::try_from(setup.nics.len()).unwrap_or(u32::MAX);
     let mut loader = EbpfLoader::new();
@@ -165,7 +163,7 @@ fn load(setup: &Setup) -> Result<Ebpf, HostError> {
     Ok(ebpf)
 }
 
-/// Returns a program of the object.
+/// Returns a classifier program of the object by name.
 pub(crate) fn classifier<'a>(
     ebpf: &'a mut Ebpf,
     name: &'static str,
@@ -174,11 +172,17 @@ pub(crate) fn classifier<'a>(
 }
 
 #[cfg(test)]
-#[expect(clippy::print_stdout, reason = "a skipped test says so")]
+#[expect(
+    clippy::print_stdout,
+    reason = "a skipped test prints that it was skipped"
+)]
 mod pacing;
 
 #[cfg(test)]
-#[expect(clippy::print_stdout, reason = "a skipped test says so")]
+#[expect(
+    clippy::print_stdout,
+    reason = "a skipped test prints that it was skipped"
+)]
 mod tests {
     use aya::{
         maps::RingBuf,
@@ -188,10 +192,10 @@ mod tests {
 
     use super::*;
 
-    /// Interface for a test's packets.
+    /// Index of the interface that test packets appear to arrive on.
     const LOOPBACK: u32 = 1;
 
-    /// Returns a pause of `priority`.
+    /// Returns a PFC frame that pauses `priority` for `quanta`.
     fn pause(priority: u32, quanta: u16) -> Vec<u8> {
         let mut frame = vec![1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 1];
         frame.extend(MAC_CONTROL.to_be_bytes());
@@ -231,10 +235,10 @@ mod tests {
                 ..TestRunOptions::default()
             };
             let program = classifier(ebpf, HostProgram::NicIngress.name()).expect("loaded");
-            let run = program.test_run(options).expect("it runs");
+            let run = program.test_run(options).expect("the program runs");
             assert_eq!(run.return_value, 2, "the pause goes no further");
-            let nics: HashMap<_, u32, Row<NicRow>> = map(ebpf, NICS).expect("the map");
-            let Row(nic) = nics.get(&LOOPBACK, 0).expect("the row");
+            let nics: HashMap<_, u32, Row<NicRow>> = map(ebpf, NICS).expect("the map exists");
+            let Row(nic) = nics.get(&LOOPBACK, 0).expect("the row exists");
             nic
         };
 
@@ -248,13 +252,13 @@ mod tests {
         let prolonged = hear(&mut ebpf, &pause(PFC_PRIORITY, 60_000));
         assert_eq!(prolonged.paused_at_ns, paused.paused_at_ns);
         assert!(prolonged.paused_until_ns > paused.paused_until_ns);
-        // A pause of no time ends it.
+        // A pause of zero quanta ends the current pause.
         let ended = hear(&mut ebpf, &pause(PFC_PRIORITY, 0));
         assert_eq!(ended.paused_at_ns, 0);
         assert!(ended.stopped_ns > 0);
 
-        let mut ring: RingBuf<_> = map(&mut ebpf, PAUSES).expect("the ring");
-        let item = ring.next().expect("one pause is over");
+        let mut ring: RingBuf<_> = map(&mut ebpf, PAUSES).expect("the ring buffer exists");
+        let item = ring.next().expect("one pause is finished");
         let record: PauseRecord = bytemuck::pod_read_unaligned(&item);
         assert_eq!(
             (record.ifindex, record.from_ns),

@@ -1,7 +1,7 @@
-//! Comparison of the programs' law with its reference, step by step, without an interface.
+//! Step-by-step comparison of the programs' law with the reference; no interface is needed.
 //!
-//! Random parameters and random events go through the kernel (`BPF_PROG_TEST_RUN`), and the state after
-//! each must be that of `lab-dcqcn`.
+//! Random parameters and random events pass through the kernel program (`BPF_PROG_TEST_RUN`). After each step, the
+//! program's state must be equal to the state that `lab-dcqcn` computes.
 
 use aya::{
     Ebpf,
@@ -21,32 +21,32 @@ use crate::{
     programs::{OBJECT, classifier},
 };
 
-/// Result of a selftest.
+/// Result of a self-test.
 #[derive(Clone, Debug, Default)]
 pub struct SelftestReport {
-    /// Steps run.
+    /// Number of steps run.
     pub steps: u64,
-    /// Steps by event, in the order of LAW_*.
+    /// Number of steps per event, in the order of LAW_*.
     pub by_event: [u64; 6],
-    /// Steps that began at line rate with nothing to raise.
+    /// Steps that started at line rate with no raise pending.
     pub settled: u64,
-    /// Steps that changed the rate, by the published law and by the artifact's.
+    /// Steps that changed the rate: under the published law, and under the artifact's.
     pub changed: [u64; 2],
-    /// CNPs sent.
+    /// CNPs sent during the test.
     pub cnps: u64,
-    /// Packets marked.
+    /// Packets marked during the test.
     pub marked: u64,
-    /// Steps after which program and reference differ.
+    /// Steps after which the program's state differs from the reference.
     pub mismatches: u64,
     /// Description of the first mismatch.
     pub described: Option<String>,
 }
 
-/// Runs `steps` random steps of the law in the kernel and compares each with the reference. A mismatch is no
+/// Runs `steps` random steps of the law in the kernel and compares each with the reference. A mismatch is not an
 /// error; the report counts it.
 ///
 /// # Errors
-/// The kernel refuses the program or a run of it.
+/// The kernel refuses to load or run the program.
 pub fn selftest(steps: u64, seed: u64) -> Result<SelftestReport, HostError> {
     let mut ebpf = Ebpf::load(OBJECT).map_err(LoaderError::Load)?;
     classifier(&mut ebpf, PROGRAM)?
@@ -112,7 +112,7 @@ fn run(ebpf: &mut Ebpf, step: &LawStep) -> Result<LawStep, HostError> {
     Ok(bytemuck::pod_read_unaligned(&output[HEADER..]))
 }
 
-/// Does a step by the reference.
+/// Applies a step with the reference law.
 fn apply(step: &mut LawStep) {
     let now = step.now;
     let params = step.params;
@@ -135,7 +135,7 @@ fn apply(step: &mut LawStep) {
     }
 }
 
-/// Returns the start of a QP with random parameters, among them the paper's and a lab's.
+/// Returns the start of a QP with random parameters, which include the paper's and a lab's.
 fn first_step(random: &mut Pcg64Mcg) -> LawStep {
     let line = match below(random, 4) {
         0 => 100_000_000,
@@ -143,7 +143,7 @@ fn first_step(random: &mut Pcg64Mcg) -> LawStep {
         2 => MAX_RATE_BPS,
         _ => 1 + log_uniform(random, 42),
     };
-    // At least a thousandth of the line, so that a pause is made up for in a bounded time.
+    // At least a thousandth of the line rate, so that the number of raises to catch up on after a pause is bounded.
     let rate = |random: &mut Pcg64Mcg| line / 1_000 + 1 + below(random, line / 10 + 1);
     let time = |random: &mut Pcg64Mcg| 1 + log_uniform(random, 34);
     let params = DcqcnParams {
@@ -179,7 +179,7 @@ fn first_step(random: &mut Pcg64Mcg) -> LawStep {
     step
 }
 
-/// Turns a state into the next step: an event a while later.
+/// Turns a state into the next step: adds a random event a random time later.
 fn next_step(step: &mut LawStep, random: &mut Pcg64Mcg) {
     let interval = step.params.increase_interval;
     let until = |due: u64| match due {
@@ -217,12 +217,12 @@ fn next_step(step: &mut LawStep, random: &mut Pcg64Mcg) {
     step.dice = u32::try_from(log_uniform(random, 32)).unwrap_or(u32::MAX);
 }
 
-/// Returns a number below `bound`, which is not 0; its bias does not matter for tests.
+/// Returns a random number below `bound`, which must not be 0; the small bias is irrelevant for tests.
 fn below(random: &mut Pcg64Mcg, bound: u64) -> u64 {
     random.next_u64() % bound
 }
 
-/// Returns a number of up to `bits` bits, every length equally often.
+/// Returns a random number of up to `bits` bits; all lengths are equally likely.
 fn log_uniform(random: &mut Pcg64Mcg, bits: u64) -> u64 {
     let length = below(random, bits + 1);
     below(random, 1 << length)
@@ -230,19 +230,19 @@ fn log_uniform(random: &mut Pcg64Mcg, bits: u64) -> u64 {
 
 const PROGRAM: &str = "law_step";
 
-/// Steps of one QP, after which another one has other parameters.
+/// Number of steps after which a new QP with new parameters starts.
 const STEPS_PER_QP: u64 = 200;
 
-/// `TC_ACT_OK`.
+/// Return value `TC_ACT_OK`.
 const OK: u32 = 0;
 
 /// Length of an Ethernet header.
 const HEADER: usize = 14;
 
-/// Offset of its type.
+/// Offset of the type field in an Ethernet header.
 const ETHERTYPE: usize = 12;
 
-/// Type of a frame for local experiments (IEEE 802).
+/// Ethertype for local experiments (IEEE 802).
 const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 
 const PACKET: usize = HEADER + size_of::<LawStep>();

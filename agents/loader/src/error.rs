@@ -1,11 +1,11 @@
-//! Failures with eBPF objects, and the lack of privileges among them.
+//! Errors of loading and accessing eBPF objects, including missing privileges.
 
 use std::io;
 
 use aya::{EbpfError, maps::MapError, programs::ProgramError};
 use nix::errno::Errno;
 
-/// Failure of a program or a map.
+/// Failure to load or access a program or a map.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum LoaderError {
@@ -30,7 +30,7 @@ pub enum LoaderError {
 }
 
 impl LoaderError {
-    /// Returns a function that wraps the error of `action` on `program`.
+    /// Returns a function that wraps the error of performing `action` on `program`.
     pub fn program(
         action: &'static str,
         program: &'static str,
@@ -42,7 +42,7 @@ impl LoaderError {
         }
     }
 
-    /// Returns a function that wraps the error of `action` on `map`.
+    /// Returns a function that wraps the error of performing `action` on `map`.
     pub fn map(action: &'static str, map: &'static str) -> impl FnOnce(MapError) -> Self {
         move |source| Self::Map {
             action,
@@ -52,10 +52,10 @@ impl LoaderError {
     }
 }
 
-/// Returns true if the error or one of its causes is `EPERM` and the process is not root.
+/// Returns true if the error or one of its causes is `EPERM` and the process does not run as root.
 ///
-/// `EACCES` does not count, because the verifier returns it for a program that it rejects. Nor does any error of a root
-/// process, which has all privileges.
+/// `EACCES` does not count, because the verifier returns it for a program that it rejects. Errors of a root process
+/// do not count either, because root has all privileges.
 #[must_use]
 pub fn lacks_privilege(error: &(dyn std::error::Error + 'static), is_root: bool) -> bool {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
@@ -63,7 +63,7 @@ pub fn lacks_privilege(error: &(dyn std::error::Error + 'static), is_root: bool)
     !is_root && causes.any(|cause| cause.downcast_ref().is_some_and(is_eperm))
 }
 
-/// Returns an error and its causes on one line, without repeating a cause that is already there.
+/// Formats an error and its causes on one line; a cause that the text already contains is not repeated.
 #[must_use]
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

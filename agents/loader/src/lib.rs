@@ -1,10 +1,10 @@
-//! Programs and maps of an eBPF object, by name.
+//! Access to the programs and maps of an eBPF object by name.
 //!
-//! The switch agent, the host programs and the benchmarks each load an object of their own; this crate has the
-//! steps that they share. Must not contain: names of programs or maps, rows, attachment.
+//! The switch agent, the host programs and the benchmarks each load their own object; this crate holds the steps that
+//! they share. Must not contain: names of programs or maps, row types, attachment.
 //!
 //! - [`map`][]: rows of maps
-//! - [`error`][]: failures, and the lack of privileges among them
+//! - [`error`][]: errors, including missing privileges
 //!
 //! ```no_run
 //! use aya::{Ebpf, maps::Array, programs::SchedClassifier};
@@ -32,10 +32,10 @@ use aya::{
 pub use error::{LoaderError, chain, lacks_privilege};
 pub use map::{Row, drain, remove};
 
-/// Returns a program of an object.
+/// Returns a program of an object by name.
 ///
 /// # Errors
-/// The object has no such program, or one of another type.
+/// The object has no such program, or the program has another type.
 pub fn program<'a, P>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut P, LoaderError>
 where
     &'a mut P: TryFrom<&'a mut Program, Error = ProgramError>,
@@ -48,10 +48,10 @@ where
         .map_err(LoaderError::program("use", name))
 }
 
-/// Returns a map of an object, which stays in the object.
+/// Returns a map of an object by name; the object keeps the map.
 ///
 /// # Errors
-/// The object has no such map, or one of another type.
+/// The object has no such map, or the map has another type.
 pub fn map<'a, M>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<M, LoaderError>
 where
     M: TryFrom<&'a mut Map, Error = MapError>,
@@ -60,10 +60,10 @@ where
     map.try_into().map_err(LoaderError::map("use", name))
 }
 
-/// Takes a map out of an object.
+/// Removes a map from an object and returns it.
 ///
 /// # Errors
-/// The object has no such map, or one of another type.
+/// The object has no such map, or the map has another type.
 pub fn take<M>(ebpf: &mut Ebpf, name: &'static str) -> Result<M, LoaderError>
 where
     M: TryFrom<Map, Error = MapError>,

@@ -5,12 +5,12 @@ use std::io::ErrorKind;
 use aya::maps::{HashMap, MapData, MapError, RingBuf};
 use bytemuck::Pod;
 
-/// Row of a map, in the form that aya accepts.
+/// Row of a map, in the form that aya requires.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct Row<T>(pub T);
 
-// SAFETY: `aya::Pod` requires that a type has no padding, uninitialised bytes or invalid values. `bytemuck::Pod`
+// SAFETY: `aya::Pod` requires a type without padding, uninitialised bytes or invalid values. `bytemuck::Pod`
 // guarantees this for `T`, and `Row` is a transparent wrapper around it.
 #[expect(unsafe_code, reason = "`aya::Pod` is an unsafe trait")]
 unsafe impl<T: Pod> aya::Pod for Row<T> {}
@@ -19,8 +19,8 @@ unsafe impl<T: Pod> aya::Pod for Row<T> {}
 pub fn drain<T: Pod>(ring: &mut RingBuf<MapData>) -> Vec<T> {
     let mut records = Vec::new();
     while let Some(item) = ring.next() {
-        // A record of another length would mean that this program was built with another `abi.h` than the eBPF
-        // object, which the test of `abi.h` excludes.
+        // A record of another length would mean that this program and the eBPF object were built with different
+        // versions of `abi.h`; the test of `abi.h` excludes that.
         if let Ok(record) = bytemuck::try_pod_read_unaligned(&item) {
             records.push(record);
         }
@@ -28,7 +28,7 @@ pub fn drain<T: Pod>(ring: &mut RingBuf<MapData>) -> Vec<T> {
     records
 }
 
-/// Removes a row from a hash table, if it is present.
+/// Removes a row from a hash table if it is present.
 ///
 /// # Errors
 /// The kernel refuses access to the map.
@@ -42,7 +42,7 @@ pub fn remove<K: aya::Pod, V: aya::Pod>(
     }
 }
 
-/// True if the error means a missing row: aya returns the error of the system call that removes a row.
+/// Returns true if the error means that the row does not exist: aya returns the errno of the deletion.
 fn is_missing(error: &MapError) -> bool {
     matches!(error, MapError::SyscallError(call) if call.io_error.kind() == ErrorKind::NotFound)
 }

@@ -1,7 +1,7 @@
-//! Cost of a decision in Rust, by policy, at six candidates: `cargo bench -p lab-policy`.
+//! Time of one decision in Rust by policy, with six candidates: `cargo bench -p lab-policy`.
 //!
-//! The simulator makes one for each flow's first packet; `lcmp-lab bench decision` measures the switch
-//! program.
+//! The simulator makes one decision for the first packet of each flow. `lcmp-lab bench decision` measures the switch
+//! program instead.
 
 use std::hint::black_box;
 
@@ -21,7 +21,7 @@ fn candidates(buckets: [u16; 8]) -> [Candidate; 6] {
 }
 
 fn rates() -> [BitsPerSec; 6] {
-    let gbit = |rate: u64| BitsPerSec::new(rate * 1_000_000_000).expect("not zero");
+    let gbit = |rate: u64| BitsPerSec::new(rate * 1_000_000_000).expect("a rate above zero");
     [40, 100, 200, 40, 100, 200].map(gbit)
 }
 

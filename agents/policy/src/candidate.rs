@@ -1,25 +1,25 @@
-//! Input and result of a decision.
+//! Input and result of a routing decision.
 
 use lab_abi::{Rule, rows::MAX_CANDIDATES};
 use lab_units::{BitsPerSec, Nanos};
 
-/// Path to the destination behind a candidate, in paper units.
+/// Path from a candidate to the destination, in paper units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Path {
-    /// One-way delay from end to end.
+    /// One-way end-to-end delay.
     pub delay: Nanos,
-    /// Least capacity of its links.
+    /// Lowest capacity of the path's links.
     pub capacity: BitsPerSec,
-    /// Rate of its first link.
+    /// Rate of the path's first link.
     pub link_rate: BitsPerSec,
-    /// Number of its links.
+    /// Number of links on the path.
     pub hops: u32,
 }
 
-/// Candidate next hop of a flow's destination, as the switch sees it at the decision.
+/// Candidate next hop of a flow's destination, with the state that the switch knows at the decision.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Candidate {
-    /// C_path (Eq. 2), installed by the control plane.
+    /// C_path (Eq. 2), set by the control plane.
     pub path: u8,
     /// C_cong (Eq. 5) of the egress port.
     pub congestion: u8,
@@ -29,23 +29,22 @@ pub struct Candidate {
     pub buckets: u16,
 }
 
-/// Candidate with its score in a decision.
+/// Candidate and its score in a decision.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Scored {
-    /// Scored candidate.
     pub candidate: Candidate,
-    /// C, the total cost (Eq. 1); 0 where the rule does not compute it.
+    /// Total cost C (Eq. 1); 0 if the rule does not compute it.
     pub cost: u32,
-    /// True if the candidate was in the set that the hash was taken over.
+    /// True if the candidate was in the set that the hash chose from.
     pub is_kept: bool,
 }
 
-/// Decision: the chosen candidate, its rule, and the scores that explain it.
+/// Result of a decision: the chosen candidate, the rule that chose it, and the scores that explain it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Decision {
     /// Index of the chosen candidate.
     pub chosen: usize,
-    /// Rule of the decision.
+    /// Rule that chose the candidate.
     pub rule: Rule,
     scored: [Scored; MAX_CANDIDATES],
     count: usize,
@@ -66,14 +65,14 @@ impl Decision {
         }
     }
 
-    /// Returns the candidates in the order given.
+    /// Returns the scored candidates in their original order.
     #[must_use]
     pub fn candidates(&self) -> &[Scored] {
         &self.scored[..self.count]
     }
 }
 
-/// Returns a table of the first [`MAX_CANDIDATES`] candidates without scores, and their number.
+/// Returns the first [`MAX_CANDIDATES`] candidates as a table without scores, and their number.
 pub(crate) fn unscored(candidates: &[Candidate]) -> ([Scored; MAX_CANDIDATES], usize) {
     let mut scored = [UNUSED; MAX_CANDIDATES];
     for (slot, &candidate) in scored.iter_mut().zip(candidates) {
@@ -99,7 +98,7 @@ pub(crate) mod tests {
 
     /// Returns a path with two links of equal rates.
     pub(crate) fn path(delay_ms: u64, gbit: u64) -> Path {
-        let rate = BitsPerSec::new(gbit * 1_000_000_000).expect("not zero");
+        let rate = BitsPerSec::new(gbit * 1_000_000_000).expect("a rate above zero");
         Path {
             delay: Nanos::from_millis(delay_ms),
             capacity: rate,

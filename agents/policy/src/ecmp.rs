@@ -1,8 +1,8 @@
-//! ECMP (RFC 2992), and every policy that is a table of hash buckets.
+//! ECMP (RFC 2992), and the hash over buckets that all bucket policies share.
 //!
-//! A bucket table maps each hash value to a next hop. Flows are pinned, so only the number of a next
-//! hop's buckets matters, not their positions: a table is stored as run lengths,
-//! [`Candidate::buckets`]. ECMP is the table of one bucket each.
+//! A bucket table maps each hash value to a next hop. Because flows are pinned, only the number of a next hop's
+//! buckets matters, not their positions. So a table is stored as one count per next hop, [`Candidate::buckets`]. ECMP
+//! is the table with one bucket per next hop.
 
 use lab_abi::Rule;
 
@@ -19,10 +19,10 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: None,
 };
 
-/// Returns the live candidate whose bucket `hash` falls on; `None` if no candidate is alive.
+/// Returns the live candidate that owns the bucket selected by `hash`; `None` if no candidate is alive.
 ///
-/// If no live candidate has buckets, as when all ports of a weighted table have died and new weights
-/// have not come yet, every live candidate has one.
+/// If no live candidate has buckets, each live candidate counts as having one. This happens when all ports in a
+/// weighted table have died and new weights have not arrived yet.
 #[must_use]
 pub fn decide(candidates: &[Candidate], hash: u32) -> Option<Decision> {
     let buckets = |candidate: &Candidate| u32::from(candidate.buckets);
@@ -30,7 +30,8 @@ pub fn decide(candidates: &[Candidate], hash: u32) -> Option<Decision> {
         .or_else(|| decide_alike(candidates, hash, Rule::HashAll))
 }
 
-/// Returns the choice of the hash over all live candidates alike, recorded as `rule`.
+/// Returns the candidate that the hash selects if all live candidates have equal weight; the decision is recorded as
+/// `rule`.
 pub(crate) fn decide_alike(candidates: &[Candidate], hash: u32, rule: Rule) -> Option<Decision> {
     by_buckets(candidates, hash, rule, |_| 1)
 }
@@ -90,7 +91,7 @@ mod tests {
         let mut six = candidates(&[1; 6]);
         assert_eq!(chosen(&six, 6 * 7 + 4), Some(4));
         six[1].is_alive = false;
-        // Alive: 0, 2, 3, 4, 5.
+        // The live candidates are 0, 2, 3, 4 and 5.
         let all: Vec<_> = (0..5).map(|hash| chosen(&six, hash)).collect();
         assert_eq!(all, [Some(0), Some(2), Some(3), Some(4), Some(5)]);
     }

@@ -1,15 +1,16 @@
-//! Fast failover (section 3.4): a flow leaves its dead port lazily, by its own next packet.
+//! Fast failover (section 3.4): a flow leaves its dead port with its next packet.
 //!
-//! A dead port costs one write, however many flows are pinned to it. The next packet of each flow finds
-//! its port dead, is decided among the live candidates like a first packet, and overwrites the flow's
-//! entry in place. `failover.bpf.h` mirrors the rule.
+//! Marking a port dead costs one write, however many flows are pinned to the port. When the next packet of such a
+//! flow finds the port dead, a new decision among the live candidates is made, as for a first packet, and the flow's
+//! entry is overwritten in place. `failover.bpf.h` mirrors this rule.
 
 use lab_abi::Trigger;
 
-/// Returns the cause for a decision on a packet whose flow is pinned to a port, or to none; `None` if the packet
+/// Returns why a packet needs a decision, given the port that its flow is pinned to, if any; `None` if the packet
 /// follows the flow's entry.
 ///
-/// `must_reroute` returns true if flow ageing moves a flow whose port is alive; called only then.
+/// `must_reroute` returns true if flow ageing moves a flow away from a live port; it is called only if the port is
+/// alive.
 #[must_use]
 pub fn trigger(
     is_pinned_port_alive: Option<bool>,

@@ -1,10 +1,10 @@
-//! Flow-cache garbage collection (section 3.1.2): entries of idle flows leave the flow table.
+//! Flow-cache garbage collection (section 3.1.2): entries of idle flows are removed from the flow table.
 //!
-//! The agent removes idle entries of the switch program's table (`flow_gc.rs` of `lab-switchd`), which
-//! the program refreshes with every packet (`flow_gc.bpf.h`); the simulator keeps a table of its own.
+//! The program refreshes an entry with every packet (`flow_gc.bpf.h`), and the agent removes the idle entries of the
+//! program's table (`flow_gc.rs` in `lab-switchd`). The simulator has its own table.
 
-/// Returns true if a flow's entry is idle: last seen at or before `horizon`, which is the present less
-/// the idle timeout.
+/// Returns true if a flow's entry is idle, that is, last seen at or before `horizon`: the current time minus the idle
+/// timeout.
 ///
 /// ```
 /// use lab_policy::flow_gc::is_idle;

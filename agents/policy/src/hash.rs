@@ -1,4 +1,4 @@
-//! Flow identification (section 3.1.2): the hash that spreads flows over equal next hops.
+//! Flow identification (section 3.1.2): the hash that spreads flows over next hops of equal rank.
 
 use core::net::Ipv4Addr;
 
@@ -19,10 +19,10 @@ pub struct FlowTuple {
 
 /// Returns MurmurHash3 (x86, 32 bits) of source, destination and `sport | dport << 16`.
 ///
-/// The words are addresses and ports in host byte order, as in the authors' code: a switch of the
-/// same id hashes alike here, in the switch program and in that code. The protocol is not hashed, nor are the
-/// slot bits of a lab's addresses ([`without_slot`]): a lab's slot must not decide its paths. All addresses outside
-/// 10.0.0.0/8, such as the authors' 11.0.0.0/8, are hashed whole.
+/// The words are addresses and ports in host byte order, as in the authors' code, so a switch with the same id
+/// computes the same hash here, in the switch program and in that code. Two inputs are left out: the protocol, and
+/// the slot bits of lab addresses ([`without_slot`]), because a lab's slot must not influence its paths. Addresses
+/// outside 10.0.0.0/8, such as the authors' 11.0.0.0/8, are hashed whole.
 #[must_use]
 pub fn flow_hash(flow: FlowTuple, switch_id: u32) -> u32 {
     let [src, dst] = [flow.src, flow.dst].map(|addr| without_slot(addr).to_bits());
@@ -30,8 +30,8 @@ pub fn flow_hash(flow: FlowTuple, switch_id: u32) -> u32 {
     murmur3([src, dst, ports], switch_id)
 }
 
-/// Returns MurmurHash3 (x86, 32 bits) of a packet's sequence number, with its flow's hash as the seed: the
-/// number by which a queue's share of packets is marked, the same in equal runs.
+/// Returns MurmurHash3 (x86, 32 bits) of a packet's sequence number, seeded with the hash of the packet's flow. The
+/// result decides whether a queue marks the packet, so that equal runs mark equal packets.
 #[must_use]
 pub fn packet_hash(flow_hash: u32, psn: u32) -> u32 {
     murmur3([psn], flow_hash)
@@ -68,14 +68,14 @@ mod tests {
 
     #[test]
     fn the_hash_is_murmur3() {
-        // Reference: MurmurHash3_x86_32 of the twelve bytes.
+        // Expected value: MurmurHash3_x86_32 of these twelve bytes.
         assert_eq!(of_text(b"hello, world", 0), 0x149b_bb7f);
         assert_eq!(of_text(b"\0\0\0\0\0\0\0\0\0\0\0\0", 0), 0xd941_144b);
-        // Of four bytes.
+        // Expected value: MurmurHash3_x86_32 of these four bytes.
         assert_eq!(packet_hash(0, u32::from_le_bytes(*b"test")), 0xba6b_d213);
     }
 
-    /// The expected numbers are MurmurHash3 of the whole addresses in slot 0.
+    /// The expected numbers are MurmurHash3 of the complete addresses in slot 0.
     #[test]
     fn the_hash_is_the_same_in_all_slots() {
         for ([src, dst], sport, switch_id, expected) in [
@@ -96,7 +96,8 @@ mod tests {
         }
     }
 
-    /// The expected numbers are MurmurHash3 of the whole addresses; the first one is an address of the authors' code.
+    /// The expected numbers are MurmurHash3 of the complete addresses; the first is an address from the authors'
+    /// code.
     #[test]
     fn addresses_outside_labs_are_hashed_whole() {
         for (src, expected) in [

@@ -1,24 +1,24 @@
 //! Routing policies as pure integer functions: the reference of the switch program.
 //!
-//! The switch program mirrors [`ecmp::decide`] and [`lcmp::decide()`] in a shape that the kernel's
-//! verifier accepts, and is tested against them; the simulator and the plan call them directly. Must
-//! not contain: std, floats, clocks, randomness, unsafe code, unbounded loops.
+//! The switch program mirrors [`ecmp::decide`] and [`lcmp::decide()`] in a form that the kernel's verifier accepts,
+//! and is tested against them; the simulator and the plan call these functions directly. Must not contain: std,
+//! floats, clocks, randomness, unsafe code, unbounded loops.
 //!
-//! - [`hash`][]: the hashes of flows and packets
+//! - [`hash`][]: hashes of flows and packets
 //! - [`policy`][]: declaration of a built-in policy
-//! - [`policies`][]: search by name
-//! - [`candidate`][]: input and result of a decision
+//! - [`policies`][]: built-in policies by name
+//! - [`candidate`][]: input and result of a routing decision
 //! - [`lcmp`][]: LCMP: path cost, congestion, decision
 //! - [`failover`][]: fast failover of pinned flows
 //! - [`flow_gc`][]: flow-cache garbage collection
-//! - [`ecmp`][]: ECMP, and every policy that is a table of hash buckets
-//! - [`wcmp`][], [`ucmp`][], [`ucmp_artifact`][]: contents of such tables
+//! - [`ecmp`][]: ECMP, and the hash over buckets that all bucket policies share
+//! - [`wcmp`][], [`ucmp`][], [`ucmp_artifact`][]: bucket tables of these policies
 //! - [`te`][]: declaration of traffic engineering
-//! - [`own`][]: own policies, compiled in, with a template
-//! - [`legacy`][]: ECMP of a DCI switch without an agent
+//! - [`own`][]: user-defined policies, compiled in, with a template
+//! - [`legacy`][]: kernel ECMP on a DCI switch without an agent
 //!
-//! Times are nanoseconds, rates bits per second and queues bytes, by their types; costs and scores
-//! are bytes and smaller is better.
+//! Times are nanoseconds, rates bits per second and queues bytes, as their types state. Costs and scores range from 0
+//! to 255; smaller is better.
 //!
 //! ```
 //! use lab_policy::{Candidate, LcmpConfig, lcmp};

@@ -1,4 +1,4 @@
-//! Built-in policies, found by name.
+//! Built-in policies by name.
 
 use crate::{
     POLICIES,
@@ -6,7 +6,7 @@ use crate::{
 };
 
 impl BucketPolicy {
-    /// Returns the policy of this name.
+    /// Returns the policy called `name`.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         POLICIES.iter().find_map(|row| match row.mechanism {
@@ -32,7 +32,7 @@ mod tests {
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         for word in words.into_iter().chain(keys) {
             assert!(!word.is_empty() && word.chars().all(is_name), "{word}");
-            // User-defined policies have these keys.
+            // These keys introduce user-defined policies.
             assert!(!["own", "ebpf"].contains(&word));
         }
     }
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(BucketPolicy::find("own"), None);
     }
 
-    /// A switch has a next hop for every destination, so some path has a bucket.
+    /// A switch has a next hop for every destination, so at least one path must have a bucket.
     #[test]
     fn every_law_gives_some_path_a_bucket_and_none_past_the_last_path() {
         let paths = [(10, 40), (20, 100), (50, 200), (0, 1)].map(|(ms, gbit)| path(ms, gbit));

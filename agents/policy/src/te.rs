@@ -1,8 +1,8 @@
-//! Declaration of centralised traffic engineering; its law is in the crate `lab-te`.
+//! Declaration of centralised traffic engineering; its algorithm is in the crate `lab-te`.
 
 use crate::policy::{Mechanism, Policy};
 
-/// Traffic engineering; its default interval is 100 ms. Switches begin with WCMP's buckets.
+/// Traffic engineering with a default interval of 100 ms. Switches start with WCMP's buckets.
 pub const POLICY: Policy = Policy {
     word: "te-100ms",
     key: Some("te"),

@@ -1,27 +1,27 @@
-//! UCMP: the next hops of least uniform cost.
+//! UCMP: hash over the next hops of least uniform cost.
 //!
-//! Li et al., "Uniform-Cost Multi-Path Routing for Reconfigurable Data Center Networks" (SIGCOMM
-//! '24), fuses the latency of a path and a flow's use of its links into one cost,
+//! Li et al., "Uniform-Cost Multi-Path Routing for Reconfigurable Data Center Networks" (SIGCOMM '24), combines the
+//! latency of a path and the load that a flow puts on its links into one cost:
 //!
 //! ```text
 //! C_i(f) = d_i + α · h_i · f / c_i
 //! ```
 //!
-//! of a path of latency d, h links and capacity c for a flow of f bytes. In a static wide-area network
-//! d is the one-way delay (no packet waits for a circuit), c is the least capacity on the path, and
-//! the hash spreads flows over paths within a quantum q:
+//! for a flow of f bytes on path i with latency d, h links and capacity c. In a static wide-area network, d is the
+//! one-way delay (no packet waits for a circuit), c is the lowest link capacity on the path, and the hash spreads
+//! flows over all paths whose costs are within a quantum q of the lowest:
 //!
 //! ```text
 //! n_i = 1 if C_i(f) ≤ C_j(f) + q for all j, else 0
 //! ```
 //!
-//! A switch does not know the final size of a flow, so f is the number of bytes sent so far (flow
-//! ageing): for the first packet delay alone counts. With flow ageing enabled, a flow past a size
-//! threshold ([`size_thresholds`]) is re-routed if its next hop is not among the cheapest any more. As
-//! f grows, the cheapest paths have more capacity and more delay. Packets on the old path thus arrive
-//! before those on the new path, unless they queue for longer than the difference.
+//! A switch does not know the final size of a flow, so f is the number of bytes sent so far (flow ageing); at the
+//! first packet only the delay counts. With flow ageing enabled, a flow past a size threshold ([`size_thresholds`])
+//! is re-routed if its next hop is no longer among the cheapest. As f grows, the cheapest paths have more capacity
+//! and more delay. Packets on the old path therefore arrive before packets on the new path, unless they queue for
+//! longer than the difference in delay.
 //!
-//! The comparison is exact: rates in whole kbit/s, products in 128 bits, no division.
+//! The comparison is exact: rates are in whole kbit/s, products have 128 bits, and there is no division.
 
 use lab_abi::rows::{MAX_CANDIDATES, MAX_SIZE_THRESHOLDS};
 pub use lab_parameters::UcmpConfig;
@@ -33,7 +33,7 @@ use crate::{
     policy::{Mechanism, Policy},
 };
 
-/// UCMP.
+/// UCMP with flow ageing.
 pub const POLICY: Policy = Policy {
     word: "ucmp",
     key: Some("ucmp"),
@@ -43,7 +43,7 @@ pub const POLICY: Policy = Policy {
     mechanism: Mechanism::UniformCost,
 };
 
-/// UCMP without flow ageing: delay alone decides.
+/// UCMP without flow ageing: only the delay counts.
 pub const MIN_DELAY: Policy = Policy {
     word: "min-delay",
     key: None,
@@ -52,10 +52,10 @@ pub const MIN_DELAY: Policy = Policy {
     mechanism: Mechanism::UniformCost,
 };
 
-/// A flow's cheapest next hops from a number of sent bytes on.
+/// Cheapest next hops of a flow that has sent a given number of bytes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SizeThreshold {
-    /// Bytes sent.
+    /// Number of bytes sent from which the buckets apply.
     pub from: Bytes,
     /// One bucket for each of the cheapest next hops.
     pub buckets: [u16; MAX_CANDIDATES],
@@ -101,7 +101,7 @@ pub fn buckets(paths: &[Path], sent: Bytes, config: &UcmpConfig) -> [u16; MAX_CA
     buckets
 }
 
-/// Returns the sizes at which the cheapest `paths` of a flow change (flow ageing).
+/// Returns the flow sizes at which the set of cheapest `paths` changes (flow ageing).
 #[must_use]
 pub fn size_thresholds(paths: &[Path], config: &UcmpConfig) -> SizeThresholds {
     let paths = &paths[..paths.len().min(MAX_CANDIDATES)];
@@ -141,7 +141,7 @@ impl SizeThresholds {
     }
 }
 
-/// Cost of a path less another's and less the quantum, base + slope · f, in units of 10^-9 s / (100 · c_i · c_j).
+/// Difference of two paths' costs minus the quantum, as base + slope · f, in units of 10^-9 s / (100 · c_i · c_j).
 struct CostDifference {
     base: i128,
     slope: i128,
@@ -154,7 +154,7 @@ impl CostDifference {
         let behind = i128::from(path.delay.get())
             - i128::from(other.delay.get())
             - i128::from(config.quantum_ns.get());
-        // Bytes over kbit/s, in nanoseconds: f · 8 · 10^6 / c.
+        // Nanoseconds to send f bytes at c kbit/s: f · 8 · 10^6 / c.
         let per_byte = i128::from(config.alpha_percent.0) * 8_000_000;
         let slope = i128::from(path.hops) * others - i128::from(other.hops) * own;
         Self {
@@ -168,15 +168,15 @@ impl CostDifference {
         self.base.saturating_add(grown) <= 0
     }
 
-    /// Returns the number of bytes at which [`Self::is_within_quantum`] changes; `None` if it never does.
+    /// Returns the number of bytes at which [`Self::is_within_quantum`] changes its result; `None` if it never does.
     fn changes_at(&self) -> Option<Bytes> {
         let base = self.base;
         let slope = self.slope;
         let at = if slope > 0 && base <= 0 {
-            // True up to -base / slope.
+            // The condition holds up to -base / slope.
             (-base).div_euclid(slope) + 1
         } else if slope < 0 && base > 0 {
-            // True from base / -slope on.
+            // The condition holds from base / -slope on.
             (base - slope - 1).div_euclid(-slope)
         } else {
             return None;
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use crate::candidate::tests::path;
 
-    /// DC1 to DC8 in order of delay: via DC6, DC4, DC2, DC7, DC5, DC3.
+    /// Returns the testbed's paths from DC1 to DC8, sorted by delay: via DC6, DC4, DC2, DC7, DC5, DC3.
     fn testbed() -> [Path; 6] {
         let paths = [
             (10, 40),
@@ -222,9 +222,9 @@ mod tests {
         assert_eq!(none, [0; MAX_CANDIDATES]);
     }
 
-    /// C(f) = d + 0.5 · 2 · 8f/c: DC6 and DC4 meet where 10 ms = 8f · (1/40G − 1/100G), at 83.3 MB;
-    /// DC4 and DC2 where 30 ms = 8f · (1/100G − 1/200G), at 750 MB. The quantum of 0.1 ms lets the
-    /// next one in 1 % earlier, and the last one out 1 % later.
+    /// C(f) = d + 0.5 · 2 · 8f/c. DC6 and DC4 have equal costs where 10 ms = 8f · (1/40G − 1/100G), at 83.3 MB; DC4
+    /// and DC2 where 30 ms = 8f · (1/100G − 1/200G), at 750 MB. Because of the quantum of 0.1 ms, the next path joins
+    /// 1 % earlier and the last one leaves 1 % later.
     #[test]
     fn the_testbeds_size_thresholds_by_hand() {
         let thresholds = size_thresholds(&testbed(), &UcmpConfig::DEFAULT);
@@ -273,7 +273,7 @@ mod tests {
 
     prop_compose! {
         fn any_path()(delay in 0..20_000_000_000u64, rate in 1_000..=100_000_000_000_000u64, hops in 1..8u32) -> Path {
-            let rate = BitsPerSec::new(rate).expect("not zero");
+            let rate = BitsPerSec::new(rate).expect("a rate above zero");
             Path { delay: Nanos::new(delay), capacity: rate, link_rate: rate, hops }
         }
     }
@@ -308,12 +308,12 @@ mod tests {
             let thresholds = size_thresholds(&paths, &config);
             let rows = thresholds.as_slice();
             prop_assert!(rows.windows(2).all(|pair| pair[0].from < pair[1].from));
-            // At random sizes, and on both sides of every threshold.
+            // Compare at random sizes and on both sides of every threshold.
             let edges = rows.iter().flat_map(|row| [row.from.get(), row.from.get().saturating_sub(1)]);
             for size in sizes.into_iter().chain(edges) {
                 let row = rows.iter().rev().find(|row| row.from.get() <= size);
                 prop_assert_eq!(
-                    row.expect("the first begins at 0").buckets,
+                    row.expect("the first threshold is 0 bytes").buckets,
                     buckets(&paths, Bytes::new(size), &config),
                     "{} B", size
                 );

@@ -1,18 +1,17 @@
-//! UCMP as in the LCMP authors' code: ECMP over the next hops of the widest first link.
+//! UCMP as in the LCMP authors' code: ECMP over the next hops with the fastest first link.
 //!
 //! ```text
 //! n_i = 1 if r_i = max r_j, else 0
 //! ```
 //!
-//! where r_i is the rate of the next hop's own link. The rest of the path, its delay and the flow's
-//! size, of which UCMP's uniform cost consists, do not count. The policy reproduces the authors'
-//! figures.
+//! where r_i is the rate of the next hop's own link. The delay, the rest of the path and the flow's size, which make
+//! up UCMP's uniform cost, do not count. This policy serves to reproduce the authors' figures.
 
 use lab_abi::rows::MAX_CANDIDATES;
 
 use crate::{candidate::Path, policy::BucketPolicy};
 
-/// UCMP in the authors' code.
+/// UCMP as implemented in the authors' code.
 pub const POLICY: BucketPolicy = BucketPolicy {
     name: "ucmp-artifact",
     doc: "5-tuple hash over the candidates of the fastest first link, which is UCMP in the code of\n\
@@ -21,7 +20,7 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: Some(buckets),
 };
 
-/// Returns each next hop's buckets by its link's rate.
+/// Returns each next hop's buckets, according to the rate of its link.
 ///
 /// Next hops past [`MAX_CANDIDATES`] are ignored.
 #[must_use]

@@ -1,22 +1,21 @@
 //! WCMP: hash buckets in proportion to the capacity of the path behind each next hop.
 //!
-//! Zhou et al., "WCMP: Weighted Cost Multipathing for Improved Fairness in Data Centers"
-//! (EuroSys '14): next hop i owns
+//! Zhou et al., "WCMP: Weighted Cost Multipathing for Improved Fairness in Data Centers" (EuroSys '14): next hop i
+//! owns
 //!
 //! ```text
 //! n_i = N · c_i / Σ c_j
 //! ```
 //!
-//! of N buckets, where c_i is the capacity of its path. If the capacities have a ratio of small
-//! numbers, the n_i are these numbers and the split is exact. Else the table is reduced to N =
-//! [`MAX_BUCKETS`]: every next hop has one bucket, and the rest are dealt out by largest remainder.
-//! The split is static: neither delay nor load counts.
+//! of N buckets, where c_i is the capacity of its path. If the capacities form a ratio of small integers, the n_i are
+//! these integers and the split is exact. Otherwise the table has N = [`MAX_BUCKETS`] buckets: every next hop gets
+//! one bucket, and the rest are distributed by largest remainder. The split is static: neither delay nor load counts.
 
 use lab_abi::rows::MAX_CANDIDATES;
 
 use crate::{candidate::Path, policy::BucketPolicy};
 
-/// WCMP.
+/// WCMP with buckets in proportion to path capacity.
 pub const POLICY: BucketPolicy = BucketPolicy {
     name: "wcmp",
     doc: "5-tuple hash over the candidates in proportion to their paths' capacity; no parameters.",
@@ -24,10 +23,10 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: Some(buckets),
 };
 
-/// Maximum buckets per destination, as a hardware switch's table spends on one group.
+/// Maximum buckets per destination, comparable to the size of one group in a hardware switch's table.
 pub const MAX_BUCKETS: u16 = 64;
 
-/// Returns each next hop's buckets by its path's capacity.
+/// Returns each next hop's buckets, according to the capacity of its path.
 ///
 /// Next hops past [`MAX_CANDIDATES`] are ignored.
 ///
@@ -94,7 +93,7 @@ fn total(weights: &[u64]) -> u128 {
     weights.iter().copied().map(u128::from).sum()
 }
 
-/// Gives each weight above 0 one bucket, and the rest by largest remainder; the first of equal remainders wins.
+/// Gives each weight above 0 one bucket, and distributes the rest by largest remainder; ties go to the first weight.
 fn deal(weights: &[u64], total: u128, buckets: &mut [u16]) {
     let mut remainders = [0; MAX_CANDIDATES];
     let mut left = MAX_BUCKETS;
@@ -137,7 +136,7 @@ mod tests {
         let paths: Vec<_> = capacities
             .iter()
             .map(|&bps| Path {
-                capacity: BitsPerSec::new(bps).expect("not zero"),
+                capacity: BitsPerSec::new(bps).expect("a rate above zero"),
                 ..path(10, 1)
             })
             .collect();
@@ -169,7 +168,7 @@ mod tests {
 
     #[test]
     fn ratios_of_large_numbers_are_rounded_to_a_full_table() {
-        // 61 buckets remain: 7.0…, 27 and 26.9…; the last one goes to the largest remainder.
+        // 61 buckets remain: shares of 7.0…, 27 and 26.9…; the last bucket goes to the largest remainder.
         assert_eq!(of(&[101, 390, 389]), [8, 28, 28]);
         assert_eq!(of(&[1, 1_000_000]), [1, 63]);
     }

@@ -1,4 +1,4 @@
-//! Laws of all policies.
+//! Properties that hold for all policies.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use lab_units::{BitsPerSec, Nanos};
 use proptest::prelude::*;
 
 fn rate(bps: u64) -> BitsPerSec {
-    BitsPerSec::new(bps).expect("not zero")
+    BitsPerSec::new(bps).expect("a rate above zero")
 }
 
 fn paper() -> LcmpConfig {
@@ -49,7 +49,7 @@ const POLICIES: [(&str, Decide); 5] = [
     ("stale", lcmp::decide_stale),
 ];
 
-/// Returns the indices of the kept candidates, before a rotation by `shift`.
+/// Returns the indices of the kept candidates, translated back from a rotation by `shift`.
 fn kept(decision: &Decision, shift: usize) -> BTreeSet<usize> {
     let rows = decision.candidates();
     let indices = (0..rows.len()).filter(|&index| rows[index].is_kept);
@@ -74,8 +74,8 @@ proptest! {
         prop_assert!(index.is_none_or(|index| index < alive));
     }
 
-    /// The order of the table decides only which kept candidate the hash falls to and, in the preset
-    /// `artifact`, which of equally cheap candidates is cut.
+    /// The order of the table only decides which kept candidate the hash selects and, in the preset `artifact`, which
+    /// of several equally cheap candidates is dropped.
     #[test]
     fn the_kept_candidates_do_not_depend_on_the_order(rows in candidates(), hash: u32, shift: usize) {
         let shift = shift % rows.len();
@@ -91,7 +91,7 @@ proptest! {
             };
             let costs: BTreeSet<_> = before.candidates().iter().map(|row| row.cost).collect();
             if matches!(name, "artifact" | "paper" | "rm-alpha") && costs.len() < rows.len() {
-                // Of equally cheap ones under full congestion the first is taken, as stated.
+                // Under full congestion the first of equally cheap candidates is taken, as documented.
                 continue;
             }
             prop_assert_eq!(kept(&before, 0), kept(&after, shift), "{}", name);
@@ -159,7 +159,7 @@ proptest! {
         for index in 0..paths.len() {
             let other = (index + paths.len() - shift) % paths.len();
             prop_assert_eq!(wide.0[index], wide.1[other]);
-            // Of equal remainders the first has one more, as stated.
+            // The first of equal remainders gets one more bucket, as documented.
             prop_assert!(weighted.0[index].abs_diff(weighted.1[other]) <= 1);
         }
         prop_assert_eq!(weighted.0.iter().sum::<u16>(), weighted.1.iter().sum::<u16>());

@@ -1,4 +1,4 @@
-//! The controller: measurement windows, each solved once and installed one window later.
+//! The controller: each measurement window is solved once, and its result is installed one window later.
 
 use std::collections::BTreeMap;
 
@@ -10,35 +10,35 @@ use crate::{
     topology::{Measured, Topology},
 };
 
-/// Controller of all switches, without clock and transport.
+/// Controller of all switches, independent of clock and transport.
 ///
-/// Windows are numbered in order of time; a window is one interval. At the end of window k an engine
-/// installs [`Controller::due`] (the tables of window k − 1) and reports the demands and capacities of
-/// window k, so that every table steers by what was measured one interval before.
+/// Windows are numbered in order of time; a window is one interval. At the end of window k, an engine installs
+/// [`Controller::due`] (the tables of window k − 1) and reports the demands and capacities of window k. Every table
+/// is therefore based on measurements that are one interval old.
 ///
-/// The controller uses provisioned capacities and no liveness: a cut link keeps its capacity. As under every other
-/// policy, a switch detects the carrier of its own ports only and hashes over its live candidates.
+/// The controller uses provisioned capacities and ignores liveness: a cut link keeps its capacity. As under every
+/// other policy, a switch detects only the carrier of its own ports, and hashes over its live candidates.
 #[derive(Debug)]
 pub struct Controller {
     topology: Topology,
-    /// Hash buckets per destination.
+    /// Number of hash buckets per destination.
     buckets: u16,
-    /// Windows by number, from the one before the last installed on.
+    /// Windows by number, beginning with the one before the last installed window.
     windows: BTreeMap<u64, Window>,
 }
 
 /// Measurements of one window, and the tables computed from them.
 #[derive(Debug, Default)]
 struct Window {
-    /// Bytes by switch and row.
+    /// Bytes per switch and row.
     demands: Vec<Vec<Bytes>>,
-    /// Capacity by directed link; none for a link that was not reported.
+    /// Capacity per directed link; `None` for a link that was not reported.
     capacities: Vec<Option<BitsPerSec>>,
     tables: Option<Tables>,
 }
 
 impl Controller {
-    /// Creates a controller that deals out `buckets` buckets per destination.
+    /// Creates a controller that distributes `buckets` buckets per destination.
     #[must_use]
     pub const fn new(topology: Topology, buckets: u16) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Controller {
         }
     }
 
-    /// Adds the bytes that the hosts of a switch's datacenter sent in `window`, by row.
+    /// Adds the bytes that the hosts in a switch's datacenter sent during `window`, one number per row.
     pub fn add_demands(&mut self, window: u64, switch: usize, demands: &[Bytes]) {
         let sums = &mut self.window(window).demands[switch];
         for (sum, bytes) in sums.iter_mut().zip(demands) {
@@ -56,7 +56,7 @@ impl Controller {
         }
     }
 
-    /// Sets a directed link's provisioned capacity at the end of `window`.
+    /// Sets the provisioned capacity of a directed link at the end of `window`.
     pub fn set_capacity(&mut self, window: u64, link: usize, capacity: BitsPerSec) {
         let capacities = &mut self.window(window).capacities;
         if capacities.len() <= link {
@@ -65,8 +65,8 @@ impl Controller {
         capacities[link] = Some(capacity);
     }
 
-    /// Returns the tables for `window`, computed at the first call; none if nothing was reported for it. Fails on
-    /// measurements that are not of the topology, or a solver that gives up.
+    /// Returns the tables for `window`, computed at the first call; `None` if nothing was reported for the window.
+    /// Fails if the measurements do not match the topology or the solver gives up.
     pub fn solve(&mut self, window: u64) -> Result<Option<&Tables>, TeError> {
         let Some(window) = self.windows.get_mut(&window) else {
             return Ok(None);
@@ -81,8 +81,8 @@ impl Controller {
         Ok(window.tables.as_ref())
     }
 
-    /// Returns the tables to install at the end of `window`, which are those of the window before, and
-    /// forgets all windows before that one.
+    /// Returns the tables to install at the end of `window`, which are the tables of the window before, and discards
+    /// all earlier windows.
     pub fn due(&mut self, window: u64) -> Result<Option<&Tables>, TeError> {
         let Some(before) = window.checked_sub(1) else {
             return Ok(None);
@@ -91,7 +91,7 @@ impl Controller {
         self.solve(before)
     }
 
-    /// Returns a window whose measurements are about to change.
+    /// Returns a window for an update of its measurements.
     fn window(&mut self, number: u64) -> &mut Window {
         let rows = self.topology.rows();
         let none = rows.iter().map(|rows| vec![Bytes::ZERO; rows.len()]);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::topology::{Hop, Row};
 
-    /// Switch 0 reaches switch 1 over links 0 and 1.
+    /// Returns a controller of two switches: switch 0 reaches switch 1 over links 0 and 1.
     fn controller() -> Controller {
         let hops = [0, 1].map(|link| Hop { link, next: 1 });
         let row = Row {
@@ -123,7 +123,7 @@ mod tests {
     fn report(controller: &mut Controller, window: u64, bytes: u64, rates: [u64; 2]) {
         controller.add_demands(window, 0, &[Bytes::new(bytes)]);
         for (link, rate) in rates.into_iter().enumerate() {
-            let rate = BitsPerSec::new(rate).expect("not zero");
+            let rate = BitsPerSec::new(rate).expect("a rate above zero");
             controller.set_capacity(window, link, rate);
         }
     }
@@ -162,7 +162,7 @@ mod tests {
         let mut controller = controller();
         controller.add_demands(1, 0, &[Bytes::new(7)]);
         let error = controller.due(2).unwrap_err();
-        let text = "there are 0 link capacities, the topology has 2";
+        let text = "there are 0 link capacities, but the topology has 2";
         assert_eq!(error.to_string(), text);
     }
 }

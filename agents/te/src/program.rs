@@ -1,8 +1,8 @@
-//! The linear program: the split that minimises the largest utilisation of a link.
+//! The linear program: the split that minimises the largest link utilisation.
 //!
-//! Forwarding is by destination, and so are the variables: x_{s,j,n} is the traffic towards j that
-//! switch s sends to its next hop n. With the demand d_{s,j} of the switch's own datacenter and the
-//! traffic from switches further away:
+//! Forwarding is by destination, and so are the variables: x_{s,j,n} is the traffic towards j that switch s sends to
+//! its next hop n. With d_{s,j} the demand of the switch's own datacenter, and counting the traffic that arrives from
+//! switches further away:
 //!
 //! ```text
 //! minimise U
@@ -11,14 +11,14 @@
 //! x ≥ 0
 //! ```
 //!
-//! It has the optimum of the program over all paths of equal hops, because a destination's next hops
-//! have no cycle, and switches can realise its solution.
+//! Its optimum equals that of the program over all shortest paths by hops, because a destination's next hops form no
+//! cycle, and switches can implement its solution.
 //!
-//! If one link decides U, the rest of the solution is arbitrary. So a second program keeps U and
-//! minimises Σ_s U_s, the sum of each switch's largest utilisation. The published code of RedTE rewards
-//! its agents by the same two quantities.
+//! If a single link determines U, the rest of the solution is arbitrary. A second program therefore keeps U fixed and
+//! minimises Σ_s U_s, the sum of each switch's largest utilisation. The published code of RedTE rewards its agents by
+//! the same two quantities.
 //!
-//! Demands are divided by their sum and capacities by the largest, so that all numbers are near one.
+//! Demands are divided by their sum and capacities by the largest capacity, so that all numbers are near 1.
 
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Solution, Variable};
 
@@ -27,18 +27,18 @@ use crate::{
     topology::{Measured, Topology},
 };
 
-/// Traffic over every next hop, divided by the sum of all demands.
+/// Traffic to every next hop, divided by the sum of all demands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// Share by switch, row and next hop.
+    /// Traffic by switch, row and next hop.
     pub traffic: Vec<Vec<Vec<f64>>>,
     /// Time that the most loaded link takes to carry its traffic of the interval, in seconds; divided by
     /// the interval it is the largest utilisation.
     pub longest_s: f64,
 }
 
-/// Returns the best split of the measured demands; none without any demand that can be delivered.
-/// Fails on a measurement of another topology, or a failure of the solver.
+/// Returns the best split of the measured demands; `None` if no demand can be delivered. Fails if the measurement
+/// does not match the topology or the solver fails.
 pub fn split(topology: &Topology, measured: &Measured<'_>) -> Result<Option<Split>, TeError> {
     topology.check(measured)?;
     let Some(scaled) = Scaled::new(topology, measured) else {
@@ -46,7 +46,7 @@ pub fn split(topology: &Topology, measured: &Measured<'_>) -> Result<Option<Spli
     };
     let first = scaled.solve(None)?;
     let max = first.largest();
-    // Without the slack, the solver's own tolerance, the second program may have no solution.
+    // Without this slack for the solver's own tolerance, the second program might have no solution.
     let slack = TOLERANCE * max.max(1.0);
     let best = scaled.solve(Some(max + slack)).unwrap_or(first);
     Ok(Some(Split {
@@ -55,13 +55,13 @@ pub fn split(topology: &Topology, measured: &Measured<'_>) -> Result<Option<Spli
     }))
 }
 
-/// Measurements in numbers near one.
+/// Measurements scaled to numbers near 1.
 struct Scaled<'a> {
     topology: &'a Topology,
     usable: Vec<Vec<Vec<usize>>>,
-    /// Demand by switch and row; 0 if it cannot be delivered.
+    /// Demand by switch and row; 0 if the demand cannot be delivered.
     demands: Vec<Vec<f64>>,
-    /// Capacity by link; 0 for a link that carries nothing.
+    /// Capacity by link; 0 for a link that carries no traffic.
     capacities: Vec<f64>,
     /// Seconds per unit of utilisation.
     seconds: f64,
@@ -117,8 +117,8 @@ impl<'a> Scaled<'a> {
         })
     }
 
-    /// Minimises the largest utilisation or, with that given as `limit`, the sum of the switches'
-    /// largest utilisations.
+    /// Minimises the largest utilisation or, if that is given as `limit`, the sum of the switches' largest
+    /// utilisations.
     fn solve(&self, limit: Option<f64>) -> Result<Found, TeError> {
         let mut problem = Problem::new(OptimizationDirection::Minimize);
         let rows = self.topology.rows();
@@ -143,7 +143,7 @@ impl<'a> Scaled<'a> {
         })
     }
 
-    /// Adds flow conservation: a switch sends what it receives and what its datacenter demands.
+    /// Adds flow conservation: a switch sends what it receives and what its datacenter originates.
     fn conserve(&self, problem: &mut Problem, traffic: &[Vec<Vec<Variable>>]) {
         for (switch, rows) in self.topology.rows().iter().enumerate() {
             for (row_index, row) in rows.iter().enumerate() {
@@ -169,7 +169,7 @@ impl<'a> Scaled<'a> {
         }
     }
 
-    /// Returns the traffic for `to` that other switches send to `switch`.
+    /// Returns the traffic towards `to` that other switches send to `switch`.
     fn incoming(&self, switch: usize, to: usize, traffic: &[Vec<Vec<Variable>>]) -> Vec<Variable> {
         let mut incoming = Vec::new();
         for (other, rows) in self.topology.rows().iter().enumerate() {
@@ -184,7 +184,7 @@ impl<'a> Scaled<'a> {
         incoming
     }
 
-    /// Adds the capacity of every link at its switch's utilisation.
+    /// Adds the capacity constraint of every link, with the utilisation of the link's switch.
     fn fit(
         &self,
         problem: &mut Problem,
@@ -251,11 +251,11 @@ fn solved(problem: &Problem) -> Result<Solution, TeError> {
         .map_err(|_| gave_up("it was interrupted".to_owned()))
 }
 
-/// Returns a number as a float, rounded above 2^53.
+/// Converts a number to a float, rounded above 2^53.
 #[expect(clippy::cast_precision_loss, reason = "a share of a sum is wanted")]
 const fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// Tolerance of the solver.
+/// Numerical tolerance of the solver.
 const TOLERANCE: f64 = 1e-7;

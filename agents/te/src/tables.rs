@@ -1,4 +1,4 @@
-//! Rounding of splits to hash buckets.
+//! Conversion of splits to hash buckets.
 
 use crate::{
     TeError,
@@ -6,18 +6,18 @@ use crate::{
     topology::{Measured, Topology},
 };
 
-/// Tables to install.
+/// Bucket tables to install.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tables {
-    /// Buckets of the next hops by switch and row; none for a destination without deliverable demand,
-    /// whose installed buckets stay.
+    /// Buckets of the next hops by switch and row; `None` for a destination without deliverable demand, whose
+    /// installed buckets stay.
     pub rows: Vec<Vec<Option<Vec<u16>>>>,
     /// Time that the most loaded link takes to carry its traffic of the interval, in seconds.
     pub longest_s: f64,
 }
 
-/// Returns the tables of `buckets` buckets that minimise the largest link utilisation.
-/// Fails on a measurement of another topology, or a failure of the solver.
+/// Returns the tables with `buckets` buckets per destination that minimise the largest link utilisation. Fails if the
+/// measurement does not match the topology or the solver fails.
 pub fn tables(
     topology: &Topology,
     measured: &Measured<'_>,
@@ -42,9 +42,9 @@ pub fn tables(
     })
 }
 
-/// Deals `buckets` out by largest remainder; of equal ones, to the first.
+/// Distributes `buckets` by largest remainder; ties go to the first next hop.
 ///
-/// Shares are rounded to millionths before they are compared, so that float rounding decides nothing.
+/// Shares are rounded to millionths before they are compared, so that float rounding does not influence the result.
 fn quantised(traffic: &[f64], buckets: u16) -> Option<Vec<u16>> {
     let total: f64 = traffic.iter().sum();
     if total < MIN_TRAFFIC {
@@ -76,7 +76,7 @@ fn millionths(share: f64) -> u64 {
     (share * 1e6).round() as u64
 }
 
-/// Share of all demands below which traffic is the solver's rounding.
+/// Share of all demands below which traffic is attributed to the solver's rounding.
 const MIN_TRAFFIC: f64 = 1e-9;
 
 #[cfg(test)]
@@ -102,7 +102,8 @@ mod tests {
         }
     }
 
-    /// Returns six paths from switch 0 to switch 7, via 1 to 6; links 0 to 5 are the first hops.
+    /// Returns a topology with six paths from switch 0 to switch 7, via switches 1 to 6; links 0 to 5 are the first
+    /// hops.
     fn testbed() -> (Topology, Vec<Option<BitsPerSec>>) {
         let out: Vec<_> = (0..6).map(|path| (path, path + 1)).collect();
         let mut rows = vec![vec![row(7, &out)]];
@@ -127,11 +128,11 @@ mod tests {
             demands: &demands,
             capacities: &capacities,
         };
-        let found = tables(&topology, &measured, BUCKETS).expect("solved");
-        // 40 : 100 : 200 of 680 are 5.88, 14.7 and 29.4 of 100; two paths each.
+        let found = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
+        // Of 100 buckets, 40 : 100 : 200 of 680 are 5.88, 14.7 and 29.4; two paths have each share.
         assert_eq!(found.rows[0][0], Some(vec![6, 15, 29, 6, 15, 29]));
         assert_eq!(found.rows[3][0], Some(vec![100]));
-        // 680 MB over 680 Gbit/s.
+        // 680 MB at 680 Gbit/s.
         assert!(
             (found.longest_s - 0.008).abs() < 1e-9,
             "{}",
@@ -149,7 +150,9 @@ mod tests {
             demands: &demands,
             capacities: &capacities,
         };
-        let found = tables(&topology, &measured, BUCKETS).expect("solved").rows[0][0]
+        let found = tables(&topology, &measured, BUCKETS)
+            .expect("the program has a solution")
+            .rows[0][0]
             .clone()
             .expect("four paths are left");
         assert_eq!(found, [14, 36, 0, 14, 36, 0]);
@@ -162,19 +165,19 @@ mod tests {
             demands: &demands(0),
             capacities: &capacities,
         };
-        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        let found = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
         assert!(found.rows.iter().flatten().all(Option::is_none));
         let dead = vec![None; capacities.len()];
         let measured = Measured {
             demands: &demands(5),
             capacities: &dead,
         };
-        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        let found = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
         assert!(found.rows.iter().flatten().all(Option::is_none));
     }
 
-    /// 0 reaches 3 by 1 and by 2; 1 sends to 3 too, over the same link: with as much of its own as
-    /// 0 has, 0 sends all by 2.
+    /// Switch 0 reaches 3 via 1 and via 2. Switch 1 also sends to 3, over the same link. If both demands are equal, 0
+    /// sends all its traffic via 2.
     #[test]
     fn a_pair_yields_a_link_to_another_pair() {
         let rows = vec![
@@ -191,11 +194,11 @@ mod tests {
             demands: &demands,
             capacities: &capacities,
         };
-        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        let found = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
         assert_eq!(found.rows[0][0], Some(vec![0, 100]));
     }
 
-    /// Behind a switch without an agent, half of what it gets takes the thin link.
+    /// A switch without an agent sends half of the traffic that it receives over the thin link.
     #[test]
     fn a_switch_without_an_agent_splits_alike() {
         let mut legacy = row(3, &[(2, 3), (3, 3)]);
@@ -214,13 +217,13 @@ mod tests {
             demands: &demands,
             capacities: &capacities,
         };
-        let found = tables(&topology, &measured, BUCKETS).expect("solved");
-        // Up to twice 10 Gbit/s by 1, 20 Gbit/s by 2.
+        let found = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
+        // At most twice 10 Gbit/s via 1, and 20 Gbit/s via 2.
         assert_eq!(found.rows[0][0], Some(vec![50, 50]));
         assert_eq!(found.rows[1][0], Some(vec![50, 50]));
     }
 
-    /// One pair's thin link decides the largest utilisation; the other pair is still balanced.
+    /// The thin link of one pair determines the largest utilisation; the other pair is still balanced.
     #[test]
     fn links_other_than_the_bottleneck_are_balanced() {
         let rows = vec![
@@ -237,13 +240,14 @@ mod tests {
             demands: &demands,
             capacities: &capacities,
         };
-        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        let found = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
         assert_eq!(found.rows[1][1], Some(vec![25, 75]));
         assert_eq!(found.rows[0][1], None);
     }
 
-    /// Switch 0 reaches 3 via 1, or via 2, 4 and 5. With equal shares the largest utilisation of each of five switches
-    /// is 1/2, in sum 5/2; with all traffic via 1 that of two switches is 1, in sum only 2.
+    /// Switch 0 reaches 3 via 1, or via 2, 4 and 5. With equal shares, the largest utilisation of each of the five
+    /// switches is 1/2, in total 5/2. With all traffic via 1, two switches have a largest utilisation of 1, in total
+    /// only 2.
     #[test]
     fn the_sum_of_utilisations_yields_to_the_largest() {
         let rows = vec![
@@ -263,7 +267,7 @@ mod tests {
             demands: &demands,
             capacities: &capacities,
         };
-        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        let found = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
         assert_eq!(found.rows[0][0], Some(vec![50, 50]));
     }
 
@@ -277,7 +281,7 @@ mod tests {
         let error = tables(&topology, &measured, BUCKETS).expect_err("no demands");
         assert_eq!(
             error.to_string(),
-            "there are 0 switches with demands, the topology has 8"
+            "there are 0 switches with demands, but the topology has 8"
         );
         let measured = Measured {
             demands: &demands(1),
@@ -286,11 +290,11 @@ mod tests {
         let error = tables(&topology, &measured, BUCKETS).expect_err("a link is missing");
         assert_eq!(
             error.to_string(),
-            "there are 11 link capacities, the topology has 12"
+            "there are 11 link capacities, but the topology has 12"
         );
     }
 
-    /// Returns a ring of six with chords, whose next hops are the neighbours one hop nearer.
+    /// Returns a ring of six switches with chords; next hops are the neighbours one hop closer.
     fn ring() -> (Topology, usize) {
         let neighbours = |at: usize| [(at + 1) % 6, (at + 5) % 6, (at + 3) % 6];
         let distance = |a: usize, b: usize| match (6 + b - a) % 6 {
@@ -343,7 +347,7 @@ mod tests {
         }
         let times = load.iter().zip(measured.capacities).map(|(load, rate)| {
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-            let rate = rate.expect("all are up").get() as f64;
+            let rate = rate.expect("all links are up").get() as f64;
             load * 8.0 / rate
         });
         times.fold(0.0, f64::max)
@@ -366,9 +370,9 @@ mod tests {
             let capacities: Vec<_> = gbit.into_iter().map(rate).collect();
             prop_assert_eq!(capacities.len(), links);
             let measured = Measured { demands: &demands, capacities: &capacities };
-            let split = program::split(&topology, &measured).expect("solved");
+            let split = program::split(&topology, &measured).expect("the program has a solution");
             let Some(split) = split else { return Ok(()) };
-            // Simulated forwarding has the utilisation that the program reports.
+            // Simulated forwarding yields the utilisation that the program reports.
             let share = |switch: usize, row_index: usize, hop: usize| {
                 let row: &Vec<f64> = &split.traffic[switch][row_index];
                 let total: f64 = row.iter().sum();
@@ -377,7 +381,7 @@ mod tests {
             let found = longest(&topology, &measured, share);
             let near = 1e-5 * split.longest_s;
             prop_assert!((found - split.longest_s).abs() <= near, "{found} {}", split.longest_s);
-            // Even and lopsided splits are no better.
+            // Neither even nor lopsided splits are better.
             let hops = |switch: usize, row_index: usize| topology.rows()[switch][row_index].hops.len();
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]
             let even = |switch, row_index, _| 1.0 / hops(switch, row_index) as f64;
@@ -419,8 +423,8 @@ mod tests {
                 .collect();
             let capacities = vec![rate(100); links];
             let measured = Measured { demands: &demands, capacities: &capacities };
-            let once = tables(&topology, &measured, BUCKETS).expect("solved");
-            prop_assert_eq!(tables(&topology, &measured, BUCKETS).expect("solved"), once);
+            let once = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
+            prop_assert_eq!(tables(&topology, &measured, BUCKETS).expect("the program has a solution"), once);
         }
     }
 }

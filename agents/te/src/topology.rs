@@ -1,12 +1,12 @@
-//! Next hops of all switches and their links.
+//! All switches' next hops and links.
 
 use lab_units::{BitsPerSec, Bytes};
 
-/// Failure to split an interval's demands.
+/// Failure to compute the split of an interval's demands.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages explain the fields")]
 pub enum TeError {
-    #[error("there are {found} {what}, the topology has {expected}")]
+    #[error("there are {found} {what}, but the topology has {expected}")]
     Shape {
         what: &'static str,
         found: usize,
@@ -18,25 +18,24 @@ pub enum TeError {
 
 /// Candidate next hops of all switches.
 ///
-/// The next hops to a destination form a graph without cycles, as every hop is one nearer to it.
+/// The next hops to a destination form a graph without cycles, because each is one hop closer to the destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Topology {
-    /// Destinations by switch.
+    /// Rows by switch, one row per destination.
     rows: Vec<Vec<Row>>,
 }
 
-/// Next hops of a switch to a destination.
+/// Next hops from one switch to one destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Row {
-    /// Switch of the destination.
+    /// Switch that is the destination.
     pub to: usize,
-    /// Next hops in the order of the tables' buckets.
+    /// Next hops, in the order of the tables' buckets.
     pub hops: Vec<Hop>,
-    /// True for a switch without an agent, which hashes over all live next hops.
+    /// True if the switch has no agent and therefore hashes over all live next hops with equal weight.
     pub is_alike: bool,
 }
 
-/// Next hop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Hop {
     /// Index of the directed link in [`Measured::capacities`].
@@ -45,29 +44,29 @@ pub struct Hop {
     pub next: usize,
 }
 
-/// Measurements of an interval.
+/// Measurements of one interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
-    /// Bytes from the switch's own datacenter, by switch and row.
+    /// Bytes that the switch's own datacenter sent, by switch and row.
     pub demands: &'a [Vec<Bytes>],
-    /// Capacity by directed link; none for a link that carries nothing.
+    /// Capacity by directed link; `None` for a link that carries no traffic.
     pub capacities: &'a [Option<BitsPerSec>],
 }
 
 impl Topology {
-    /// Creates a topology of all switches' next hops.
+    /// Creates a topology from all switches' next hops.
     #[must_use]
     pub const fn new(rows: Vec<Vec<Row>>) -> Self {
         Self { rows }
     }
 
-    /// Returns the destinations by switch.
+    /// Returns the rows by switch, one row per destination.
     #[must_use]
     pub fn rows(&self) -> &[Vec<Row>] {
         &self.rows
     }
 
-    /// Checks that a measurement belongs to this topology.
+    /// Checks that a measurement matches this topology.
     pub(crate) fn check(&self, measured: &Measured<'_>) -> Result<(), TeError> {
         let same = |what, found, expected| {
             if found == expected {
@@ -93,7 +92,7 @@ impl Topology {
         same("link capacities", found.min(links), links)
     }
 
-    /// Returns by switch and row the live next hops from which the destination is reachable.
+    /// Returns, by switch and row, the live next hops from which the destination can be reached.
     pub(crate) fn usable(&self, measured: &Measured<'_>) -> Vec<Vec<Vec<usize>>> {
         let count = self.rows.len();
         let mut usable: Vec<Vec<Vec<usize>>> = self
@@ -104,7 +103,7 @@ impl Topology {
         for to in 0..count {
             let mut reaches = vec![false; count];
             reaches[to] = true;
-            // One pass per hop of the longest path suffices, as the graph has no cycle.
+            // The graph has no cycle, so one pass per hop of the longest path suffices.
             for _ in 0..count {
                 for (switch, rows) in self.rows.iter().enumerate() {
                     for (row_index, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to)

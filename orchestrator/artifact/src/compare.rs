@@ -1,4 +1,4 @@
-//! A simulation beside the artifact's output, flow by flow and link by link.
+//! Comparison of a simulation with the artifact's output, flow by flow and link by link.
 
 use std::{collections::BTreeMap, fmt, net::Ipv4Addr};
 
@@ -7,60 +7,60 @@ use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::fct::{FctRow, UtilisationRow};
 
-/// A flow of a simulation.
+/// Flow of a simulation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SimulatedFlow {
-    /// Addresses and ports, as [`crate::ids::NodeIds::flow_tuples`] gives them.
+    /// Addresses and ports of the flow, as computed by [`crate::ids::NodeIds::flow_tuples`].
     pub flow: FlowTuple,
-    /// Bytes moved.
+    /// Size of the flow.
     pub size: Bytes,
-    /// Start time; the artifact's clock is two seconds ahead.
+    /// Start time of the flow; the artifact's clock is two seconds ahead.
     pub start: Nanos,
-    /// Its FCT; none if it did not finish.
+    /// FCT of the flow; `None` if it did not finish.
     pub fct: Option<Nanos>,
-    /// Its FCT alone.
+    /// FCT of the flow in an otherwise empty network.
     pub standalone: Nanos,
 }
 
-/// Agreement between two runs of the same flows.
+/// Result of comparing two runs of the same flows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agreement {
-    /// Flows of the output.
+    /// Number of flows in the published output.
     pub published: usize,
-    /// Of these, flows that finished in both.
+    /// Number of these flows that finished in both runs.
     pub compared: usize,
-    /// Flows of the output that the simulation does not know, or knows with another size.
+    /// Number of published flows that are missing in the simulation or have another size there.
     pub unknown: usize,
-    /// Flows that finished there and not in the simulation.
+    /// Number of flows that finished in the published run but not in the simulation.
     pub unfinished: usize,
-    /// Flows whose standalone FCT is the same.
+    /// Number of flows with equal standalone FCTs.
     pub same_standalone: usize,
-    /// Flows whose FCT is the same.
+    /// Number of flows with equal FCTs.
     pub same_fct: usize,
-    /// Flows whose FCT differs by more than [`OTHER_PATH`] of a standalone FCT: they took another
-    /// path.
+    /// Number of flows whose FCTs differ by more than 1/[`OTHER_PATH`] of the standalone FCT, which means that they
+    /// took another path.
     pub other_path: usize,
-    /// |ΔFCT| / FCT by flow, in increasing order.
+    /// ΔFCT| / FCT of each flow, in increasing order.
     differences: Vec<f64>,
-    /// The flows that differ most, most first.
+    /// Flows with the largest differences, in decreasing order.
     pub worst: Vec<Difference>,
 }
 
-/// A flow in both runs.
+/// Difference between a flow's FCTs in the two runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Difference {
-    /// Which flow.
+    /// Addresses and ports of the flow.
     pub flow: FlowTuple,
-    /// Bytes moved.
+    /// Size of the flow.
     pub size: Bytes,
-    /// Its published FCT.
+    /// Published FCT of the flow.
     pub published: Nanos,
-    /// Its simulated FCT.
+    /// Simulated FCT of the flow.
     pub simulated: Nanos,
 }
 
 impl Difference {
-    /// |ΔFCT| / FCT.
+    /// Returns |ΔFCT| / FCT.
     #[must_use]
     pub fn relative(&self) -> f64 {
         float(self.published.get().abs_diff(self.simulated.get()))
@@ -69,7 +69,7 @@ impl Difference {
 }
 
 impl Agreement {
-    /// Compares `simulated` with `published`, by address and port.
+    /// Compares `simulated` with `published`; flows are matched by addresses and ports.
     #[must_use]
     pub fn of(published: &[FctRow], simulated: &[SimulatedFlow]) -> Self {
         let ours: BTreeMap<_, _> = simulated
@@ -114,7 +114,7 @@ impl Agreement {
         self.worst.push(difference);
     }
 
-    /// The difference that `percent` of the flows are not above; none when nothing was compared.
+    /// Returns the difference that `percent` of the flows do not exceed; `None` if no flow was compared.
     #[must_use]
     pub fn percentile(&self, percent: usize) -> Option<f64> {
         let place = (self.differences.len() * percent).div_ceil(100).max(1) - 1;
@@ -122,19 +122,19 @@ impl Agreement {
     }
 }
 
-/// The averages of a link in two runs, in percent.
+/// Average utilisation of a link in two runs, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkAgreement {
-    /// The DCI switches it is between, in the artifact's numbers.
+    /// DCI switches at the link's ends, by the artifact's node numbers.
     pub between: [u32; 2],
-    /// As published.
+    /// Published average.
     pub published: f64,
-    /// As simulated.
+    /// Simulated average.
     pub simulated: f64,
 }
 
 impl LinkAgreement {
-    /// Compares `column` of the published averages with each link's value in `simulated`.
+    /// Compares the averages in `column` of the published rows with each link's value in `simulated`.
     pub fn of(
         published: &[UtilisationRow],
         column: usize,
@@ -152,7 +152,7 @@ impl LinkAgreement {
             .collect()
     }
 
-    /// |Δ| as a share of the published average; 0 if the link should be idle and is.
+    /// Returns |Δ| relative to the published average; 0 if both averages are 0.
     #[must_use]
     pub fn relative(&self) -> f64 {
         match (self.simulated - self.published).abs() {
@@ -171,14 +171,14 @@ impl fmt::Display for LinkAgreement {
     }
 }
 
-/// A link's average utilisation in percent, as the artifact's script has it.
+/// Returns a link's average utilisation in percent, computed as in the artifact's script.
 ///
-/// `samples` are one for each millisecond, from 0 on, in order: time, and the bytes of both
-/// directions so far. The script keeps the last one of each 10 ms and averages the steps between
-/// them, so that the first 10 ms do not count; nothing counts after `cut`, when this policy's last
-/// flow finished, but the average is over `span`, until the last flow of the slowest policy did. It
-/// relates both directions to one direction's rate, see [`plotted_rate`], and takes a Gbit for 2^30
-/// bit, 7.4 % more than there are.
+/// `samples` are in order, one per millisecond from 0 on: the time, and the bytes sent so far in both directions. The
+/// script keeps the last sample of each 10 ms and averages the steps between the kept samples, so the first 10 ms do
+/// not count. Samples after `cut`, when this policy's last flow finished, do not count either. The average is
+/// nevertheless taken over `span`, which ends when the last flow of the slowest policy finished. The script relates
+/// the sum of both directions to the rate of one direction, see [`plotted_rate`], and uses 2^30 bit for one Gbit,
+/// which is 7.4 % too much.
 #[must_use]
 pub fn average_utilisation(
     samples: &[(Nanos, Bytes)],
@@ -199,9 +199,9 @@ pub fn average_utilisation(
     100.0 * 8.0 * float(bytes) / (seconds * rate)
 }
 
-/// The rate that the published averages relate a link's bytes to. Two links of the published topology
-/// have 25 Gbit/s where the paper has 40, and their averages are 25/40 of what they carried, in every
-/// policy's run: inferred from that, as the script's own table of rates is not published.
+/// Returns the rate to which the published averages relate a link's bytes. Two links of the published topology have
+/// 25 Gbit/s where the paper has 40 Gbit/s. Under every policy, their averages are 25/40 of what they carried. This
+/// rate is inferred from that, because the script's own table of rates was not published.
 fn plotted_rate(rate: BitsPerSec) -> BitsPerSec {
     match rate.get() {
         25_000_000_000 => BitsPerSec::new(40_000_000_000).unwrap_or(rate),
@@ -242,7 +242,7 @@ impl fmt::Display for Agreement {
     }
 }
 
-/// Key of a flow: addresses and ports.
+/// Returns the key of a flow: its addresses and ports.
 fn key(flow: FlowTuple) -> ([Ipv4Addr; 2], [u16; 2]) {
     ([flow.src, flow.dst], [flow.sport, flow.dport])
 }
@@ -255,17 +255,17 @@ const fn float(value: u64) -> f64 {
     value as f64
 }
 
-/// Number of flows shown.
+/// Number of flows listed in a comparison.
 const WORST: usize = 5;
 
-/// Reciprocal of the FCT difference, as a share of the standalone FCT, that shows another path: on the
-/// 8-DC network, one-way delays differ by at least 10 ms and a standalone FCT is about 20 ms.
+/// Reciprocal of the share of the standalone FCT from which an FCT difference indicates another path. On the 8-DC
+/// network, one-way delays differ by at least 10 ms, and a standalone FCT is about 20 ms.
 const OTHER_PATH: u64 = 8;
 
-/// Step of the authors' script for utilisations; their averages leave out the first.
+/// Time step of the authors' script for utilisations; their averages leave out the first step.
 pub const UTILISATION_STEP: Nanos = Nanos::from_millis(10);
 
-/// Bits of a Gbit in the script.
+/// Number of bits that the script counts as one Gbit.
 const BINARY_GIGABIT: f64 = 1_073_741_824.0;
 
 #[cfg(test)]
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!((agreement.published, agreement.compared), (5, 3));
         assert_eq!((agreement.unknown, agreement.unfinished), (1, 1));
         assert_eq!((agreement.same_standalone, agreement.same_fct), (4, 1));
-        // 500 ns are over an eighth of 800 ns; 20 ns are not.
+        // 500 ns exceed an eighth of 800 ns; 20 ns do not.
         assert_eq!(agreement.other_path, 1);
         let percentiles = [50, 99, 100].map(|percent| agreement.percentile(percent));
         assert_eq!(percentiles, [Some(0.01), Some(0.5), Some(0.5)]);
@@ -336,8 +336,7 @@ mod tests {
         assert_eq!(agreement.percentile(50), None);
     }
 
-    /// 1 MB a millisecond are 8 Gbit/s, for 30 ms; the first 9 ms and what comes after the end do
-    /// not count.
+    /// 1 MB per millisecond is 8 Gbit/s, for 30 ms; the first 9 ms and samples after the end do not count.
     #[test]
     fn averages_are_the_scripts() {
         let bytes = |milli: u64| Bytes::new(milli.min(30) * 1_000_000);

@@ -1,12 +1,12 @@
-//! Marking and queues as the artifact configures them.
+//! Packet marking and queue limits as the artifact configures them.
 
 use lab_units::{BitsPerSec, Bytes};
 
-/// Queue limit of a port's device, whatever the switch's buffer: 1000 MiB.
+/// Queue limit of a port's device, regardless of the switch's buffer: 1000 MiB.
 pub const PORT_LIMIT: Bytes = Bytes::new(1_000 << 20);
 
-/// Queue lengths from and to which a port of `rate` marks: `KMIN_MAP` and `KMAX_MAP`, which are 4 kB and
-/// 16 kB for each Gbit/s, whatever the delay.
+/// Returns the queue lengths at which a port of `rate` begins to mark packets and marks at the maximum probability:
+/// `KMIN_MAP` and `KMAX_MAP`, which are 4 kB and 16 kB per Gbit/s, regardless of the delay.
 #[must_use]
 pub const fn thresholds(rate: BitsPerSec) -> [Bytes; 2] {
     [
@@ -15,7 +15,7 @@ pub const fn thresholds(rate: BitsPerSec) -> [Bytes; 2] {
     ]
 }
 
-/// `PMAX_MAP`: the probability at the upper threshold, for all rates.
+/// Marking probability at the upper threshold, for all rates (`PMAX_MAP`).
 pub const P_MAX: &str = "0.2";
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! Errors of the artifact's files.
+//! Errors in the artifact's files.
 
-/// Error with file and line.
+/// Error with its file and line.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{file}:{line}: {kind}")]
 pub struct ArtifactError {
-    /// The file's name.
+    /// Name of the file.
     pub file: String,
-    /// The line, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
     /// Kind of the error.
     pub kind: ArtifactErrorKind,
@@ -29,20 +29,20 @@ pub enum ArtifactErrorKind {
         found: String,
         expected: &'static str,
     },
-    #[error("{what} is {found}, the first row says {announced}")]
+    #[error("{what} is {found}, but the first row states {announced}")]
     CountDiffers {
         what: &'static str,
         found: usize,
         announced: usize,
     },
     #[error(
-        "the topology has one datacenter without a DCI switch, a scenario has two at least (hint: \
+        "the topology has one datacenter without a DCI switch; a scenario has at least two (hint: \
          the first row of several datacenters has four numbers)"
     )]
     OneDatacenter,
-    #[error("there is no node {id}, ids go from 0 to {last}")]
+    #[error("there is no node {id}; ids range from 0 to {last}")]
     UnknownNode { id: u32, last: u32 },
-    #[error("node {id} is among the switches twice")]
+    #[error("node {id} is listed twice among the switches")]
     SwitchTwice { id: u32 },
     #[error(
         "a link from {from} to {to}: a scenario has links from hosts to leaves, leaves to spines, \
@@ -56,10 +56,10 @@ pub enum ArtifactErrorKind {
         found: usize,
         expected: String,
     },
-    #[error("the link from {from} to {to} is here twice")]
+    #[error("the link from {from} to {to} is listed twice")]
     LinkTwice { from: String, to: String },
     #[error(
-        "the link is {found}, others of its kind in the datacenter are {expected}: a scenario has \
+        "the link is {found}, but other links of its kind in the datacenter are {expected}: a scenario has \
          one kind of {what} in a datacenter"
     )]
     WireDiffers {
@@ -68,18 +68,18 @@ pub enum ArtifactErrorKind {
         expected: String,
     },
     #[error(
-        "the hosts of one datacenter are linked to its DCI switch otherwise than those of another: \
-         a scenario has one kind of such links"
+        "the hosts of two datacenters have different links to their DCI switches: a scenario has \
+         only one kind of such links"
     )]
     HostWires,
     #[error(
         "{node} is where {expected} is expected: nodes are numbered hosts first, then leaves, \
-         spines and DCI switches, each datacenter by datacenter"
+         spines and DCI switches, each in the order of datacenters"
     )]
     Numbering { node: String, expected: String },
     #[error(
         "there are {found} flows and {hosts} hosts in a datacenter: a scenario refers to the flow \
-         file where there are 16 and lists up to {max} flows where there are not"
+         file if there are 16 hosts, and otherwise lists up to {max} flows"
     )]
     TooManyToList {
         found: usize,

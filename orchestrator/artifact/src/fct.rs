@@ -1,4 +1,4 @@
-//! Outputs from runs: `fct_….txt`, and average link utilisation.
+//! Outputs of runs: `fct_….txt`, and the average utilisation of links.
 
 use std::net::Ipv4Addr;
 
@@ -7,22 +7,22 @@ use lab_units::{Bytes, Nanos};
 
 use crate::{error::ArtifactError, rows::Rows};
 
-/// A flow that finished.
+/// Row of a finished flow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FctRow {
-    /// Addresses and ports, by which flows are told apart.
+    /// Addresses and ports, which identify the flow.
     pub flow: FlowTuple,
-    /// Bytes moved.
+    /// Size of the flow.
     pub size: Bytes,
     /// Start time on the artifact's clock.
     pub start: Nanos,
-    /// FCT, until the last ACK is back.
+    /// FCT, measured until the last ACK has returned.
     pub fct: Nanos,
-    /// Standalone FCT.
+    /// FCT of the flow in an otherwise empty network.
     pub standalone: Nanos,
 }
 
-/// Reads `text` of the file `file`: eight columns, a row for each flow in the order of completion.
+/// Parses `text`, the contents of `file`: eight columns, and one row per flow in the order of completion.
 pub fn parse_fct(file: &str, text: &str) -> Result<Vec<FctRow>, ArtifactError> {
     let rows = Rows::new(file, text).map(|row| {
         row.has(8, FCT_COLUMNS)?;
@@ -55,13 +55,13 @@ const FCT_COLUMNS: &str = "8: source, destination, two ports, size, start, FCT, 
 /// Average utilisation of a link under several policies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UtilisationRow {
-    /// The DCI switches it is between, in the artifact's numbers.
+    /// DCI switches at the link's ends, by the artifact's node numbers.
     pub between: [u32; 2],
-    /// Percent, by the columns of the file.
+    /// Utilisation in percent, in the order of the file's policy columns.
     pub percent: Vec<f64>,
 }
 
-/// Reads `text` of the file `file`: a heading of `Link` and policies, then a row for each link.
+/// Parses `text`, the contents of `file`: a heading with `Link` and the policies, then one row per link.
 pub fn parse_utilisation(
     file: &str,
     text: &str,

@@ -8,25 +8,25 @@ use lab_units::NodeId;
 
 use crate::error::ArtifactErrorKind;
 
-/// The artifact's number for each node in a plan: hosts first, then leaves, spines and DCI
-/// switches, each datacenter by datacenter.
+/// Mapping between a plan's nodes and the artifact's node numbers: hosts come first, then leaves, spines and DCI
+/// switches, each in the order of datacenters.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NodeIds {
-    /// The artifact's numbers, by the plan's id.
+    /// Artifact's node numbers, indexed by the plan's ids.
     theirs: Vec<u32>,
-    /// The plan's ids, by the artifact's number.
+    /// Plan's node ids, indexed by the artifact's numbers.
     ours: Vec<NodeId>,
 }
 
 impl NodeIds {
-    /// Numbers of the nodes of `plan`.
+    /// Returns the numbers of the nodes in `plan`.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let mut theirs = vec![0; plan.nodes.len()];
         let mut ours = Vec::with_capacity(plan.nodes.len());
         let mut next = 0;
         for role in [Role::Host, Role::Leaf, Role::Spine, Role::DciSwitch] {
-            // The plan has each role's nodes in the order of datacenters.
+            // The plan lists the nodes of each role in the order of datacenters.
             let nodes = (0u32..).map(NodeId).zip(&plan.nodes);
             for (id, _) in nodes.filter(|(_, node)| node.role == role) {
                 theirs[id.index()] = next;
@@ -37,13 +37,13 @@ impl NodeIds {
         Self { theirs, ours }
     }
 
-    /// The artifact's number for a node in the plan.
+    /// Returns the artifact's number of a node in the plan.
     #[must_use]
     pub fn theirs(&self, ours: NodeId) -> u32 {
         self.theirs[ours.index()]
     }
 
-    /// The plan's id for a node in the artifact.
+    /// Returns the plan's id of a node in the artifact.
     pub fn ours(&self, theirs: u32) -> Result<NodeId, ArtifactErrorKind> {
         let place = usize::try_from(theirs).unwrap_or(usize::MAX);
         self.ours
@@ -52,8 +52,8 @@ impl NodeIds {
             .ok_or(ArtifactErrorKind::NotInPlan { id: theirs })
     }
 
-    /// Addresses and ports in the flows' data packets, in start order; `flows` has each flow's two
-    /// ends, and the source port tells apart the flows between the same two hosts.
+    /// Returns the addresses and ports in the data packets of each flow, in start order. `flows` contains the two
+    /// ends of each flow; the source port distinguishes flows between the same two hosts.
     #[must_use]
     pub fn flow_tuples(&self, flows: impl Iterator<Item = (NodeId, NodeId)>) -> Vec<FlowTuple> {
         let mut ports: BTreeMap<(NodeId, NodeId), u16> = BTreeMap::new();
@@ -72,7 +72,7 @@ impl NodeIds {
     }
 }
 
-/// The address of a host: 11.0.0.1, the node's number in the two bytes between.
+/// Returns the address of a host: 11.0.0.1, with the node's number in the two middle bytes.
 #[must_use]
 pub fn address(node: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0b00_0001 + ((node / 256) << 16) + ((node % 256) << 8))
@@ -89,21 +89,21 @@ pub const fn ack_tuple(data: FlowTuple) -> FlowTuple {
     }
 }
 
-/// The key of a flow in a DCI switch's flow table, which has 32 bits and not 96.
+/// Returns the key of a flow in a DCI switch's flow table, which has only 32 bits instead of 96.
 ///
-/// The source address is shifted out but for its last 16 bits, and the last eight of these are the
-/// same for all hosts; the upper eight meet the destination's first eight, `0x0b`, so that bits 0,
-/// 1 and 3 of the source's number are lost. Eight hosts of a datacenter's sixteen share each key.
+/// All but the last 16 bits of the source address are shifted out, and the last eight of these are equal for all
+/// hosts. The upper eight are combined with the destination's first eight, `0x0b`, so that bits 0, 1 and 3 of the
+/// source's number are lost. Of a datacenter's sixteen hosts, eight share each key.
 #[must_use]
 pub fn flow_key(flow: FlowTuple) -> u32 {
     let ports = u32::from(flow.sport ^ flow.dport);
     (flow.src.to_bits() << 16) | (flow.dst.to_bits() ^ ports)
 }
 
-/// The destination port of data, which is ACKs' source port.
+/// Destination port of data packets, and source port of ACKs.
 pub const PORT: u16 = 100;
 
-/// The source port of the first flow between two hosts.
+/// Source port of the first flow between two hosts.
 const FIRST_PORT: u16 = 10_000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Import of a topology and its flows as a scenario.
+//! Conversion of a topology and its flows to a scenario.
 
 use std::fmt::Write as _;
 
@@ -12,32 +12,32 @@ use crate::{
     topology::{FileWire, TopologyFile},
 };
 
-/// Text with its path.
+/// Text of a file and its path.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// Path for messages and the scenario.
+    /// Path used in messages and in the scenario.
     pub path: &'a str,
     /// Contents.
     pub text: &'a str,
 }
 
-/// Options of an import that the files do not contain.
+/// Options of an import, which the files do not contain.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ImportOptions {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub name: String,
-    /// Delay at which LCMP's delay score saturates: a power of two, in milliseconds. The artifact's
-    /// code has 32; the published outputs of Figure 1 were made with 512.
+    /// Delay at which LCMP's delay score saturates: a power of two, in milliseconds. The artifact's code uses 32 ms;
+    /// the published outputs of Figure 1 were produced with 512 ms.
     pub max_delay: Nanos,
-    /// Path of a routing table, relative to the scenario, for the order of equal next hops.
+    /// Path of a routing table, relative to the scenario, that gives the order of equal next hops.
     pub routes: Option<String>,
 }
 
 /// Returns the text of a scenario with `topology`, `flows` and the artifact's semantics.
 ///
-/// The scenario refers to the flow file by `flows.path`, which is relative to the scenario, if
-/// datacenters have 16 hosts; otherwise it lists the flows.
-/// Fails with the first error in the files, or the first structure that a scenario cannot express.
+/// If datacenters have 16 hosts, the scenario refers to the flow file by `flows.path`, relative to the scenario;
+/// otherwise it lists the flows. Fails with the first error in the files, or the first structure that a scenario
+/// cannot express.
 pub fn import(
     topology: Source<'_>,
     flows: Source<'_>,
@@ -93,7 +93,7 @@ fn head(text: &mut String, topology: Source<'_>, flows: Source<'_>, options: &Im
     );
 }
 
-/// Returns the link between hosts and DCI switches; a scenario has one kind of such links.
+/// Returns the link between hosts and DCI switches; a scenario has only one kind of such links.
 fn direct_wire(shape: &Shape, file: &str) -> Result<Option<FileWire>, ArtifactError> {
     let mut common = None;
     for dc in &shape.dcs {
@@ -162,7 +162,7 @@ fn links(text: &mut String, shape: &Shape) {
     }
 }
 
-/// Returns a link as a YAML mapping on one line.
+/// Formats a link as a YAML mapping on one line.
 fn body(wire: &FileWire) -> String {
     let [k_min, k_max] = ecn::thresholds(wire.rate);
     let loss = match wire.loss.numerator() {
@@ -226,7 +226,7 @@ fn list(
     Ok(())
 }
 
-/// Returns the scenario's names of hosts, by the artifact's numbers.
+/// Returns the names of the hosts in the scenario, indexed by the artifact's numbers.
 fn host_names(shape: &Shape) -> Vec<String> {
     let dcs = (1..).zip(&shape.dcs);
     dcs.flat_map(|(number, dc): (usize, _)| {
@@ -240,16 +240,16 @@ fn name_of<'a>(source: Source<'a>) -> &'a str {
     source.path.rsplit('/').next().unwrap_or(source.path)
 }
 
-/// Returns a text as a YAML scalar in double quotes.
+/// Formats a text as a YAML scalar in double quotes.
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{escaped}\"")
 }
 
-/// Number of hosts per datacenter in flow files that a scenario reads.
+/// Number of hosts per datacenter in flow files that a scenario can refer to.
 const FILE_HOSTS: usize = 16;
 
-/// The artifact's generator starts flows two seconds into its simulation.
+/// Time at which the artifact's generator starts its first flows: two seconds into the simulation.
 const FILE_EPOCH: Nanos = Nanos::from_millis(2_000);
 
 /// Largest number of flows that a scenario lists.

@@ -1,19 +1,20 @@
-//! Files and identities of the NS-3 code that the paper's authors published.
+//! Files of the NS-3 code that the paper's authors published, and its numbering of nodes and flows.
 //!
-//! A topology and flows become a scenario; outputs are read and compared with a simulation's. What
-//! the code calls nodes, flows and packets is here, too, for the simulator's `semantics: artifact`.
+//! A topology and its flows are converted to a scenario, and published outputs are parsed and compared with a
+//! simulation. For the simulator's `semantics: artifact`, this crate also holds the numbers and keys that the code
+//! gives to nodes, flows and packets.
 //!
-//! Must not contain: simulation, file system, their code.
+//! Must not contain: simulation, file access, code copied from the authors.
 //!
-//! - [`ids`][]: numbers of nodes, addresses, ports, keys of flows
-//! - [`topology`][], [`shape`][]: topology files, and what of them a scenario can say
-//! - [`ecn`][]: marking and queues as the artifact configures them
-//! - [`mod@import`][]: a scenario from a topology and flows
-//! - [`routing_table`][]: the order of equal next hops
+//! - [`ids`][]: numbers of nodes, addresses, ports, and keys of flows
+//! - [`topology`][], [`shape`][]: topology files, and the structures in them that a scenario can express
+//! - [`ecn`][]: packet marking and queue limits as the artifact configures them
+//! - [`mod@import`][]: conversion of a topology and flows to a scenario
+//! - [`routing_table`][]: order of equal next hops
 //! - [`fct`][]: outputs of runs
-//! - [`compare`][]: outputs beside a simulation
-//! - [`published`][]: which files were published of Figure 1
-//! - [`error`][]: what is wrong with a file, and where
+//! - [`compare`][]: comparison of outputs with a simulation
+//! - [`published`][]: files that were published for Figure 1
+//! - [`error`][]: errors with file and line
 //!
 //! ```
 //! use lab_artifact::{ImportOptions, Source, import};

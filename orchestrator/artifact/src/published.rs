@@ -1,6 +1,6 @@
-//! Figure 1 in the artifact's directory: the files that were published, and what each contains.
+//! Published files of Figure 1 in the artifact's directory, and the contents of each.
 //!
-//! Names alone; whoever has the directory reads them.
+//! This module only gives names; the caller reads the files.
 
 use lab_units::Nanos;
 
@@ -9,32 +9,33 @@ use crate::{
     import::{ImportOptions, Source, import},
 };
 
-/// Its eight datacenters.
+/// Topology of Figure 1, with eight datacenters.
 pub const TOPOLOGY: &str = "topology/topology_LeafSpine_MultiDC8.txt";
 
-/// Its flows, as the FCTs have them: the authors' own file was not published.
+/// Flows of Figure 1, reconstructed from the published FCTs because the authors' own file was not published.
 pub const FLOWS: &str = "traffic/traffic_WebSearch_8DC_fig1_rebuilt.txt";
 
-/// The order of equal next hops in its switches.
+/// Order of equal next hops in the switches of Figure 1.
 pub const ROUTES: &str = "fct/fig1/routing_table.csv";
 
-/// The average utilisation of its inter-DC links.
+/// Average utilisation of the inter-DC links in Figure 1.
 pub const UTILISATION: &str = "published/fig1_link_utilization.csv";
 
-/// Its policies in the order that [`import`] writes them: our names, and those of the files.
+/// Policies of Figure 1 in the order in which [`import`] writes them: the project's names, and the names in the
+/// files.
 pub const POLICIES: [(&str, &str); 3] = [("ECMP", "ECMP"), ("UCMP", "UCMP"), ("LCMP", "Ours")];
 
-/// The delay at which LCMP's delay score saturated in it. The published code has 32 ms, with which
-/// the candidates come in another order than their first flows went.
+/// Delay at which LCMP's delay score saturated in Figure 1. With the 32 ms of the published code, the order of
+/// candidates would differ from the one that the paths of the first flows show.
 pub const MAX_DELAY: Nanos = Nanos::from_millis(512);
 
-/// The FCTs under `policy`, as the files call it.
+/// Returns the path of the FCT file under `policy`, a name in the files.
 #[must_use]
 pub fn fct(policy: &str) -> String {
     format!("fct/fig1/{policy}/fct_dcqcn.txt")
 }
 
-/// The scenario from the texts of [`TOPOLOGY`] and [`FLOWS`].
+/// Returns the scenario made from the texts of [`TOPOLOGY`] and [`FLOWS`].
 pub fn scenario(topology: &str, flows: &str) -> Result<String, ArtifactError> {
     let source = |path, text| Source { path, text };
     let options = ImportOptions {
@@ -45,11 +46,11 @@ pub fn scenario(topology: &str, flows: &str) -> Result<String, ArtifactError> {
     import(source(TOPOLOGY, topology), source(FLOWS, flows), &options)
 }
 
-/// For tests: returns the directory of the published artifact, if it is beside the project; otherwise
-/// prints that `test` is skipped. `folder` is the `CARGO_MANIFEST_DIR` of the calling crate, which is
-/// directly in `orchestrator`.
+/// Returns the directory of the published artifact for a test, if the directory is next to the project; otherwise
+/// prints that `test` is skipped. `folder` is the `CARGO_MANIFEST_DIR` of the calling crate, which must be directly
+/// in `orchestrator`.
 ///
-/// If this crate took its own, the library would contain its path and differ between clones.
+/// If this crate used its own `CARGO_MANIFEST_DIR`, the library would contain its path and differ between clones.
 #[must_use]
 #[expect(
     clippy::print_stdout,

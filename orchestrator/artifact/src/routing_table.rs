@@ -1,7 +1,7 @@
-//! Routing tables: next hops by node and destination host, in the order a hash chooses from.
+//! Routing tables: the next hops by node and destination host, in the order from which a hash chooses.
 //!
-//! Columns are `src_id,dst_id,next_hop_id`, with next hops separated by `;`. The artifact's order depends on heap
-//! addresses, so a run can only be redone with the table it wrote.
+//! The columns are `src_id,dst_id,next_hop_id`, with next hops separated by `;`. The artifact's order depends on heap
+//! addresses, so a run can only be repeated with the table that it wrote.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use lab_units::NodeId;
 
 use crate::{error::ArtifactError, ids::NodeIds, rows::Rows};
 
-/// A routing table, in the artifact's numbers.
+/// Routing table with the artifact's node numbers.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RoutingTable {
-    /// The file's name, for messages.
+    /// Name of the file, used in messages.
     pub file: String,
-    /// By (node, destination host): the line, from 1, and the next hops in order.
+    /// Rows by node and destination host: the line number, from 1, and the next hops in order.
     pub rows: BTreeMap<(u32, u32), (usize, Vec<u32>)>,
 }
 
 impl RoutingTable {
-    /// Reads `text` of the file `file`.
+    /// Parses `text`, the contents of `file`.
     pub fn parse(file: &str, text: &str) -> Result<Self, ArtifactError> {
         let mut table = Self {
             file: file.to_owned(),
@@ -30,7 +30,7 @@ impl RoutingTable {
         rows.expect("the heading")?;
         for row in rows {
             row.has(3, "3: node, destination, next hops")?;
-            let hops = row.value(2, "the next hops", "numbers parted by `;`", |text| {
+            let hops = row.value(2, "the next hops", "numbers separated by `;`", |text| {
                 text.split(';').map(|hop| hop.trim().parse().ok()).collect()
             })?;
             let key = (
@@ -42,8 +42,8 @@ impl RoutingTable {
         Ok(table)
     }
 
-    /// The table in the numbers of `plan`: by (node, destination host), the next hops in order.
-    /// Fails on a row with a node that is not in the plan.
+    /// Converts the table to the ids of `plan`: next hops in order, by node and destination host. Fails if a row
+    /// contains a node that is not in the plan.
     pub fn in_plan(
         &self,
         plan: &Plan,
@@ -64,7 +64,7 @@ impl RoutingTable {
     }
 }
 
-/// Returns the order without a table, by port: at each DCI switch, for each host of another
+/// Returns the order that applies without a table, which is by port: for each DCI switch and each host of another
 /// datacenter.
 #[must_use]
 pub fn port_order(plan: &Plan) -> BTreeMap<(NodeId, NodeId), Vec<NodeId>> {

@@ -1,24 +1,23 @@
-//! Rows of the artifact's files: fields between blanks, `#` begins a comment, blank lines count for
-//! nothing.
+//! Rows of the artifact's files: fields are separated by blanks, `#` begins a comment, and blank lines are skipped.
 
 use std::str::FromStr;
 
 use crate::error::{ArtifactError, ArtifactErrorKind};
 
-/// The rows of one file, one after the other.
+/// Iterator over the rows of a file.
 pub(crate) struct Rows<'a> {
     file: &'a str,
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
     separators: &'static [char],
-    /// The last line read, from 1.
+    /// Number of the last line read, from 1.
     line: usize,
 }
 
-/// A row with fields.
+/// Row with its fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
     pub file: &'a str,
-    /// From 1.
+    /// Number of the line, from 1.
     pub line: usize,
     pub fields: Vec<&'a str>,
 }
@@ -37,7 +36,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Returns the next row, which is `expected`.
+    /// Returns the next row; if there is none, the error states that `expected` is missing.
     pub fn expect(&mut self, expected: &'static str) -> Result<Row<'a>, ArtifactError> {
         self.next().ok_or_else(|| ArtifactError {
             file: self.file.to_owned(),
@@ -78,7 +77,7 @@ impl Row<'_> {
         }
     }
 
-    /// Refuses a row without exactly `count` fields, which are `expected`.
+    /// Checks that a row has exactly `count` fields; the error lists the fields as `expected`.
     pub fn has(&self, count: usize, expected: &'static str) -> Result<(), ArtifactError> {
         if self.fields.len() == count {
             return Ok(());
@@ -87,12 +86,12 @@ impl Row<'_> {
         Err(self.error(ArtifactErrorKind::Fields { found, expected }))
     }
 
-    /// A whole number.
+    /// Parses a field as a whole number.
     pub fn number<T: FromStr>(&self, at: usize, what: &'static str) -> Result<T, ArtifactError> {
         self.parse(at, what, "a whole number that fits")
     }
 
-    /// Returns a field by its type's text form.
+    /// Parses a field from the text form of its type.
     pub fn parse<T: FromStr>(
         &self,
         at: usize,
@@ -102,7 +101,7 @@ impl Row<'_> {
         self.value(at, what, expected, |text| text.parse().ok())
     }
 
-    /// Returns `read` of a field.
+    /// Returns the result of `read` for a field.
     pub fn value<T>(
         &self,
         at: usize,

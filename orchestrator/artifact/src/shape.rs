@@ -1,5 +1,5 @@
-//! Structure of a topology file as a scenario can express it: datacenters with one DCI switch each, a leaf-spine fabric
-//! or hosts on the DCI switch itself, and links between DCI switches.
+//! Structures of a topology file that a scenario can express: datacenters with one DCI switch each, which have a
+//! leaf-spine fabric or hosts on the DCI switch itself, and links between DCI switches.
 
 use std::collections::BTreeSet;
 
@@ -8,26 +8,25 @@ use crate::{
     topology::{FileWire, LinkRow, TopologyFile},
 };
 
-/// A topology's datacenters, ordered by their DCI switches' numbers.
+/// Datacenters of a topology, ordered by the numbers of their DCI switches.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Shape {
-    /// Datacenters.
     pub dcs: Vec<DcShape>,
-    /// Links between them, by position and in the order of the file.
+    /// Links between datacenters, given by their positions, in the order of the file.
     pub links: Vec<([usize; 2], FileWire)>,
 }
 
-/// The inside of a datacenter.
+/// Structure inside a datacenter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum DcShape {
-    /// Hosts on the DCI switch; none in a transit datacenter.
+    /// Hosts directly on the DCI switch; a transit datacenter has no hosts.
     Direct {
         /// Number of hosts.
         hosts: usize,
-        /// Host to DCI switch.
+        /// Link from a host to the DCI switch.
         host_link: Option<FileWire>,
     },
-    /// Hosts, leaves and spines.
+    /// Leaf-spine fabric with hosts.
     LeafSpine {
         /// Number of spines.
         spines: usize,
@@ -35,17 +34,17 @@ pub enum DcShape {
         leaves: usize,
         /// Number of hosts per leaf.
         hosts_per_leaf: usize,
-        /// Host to leaf; none without hosts.
+        /// Link from a host to a leaf; `None` if there are no hosts.
         host_link: Option<FileWire>,
-        /// Leaf to spine.
+        /// Link from a leaf to a spine.
         leaf_spine: FileWire,
-        /// Spine to DCI switch.
+        /// Link from a spine to the DCI switch.
         spine_dci: FileWire,
     },
 }
 
 impl DcShape {
-    /// Number of its hosts.
+    /// Returns the number of hosts in the datacenter.
     #[must_use]
     pub const fn hosts(&self) -> usize {
         match *self {
@@ -60,8 +59,8 @@ impl DcShape {
 }
 
 impl Shape {
-    /// Recognises the datacenters of `file`.
-    /// Fails with the first structure that a scenario cannot express, and its line.
+    /// Recognises the datacenters of `file`. Fails with the first structure that a scenario cannot express, and its
+    /// line.
     pub fn recognise(file: &TopologyFile) -> Result<Self, ArtifactError> {
         let graph = Graph::new(file)?;
         let switches: Vec<u32> = file.dci_switches.iter().copied().collect();
@@ -108,15 +107,15 @@ impl Kind {
     }
 }
 
-/// Nodes with their kinds and links.
+/// Nodes with their kinds, and links between them.
 struct Graph<'a> {
     file: &'a TopologyFile,
     kinds: Vec<Kind>,
-    /// By node: the other end and the row, in the order of the file.
+    /// Links by node: the node at the other end and the row, in the order of the file.
     links: Vec<Vec<(u32, &'a LinkRow)>>,
 }
 
-/// A datacenter's nodes.
+/// Nodes of a datacenter.
 struct Members {
     shape: DcShape,
     dci: u32,
@@ -151,7 +150,7 @@ impl<'a> Graph<'a> {
         Ok(graph)
     }
 
-    /// Refuses links between kinds of nodes that a scenario does not link.
+    /// Rejects links between kinds of nodes that a scenario cannot link.
     fn check_kinds(&self) -> Result<(), ArtifactError> {
         for row in &self.file.links {
             let [a, b] = row.between.map(|id| self.kinds[index(id)]);
@@ -205,7 +204,7 @@ impl<'a> Graph<'a> {
                     node: self.name(dci),
                     what,
                     found: 0,
-                    expected: "one at least".to_owned(),
+                    expected: "at least one".to_owned(),
                 };
                 self.whole(kind)
             })
@@ -227,8 +226,8 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// Nodes of `kind` that `node` is linked to, by number; one that it is linked to twice is there
-    /// twice.
+    /// Returns the nodes of `kind` that `node` is linked to, sorted by number; a node with two links to `node` is
+    /// listed twice.
     fn beside(&self, node: u32, kind: Kind) -> Vec<u32> {
         let mut ends: Vec<u32> = self.links[index(node)]
             .iter()
@@ -239,7 +238,7 @@ impl<'a> Graph<'a> {
         ends
     }
 
-    /// Returns the common attributes of the links from `nodes` to `kind`.
+    /// Returns the attributes that all links from `nodes` to `kind` share.
     fn common_wire(
         &self,
         nodes: &[u32],
@@ -264,8 +263,7 @@ impl<'a> Graph<'a> {
         Ok(common)
     }
 
-    /// Refuses the first node in `nodes` whose `count` is not `expected`; `what` names what is
-    /// counted.
+    /// Rejects the first of `nodes` whose `count` is not `expected`; `what` describes the counted items in the error.
     fn check_each(
         &self,
         nodes: &[u32],
@@ -285,7 +283,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// Refuses node numbers other than a plan's: the numbers seed the hashes and are part of the
+    /// Rejects node numbers that differ from the plan's, because the numbers seed the hashes and are part of the
     /// addresses.
     fn check_numbering(&self, dcs: &[Members]) -> Result<(), ArtifactError> {
         let tiers: [fn(&Members) -> &[u32]; 4] = [
@@ -325,7 +323,7 @@ impl<'a> Graph<'a> {
         self.at_line(row.line, kind)
     }
 
-    /// At the first link of a node.
+    /// Returns the error located at the first link of a node.
     fn at(&self, node: u32, kind: ArtifactErrorKind) -> ArtifactError {
         match self.links[index(node)].first() {
             Some((_, row)) => self.error(row, kind),
@@ -343,7 +341,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Refuses a file with a node that has no link, before memory is allocated for the number of nodes that the file
+/// Rejects a file with a node that has no link, before memory is allocated for the number of nodes that the file
 /// states.
 fn check_links(file: &TopologyFile) -> Result<(), ArtifactError> {
     let linked: BTreeSet<u32> = file.links.iter().flat_map(|row| row.between).collect();
@@ -358,7 +356,7 @@ fn check_links(file: &TopologyFile) -> Result<(), ArtifactError> {
     })
 }
 
-/// Returns the error for a node that belongs to no datacenter.
+/// Returns the error for a node that does not belong to a datacenter.
 fn of_no_datacenter(file: &TopologyFile, node: String) -> ArtifactError {
     ArtifactError {
         file: file.file.clone(),
@@ -367,7 +365,7 @@ fn of_no_datacenter(file: &TopologyFile, node: String) -> ArtifactError {
             node,
             what: "links to a datacenter",
             found: 0,
-            expected: "one at least".to_owned(),
+            expected: "at least one".to_owned(),
         },
     }
 }

@@ -1,9 +1,9 @@
-//! Topology files, as they are written.
+//! Topology files in the artifact's format.
 //!
-//! Row one has the numbers of nodes, of switches inside datacenters, of DCI switches and of links;
-//! row two the ids of the former switches, row three those of the latter; then a row for each link:
-//! two ids, rate, delay, share of lost packets. Every other node is a host. A link is alike in both
-//! directions.
+//! The first row has the numbers of nodes, of switches inside datacenters, of DCI switches and of links. The second
+//! row lists the ids of the switches inside datacenters, the third the ids of the DCI switches. Then there is one row
+//! per link: two ids, rate, delay, and share of lost packets. All other nodes are hosts. A link has the same
+//! attributes in both directions.
 
 use std::collections::BTreeSet;
 
@@ -14,27 +14,27 @@ use crate::{
     rows::{Row, Rows},
 };
 
-/// A topology file.
+/// Contents of a topology file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TopologyFile {
-    /// The file's name, for messages.
+    /// Name of the file, used in messages.
     pub file: String,
     /// Number of nodes.
     pub nodes: u32,
-    /// Switches inside datacenters.
+    /// Ids of the switches inside datacenters.
     pub fabric_switches: BTreeSet<u32>,
-    /// DCI switches.
+    /// Ids of the DCI switches.
     pub dci_switches: BTreeSet<u32>,
     /// Links, in the order of the file.
     pub links: Vec<LinkRow>,
 }
 
-/// A row of a topology file.
+/// Row of a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LinkRow {
-    /// Line of the file, from 1.
+    /// Number of the line in the file, from 1.
     pub line: usize,
-    /// The nodes it is between.
+    /// Nodes at the two ends of the link.
     pub between: [u32; 2],
     /// Attributes of the link.
     pub wire: FileWire,
@@ -43,16 +43,16 @@ pub struct LinkRow {
 /// Attributes of a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FileWire {
-    /// Rate of each direction.
+    /// Rate in each direction.
     pub rate: BitsPerSec,
     /// One-way propagation delay.
     pub delay: Nanos,
-    /// Share of packets lost.
+    /// Share of packets that are lost.
     pub loss: Ratio,
 }
 
 impl TopologyFile {
-    /// Reads `text` of the file `file`.
+    /// Parses `text`, the contents of `file`.
     pub fn parse(file: &str, text: &str) -> Result<Self, ArtifactError> {
         let mut rows = Rows::new(file, text);
         let head = rows.expect("the numbers of nodes and links")?;

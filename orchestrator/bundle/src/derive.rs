@@ -1,4 +1,4 @@
-//! The numbers of a report, derived again from the rows and compared with those that were kept.
+//! Derives the numbers of a report again from the rows, and compares them with the stored numbers.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -12,33 +12,33 @@ use serde::Serialize;
 
 use crate::{error::BundleError, manifest::Digester};
 
-/// A number or file that is not what the rows give.
+/// Number or file that differs from the result derived from the rows.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Difference {
-    /// File of the run that has it.
+    /// File of the run that contains the difference.
     pub file: String,
-    /// The difference in words.
+    /// Description of the difference.
     pub detail: String,
 }
 
-/// What was derived from the rows of a run.
+/// Result of deriving a run's numbers from its rows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Derived {
     /// Start of the run.
     pub started_at: UtcTime,
     /// Number of figures whose numbers were compared.
     pub figures: usize,
-    /// Differences from what was kept.
+    /// Differences from the stored numbers.
     pub differences: Vec<Difference>,
 }
 
-/// Error of deriving a run's numbers.
+/// Failure to derive a run's numbers.
 #[derive(Debug, thiserror::Error)]
 pub enum DeriveError {
     /// The records cannot be read.
     #[error(transparent)]
     Records(#[from] RecordsError),
-    /// The report cannot be made.
+    /// The report cannot be generated.
     #[error(transparent)]
     Report(#[from] ReportError),
     /// A file cannot be read or written.
@@ -49,11 +49,12 @@ pub enum DeriveError {
     Plan(#[source] serde_json::Error),
 }
 
-/// Derives the numbers of the run in `kept` from its rows, by a report in `again`, which is created and must
-/// not exist, and compares them with those in `kept`: figures, closing table, counts, verdict, evidence.
+/// Derives the numbers of the run in `kept` from its rows and compares them with the numbers in `kept`: figures,
+/// closing table, counts, verdict, evidence. For this, it generates a report in `again`, which is created and must
+/// not exist.
 ///
 /// # Errors
-/// If the records are invalid or of another format, or a file cannot be read or written.
+/// If the records are invalid or have another format, or a file cannot be read or written.
 pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
     let run = RunDir::open(kept)?;
     run.require_own_format()?;
@@ -74,7 +75,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
     if digester.hex() != run.info().plan_hash {
         differences.push(Difference {
             file: PLAN_FILE.to_owned(),
-            detail: "its SHA-256 is not the one of `run.json`".to_owned(),
+            detail: "its SHA-256 differs from the one in `run.json`".to_owned(),
         });
     }
     if let Some(outcome) = run.outcome() {
@@ -82,7 +83,9 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
         let evidence = lab_recorder::evidence(&plan, kept)?;
         differences.extend(compare_outcome(outcome, &report.summary));
         if evidence != outcome.end.evidence {
-            differences.push(of_run("the evidence is not what the rows give"));
+            differences.push(of_run(
+                "the evidence differs from the one derived from the rows",
+            ));
         }
     }
     Ok(Derived {
@@ -92,7 +95,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
     })
 }
 
-/// Links everything but the report into `again`.
+/// Hard-links all files except the report into `again`.
 fn copy_records(kept: &Path, again: &Path) -> Result<(), BundleError> {
     fs::create_dir(again).map_err(BundleError::io("create", again))?;
     for name in names_of_files(kept)? {
@@ -122,14 +125,14 @@ fn names_of_files(dir: &Path) -> Result<BTreeSet<String>, BundleError> {
     Ok(names)
 }
 
-/// Returns the names of the figures' numbers in `dir`.
+/// Returns the names of the files in `dir` that hold the figures' numbers.
 fn names(dir: &Path) -> Result<BTreeSet<String>, BundleError> {
     let mut names = names_of_files(dir)?;
     names.retain(|name| Path::new(name).extension().is_some_and(|it| it == "csv"));
     Ok(names)
 }
 
-/// Compares the file `name` of both directories line by line.
+/// Compares the files called `name` in both directories line by line.
 fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Difference>, RecordsError> {
     let texts = (
         directory::read_text(kept, name)?,
@@ -138,14 +141,14 @@ fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Differen
     let detail = match texts {
         (Some(kept), Some(again)) if kept == again => return Ok(None),
         (Some(kept), Some(again)) => lines(&kept, &again),
-        (None, Some(_)) => "the rows give it, and it was not kept".to_owned(),
-        (Some(_), None) | (None, None) => "the rows do not give it".to_owned(),
+        (None, Some(_)) => "it can be derived from the rows but is not stored".to_owned(),
+        (Some(_), None) | (None, None) => "it cannot be derived from the rows".to_owned(),
     };
     let file = name.to_owned();
     Ok(Some(Difference { file, detail }))
 }
 
-/// Returns the number of lines that differ, and the first of them.
+/// Returns a description of the number of differing lines and the first of them.
 fn lines(kept: &str, again: &str) -> String {
     let count = kept.lines().count().max(again.lines().count());
     let line = |text: &str, at| text.lines().nth(at).unwrap_or("nothing").trim().to_owned();
@@ -164,7 +167,7 @@ fn lines(kept: &str, again: &str) -> String {
         return "line ends differ".to_owned();
     };
     format!(
-        "{} of {count} lines differ, first line {}: kept `{}`, the rows give `{}`",
+        "{} of {count} lines differ, first line {}: stored `{}`, derived `{}`",
         differing.len(),
         first + 1,
         line(kept, first),
@@ -172,7 +175,7 @@ fn lines(kept: &str, again: &str) -> String {
     )
 }
 
-/// Compares the counts and the verdict in `run.json` with those from the rows.
+/// Compares the counts and the verdict in `run.json` with those derived from the rows.
 fn compare_outcome(outcome: &Outcome, summary: &Summary) -> Vec<Difference> {
     let sum = |of: fn(&lab_reports::PolicySummary) -> u64| summary.policies.iter().map(of).sum();
     let rows: [u64; 4] = [
@@ -191,12 +194,12 @@ fn compare_outcome(outcome: &Outcome, summary: &Summary) -> Vec<Difference> {
     let mut differences = Vec::new();
     if kept != rows {
         differences.push(of_run(&format!(
-            "flows, finished, unfinished, under slowdown 1: kept {kept:?}, the rows give {rows:?}"
+            "flows, finished, unfinished, under slowdown 1: stored {kept:?}, derived {rows:?}"
         )));
     }
     if outcome.verdict.reasons != summary.reasons {
         differences.push(of_run(&format!(
-            "reasons not to trust the run: kept {:?}, the rows give {:?}",
+            "reasons not to trust the run: stored {:?}, derived {:?}",
             words(&outcome.verdict.reasons),
             words(&summary.reasons)
         )));
@@ -204,7 +207,7 @@ fn compare_outcome(outcome: &Outcome, summary: &Summary) -> Vec<Difference> {
     differences
 }
 
-/// Returns reasons with their grades.
+/// Returns the reasons as texts with their grades.
 fn words(reasons: &[Reason]) -> Vec<String> {
     let words = |reason: &Reason| format!("{}: {}", reason.grade, words::reason(reason));
     reasons.iter().map(words).collect()

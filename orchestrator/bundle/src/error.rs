@@ -1,112 +1,102 @@
-//! Reasons to refuse a bundle, and errors of the file system.
+//! Reasons to reject a bundle, and errors of the file system.
 
 use std::{io, path::PathBuf};
 
 use crate::format::{BUNDLE_FORMAT, MANIFEST_FILE, MAX_NAME};
 
-/// Error of packing or unpacking a bundle.
+/// Failure to pack or unpack a bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// A file of this machine cannot be read or written.
     #[error("cannot {action} `{}`", path.display())]
     Io {
-        /// Words for the failed action: `write`.
+        /// Verb for the failed action, such as `write`.
         action: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Error of the operating system.
         source: io::Error,
     },
     /// A file of the run changed while it was packed.
     #[error("`{path}` changed while it was packed (hint: bundle a run after its end)")]
-    Changed {
-        /// The file.
-        path: String,
-    },
-    /// The run has no report, whose numbers a bundle keeps.
+    Changed { path: String },
+    /// The run has no report, whose numbers a bundle must contain.
     #[error("the run has no `{path}` (hint: `lcmp-lab report RUN` writes it)")]
     NoReport {
-        /// The missing file.
+        /// Path of the missing file.
         path: &'static str,
     },
     /// The file is not a bundle, or its bytes are damaged or cut off.
-    #[error("the bundle is damaged, cut off, or no bundle: {what}")]
+    #[error("the file is damaged, truncated or not a bundle: {what}")]
     Damaged {
-        /// The part that cannot be read.
+        /// Part of the bundle that cannot be read.
         what: String,
-        /// Cause.
         source: io::Error,
     },
     /// The manifest cannot be parsed, or contradicts itself.
-    #[error("`{MANIFEST_FILE}` of the bundle is no manifest: {problem}")]
+    #[error("`{MANIFEST_FILE}` of the bundle is not a valid manifest: {problem}")]
     Manifest {
-        /// Problem in words.
+        /// Description of the problem.
         problem: String,
     },
-    /// Another version of lcmp-lab wrote the bundle in another format.
+    /// The bundle has another format, because another version of lcmp-lab wrote it.
     #[error(
-        "the bundle has format {found}, this lcmp-lab reads {BUNDLE_FORMAT} (hint: {})",
+        "the bundle has format {found}, but this lcmp-lab reads only format {BUNDLE_FORMAT} (hint: {})",
         if *found > BUNDLE_FORMAT { "update lcmp-lab" } else { "pack the run again" }
     )]
     OtherFormat {
         /// Format of the bundle.
         found: u64,
     },
-    /// A name that no file of a bundle may have.
+    /// The name is not permitted for a file in a bundle.
     #[error(
-        "`{path}` is no name of a bundle's file: one or two parts of at most {MAX_NAME} letters, \
-         digits, `.`, `_` and `-` that start with none of the last three"
+        "`{path}` is not a valid file name in a bundle: it must have one or two parts of at most {MAX_NAME} letters, \
+         digits, `.`, `_` and `-`, none starting with one of the last three"
     )]
-    UnsafePath {
-        /// The name.
-        path: String,
-    },
-    /// An entry that is not a regular file: a link, device or directory.
+    UnsafePath { path: String },
+    /// An entry is not a regular file but a link, device or directory.
     #[error("`{path}` in the bundle is not a regular file but {kind}")]
     NotAFile {
-        /// Name of the entry.
+        /// Name of the archive entry.
         path: String,
-        /// Kind of the entry.
+        /// Kind of the archive entry.
         kind: String,
     },
-    /// The archive does not hold what the manifest says, in its order.
-    #[error("the bundle has {found} where its manifest has {expected}")]
+    /// The archive's entries differ from the manifest, or their order does.
+    #[error("the bundle has {found} where its manifest lists {expected}")]
     Unlisted {
-        /// Entry of the archive.
+        /// Entry that the archive contains.
         found: String,
-        /// Entry of the manifest.
+        /// Entry that the manifest lists.
         expected: String,
     },
     /// A file does not have the manifest's SHA-256.
-    #[error("`{path}` is not what the manifest says: its SHA-256 is {found}, not {expected}")]
+    #[error("`{path}` differs from its manifest entry: its SHA-256 is {found}, not {expected}")]
     Tampered {
-        /// The file.
         path: String,
-        /// SHA-256 of the bytes.
+        /// SHA-256 of the file's bytes.
         found: String,
-        /// SHA-256 of the manifest.
+        /// SHA-256 listed in the manifest.
         expected: String,
     },
-    /// The bundle is larger than is unpacked.
-    #[error("{what} of the bundle: {found}, at most {max} are unpacked")]
+    /// The bundle exceeds a limit for unpacking.
+    #[error("{what} of the bundle: {found}; at most {max} are allowed")]
     TooLarge {
-        /// What is too large.
+        /// Quantity that exceeds its limit.
         what: String,
-        /// Its size.
+        /// Value of the quantity.
         found: u64,
-        /// Maximum.
+        /// Limit that is exceeded.
         max: u64,
     },
 }
 
 impl BundleError {
-    /// True if this machine is at fault, not the bundle.
+    /// Returns true if the cause is this machine, not the bundle.
     #[must_use]
     pub const fn is_of_machine(&self) -> bool {
         matches!(self, Self::Io { .. })
     }
 
-    /// Returns a function that makes the error for `action` on a file on this machine.
+    /// Returns a function that creates the error for `action` on a file of this machine.
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,
@@ -119,7 +109,7 @@ impl BundleError {
         }
     }
 
-    /// Returns a function that makes the error of bytes that cannot be read as `what`.
+    /// Returns a function that creates the error for bytes that cannot be read as `what`.
     pub(crate) fn damaged(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| Self::Damaged { what, source }

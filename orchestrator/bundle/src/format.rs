@@ -1,6 +1,6 @@
 //! Format of a bundle.
 
-/// Version of the bundle's format: the only one that this lcmp-lab reads.
+/// Version of the bundle format, and the only one that this lcmp-lab reads.
 pub const BUNDLE_FORMAT: u64 = 1;
 
 /// Name of the manifest, the first file of a bundle.

@@ -1,17 +1,17 @@
-//! Evidence bundles: a run directory as one file with a manifest, checked when it is read.
+//! Evidence bundles: a run directory as a single file with a manifest, verified when it is read.
 //!
-//! A bundle is a tar archive of regular files in one folder, compressed by zstd with a checksum. Its first
-//! file is the manifest, which names every other file in order, with its size and SHA-256. The same run
-//! gives the same bytes. A manifest shows damage, not forgery: whoever changes a file can write another
-//! manifest, and only a second run of the scenario can show that.
+//! A bundle is a tar archive of regular files in one folder, compressed by zstd with a checksum. Its first file is
+//! the manifest, which lists every other file in order, with its size and SHA-256. Packing the same run yields the
+//! same bytes. A manifest reveals damage, not forgery: whoever changes a file can also write a new manifest, and only
+//! a second run of the scenario can reveal that.
 //!
 //! Must not contain: engines, clocks, terminals.
 //!
-//! - [`manifest`]: the list of files, names that a file may have
-//! - [`pack`], [`unpack`]: run directory to bundle, and back into a new directory
-//! - [`derive`]: the numbers of the report from the rows, against those that were kept
-//! - [`tables`]: check of a run's rows before it is packed, and comparison of two runs' rows by their keys
-//! - [`error`]: reasons to refuse a bundle
+//! - [`manifest`]: list of files, and rules for the names of files
+//! - [`pack`], [`unpack`]: conversion of a run directory to a bundle, and back into a new directory
+//! - [`derive`]: comparison of the report's stored numbers with those derived from the rows
+//! - [`tables`]: check of a run's rows before packing, and comparison of two runs' rows by their keys
+//! - [`error`]: reasons to reject a bundle
 
 pub mod derive;
 pub mod error;

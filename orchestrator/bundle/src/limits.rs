@@ -1,17 +1,17 @@
-//! Limits of a bundle that is read.
+//! Limits for reading a bundle.
 
-/// Bounds of what is unpacked.
+/// Upper bounds for the unpacked contents of a bundle.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum number of files.
     pub files: u64,
-    /// Maximum number of bytes of all files.
+    /// Maximum total size of all files, in bytes.
     pub bytes: u64,
-    /// Maximum number of unpacked bytes per byte of the bundle; packing shrinks runs to a sixth or a seventh.
+    /// Maximum ratio of unpacked bytes to the bundle's bytes; packing reduces runs to a sixth or a seventh.
     pub expansion: u64,
-    /// Number of unpacked bytes that are allowed whatever the bundle's size.
+    /// Number of unpacked bytes that is permitted regardless of the bundle's size.
     pub any_size: u64,
-    /// Maximum number of bytes of the manifest.
+    /// Maximum size of the manifest, in bytes.
     pub manifest: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The manifest of a bundle: its files with sizes and SHA-256, and where it comes from.
+//! The manifest of a bundle: its files with their sizes and SHA-256 sums, and its origin.
 
 use std::io;
 
@@ -15,48 +15,47 @@ use crate::{
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`BUNDLE_FORMAT`] of the writer.
+    /// Format of the bundle, [`BUNDLE_FORMAT`] at the time of writing.
     pub format: u64,
-    /// Run of the bundle, and the program that packed it.
     pub origin: Origin,
-    /// All other files, by name.
+    /// All other files of the bundle, sorted by name.
     pub files: Vec<PackedFile>,
 }
 
-/// Run of a bundle, and the program that packed it.
+/// Run that a bundle contains, and the program that packed it.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// Name of the run's directory, and of the archive's folder.
+    /// Name of the run's directory, which is also the name of the archive's folder.
     pub run: String,
-    /// Version of lcmp-lab.
+    /// Version of the packing lcmp-lab.
     pub tool_version: String,
-    /// Commit that lcmp-lab was built from.
+    /// Commit that the packing lcmp-lab was built from.
     pub tool_commit: String,
-    /// Start of the run, seconds since 1970: the time of every file in the archive.
+    /// Start of the run in seconds since 1970; all files in the archive have this time.
     pub started_at: u64,
 }
 
-/// A file of a bundle.
+/// File listed in a manifest.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PackedFile {
-    /// Name in the run directory: `flows.csv`, `figures/paths.csv`.
+    /// Name within the run directory, such as `flows.csv` or `figures/paths.csv`.
     pub path: String,
-    /// Size.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// SHA-256 in lower-case hexadecimal digits.
+    /// SHA-256 of the file in lower-case hexadecimal digits.
     pub sha256: String,
 }
 
-/// The part of a manifest that every format has.
+/// Part of a manifest that is common to all formats.
 #[derive(Deserialize)]
 struct Head {
     format: u64,
 }
 
 impl Manifest {
-    /// Reads a manifest, its format first, and checks its names, order and sizes.
+    /// Parses a manifest, beginning with its format, and checks its names, order and sizes.
     pub(crate) fn read(text: &[u8], limits: &Limits) -> Result<Self, BundleError> {
         let wrong = |error: serde_json::Error| BundleError::Manifest {
             problem: error.to_string(),
@@ -93,7 +92,7 @@ impl Manifest {
         match pairs.find(|pair| pair[0].path >= pair[1].path) {
             Some(pair) => Err(BundleError::Manifest {
                 problem: format!(
-                    "`{}` stands before `{}`: a name stands once, in the order of names",
+                    "`{}` is listed before `{}`: names must be unique and sorted",
                     pair[0].path, pair[1].path
                 ),
             }),
@@ -121,16 +120,16 @@ pub fn check_name(path: &str, parts: usize) -> Result<(), BundleError> {
     }
 }
 
-/// SHA-256 and length of the bytes that pass through it.
+/// Computes SHA-256 and length of the bytes added to it.
 #[derive(Default)]
 pub struct Digester {
     hash: Sha256,
-    /// Number of bytes.
+    /// Number of bytes added so far.
     pub bytes: u64,
 }
 
 impl Digester {
-    /// Adds bytes.
+    /// Adds bytes to the digest.
     pub fn add(&mut self, bytes: &[u8]) {
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
@@ -144,16 +143,16 @@ impl Digester {
     }
 }
 
-/// Reader that digests what is read from it.
+/// Reader that computes the digest of the bytes read from it.
 pub struct Digesting<R> {
-    /// Source of the bytes.
+    /// Reader that supplies the bytes.
     pub inner: R,
     /// Digest of the bytes so far.
     pub digester: Digester,
 }
 
 impl<R: io::Read> Digesting<R> {
-    /// Returns a reader of `inner`.
+    /// Returns a digesting reader around `inner`.
     pub fn new(inner: R) -> Self {
         Self {
             inner,

@@ -1,4 +1,4 @@
-//! A run directory to a bundle.
+//! Packs a run directory into a bundle.
 
 use std::{
     fs,
@@ -16,12 +16,12 @@ use crate::{
     manifest::{Digesting, Manifest, Origin, PackedFile, check_name},
 };
 
-/// Packs the run directory at `run`, its figures included, into `out` and returns the manifest. Hidden
-/// files and other directories are left out.
+/// Packs the run directory at `run`, including its figures, into `out` and returns the manifest. Hidden files and
+/// other directories are left out.
 ///
 /// # Errors
-/// If the run has no report, has a file with an odd name, changes meanwhile, or a file cannot be read or
-/// written.
+/// If the run has no report, contains a file whose name is not permitted, or changes during packing, or if a file
+/// cannot be read or written.
 pub fn pack(run: &Path, origin: Origin, out: impl Write) -> Result<Manifest, BundleError> {
     check_name(&origin.run, 1)?;
     let mut files = list(run, "")?;
@@ -98,7 +98,7 @@ fn digest(run: &Path, path: String) -> Result<PackedFile, BundleError> {
     })
 }
 
-/// Appends a file, which must still be what the manifest says.
+/// Appends a file, which must still match its manifest entry.
 fn append<W: Write>(
     tar: &mut Builder<W>,
     run: &Path,
@@ -134,5 +134,5 @@ fn header(origin: &Origin, path: &str, bytes: u64) -> Result<Header, BundleError
     Ok(header)
 }
 
-/// Level of compression: rows become a seventh at about 100 MB/s.
+/// Compression level: rows shrink to a seventh of their size, at about 100 MB/s.
 const LEVEL: i32 = 6;

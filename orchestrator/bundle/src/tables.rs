@@ -1,4 +1,4 @@
-//! Rows of two runs, table by table, by their keys.
+//! Compares the rows of two runs table by table, matching rows by their keys.
 
 use std::{
     cmp::Ordering,
@@ -15,38 +15,38 @@ use lab_records::{
 };
 use serde::Serialize;
 
-/// Agreement between two runs in one table.
+/// Result of comparing one table of two runs.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct TableDifference {
-    /// File of the table.
+    /// File name of the table.
     pub table: &'static str,
-    /// True if the files are equal, byte for byte.
+    /// True if the two files are identical byte for byte.
     pub same_bytes: bool,
-    /// Rows of both runs with one key and other values.
+    /// Number of rows whose key occurs in both runs but whose other values differ.
     pub changed: u64,
-    /// Rows of the first run whose key the second lacks.
+    /// Number of rows in the first run whose key does not occur in the second.
     pub only_first: u64,
-    /// Rows of the second run whose key the first lacks.
+    /// Number of rows in the second run whose key does not occur in the first.
     pub only_second: u64,
-    /// Rows of the first run; none if the files are equal.
+    /// Number of rows in the first run; `None` if the files are identical, because they are not read then.
     pub rows: Option<u64>,
 }
 
 impl TableDifference {
-    /// True if the tables have the same rows.
+    /// Returns true if the tables have the same rows.
     #[must_use]
     pub const fn is_same(&self) -> bool {
         self.changed == 0 && self.only_first == 0 && self.only_second == 0
     }
 }
 
-/// Visitor of tables.
+/// Operation applied to each table in turn.
 trait Visitor {
-    /// Visits the table of `R`; policy, repetition and the columns `key` identify a row.
+    /// Processes the table of row type `R`, whose rows are identified by policy, repetition and the columns `key`.
     fn visit<R: Row>(&mut self, key: &[&str]) -> Result<(), RecordsError>;
 }
 
-/// Visits every table of rows that an engine writes while flows run.
+/// Applies `visitor` to every table that an engine writes while flows run.
 fn visit_tables(visitor: &mut impl Visitor) -> Result<(), RecordsError> {
     visitor.visit::<FlowRow>(&["flow_id"])?;
     visitor.visit::<PathRow>(&["flow_id", "path"])?;
@@ -61,10 +61,10 @@ fn visit_tables(visitor: &mut impl Visitor) -> Result<(), RecordsError> {
     visitor.visit::<StoryRow>(&["flow_id", "time_ns", "event"])
 }
 
-/// Reads every row that the engine wrote while flows of `run` ran.
+/// Reads all rows that the engine wrote while the flows of `run` ran.
 ///
 /// # Errors
-/// If a table cannot be read, or the run lacks a table that every run has.
+/// If a table cannot be read, or a table is missing that every run has.
 pub fn check_tables(run: &RunDir) -> Result<(), RecordsError> {
     struct Check<'a>(&'a RunDir);
     impl Visitor for Check<'_> {
@@ -75,7 +75,7 @@ pub fn check_tables(run: &RunDir) -> Result<(), RecordsError> {
     visit_tables(&mut Check(run))
 }
 
-/// Compares the tables that an engine writes while flows run, as far as one of the runs has them.
+/// Compares the tables that an engine writes while flows run, if at least one of the runs has the table.
 ///
 /// # Errors
 /// If a table cannot be read.
@@ -156,7 +156,7 @@ fn are_equal(first: &Path, second: &Path) -> io::Result<bool> {
     }
 }
 
-/// Returns the hashes of each row's key and values, in order: 16 bytes a row.
+/// Returns the hashes of each row's key and values, sorted: 16 bytes per row.
 fn hashes<R: Row>(run: &RunDir, key: &[&str]) -> Result<Vec<(u64, u64)>, RecordsError> {
     let names: Vec<&str> = R::COLUMNS.iter().map(|column| column.name).collect();
     let mut hashes = Vec::new();
@@ -173,7 +173,7 @@ fn hash_row(batch: &Batch, row: usize, key: &[&str]) -> (u64, u64) {
     let mut text = String::new();
     for (column, values) in batch.columns() {
         text.clear();
-        // Writing to a text does not fail.
+        // Writing to a string cannot fail.
         let _ = match values {
             Values::Integers(values) => write!(text, "{:?}", values[row]),
             Values::Floats(values) => write!(text, "{:?}", values[row].map(f64::to_bits)),
@@ -188,8 +188,8 @@ fn hash_row(batch: &Batch, row: usize, key: &[&str]) -> (u64, u64) {
 }
 
 impl TableDifference {
-    /// Counts differing rows of two tables, given as sorted hashes of keys and rows. Several rows of one
-    /// key are matched by their values first.
+    /// Counts the rows that differ between two tables, given as sorted hashes of keys and rows. If several rows have
+    /// the same key, rows with equal values are matched first.
     fn count(&mut self, mut first: &[(u64, u64)], mut second: &[(u64, u64)]) {
         while let Some(key) = [first.first(), second.first()]
             .into_iter()
@@ -212,7 +212,7 @@ impl TableDifference {
     }
 }
 
-/// Returns the number of rows that two sorted lists share.
+/// Returns the number of rows that occur in both sorted lists.
 fn common(mut first: &[(u64, u64)], mut second: &[(u64, u64)]) -> u64 {
     let mut count = 0;
     while let ([one, others @ ..], [other, rest @ ..]) = (first, second) {
@@ -225,7 +225,7 @@ fn common(mut first: &[(u64, u64)], mut second: &[(u64, u64)]) -> u64 {
     count
 }
 
-/// Bytes compared at a time.
+/// Number of bytes compared at a time.
 const BLOCK: u64 = 1 << 16;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A bundle to a run directory, with every check before a byte is believed.
+//! Unpacks a bundle into a run directory, after every check has passed.
 
 use std::{
     fs::{self, File},
@@ -17,11 +17,11 @@ use crate::{
 
 /// Unpacks a bundle into `into`, which is created and must not exist, and returns its manifest.
 ///
-/// The archive must hold the manifest and its files in their order, as regular files of the manifest's
-/// sizes and SHA-256, and nothing else. It is read twice, so that no file of a refused bundle is written.
+/// The archive must contain the manifest and the listed files in order, as regular files with the listed sizes and
+/// SHA-256 sums, and nothing else. It is read twice, so that no file of a rejected bundle is written.
 ///
 /// # Errors
-/// If the bundle is refused, or a file cannot be written.
+/// If the bundle is rejected, or a file cannot be written.
 pub fn unpack(
     mut bundle: impl Read + Seek,
     into: &Path,
@@ -29,13 +29,15 @@ pub fn unpack(
 ) -> Result<Manifest, BundleError> {
     let packed = bundle.seek(SeekFrom::End(0));
     let limits = limits.of_size(packed.map_err(BundleError::damaged("its size"))?);
-    let rewound = |bundle: &mut _| Seek::rewind(bundle).map_err(BundleError::damaged("its head"));
+    let rewound =
+        |bundle: &mut _| Seek::rewind(bundle).map_err(BundleError::damaged("its beginning"));
     rewound(&mut bundle)?;
     walk(&mut bundle, &limits, |_| Ok(io::sink()))?;
     rewound(&mut bundle)?;
     fs::create_dir(into).map_err(BundleError::io("create", into))?;
     walk(&mut bundle, &limits, |path| {
-        // Creates each folder once and never its parents: if `into` is removed meanwhile, it is not created again.
+        // Each folder is created once, without its parents, so that `into` is not created again if it is removed
+        // meanwhile.
         if let Some(folder) = path.parent().filter(|folder| *folder != Path::new("")) {
             let folder = into.join(folder);
             match fs::create_dir(&folder) {
@@ -57,15 +59,17 @@ fn walk<W: Write>(
     mut create: impl FnMut(&Path) -> Result<W, BundleError>,
 ) -> Result<Manifest, BundleError> {
     let mut compressed = BufReader::new(bundle);
-    let mut decoder =
-        zstd::Decoder::with_buffer(&mut compressed).map_err(BundleError::damaged("its head"))?;
+    let mut decoder = zstd::Decoder::with_buffer(&mut compressed)
+        .map_err(BundleError::damaged("its beginning"))?;
     decoder
         .window_log_max(MAX_WINDOW_LOG)
-        .map_err(BundleError::damaged("its head"))?;
+        .map_err(BundleError::damaged("its beginning"))?;
     let mut archive = Archive::new(decoder.single_frame());
     let entries = archive.entries();
-    // Raw entries: an extension such as a long name is an entry of its own, which is refused.
-    let mut entries = entries.map_err(BundleError::damaged("its head"))?.raw(true);
+    // Raw entries: an extension such as a long name appears as a separate entry, which is then rejected.
+    let mut entries = entries
+        .map_err(BundleError::damaged("its beginning"))?
+        .raw(true);
     let mut next = |expected: &str| match entries.next() {
         Some(entry) => entry.map(Some).map_err(BundleError::damaged(expected)),
         None => Ok(None),
@@ -93,7 +97,7 @@ fn walk<W: Write>(
     }
 }
 
-/// Reads the first entry; returns the folder that all entries are in, and the manifest.
+/// Reads the first entry; returns the name of the folder that contains all entries, and the manifest.
 fn read_manifest<R: Read>(
     entry: Entry<'_, R>,
     limits: &Limits,
@@ -160,7 +164,7 @@ fn unpack_file<R: Read, W: Write>(
     }
 }
 
-/// Returns the name of an entry that is a regular file.
+/// Returns the name of an entry, which must be a regular file.
 fn check_kind<R: Read>(entry: &Entry<'_, R>) -> Result<String, BundleError> {
     let kind = entry.header().entry_type();
     match kind {
@@ -176,7 +180,7 @@ fn name<R: Read>(entry: &Entry<'_, R>) -> String {
     String::from_utf8_lossy(&entry.path_bytes()).into_owned()
 }
 
-/// Reads the rest of the archive, which is zeros, so that the compression's checksum is checked.
+/// Reads the rest of the archive, which must be zeros, so that the checksum of the compression is verified.
 fn check_end(rest: impl Read) -> Result<(), BundleError> {
     let mut zeros = Vec::new();
     rest.take(MAX_PADDING + 1)
@@ -203,12 +207,12 @@ fn unlisted(found: String, expected: &str) -> BundleError {
     }
 }
 
-/// Maximum number of zeros after the last file: tar fills up blocks of 10 KiB.
+/// Maximum number of zeros after the last file: tar pads archives to a multiple of 10 KiB.
 const MAX_PADDING: u64 = 1 << 16;
 
-/// Largest compression window, as a power of two: bounds the memory that a bundle can ask for. The compression level of
-/// packed bundles uses 2^21.
+/// Largest compression window as a power of two, which bounds the memory that a bundle can demand. The compression
+/// level used for packing needs 2^21.
 const MAX_WINDOW_LOG: u32 = 24;
 
-/// Bytes written at a time.
+/// Number of bytes written at a time.
 const BLOCK: usize = 1 << 16;

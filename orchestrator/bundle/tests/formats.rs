@@ -1,4 +1,4 @@
-//! Runs in this format and in the previous one, packed, unpacked and derived again.
+//! Runs in the current format and in the previous one: packed, unpacked and derived again.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ fn fixture(format: u32) -> PathBuf {
     formats.join(format.to_string())
 }
 
-/// A plan with other keys needs another format number.
+/// A change of the plan's keys requires a new format number.
 #[test]
 fn a_plan_of_this_format_is_read_and_written_with_the_same_keys() {
     let dir = fixture(FORMAT_VERSION);
@@ -40,7 +40,7 @@ fn the_rows_of_a_run_of_this_format_give_its_evidence() {
     assert_eq!(evidence, run.outcome().unwrap().end.evidence);
 }
 
-/// A bundle of an earlier program's run keeps the run's format, so the unpacked run is refused.
+/// A bundle of a run by an earlier program keeps the run's format, so the unpacked run is rejected.
 #[test]
 fn a_run_of_the_previous_format_is_packed_as_it_is_and_refused_after_unpacking() {
     let run = tempfile::tempdir().unwrap();

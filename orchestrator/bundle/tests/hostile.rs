@@ -1,4 +1,4 @@
-//! Hostile, damaged and cut-off bundles: each is refused, and nothing is written outside the folder.
+//! Hostile, damaged and truncated bundles: each is rejected, and nothing is written outside the target folder.
 
 use std::{
     collections::BTreeSet,
@@ -25,7 +25,7 @@ fn origin() -> Origin {
     }
 }
 
-/// Files of a run that is enough to be packed.
+/// Minimal set of files that makes a run that can be packed.
 const FILES: [(&str, &str); 4] = [
     ("figures/paths.csv", "a,b\n1,2\n"),
     ("flows.csv", "policy,repetition\necmp,0\n"),
@@ -59,7 +59,7 @@ fn listed(path: &str, text: &str) -> PackedFile {
     }
 }
 
-/// An entry of a hand-made archive.
+/// Entry of a hand-made archive.
 struct Forged {
     path: String,
     kind: EntryType,
@@ -76,7 +76,7 @@ fn file(path: &str, text: &str) -> Forged {
     }
 }
 
-/// Returns a bundle with `manifest` and `entries`, whose names are written as they are.
+/// Returns a bundle with `manifest` and `entries`, whose names are written without a check.
 fn forge(manifest: &serde_json::Value, entries: &[Forged]) -> Vec<u8> {
     let head = file("manifest.json", &manifest.to_string());
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
@@ -105,7 +105,7 @@ fn manifest(files: &[PackedFile]) -> serde_json::Value {
     serde_json::to_value(manifest).unwrap()
 }
 
-/// A folder with a place to unpack into and a file beside it that must stay as it is.
+/// Temporary folder with a target for unpacking and a file next to the target that must stay unchanged.
 struct Yard(TempDir);
 
 impl Yard {
@@ -124,8 +124,8 @@ impl Yard {
         entries.map(|entry| entry.unwrap().file_name()).collect()
     }
 
-    /// Unpacks, and checks that nothing was written outside the target folder, and nothing at all if the bundle is
-    /// refused.
+    /// Unpacks `bundle`, and checks that nothing was written outside the target folder, and nothing at all if the
+    /// bundle is rejected.
     fn unpack(&self, bundle: &[u8], limits: &Limits) -> Result<Manifest, BundleError> {
         let mut expected = self.names();
         let result = unpack(Cursor::new(bundle), &self.target(), limits);
@@ -183,12 +183,9 @@ fn names_that_lead_elsewhere_are_refused() {
     ] {
         let bundle = forge(&manifest(&[listed(path, "x")]), &[file(path, "x")]);
         let text = refused(&bundle);
-        assert!(
-            text.contains("is no name of a bundle's file"),
-            "{path}: {text}"
-        );
+        assert!(text.contains("is not a valid file name"), "{path}: {text}");
     }
-    // The manifest is sound, and the archive has another name.
+    // The manifest is valid, but the archive contains another name.
     let list = manifest(&[listed("flows.csv", "x")]);
     for name in ["../outside", "/outside", "other/flows.csv"] {
         let entry = Forged {
@@ -202,7 +199,7 @@ fn names_that_lead_elsewhere_are_refused() {
     }
     let mut elsewhere = manifest(&[]);
     elsewhere["origin"]["run"] = "..".into();
-    assert!(refused(&forge(&elsewhere, &[])).contains("is no name"));
+    assert!(refused(&forge(&elsewhere, &[])).contains("is not a valid file name"));
 }
 
 #[test]
@@ -243,14 +240,14 @@ fn an_archive_holds_what_its_manifest_says_and_nothing_else() {
     is(forge(&list(), &[file("a", "1")]), "`b` is missing");
     is(
         forge(&list(), &[file("b", "2"), file("a", "1")]),
-        "/b` where its manifest has `a`",
+        "/b` where its manifest lists `a`",
     );
     let twice = [file("a", "1"), file("a", "1")];
-    is(forge(&list(), &twice), "/a` where its manifest has `b`");
+    is(forge(&list(), &twice), "/a` where its manifest lists `b`");
     let third = [file("a", "1"), file("b", "2"), file("c", "3")];
     is(
         forge(&list(), &third),
-        "/c` where its manifest has `its end`",
+        "/c` where its manifest lists `its end`",
     );
     is(
         forge(&list(), &[file("a", "x"), file("b", "2")]),
@@ -262,15 +259,15 @@ fn an_archive_holds_what_its_manifest_says_and_nothing_else() {
     );
     is(
         forge(&manifest(&[a.clone(), a.clone()]), &[]),
-        "a name stands once",
+        "names must be unique",
     );
     is(
         forge(&manifest(&[b.clone(), a.clone()]), &[]),
-        "in the order of names",
+        "unique and sorted",
     );
     let mut other = list();
     other["origin"]["run"] = "other".into();
-    is(forge(&other, &[]), "where its manifest has `other`");
+    is(forge(&other, &[]), "where its manifest lists `other`");
 }
 
 #[test]
@@ -313,7 +310,7 @@ fn other_formats_and_sizes_are_refused() {
     assert!(
         error
             .to_string()
-            .contains("number of files of the bundle: 4, at most 3"),
+            .contains("number of files of the bundle: 4; at most 3"),
         "{error}"
     );
     let short = Limits {
@@ -327,7 +324,7 @@ fn other_formats_and_sizes_are_refused() {
     );
 }
 
-/// A gigabyte of zeros takes 32 kB in a bundle. The manifest states the unpacked size, which is checked against the
+/// A gigabyte of zeros takes 32 kB in a bundle. The manifest states the unpacked size, which is compared with the
 /// bundle's size before the first file is read.
 #[test]
 fn a_bundle_unfolds_in_proportion_to_its_size() {
@@ -345,7 +342,7 @@ fn a_bundle_unfolds_in_proportion_to_its_size() {
     assert!(unfolded(10_000).is_ok());
     let error = unfolded(100).unwrap_err();
     let words = format!(
-        "bytes of the bundle: 1048576, at most {} are",
+        "bytes of the bundle: 1048576; at most {} are",
         bundle.len() * 100
     );
     assert!(error.to_string().contains(&words), "{error}");
@@ -378,7 +375,7 @@ fn bytes_after_the_end_are_refused() {
     encoder.write_all(&[0, 0, 7]).unwrap();
     assert!(refused(&encoder.finish().unwrap()).contains("more bytes"));
     for text in [&b""[..], b"no bundle", b"PK\x03\x04"] {
-        assert!(refused(text).contains("damaged, cut off, or no bundle"));
+        assert!(refused(text).contains("damaged, truncated or not a bundle"));
     }
 }
 
@@ -393,7 +390,7 @@ fn a_folder_that_exists_is_not_unpacked_into() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// A changed byte anywhere is found, or changes nothing that is unpacked.
+    /// A changed byte at any position is detected, or does not affect the unpacked files.
     #[test]
     fn a_changed_byte_is_found_or_harmless(at: prop::sample::Index, flip in 1_u8..) {
         let mut bundle = packed();
@@ -407,7 +404,7 @@ proptest! {
         }
     }
 
-    /// The same for the archive inside the compression, which has no checksum over the whole.
+    /// The same property for the archive within the compression, which has no checksum over the whole.
     #[test]
     fn a_changed_byte_of_the_archive_is_found_or_harmless(at: prop::sample::Index, flip in 1_u8..) {
         let mut tar = zstd::decode_all(&packed()[..]).unwrap();

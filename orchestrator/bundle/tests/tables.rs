@@ -1,18 +1,18 @@
-//! Comparison of two runs' tables when one run lacks a row.
+//! Comparison of two runs' tables where one run lacks a row.
 
 use std::{fs, path::Path};
 
 use lab_bundle::{TableDifference, compare_tables};
 use lab_records::{RunDir, directory::FORMAT_VERSION};
 
-/// Two samples of a sending QP, as `cc: dcqcn` writes them.
+/// Two samples of a sending QP, in the form that `cc: dcqcn` writes.
 const RATES: &str = "\
 policy,repetition,time_ns,flow_id,rate_bps,emu_rate_bps,target_bps,alpha,cnps
 lcmp,0,100000000,0,100000000000,100000000000,100000000000,1.0,0
 lcmp,0,200000000,0,50000000000,50000000000,100000000000,1.0,1
 ";
 
-/// Copies the fixture of the current format from `lab-records`, and adds `rates.csv`.
+/// Copies the fixture of the current format from `lab-records` to `to`, and adds `rates.csv`.
 fn copy_run(to: &Path) {
     let formats = Path::new(env!("CARGO_MANIFEST_DIR")).join("../records/tests/records/formats");
     for entry in fs::read_dir(formats.join(FORMAT_VERSION.to_string())).unwrap() {

@@ -1,9 +1,9 @@
-//! Reader with a bound on the bytes read.
+//! Reader that limits the number of bytes read.
 
 use std::io::{self, Read};
 
-/// Reader that fails if more bytes than a bound are read before the next renewal. A parser that renews the reader
-/// before each record therefore holds no more of a record than the bound and its own buffer.
+/// Reader that fails if more bytes than its bound are read before the next renewal. If a parser renews the reader
+/// before each record, it never holds more of a record than the bound and its own buffer.
 #[derive(Debug)]
 pub struct Bounded<R> {
     inner: R,
@@ -12,7 +12,7 @@ pub struct Bounded<R> {
 }
 
 impl<R> Bounded<R> {
-    /// Returns a reader of `inner` that allows `max` bytes until it is renewed.
+    /// Returns a reader around `inner` that allows `max` bytes until it is renewed.
     pub const fn new(inner: R, max: u64) -> Self {
         Self {
             inner,
@@ -21,7 +21,7 @@ impl<R> Bounded<R> {
         }
     }
 
-    /// Allows the full number of bytes again from the current position.
+    /// Allows the full number of bytes again, counted from the current position.
     pub const fn renew(&mut self) {
         self.left = self.max;
     }
@@ -31,7 +31,7 @@ impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let allowed = usize::try_from(self.left).unwrap_or(usize::MAX);
         if allowed == 0 && !buffer.is_empty() {
-            // A file that ends exactly at the bound is not an error.
+            // It is not an error if the file ends exactly at the bound.
             return match self.inner.read(&mut [0])? {
                 0 => Ok(0),
                 _ => Err(io::Error::new(

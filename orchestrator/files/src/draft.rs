@@ -1,4 +1,4 @@
-//! Files that replace others as a whole, in directories that may belong to somebody else.
+//! Replacement of whole files, in directories that other users may own.
 
 use std::{
     fs::{self, File},
@@ -6,11 +6,11 @@ use std::{
     path::Path,
 };
 
-/// Writes `bytes` to `path`, so that a reader sees the old file or the new one. A link at `path` is
+/// Writes `bytes` to `path` atomically, so that a reader sees either the old file or the new one. A link at `path` is
 /// replaced, not followed.
 ///
 /// # Errors
-/// If the file cannot be written; then the old one stays.
+/// If the file cannot be written; the old file then stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = path.with_file_name(format!(".{name}.draft"));
@@ -25,22 +25,22 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Creates the file at `draft`. Removes a file that a killed process left there; does not follow a link.
+/// Creates the file at `draft`. Removes a file that a killed process may have left there; does not follow a link.
 ///
 /// # Errors
-/// If the old file cannot be removed, or the new one cannot be created.
+/// If the old file cannot be removed, or the new file cannot be created.
 pub fn create(draft: &Path) -> io::Result<File> {
     match fs::remove_file(draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        // Opened for writing only: QEMU opens its console file a second time itself.
+        // The file is opened only for writing, because QEMU opens its console file a second time itself.
         _ => File::options().write(true).create_new(true).open(draft),
     }
 }
 
-/// Makes the directory at `path` unless there is one.
+/// Creates the directory at `path` if it does not exist.
 ///
 /// # Errors
-/// If it cannot be made, or is a link: what is written into it would be written elsewhere.
+/// If the directory cannot be created, or if it is a link, because files in it would then be written elsewhere.
 pub fn make_dir(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)?;
     if fs::symlink_metadata(path)?.is_dir() {

@@ -1,18 +1,18 @@
-//! Files that others may have written: opening, reading and replacing them.
+//! Opening, reading and replacing files that other users may have written.
 //!
-//! A run directory, a bundle or a scenario may come from anybody. A pipe in it would block a reader, a device or a
-//! kernel file may never end, a link may lead a root process elsewhere, and a file may be larger than memory. Every
-//! reader of such files opens them with this crate.
+//! A run directory, a bundle or a scenario may come from anyone. A pipe in it would block a reader, a device or a
+//! kernel file may never end, a link may lead a root process elsewhere, and a file may be larger than memory. All
+//! readers of such files open them through this crate.
 //!
-//! Must not contain: formats, or messages about a verb.
+//! Must not contain: file formats, messages about a specific verb of the command line.
 //!
-//! - [`open`], [`read`]: regular files of bounded size
-//! - [`Bounded`]: a reader that fails on records longer than a bound
+//! - [`open`], [`read`]: regular files of limited size
+//! - [`Bounded`]: reader that fails on records longer than a bound
 //! - [`append`]: opens a file for appending, without following a link
-//! - [`draft`]: files that replace others as a whole, or are newly created
-//! - [`named`]: paths that a person names; links of other users are not followed
+//! - [`draft`]: files that are replaced as a whole, or newly created
+//! - [`named`]: paths given by a user; links of other users are not followed
 //!
-//! Units: bytes.
+//! All sizes are in bytes.
 //!
 //! ```
 //! use lab_files::{Links, read};

@@ -1,7 +1,7 @@
-//! Paths that a person names: that person's links are followed, those of other users are not.
+//! Paths given by a user: links that belong to this user are followed, links of other users are not.
 //!
-//! The kernel's `fs.protected_symlinks` covers directories with the sticky bit only, and a person may name a path in any
-//! directory that others can write.
+//! The kernel's `fs.protected_symlinks` covers only directories with the sticky bit, but a user may name a path in
+//! any directory that others can write to.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -14,8 +14,8 @@ use rustix::fs::OFlags;
 
 use crate::Refusal;
 
-/// Checks that every symbolic link on `path`, also behind other links, belongs to one of the users `trusted`. The
-/// check ends at a part of the path that does not exist.
+/// Checks that every symbolic link on `path`, including links reached through other links, belongs to one of the
+/// users `trusted`. The check ends at the first part of the path that does not exist.
 ///
 /// # Errors
 /// If a part of the path cannot be inspected, or with [`Refusal::LinkOfAnother`].
@@ -23,7 +23,7 @@ pub fn check_links(path: &Path, trusted: &[u32]) -> io::Result<()> {
     check(path, trusted, MAX_LINKS)
 }
 
-/// Opens the file at `path` for writing, created or emptied; follows links of the users `trusted`.
+/// Opens the file at `path` for writing, and creates or truncates it; follows only links of the users `trusted`.
 ///
 /// # Errors
 /// If the file cannot be opened, or with [`Refusal::LinkOfAnother`].
@@ -44,7 +44,7 @@ pub fn create(path: &Path, trusted: &[u32]) -> io::Result<File> {
 
 fn check(path: &Path, trusted: &[u32], links_left: u32) -> io::Result<()> {
     let parts: Vec<&Path> = path.ancestors().collect();
-    // The last ancestor of a relative path is empty: the working directory.
+    // The last ancestor of a relative path is empty and stands for the working directory.
     for part in parts.into_iter().rev().filter(|it| *it != Path::new("")) {
         let found = match fs::symlink_metadata(part) {
             Ok(found) => found,
@@ -58,7 +58,7 @@ fn check(path: &Path, trusted: &[u32], links_left: u32) -> io::Result<()> {
         if !trusted.contains(&uid) {
             return Err(Refusal::LinkOfAnother { uid }.into());
         }
-        // With more links the kernel refuses the path.
+        // If the path has more links, the kernel rejects it.
         if let Some(links_left) = links_left.checked_sub(1) {
             let folder = part.parent().unwrap_or(Path::new(""));
             check(&folder.join(fs::read_link(part)?), trusted, links_left)?;
@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(fs::read(at(name)).unwrap(), b"new");
         }
         assert!(write(&at("loop"), b"new", &[own]).is_err());
-        // Without a link there is nobody to trust.
+        // A path without links needs no trusted user.
         write(&at("dir/file"), b"newer", &[]).unwrap();
         assert!(check_links(&at("dir/none/below"), &[]).is_ok());
     }

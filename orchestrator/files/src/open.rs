@@ -9,42 +9,39 @@ use std::{
 
 use rustix::fs::{OFlags, PROC_SUPER_MAGIC, fstatfs};
 
-/// Treatment of a symbolic link at the end of a path.
+/// Treatment of a symbolic link as the last part of a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Links {
-    /// Opens the file that the link leads to: a file that the command line names.
+    /// Opens the link's target; for files that are named on the command line.
     Follow,
-    /// Refuses the link: a file in a directory that somebody else may have written.
+    /// Rejects the link; for files in a directory that another user may have written.
     Refuse,
 }
 
-/// Reason to refuse a file, as the inner error of an [`io::Error`].
+/// Reason to reject a file, found as the inner error of an [`io::Error`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// A directory.
+    /// The path is a directory.
     #[error("it is a directory, not a file")]
     Directory,
-    /// A pipe, a socket or a device: reading may never end.
+    /// The path is a pipe, a socket or a device, which may never end.
     #[error("it is a pipe or a device, not a file")]
     Special,
-    /// A symbolic link.
+    /// The path is a symbolic link.
     #[error("it is a symbolic link, which is not followed")]
     Link,
-    /// A symbolic link of a user whose links are not followed.
+    /// The path leads through a symbolic link of a user whose links are not followed.
     #[error(
         "it leads through a symbolic link of user {uid}, which is not followed (hint: give the link's target)"
     )]
-    LinkOfAnother {
-        /// Owner of the link.
-        uid: u32,
-    },
-    /// A file of the kernel, such as `/proc/kmsg`: reading may never end.
+    LinkOfAnother { uid: u32 },
+    /// The file belongs to the kernel, such as `/proc/kmsg`, and may never end.
     #[error("it is a kernel file such as those in `/proc`, not a file on a disk")]
     OfKernel,
-    /// A file larger than its bound.
+    /// The file is larger than its limit.
     #[error("it has more than the allowed {max} bytes")]
     TooLarge {
-        /// Maximum size.
+        /// Maximum size in bytes.
         max: u64,
     },
 }
@@ -65,7 +62,7 @@ pub fn open(path: &Path, links: Links) -> io::Result<File> {
         Links::Follow => fs::metadata(path)?,
         Links::Refuse => fs::symlink_metadata(path)?,
     })?;
-    // The path may have been replaced meanwhile, and opening a pipe would wait for its other end.
+    // The path may have been replaced in the meantime, and opening a pipe would wait for its other end.
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     if links == Links::Refuse {
         flags |= OFlags::NOFOLLOW;
@@ -90,7 +87,7 @@ pub fn read(path: &Path, links: Links, max: u64) -> io::Result<Vec<u8>> {
     if file.metadata()?.len() > max {
         return Err(Refusal::TooLarge { max }.into());
     }
-    // The file may grow while it is read.
+    // The file may grow while it is being read.
     let mut bytes = Vec::new();
     file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max {
@@ -109,7 +106,7 @@ pub fn read_text(path: &Path, links: Links, max: u64) -> io::Result<String> {
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Returns the message for a file that cannot be read: its path and the refusal or error.
+/// Returns the message for a file that cannot be read: its path, and the reason for rejection or the error.
 #[must_use]
 pub fn failed(path: &Path, error: &io::Error) -> String {
     let path = path.display();
@@ -143,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the result of a read, which must not block.
+    /// Returns the result of a read that must not block.
     fn read_at_once(path: &Path, links: Links) -> io::Result<Vec<u8>> {
         let path = path.to_owned();
         let (result, read) = mpsc::channel();
@@ -178,7 +175,7 @@ mod tests {
         }
         assert_eq!(refusal(folder.path(), Links::Follow), Refusal::Directory);
         for device in ["/dev/zero", "/dev/tty", "/dev/stdin"] {
-            // Without a terminal `/dev/tty` cannot be opened; standard input may be anything.
+            // Without a terminal, `/dev/tty` cannot be opened; standard input can be any kind of file.
             let error = read_at_once(device.as_ref(), Links::Follow);
             assert!(device == "/dev/stdin" || error.is_err(), "{device}");
         }

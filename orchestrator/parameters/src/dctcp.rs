@@ -8,15 +8,15 @@ use crate::{
 };
 
 parameters! {
-    /// DCTCP's parameters, of its rate-based form.
+    /// DCTCP's parameters, for its rate-based form.
     ///
-    /// `paper`: g of RFC 8257, section 4.2, one packet more in a round trip and TCP's reaction to
-    /// loss by sections 3.3 and 3.5; the artifact's minimum rate. `artifact`: `EWMA_GAIN`,
-    /// `DCTCP_RATE_AI` and `MIN_RATE` of its configuration.
+    /// `paper`: g from RFC 8257, section 4.2; one more packet per round trip; TCP's reaction to loss from sections
+    /// 3.3 and 3.5; the artifact's minimum rate. `artifact`: `EWMA_GAIN`, `DCTCP_RATE_AI` and `MIN_RATE` from its
+    /// configuration.
     pub struct DctcpConfig by preset = "DCTCP" {
-        /// Weight of a new share of marks in α (g).
+        /// Weight of a new share of marked packets in α (g).
         gain: Ratio = ratio(1, 16), ratio(1, 256);
-        /// Raise of the rate in a round trip without marks.
+        /// Increase of the rate per round trip without marks.
         additive_rate_bps: Option<BitsPerSec> = None, Some(megabits(1_000)) => {
             derived: Some("one packet more in a round trip"),
         };
@@ -27,7 +27,7 @@ parameters! {
 }
 
 impl DctcpConfig {
-    /// True if a missing packet halves the rate and a timeout sets the minimum one.
+    /// Returns true if a missing packet halves the rate and a timeout sets it to the minimum.
     #[must_use]
     pub const fn reacts_to_loss(&self) -> bool {
         matches!(self.preset, Preset::Paper)

@@ -11,20 +11,19 @@ use crate::{
 parameters! {
     /// HPCC's parameters.
     ///
-    /// `paper`: η and maxStage of section 5.1; W_AI is W_init · (1 − η) / N by section 3.3, which in
-    /// a round trip is 50 Mbit/s for a NIC of 100 Gbit/s and N = 100 flows. `artifact`: `U_TARGET`,
-    /// `MI_THRESH`, `RATE_AI` and `MIN_RATE` of its configuration, and its `IntHeader::maxHop`.
+    /// `paper`: η and maxStage from section 5.1. W_AI is W_init · (1 − η) / N by section 3.3; for a NIC of 100 Gbit/s
+    /// and N = 100 flows, this is an increase of 50 Mbit/s per round trip. `artifact`: `U_TARGET`, `MI_THRESH`,
+    /// `RATE_AI` and `MIN_RATE` from its configuration, and `IntHeader::maxHop` from its code.
     pub struct HpccConfig by preset = "HPCC" {
         /// Target utilisation of a link (η).
         utilisation: Ratio = ratio(95, 100);
-        /// Number of additive raises before a multiplicative one (maxStage); with 0, all are
-        /// multiplicative.
+        /// Number of additive raises before a multiplicative raise (maxStage); if 0, all raises are multiplicative.
         max_stage: u32 = 5, 0 => { domain: numbers(0, MAX_STAGES) };
-        /// Additive raise: the window's W_AI in a round trip.
+        /// Additive raise: the window increase W_AI per round trip, given as a rate.
         additive_rate_bps: BitsPerSec = megabits(50);
         /// Minimum rate.
         min_rate_bps: BitsPerSec = megabits(100);
-        /// Number of hops that packets have room for.
+        /// Number of hops for which packets have telemetry fields.
         int_hops: u32 = 5, 64 => {
             domain: numbers(1, 64),
             derived: Some("the number of switches on the longest path, at least 5"),

@@ -10,26 +10,26 @@ use crate::{
 
 /// Number of classes in every level table.
 ///
-/// The level scores, capacity classes and queue levels are all tenths; the paper's example.
+/// The level scores, capacity classes and queue levels are all tenths, as in the paper's example.
 pub const LEVELS: usize = 10;
 
-/// Maximum exponent of `max_delay`: 2^40 µs are twelve days, and delay · 255 still fits 64 bits.
+/// Maximum exponent of `max_delay`: 2^40 µs are twelve days, and delay · 255 still fits in 64 bits.
 pub const MAX_DELAY_SHIFT: u8 = 40;
 
-/// Maximum number of rows in a flow table: the paper's deployment, 1.2 MB of 24-byte entries.
+/// Maximum number of rows in a flow table, as in the paper's deployment: 1.2 MB of 24-byte entries.
 pub const MAX_FLOW_TABLE_ENTRIES: u32 = 50_000;
 
-/// Rows in a switch's flow map beyond the flow table's entries, for the flows that arrive before the least recently
-/// seen are next evicted. The largest table has 2^16 rows.
+/// Additional rows in a switch's flow map, beyond the capacity of the flow table. They hold flows that arrive before
+/// the least recently seen flows are evicted. The largest map has 2^16 rows.
 pub const FLOW_TABLE_HEADROOM: u32 = (1 << 16) - MAX_FLOW_TABLE_ENTRIES;
 
-/// Right shifts of a weighted sum; larger ones would always give 0.
+/// Right shifts of a weighted sum; larger shifts would always yield 0.
 const SCORE_SHIFTS: Domain = numbers(0, 16);
 
-/// Right shifts of the trend and the duration counter, which have 32 bits.
+/// Right shifts of the 32-bit trend and the 32-bit duration counter.
 const STATE_SHIFTS: Domain = numbers(0, 31);
 
-/// Published delays from which the delay score is 255 (32 and 64 ms), as powers of two in each preset's unit.
+/// Published delays from which the delay score is 255 (32 and 64 ms), as powers of two in the unit of each preset.
 const PUBLISHED_MAX_DELAYS: [Value; 4] = [
     Value::Time(micros(1 << 15)),
     Value::Time(micros(1 << 16)),
@@ -40,8 +40,8 @@ const PUBLISHED_MAX_DELAYS: [Value; 4] = [
 parameters! {
     /// LCMP's parameters.
     ///
-    /// `max_delay_ns` and `max_capacity_bps` are paper units, as path costs are computed from the
-    /// paper's paths. The intervals are paper time in a preset, emulated time in a plan.
+    /// `max_delay_ns` and `max_capacity_bps` are in paper units, because path costs are computed from the paper's
+    /// paths. The intervals are in paper time in a preset, and in emulated time in a plan.
     pub struct LcmpConfig(label) by preset = "LCMP" {
         /// Weight of the path cost C_path in the total cost (α, Eq. 1).
         alpha: u8 = 3 => {
@@ -89,26 +89,26 @@ parameters! {
             is_scaled: false,
             published: published("32 or 64 ms", "section 3.2", &PUBLISHED_MAX_DELAYS),
         };
-        /// Capacity whose tenths are the capacity classes; this capacity scores best. The artifact
-        /// calls it `MAX_BW`.
+        /// Capacity that is divided into tenths, the capacity classes; a path of this capacity has the best score.
+        /// The artifact calls it `MAX_BW`.
         max_capacity_bps: BitsPerSec = megabits(400_000) => {
             derived: Some("the maximum rate of an inter-DC link"),
             is_scaled: false,
         };
-        /// Shift K of the queue trend: each sample replaces 2^-K of the trend.
+        /// Shift K of the queue trend: each sample contributes 2^-K of its growth and removes 2^-K of the old trend.
         trend_shift: u8 = 3 => {
             is_tunable: true,
             domain: STATE_SHIFTS,
             published: published("3", "section 3.1.2", &[Value::Number(3)]),
         };
-        /// Right shift from the duration counter to its level: the number of samples at or above
-        /// `high_water` is divided by 2^`duration_shift`.
+        /// Right shift from the duration counter to its level: the level is the number of samples at or above
+        /// `high_water`, divided by 2^`duration_shift`.
         duration_shift: u8 = 2 => { is_tunable: true, domain: STATE_SHIFTS };
-        /// Queue level from which the duration counter rises; above `low_water`. ⌈0.8 · 255⌉.
+        /// Queue level from which the duration counter rises, ⌈0.8 · 255⌉ by default; must be above `low_water`.
         high_water: u8 = 204 => { is_tunable: true, domain: numbers(1, 255) };
-        /// Queue level up to which the duration counter falls; below `high_water`. ⌊0.4 · 255⌋.
+        /// Queue level up to which the duration counter falls, ⌊0.4 · 255⌋ by default; must be below `high_water`.
         low_water: u8 = 102 => { is_tunable: true, domain: numbers(0, 254) };
-        /// Buffer whose tenths are the queue levels.
+        /// Buffer size that is divided into tenths, the queue levels.
         #[serde(default)]
         level_buffer_bytes: Option<Bytes> = None => {
             only: Some(Preset::Paper),
@@ -119,13 +119,13 @@ parameters! {
         sample_interval_ns: Nanos = millis(1) => { domain: INTERVALS };
         /// Time between two runs of flow-cache garbage collection.
         gc_interval_ns: Nanos = millis(1_000) => { domain: INTERVALS };
-        /// Time without a packet after which a flow table entry is idle, and collected.
+        /// Time without a packet after which an entry of the flow table is idle and is removed.
         idle_timeout_ns: Nanos = millis(5_000), millis(2_000) => {
             domain: INTERVALS,
             derived: Some("five times the longest base RTT, at least 1 s of emulated time"),
         };
-        /// Capacity of the flow table: at each sample of the queues the least recently seen flows beyond it
-        /// are evicted, and their next packets are decided like first ones.
+        /// Capacity of the flow table. At each sample of the queues, the least recently seen flows beyond this number
+        /// are evicted; the next packet of an evicted flow is decided like a first packet.
         flow_table_entries: u32 = MAX_FLOW_TABLE_ENTRIES => {
             domain: numbers(1, MAX_FLOW_TABLE_ENTRIES as u64),
             published: published(
@@ -134,13 +134,13 @@ parameters! {
                 &[Value::Number(MAX_FLOW_TABLE_ENTRIES as u64)],
             ),
         };
-        /// Rule for which of m live candidates are kept, cheapest first: `half`, ⌈m/2⌉ and all that cost as much as the
-        /// last of them; `half-strict`, ⌈m/2⌉; `floor`, ⌊m/2⌋, at least one; `floor-or-all`, ⌊m/2⌋, or all if that is
-        /// less than two, as in the authors' code.
+        /// Rule for how many of m live candidates are kept, cheapest first. `half`: ⌈m/2⌉ candidates, and all that
+        /// cost as much as the last of these. `half-strict`: ⌈m/2⌉. `floor`: ⌊m/2⌋, at least one. `floor-or-all`:
+        /// ⌊m/2⌋, or all if that is less than two, as in the authors' code.
         #[serde(default)]
         keep: Keep = Keep::Half => { only: Some(Preset::Paper) };
-        /// Congestion cost from which a candidate counts as highly congested; if all do, the
-        /// cheapest is chosen.
+        /// Congestion cost from which a candidate counts as highly congested; if all candidates are highly congested,
+        /// the cheapest one is chosen.
         congested_threshold: u8 = 204 => { is_tunable: true, only: Some(Preset::Paper) };
         /// Total cost from which a candidate is dropped.
         drop_threshold: u8 = 204 => { is_tunable: true, only: Some(Preset::Artifact) };
@@ -148,27 +148,27 @@ parameters! {
     conflicts [water_marks, max_delay, weights]
 }
 
-/// Rule for the number of candidates kept.
+/// Rule for how many candidates are kept.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Keep {
-    /// ⌈m/2⌉ of m, and those that tie with the last one.
+    /// ⌈m/2⌉ of m candidates, and all that tie with the last of these.
     #[default]
     Half,
-    /// ⌈m/2⌉.
+    /// ⌈m/2⌉ of m candidates.
     HalfStrict,
-    /// ⌊m/2⌋, at least one.
+    /// ⌊m/2⌋ of m candidates, at least one.
     Floor,
-    /// ⌊m/2⌋, or all if that is less than two.
+    /// ⌊m/2⌋ of m candidates, or all if that is less than two.
     FloorOrAll,
 }
 
 impl Keep {
-    /// All rules, in the order of the switch program's numbers.
+    /// All rules, in the order of their numbers in the switch program.
     pub const ALL: [Self; 4] = [Self::Half, Self::HalfStrict, Self::Floor, Self::FloorOrAll];
 
-    /// Words for the rules, in the order of [`Self::ALL`].
+    /// Names of the rules in scenarios, in the order of [`Self::ALL`].
     const WORDS: &'static [&'static str] = &["half", "half-strict", "floor", "floor-or-all"];
 
     /// Returns how many of `alive` candidates are kept, before ties.
@@ -182,7 +182,7 @@ impl Keep {
         }
     }
 
-    /// True if candidates that tie with the last one kept are kept, too.
+    /// Returns true if candidates that tie with the last kept candidate are also kept.
     #[must_use]
     pub const fn keeps_ties(self) -> bool {
         matches!(self, Self::Half)
@@ -206,7 +206,7 @@ impl Field for Keep {
 }
 
 impl LcmpConfig {
-    /// Returns the rule for the candidates kept; under the preset `artifact`, the rule in the authors' code.
+    /// Returns the rule for how many candidates are kept; with the preset `artifact`, the rule of the authors' code.
     #[must_use]
     pub const fn keep_rule(&self) -> Keep {
         match self.preset {
@@ -215,9 +215,9 @@ impl LcmpConfig {
         }
     }
 
-    /// Defaults of the preset `paper` in a topology whose fastest inter-DC link has `max_capacity`.
+    /// Returns the defaults of the preset `paper` for a topology whose fastest inter-DC link has `max_capacity`.
     ///
-    /// `idle_timeout_ns` is five times the longest base RTT of the 8-DC testbed.
+    /// `idle_timeout_ns` is five times the longest base RTT in the 8-DC testbed.
     #[must_use]
     pub const fn paper(max_capacity: BitsPerSec) -> Self {
         Self {
@@ -226,18 +226,18 @@ impl LcmpConfig {
         }
     }
 
-    /// Defaults of the preset `artifact`.
+    /// Returns the defaults of the preset `artifact`.
     #[must_use]
     pub const fn artifact() -> Self {
         Self::ARTIFACT
     }
 
-    /// Checks every value and that all fit together.
+    /// Checks each value, and that all values are consistent.
     pub fn validate(&self) -> Result<(), ParameterError> {
         self.check()
     }
 
-    /// Exponent of `max_delay_ns`: its logarithm to base two, in the preset's unit of delay.
+    /// Returns the exponent of `max_delay_ns`: its binary logarithm in the preset's unit of delay.
     #[must_use]
     pub fn max_delay_shift(&self) -> u8 {
         let units = self.max_delay_ns.get() / delay_unit(self.preset).0;
@@ -246,13 +246,13 @@ impl LcmpConfig {
     }
 }
 
-/// Delay of 2^`shift` in `preset`'s unit: microseconds in the paper, milliseconds in the artifact.
+/// Returns a delay of 2^`shift` in `preset`'s unit: microseconds for `paper`, milliseconds for `artifact`.
 #[must_use]
 pub const fn delay_of_shift(shift: u8, preset: Preset) -> Nanos {
     Nanos::new(delay_unit(preset).0 << shift)
 }
 
-/// Unit in which `preset` counts delays, in ns, and its name.
+/// Returns the unit in which `preset` counts delays, in ns, and the name of the unit.
 const fn delay_unit(preset: Preset) -> (u64, &'static str) {
     match preset {
         Preset::Paper => (1_000, "us"),
@@ -260,7 +260,8 @@ const fn delay_unit(preset: Preset) -> (u64, &'static str) {
     }
 }
 
-/// Between the two marks the counter rests; were they to meet, it would rise and fall at once.
+/// Checks the order of the two water marks; between them the counter is constant. If they were equal, it would both
+/// rise and fall.
 fn water_marks(config: &LcmpConfig) -> Option<ParameterError> {
     let low = config.low_water;
     let high = config.high_water;
@@ -271,7 +272,7 @@ fn water_marks(config: &LcmpConfig) -> Option<ParameterError> {
     })
 }
 
-/// The delay score is a shift, so that the delay it saturates at is a power of two.
+/// Checks that the delay at which the score saturates is a power of two, because the score is computed by a shift.
 fn max_delay(config: &LcmpConfig) -> Option<ParameterError> {
     let (unit, name) = delay_unit(config.preset);
     let delay = config.max_delay_ns.get();
@@ -323,7 +324,7 @@ mod tests {
         }
     }
 
-    /// ⌈m/2⌉, ⌊m/2⌋ and ⌊m/2⌋ or all, for m from 1 to 6.
+    /// Checks ⌈m/2⌉, ⌊m/2⌋, and ⌊m/2⌋ or all, for m from 1 to 6.
     #[test]
     fn rules_of_the_half_differ_for_few_and_for_odd_numbers() {
         let kept = |rule: Keep| [1, 2, 3, 4, 5, 6].map(|alive| rule.of(alive));
@@ -336,13 +337,14 @@ mod tests {
         }
     }
 
-    /// 32 and 64 ms; powers of two in microseconds are as near as the preset `paper` comes to them.
+    /// Published values are 32 and 64 ms; the preset `paper` counts microseconds, and its nearest powers of two are
+    /// accepted.
     #[test]
     fn published_delays_are_no_departure() {
         let parameter = LcmpConfig::PARAMETERS
             .iter()
             .find(|it| it.name == "max_delay")
-            .expect("the parameter");
+            .expect("a declared parameter");
         let departs = |delay| parameter.departs(Value::Time(delay), None);
         for delay in [micros(32_768), micros(65_536), millis(32), millis(64)] {
             assert!(!departs(delay), "{delay}");

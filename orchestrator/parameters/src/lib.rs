@@ -1,18 +1,18 @@
 //! Parameters of links, transport, policies and congestion controls, each declared once.
 //!
-//! A declaration names a parameter, its type, meaning, range, and defaults. The scenario's reader,
-//! its JSON Schema and reference, the plan with its scaling and tables, and `tune` follow the
-//! declarations; adding a parameter is one declaration and the line that uses the value.
+//! A declaration names a parameter, its type, meaning, range and defaults. The scenario's reader, its JSON Schema and
+//! reference, the plan with its scaling and tables, and `tune` all use the declarations. To add a parameter, add a
+//! declaration and the code that uses the value.
 //!
 //! Must not contain: clocks, floats, I/O, allocation.
 //!
 //! - [`value`][]: [`Value`] of a parameter and its [`Domain`]
-//! - [`set`][]: [`Parameter`], [`ParameterSet`], and the macro that declares a set
-//! - [`limits`][]: bounds shared by several parameters
-//! - [`link`][]: sets of links and their queues
-//! - [`transport`][]: set of hosts' transport and switches' shared buffers
-//! - [`lcmp`][], [`ucmp`][], [`te`][]: sets of policies
-//! - [`dcqcn`][], [`hpcc`][], [`timely`][], [`dctcp`][]: sets of congestion controls
+//! - [`set`][]: [`Parameter`], [`ParameterSet`], and the macro that declares a set of parameters
+//! - [`limits`][]: bounds that several parameters share
+//! - [`link`][]: parameters of links and their queues
+//! - [`transport`][]: parameters of the hosts' transport and the switches' shared buffers
+//! - [`lcmp`][], [`ucmp`][], [`te`][]: parameters of policies
+//! - [`dcqcn`][], [`hpcc`][], [`timely`][], [`dctcp`][]: parameters of congestion controls
 //!
 //! ```
 //! use lab_parameters::{LcmpConfig, ParameterSet, Preset, Value};

@@ -1,4 +1,4 @@
-//! Bounds shared by several parameters.
+//! Bounds that several parameters share.
 
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
@@ -6,21 +6,21 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 pub const MIN_RATE: BitsPerSec = BitsPerSec::new(1_000).expect("not zero");
 /// Maximum rate of a link or a congestion control.
 pub const MAX_RATE: BitsPerSec = BitsPerSec::new(100_000_000_000_000).expect("not zero");
-/// Maximum egress queue, and maximum value of any parameter in bytes.
+/// Maximum size of an egress queue, and of any other parameter that is a size.
 pub const MAX_BUFFER: Bytes = Bytes::new(1_000_000_000_000);
-/// Minimum egress queue: two packets of the largest MTU, with headers.
+/// Minimum size of an egress queue: two packets of the largest MTU, with headers.
 pub const MIN_BUFFER: Bytes = Bytes::new(10_000);
 /// Maximum one-way delay of a link.
 pub const MAX_DELAY: Nanos = Nanos::from_millis(10_000);
-/// Minimum interval for a switch agent and for measurement; an agent is a process, not a clock.
+/// Minimum interval of switch agents and measurements; an agent is a process and cannot be as precise as a clock.
 pub const MIN_INTERVAL: Nanos = micros(1);
-/// Maximum interval for a switch agent and for measurement.
+/// Maximum interval of switch agents and measurements.
 pub const MAX_INTERVAL: Nanos = Nanos::from_millis(3_600_000);
-/// Minimum interval or timeout of transport.
+/// Minimum of the transport's intervals and timeouts.
 pub const MIN_TIMER: Nanos = Nanos::new(100);
-/// Maximum interval or timeout of transport.
+/// Maximum of the transport's intervals and timeouts.
 pub const MAX_TIMER: Nanos = Nanos::from_millis(3_600_000);
-/// Maximum number of stages in a congestion control before its larger raises.
+/// Maximum number of stages that a congestion control passes before its larger raises.
 pub const MAX_STAGES: u64 = 1_000;
 
 pub(crate) const fn micros(time: u64) -> Nanos {

@@ -11,11 +11,11 @@ use crate::{
 parameters! {
     /// Parameters of a link, equal in both directions.
     ///
-    /// The defaults are those of a link inside a datacenter: the paper's hosts, leaves and spines have 100 Gb/s, its
-    /// leaf and spine switches 32 MB.
+    /// The defaults are those of a link inside a datacenter: in the paper, hosts, leaves and spines have 100 Gb/s,
+    /// and leaf and spine switches have 32 MB of buffer.
     #[derive(Copy)]
     pub struct LinkConfig = "Link" {
-        /// Rate of each direction.
+        /// Rate in each direction.
         rate_bps: BitsPerSec = megabits(100_000) => { is_required: true, is_changeable: true };
         /// One-way propagation delay.
         delay_ns: Nanos = micros(1) => {
@@ -23,11 +23,11 @@ parameters! {
             is_required: true,
             is_changeable: true,
         };
-        /// Egress queue at each end.
+        /// Size of the egress queue at each end.
         buffer_bytes: Bytes = Bytes::new(32_000_000) => {
             domain: Domain::Size { min: MIN_BUFFER, max: MAX_BUFFER },
         };
-        /// Share of packets lost at random.
+        /// Share of packets that are lost at random.
         loss: Ratio = Ratio::ZERO => { domain: Domain::ProperFraction, is_changeable: true };
     }
     conflicts []

@@ -6,20 +6,20 @@ use lab_units::{Bytes, Nanos, Semantics};
 
 use crate::value::{Domain, Value};
 
-/// Source of a set's defaults, and where the two differ its algorithm.
+/// Source of a set's defaults, and of its algorithm if the two sources differ in it.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Preset {
-    /// The publication.
+    /// Published paper.
     #[default]
     Paper,
-    /// NS-3 code of LCMP's authors, with its wrap-arounds.
+    /// NS-3 code of LCMP's authors, including its integer wrap-arounds.
     Artifact,
 }
 
 impl Preset {
-    /// Name in scenarios.
+    /// Returns the name of the preset in scenarios.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Preset {
     }
 }
 
-/// Preset of congestion controls that name none.
+/// Converts semantics to the preset of a congestion control that does not name one.
 impl From<Semantics> for Preset {
     fn from(semantics: Semantics) -> Self {
         match semantics {
@@ -45,18 +45,18 @@ impl fmt::Display for Preset {
     }
 }
 
-/// Value of a parameter in the publication of its policy.
+/// Value of a parameter according to the policy's publication.
 #[derive(Clone, Copy, Debug)]
 pub struct Published {
-    /// The value, in the publication's words.
+    /// The value in the publication's words.
     pub words: &'static str,
-    /// Place of the words in the publication.
+    /// Section of the publication that gives the value.
     pub place: &'static str,
     /// Published values; empty if the value depends on the topology.
     pub values: &'static [Value],
 }
 
-/// Declaration of the publication's value of a parameter.
+/// Creates the declaration of a parameter's published value.
 pub(crate) const fn published(
     words: &'static str,
     place: &'static str,
@@ -72,33 +72,35 @@ pub(crate) const fn published(
 /// Declaration of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Key in a scenario: the field's name without its unit.
+    /// Key in a scenario: the name of the field without its unit.
     pub name: &'static str,
-    /// Key in a plan: the field's name.
+    /// Key in a plan: the name of the field.
     pub field: &'static str,
-    /// Meaning, in sentences; lines begin with a blank.
+    /// Description in full sentences; each line begins with a blank.
     pub doc: &'static str,
-    /// Kind and range of values.
+    /// Type and range of permitted values.
     pub domain: Domain,
-    /// Preset whose algorithm has the parameter, if not both have.
+    /// Preset whose algorithm has the parameter; `None` if both have it.
     pub only: Option<Preset>,
-    /// Default of the preset `paper` in words, if it depends on the topology.
+    /// Description of the default in the preset `paper`, if the default depends on the topology.
     pub derived: Option<&'static str>,
-    /// Value in the policy's publication; `None` if the publication gives none, so that the default of the
-    /// preset `paper` is our reading.
+    /// Value in the policy's publication; `None` if the publication gives no value, so that the default of the preset
+    /// `paper` is this project's choice.
     pub published: Option<Published>,
-    /// True if similitude scales times, rates and sizes; false if the plan keeps paper units.
+    /// True if scaling converts the parameter's value (a time, rate or size); false if a plan keeps it in paper
+    /// units.
     pub is_scaled: bool,
     /// True if `tune` may change the parameter while flows run.
     pub is_tunable: bool,
     /// True if a fault may change the parameter while flows run.
     pub is_changeable: bool,
-    /// True if a scenario must set the parameter where nothing else does.
+    /// True if a scenario must set the parameter unless something else does.
     pub is_required: bool,
 }
 
 impl Parameter {
-    /// Returns the declaration of `field`: scaled, with a default, fixed for a whole run, in both presets.
+    /// Returns the declaration of `field` with the usual properties: scaled, optional, constant during a run, in both
+    /// presets.
     pub(crate) const fn new(field: &'static str, doc: &'static str, domain: Domain) -> Self {
         Self {
             name: without_unit(field),
@@ -115,7 +117,8 @@ impl Parameter {
         }
     }
 
-    /// True if `value` is not a published one; for a parameter without a publication, if it is not `default`.
+    /// Returns true if `value` differs from the published values or, for a parameter without published values, from
+    /// `default`.
     #[must_use]
     pub fn departs(&self, value: Value, default: Option<Value>) -> bool {
         match self.published {
@@ -124,36 +127,35 @@ impl Parameter {
         }
     }
 
-    /// True if the algorithm of `preset` has the parameter.
+    /// Returns true if the algorithm of `preset` has the parameter.
     #[must_use]
     pub fn is_of(&self, preset: Preset) -> bool {
         self.only.is_none_or(|only| only == preset)
     }
 }
 
-/// Parameters of one policy or congestion control, with values.
+/// Parameters of one policy or congestion control, with their values.
 pub trait ParameterSet: Clone + Sized + 'static {
-    /// Name of the policy or congestion control, as its publication writes it.
+    /// Name of the policy or congestion control as spelled in its publication.
     const TITLE: &'static str;
-    /// Keys in a scenario: `preset` and `label` where the set has them, then the parameters' names.
+    /// Keys in a scenario: `preset` and `label` if the set has them, then the parameters' names.
     const KEYS: &'static [&'static str];
-    /// Declarations.
     const PARAMETERS: &'static [Parameter];
-    /// Checks of several parameters together.
+    /// Checks that involve several parameters.
     const CONFLICTS: &'static [Conflict<Self>];
 
-    /// Defaults of `preset`; a derived one has a stand-in.
+    /// Returns the defaults of `preset`; a default that depends on the topology has a placeholder.
     fn preset(preset: Preset) -> Self;
 
-    /// Value of the parameter `name`; `None` if the set has none.
+    /// Returns the value of the parameter `name`; `None` if the set has no such parameter.
     fn get(&self, name: &str) -> Option<Value>;
 
-    /// Sets the parameter `name`; a value of another kind, or too large for the field, is ignored.
+    /// Sets the parameter `name`; ignores a value of another type, or a value that is too large for the field.
     fn set(&mut self, name: &str, value: Value);
 
-    /// Checks that every value is in its domain and that all fit together.
+    /// Checks that every value is in its domain and that all values are consistent.
     ///
-    /// Domains are paper units; a scaled parameter, which may be emulated, only must not be zero.
+    /// Domains are in paper units. A scaled parameter may be in emulated units, so it is only checked not to be zero.
     fn check(&self) -> Result<(), ParameterError> {
         for parameter in Self::PARAMETERS {
             match self.get(parameter.name) {
@@ -169,12 +171,11 @@ pub trait ParameterSet: Clone + Sized + 'static {
     }
 }
 
-/// Check of several parameters of a set together.
+/// Check that involves several parameters of a set.
 pub type Conflict<S> = fn(&S) -> Option<ParameterError>;
 
 impl Parameter {
-    /// Checks that the parameter may have `value`, in paper units.
-    /// Fails with the value and the domain it is outside of.
+    /// Checks that `value`, in paper units, is permitted for the parameter. The error names the value and the domain.
     pub fn check(&self, value: Value) -> Result<(), ParameterError> {
         if self.domain.contains(value) {
             return Ok(());
@@ -187,7 +188,7 @@ impl Parameter {
     }
 }
 
-/// Value that does not fit its parameter or the other values of its set.
+/// Value that is not permitted for its parameter, or that is inconsistent with other values of its set.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ParameterError {
@@ -222,7 +223,7 @@ pub enum ParameterError {
 }
 
 impl ParameterError {
-    /// Names of the parameters concerned.
+    /// Returns the names of the parameters concerned.
     #[must_use]
     pub const fn names(&self) -> [&'static str; 2] {
         match self {
@@ -233,7 +234,7 @@ impl ParameterError {
     }
 }
 
-/// Name of a field without the unit it ends with.
+/// Returns the name of a field without its unit suffix.
 pub(crate) const fn without_unit(field: &'static str) -> &'static str {
     let unit = match field.as_bytes() {
         [.., b'_', b'n', b's'] => "_ns",
@@ -245,7 +246,7 @@ pub(crate) const fn without_unit(field: &'static str) -> &'static str {
     field.split_at(field.len() - unit.len()).0
 }
 
-/// `head`, then the names of `parameters`; `N` is the number of both.
+/// Returns `head`, followed by the names of `parameters`; `N` is the total number.
 pub(crate) const fn keys<const N: usize>(
     head: &[&'static str],
     parameters: &[Parameter],
@@ -263,11 +264,14 @@ pub(crate) const fn keys<const N: usize>(
     keys
 }
 
-/// Declares a set: `field: type = default of the paper, default of the artifact => { … };`, where the
-/// second default is left out if it is the same, and the braces hold the fields of [`Parameter`]
-/// that differ from [`Parameter::new`]. `(label)`: scenarios may name the set, as they do policies;
-/// `by preset`: there are two presets; `#[serde(default)]`: plans of earlier versions lack the field;
-/// `beside`: fields that are sets themselves, which reading and scaling treat apart.
+/// Declares a set of parameters, one per line:
+///
+/// `field: type = default of the paper, default of the artifact => { … };`
+///
+/// The second default is left out if it equals the first. The braces hold the fields of [`Parameter`] that differ
+/// from [`Parameter::new`]. `(label)`: scenarios may give the set a label, as for policies. `by preset`: there are
+/// two presets. `#[serde(default)]`: plans of earlier versions lack the field. `beside`: fields that are themselves
+/// sets, which reading and scaling handle separately.
 macro_rules! parameters {
     (
         $(#[doc = $about:literal])*
@@ -294,7 +298,7 @@ macro_rules! parameters {
         #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
         pub struct $set {
             $(
-                /// Source of the defaults, and where the two differ the algorithm.
+                /// Source of the defaults, and of the algorithm if the two sources differ in it.
                 pub $preset: $crate::set::Preset,
             )?
             $(
@@ -369,7 +373,7 @@ macro_rules! parameters {
 }
 pub(crate) use parameters;
 
-/// The last of one or two expressions.
+/// Expands to the last of one or two expressions.
 macro_rules! last {
     ($one:expr) => {
         $one
@@ -385,18 +389,19 @@ mod tests {
     use super::*;
     use crate::{DcqcnConfig, LcmpConfig, TimelyConfig, limits::micros};
 
-    /// Returns the parameters that the checks refuse in a set after `change`.
+    /// Returns the names of the parameters that the checks reject after `change`.
     fn refused<S: ParameterSet>(mut set: S, change: impl FnOnce(&mut S)) -> [&'static str; 2] {
         change(&mut set);
         let checked = set.check();
         checked.map_or_else(|error| error.names(), |()| [""; 2])
     }
 
-    /// The plan of a lab has parameters in emulated units, in which they may lie outside the domain in paper units.
+    /// The plan of a lab has parameters in emulated units, which may lie outside the domain that is given in paper
+    /// units.
     #[test]
     fn a_scaled_parameter_may_have_any_value_but_zero() {
         let dcqcn = |change: fn(&mut DcqcnConfig)| refused(DcqcnConfig::PAPER, change);
-        // The domains start at 100 ns, and end at an hour and at 1 TB.
+        // In paper units, the domains begin at 100 ns, and end at one hour and 1 TB.
         assert_eq!(dcqcn(|set| set.alpha_interval_ns = Nanos::new(1)), [""; 2]);
         assert_eq!(
             dcqcn(|set| set.alpha_interval_ns = Nanos::new(u64::MAX)),
@@ -412,7 +417,7 @@ mod tests {
         assert_eq!(zero, ["byte_counter"; 2]);
     }
 
-    /// `max_delay` is in paper units in every plan: 1 µs to an hour.
+    /// `max_delay` is in paper units in every plan, from 1 µs to one hour.
     #[test]
     fn a_parameter_that_is_not_scaled_is_held_to_its_domain() {
         let lcmp = |max_delay| refused(LcmpConfig::PAPER, |set| set.max_delay_ns = max_delay);

@@ -12,8 +12,8 @@ parameters! {
     /// Parameters of centralised traffic engineering.
     #[derive(Copy)]
     pub struct TeConfig(label) = "TE" {
-        /// Time over which demands are measured, and after which their split is installed; 100 ms is
-        /// the published control loop.
+        /// Time over which demands are measured, and after which the resulting split is installed; 100 ms is the
+        /// published control loop.
         interval_ns: Nanos = millis(100) => {
             domain: INTERVALS,
             published: published("100 ms", "section 6.1", &[Value::Time(millis(100))]),
@@ -25,6 +25,6 @@ parameters! {
 }
 
 impl TeConfig {
-    /// Defaults.
+    /// Default parameters.
     pub const DEFAULT: Self = Self::PAPER;
 }

@@ -1,4 +1,4 @@
-//! Parameters of hosts' transport and of switches' shared buffers.
+//! Parameters of the hosts' transport and the switches' shared buffers.
 
 use lab_units::{Bytes, Nanos};
 
@@ -10,11 +10,11 @@ use crate::{
 };
 
 parameters! {
-    /// Transport's parameters.
+    /// Parameters of the hosts' transport and the switches' shared buffers.
     ///
-    /// `paper`: the kernel engine's transport, so that the two engines can be compared, with the paper's buffers.
-    /// `artifact`: `PACKET_PAYLOAD_SIZE`, `BUFFER_SIZE` and `DCI_BUFFER_SIZE` of its configuration, of which the
-    /// buffers count MiB, and `NACK Generation Interval` of its `RdmaHw`.
+    /// `paper`: the transport of the kernel engine, so that the two engines can be compared, with the paper's
+    /// buffers. `artifact`: `PACKET_PAYLOAD_SIZE`, `BUFFER_SIZE` and `DCI_BUFFER_SIZE` from its configuration, where
+    /// buffers are in MiB, and `NACK Generation Interval` from its `RdmaHw`.
     #[derive(Copy)]
     pub struct TransportConfig = "Transport" {
         /// Payload of a full packet in bytes.
@@ -22,7 +22,7 @@ parameters! {
             domain: numbers(MIN_PAYLOAD, 9_000),
             derived: Some("`generator.mtu`"),
         };
-        /// Maximum number of unacknowledged bytes of a QP: `none`, for no limit; `bdp`, the maximum bandwidth-delay
+        /// Maximum number of unacknowledged bytes of a QP: `none` for no limit; `bdp` for the maximum bandwidth-delay
         /// product, in proportion to the QP's rate; or a size.
         window: Window = Window::Bdp => {
             derived: Some(
@@ -31,17 +31,17 @@ parameters! {
         };
         /// Switches send ACKs before data, in the strict class.
         ack_priority: bool = false;
-        /// Time after which a receiver repeats its NACK for a packet that it still misses, or `none`: one NACK for
-        /// each gap.
+        /// Time after which a receiver repeats its NACK for a packet that is still missing; `none` for a single NACK
+        /// per gap.
         #[serde(default)]
         nack_interval_ns: Timer = Timer::NONE, Timer(Some(Nanos::new(500_000)));
-        /// Time without an acknowledgement after which a QP retransmits, or `none`. `up` and
-        /// `sim --scaled` round the time up, after scaling, to 4.096 us times a power of two.
+        /// Time without an acknowledgement after which a QP retransmits, or `none`. `up` and `sim --scaled` scale
+        /// this time and then round it up to 4.096 us times a power of two.
         retransmit_timeout_ns: Timer = Timer::NONE => {
             derived: Some("twice the longest round trip with full queues"),
         };
-        /// Switches pause their upstream neighbours instead of dropping. In the lab only DCI switches do, only
-        /// towards their hosts, and only with `cc: dcqcn`.
+        /// Switches pause their upstream neighbours instead of dropping packets. In the lab, only DCI switches do so,
+        /// only towards their hosts, and only with `cc: dcqcn`.
         pfc: bool = false, true;
         /// Shared buffer of a leaf or spine switch with PFC.
         fabric_buffer_bytes: Bytes = LinkConfig::PAPER.buffer_bytes, Bytes::new(32 << 20) => { domain: BUFFERS };
@@ -51,7 +51,7 @@ parameters! {
     conflicts []
 }
 
-/// Minimum payload of a full packet, and minimum window.
+/// Minimum payload of a full packet, and minimum size of a window.
 const MIN_PAYLOAD: u64 = 64;
 
 const BUFFERS: Domain = Domain::Size {
@@ -64,9 +64,9 @@ const BUFFERS: Domain = Domain::Size {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Window {
-    /// No limit.
+    /// QPs have no limit.
     None,
-    /// Maximum bandwidth-delay product of the plan, under its faults too, in proportion to the QP's rate.
+    /// Maximum bandwidth-delay product of the plan, including its faults, in proportion to the QP's rate.
     Bdp,
     /// Fixed number of bytes.
     Bytes(Bytes),
@@ -95,14 +95,14 @@ impl Field for Window {
     }
 }
 
-/// Time until something happens; `None` if it never does, `none` in scenarios.
+/// Timeout of a timer; `None`, which is `none` in scenarios, means that the timer never fires.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Timer(pub Option<Nanos>);
 
 impl Timer {
-    /// The timer that never fires.
+    /// Timer that never fires.
     pub const NONE: Self = Self(None);
 }
 
@@ -164,13 +164,13 @@ mod tests {
         assert_eq!(Timer::from_value(Value::Word("bdp")), None);
     }
 
-    /// A window is 64 B to 1 TB, a timer 100 ns to an hour, in paper units.
+    /// In paper units, a window is 64 B to 1 TB and a timer 100 ns to one hour.
     #[test]
     fn a_quantity_that_a_word_may_replace_has_bounds() {
         let declared = |name| {
             let mut all = TransportConfig::PARAMETERS.iter();
             all.find(|parameter| parameter.name == name)
-                .expect("it is declared")
+                .expect("a declared parameter")
         };
         let check = |name, value| declared(name).check(value);
         for (bytes, is_allowed) in [(63, false), (64, true), (1 << 40, false)] {

@@ -12,19 +12,18 @@ parameters! {
     /// Parameters of UCMP's uniform cost (Li et al., SIGCOMM '24).
     #[derive(Copy)]
     pub struct UcmpConfig(label) = "UCMP" {
-        /// Weight of link use against delay, in steps of 0.01 (α).
+        /// Weight of link use relative to delay (α), in steps of 0.01.
         alpha_percent: Hundredths = Hundredths(50) => {
             published: published("0.5", "Li et al.'s experiments", &[Value::Ratio(ratio(1, 2))]),
         };
-        /// Difference up to which two costs are equal, and their paths hashed over; a tenth of the
-        /// paper's shortest inter-DC delay.
+        /// Cost difference up to which two paths count as equal, so that flows are hashed over both; by default a
+        /// tenth of the paper's shortest inter-DC delay.
         quantum_ns: Nanos = micros(100) => {
             domain: Domain::Time { min: Nanos::ZERO, max: MAX_INTERVAL },
             is_scaled: false,
         };
-        /// Flow ageing: a flow is re-routed to the cheapest path for the bytes sent so far. Without
-        /// it a flow keeps the path of its first packet, for which delay alone counts, and the policy
-        /// is labelled `min-delay`.
+        /// Flow ageing: a flow is re-routed to the cheapest path for the bytes sent so far. Without it, a flow keeps
+        /// the path of its first packet, for which only the delay counts, and the policy is labelled `min-delay`.
         ageing: bool = true => {
             published: published("true", "Li et al.", &[Value::Flag(true)]),
         };
@@ -33,6 +32,6 @@ parameters! {
 }
 
 impl UcmpConfig {
-    /// Defaults.
+    /// Default parameters.
     pub const DEFAULT: Self = Self::PAPER;
 }

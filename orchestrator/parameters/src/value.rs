@@ -11,7 +11,7 @@ use crate::limits;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(untagged))]
 pub enum Value {
-    /// Switch.
+    /// `true` or `false`.
     Flag(bool),
     /// Whole number without a unit.
     Number(u64),
@@ -23,7 +23,7 @@ pub enum Value {
     Size(Bytes),
     /// Exact fraction.
     Ratio(Ratio),
-    /// Word of a closed set.
+    /// Word from a closed set.
     Word(&'static str),
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Kind and range of a parameter's values; bounds are inclusive.
+/// Type and range of a parameter's values; bounds are inclusive.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(missing_docs, reason = "`min` and `max` are the bounds")]
 pub enum Domain {
@@ -55,15 +55,15 @@ pub enum Domain {
     Rate { min: BitsPerSec, max: BitsPerSec },
     /// Amounts of data.
     Size { min: Bytes, max: Bytes },
-    /// Fractions above zero and at most one.
+    /// Fractions above 0 and at most 1.
     Share,
-    /// Fractions of at least zero and below one.
+    /// Fractions of at least 0 and below 1.
     ProperFraction,
-    /// Multiples of 0.01 from zero to `max`.
+    /// Multiples of 0.01 from 0 to `max`.
     Hundredths { max: u64 },
     /// Closed set of words.
     Words(&'static [&'static str]),
-    /// A quantity, or a word in its place.
+    /// A quantity, or a word instead of the quantity.
     WordOr {
         words: &'static [&'static str],
         quantity: &'static Self,
@@ -71,7 +71,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// True if the parameter may have `value`.
+    /// Returns true if `value` is permitted for the parameter.
     #[must_use]
     pub fn contains(self, value: Value) -> bool {
         match (self, value) {
@@ -121,38 +121,38 @@ fn list(f: &mut fmt::Formatter<'_>, words: &[&str]) -> fmt::Result {
         .try_for_each(|(before, word)| write!(f, "{before}`{word}`"))
 }
 
-/// Intervals of a switch agent.
+/// Range of the intervals of a switch agent.
 pub(crate) const INTERVALS: Domain = Domain::Time {
     min: limits::MIN_INTERVAL,
     max: limits::MAX_INTERVAL,
 };
 
-/// Intervals of transport.
+/// Range of the intervals and timeouts of the transport.
 pub(crate) const TIMERS: Domain = Domain::Time {
     min: limits::MIN_TIMER,
     max: limits::MAX_TIMER,
 };
 
-/// Whole numbers from `min` to `max`.
+/// Returns the range of whole numbers from `min` to `max`.
 pub(crate) const fn numbers(min: u64, max: u64) -> Domain {
     Domain::Number { min, max }
 }
 
-/// Fraction in whole hundredths.
+/// Fraction stored as whole hundredths.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Hundredths(pub u16);
 
-/// Type of a set's field.
+/// Type of a field in a set.
 pub trait Field: Copy {
-    /// Domain for a parameter of this type whose declaration gives none.
+    /// Domain of a parameter of this type if its declaration gives no domain.
     const DOMAIN: Domain;
 
-    /// Value held; `None` where the field has nothing to say.
+    /// Returns the value of the field; `None` if the field has no value.
     fn value(self) -> Option<Value>;
 
-    /// Field that holds `value`; `None` if the type cannot.
+    /// Returns a field that holds `value`; `None` if the type cannot hold it.
     fn from_value(value: Value) -> Option<Self>;
 }
 
@@ -239,7 +239,7 @@ mod tests {
         Value::Ratio(Ratio::new(numerator, denominator).expect("not a division by zero"))
     }
 
-    /// Multiples of 0.01 up to ten: 10.00 is the last one.
+    /// Multiples of 0.01 up to ten; 10.00 is the last one.
     #[test]
     fn hundredths_end_at_their_maximum_and_have_two_decimals() {
         let domain = Domain::Hundredths { max: 10 };

@@ -1,29 +1,30 @@
-//! Changes of level in a history, by PELT (Killick, Fearnhead and Eckley, JASA 107, 2012).
+//! Detection of level changes in a history, by PELT (Killick, Fearnhead and Eckley, JASA 107, 2012).
 //!
-//! The segments of constant level that minimise the sum of squared deviations plus a penalty for each change
-//! are found exactly. The penalty is 16 · σ², where σ² is half the mean square difference of neighbours (von
-//! Neumann, Ann. Math. Stat. 12, 1941), which a few changes of level move little. With it, at most 1 % of
-//! histories of independent normal values have a change, whatever their length. The penalty also serves short
-//! histories, in which the error of the estimate matters most: the decrease of the sum for each change, in σ²,
-//! that 1 % of histories exceed is 15.0 for 6 values, 16.0 for 8, 15.8 for 10, 14.7 for 20, 13.9 for 60 and
-//! 14.0 for 200. A history whose values mostly repeat exactly, as the simulator's do, has no noise: any step is
-//! a change.
+//! The algorithm finds the exact segments of constant level that minimise the sum of squared deviations plus a
+//! penalty per change. The penalty is 16 · σ², where σ² is half the mean square difference of neighbouring values
+//! (von Neumann, Ann. Math. Stat. 12, 1941), an estimate that a few level changes hardly affect. With this penalty,
+//! at most 1 % of histories of independent normal values have a change, whatever their length. It also suits short
+//! histories, in which the error of the estimate matters most. In 1 % of histories, a change reduces the sum by more
+//! than the following multiple of σ²: 15.0 for 6 values, 16.0 for 8, 15.8 for 10, 14.7 for 20, 13.9 for 60 and 14.0
+//! for 200. If most values of a history repeat exactly, as the simulator's do, there is no noise and any step is a
+//! change.
 //!
-//! The `changepoint` crate detects online by a Bayesian method, which needs a prior of how often levels
-//! change, and brings linear algebra; a nightly history has tens of points and is looked at as a whole.
+//! The `changepoint` crate was not used: it detects changes online by a Bayesian method, which needs a prior of how
+//! often levels change, and it depends on a linear algebra library. A nightly history has tens of values and is
+//! analysed as a whole.
 
-/// A change of level.
+/// Change of level in a history.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
-    /// Position of the new level's first value.
+    /// Index of the first value at the new level.
     pub at: usize,
-    /// Mean before, back to the change before.
+    /// Mean of the values before the change, back to the previous change.
     pub before: f64,
-    /// Mean after, up to the next change.
+    /// Mean of the values after the change, up to the next change.
     pub after: f64,
 }
 
-/// Returns the level changes in `values`, in order; at least two values are between changes.
+/// Returns the level changes in `values`, in order; two changes are at least two values apart.
 #[must_use]
 pub fn change_points(values: &[f64]) -> Vec<ChangePoint> {
     let count = values.len();
@@ -49,9 +50,9 @@ pub fn change_points(values: &[f64]) -> Vec<ChangePoint> {
         .collect()
 }
 
-/// Returns the starts of all segments but the first.
+/// Returns the start of every segment except the first.
 fn segments(sums: &Sums, count: usize, penalty: f64) -> Vec<usize> {
-    // Least cost of the first `end` values, and where their last segment starts.
+    // For each `end`: the least cost of the first `end` values, and the start of their last segment.
     let mut best = vec![(-penalty, 0); count + 1];
     let mut candidates = vec![0];
     for end in MIN_SEGMENT..=count {
@@ -65,7 +66,7 @@ fn segments(sums: &Sums, count: usize, penalty: f64) -> Vec<usize> {
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .unwrap_or((f64::MAX, 0));
         best[end] = (least.0 + penalty, least.1);
-        // A start that costs more now than a change here can never be best again.
+        // A start that now costs more than a change at this point can never be optimal again.
         let bound = best[end].0;
         candidates.retain(|&start| {
             end - start < MIN_SEGMENT || best[start].0 + sums.cost(start, end) <= bound
@@ -85,12 +86,12 @@ fn segments(sums: &Sums, count: usize, penalty: f64) -> Vec<usize> {
     starts
 }
 
-/// Sums of values and squares up to each position.
+/// Cumulative sums of the values and of their squares.
 struct Sums(Vec<(f64, f64)>);
 
 impl Sums {
     fn of(values: &[f64]) -> Self {
-        // Deviations from the first value keep their digits.
+        // Deviations from the first value are summed, because this preserves digits.
         let base = values.first().copied().unwrap_or(0.0);
         let mut sums = vec![(base, 0.0)];
         let mut sum = 0.0;
@@ -107,12 +108,12 @@ impl Sums {
         if at == 0 { (0.0, 0.0) } else { self.0[at] }
     }
 
-    /// Returns the mean of the values from `start` to before `end`.
+    /// Returns the mean of the values from `start` up to but excluding `end`.
     fn mean(&self, start: usize, end: usize) -> f64 {
         self.0[0].0 + (self.total(end).0 - self.total(start).0) / float(end - start)
     }
 
-    /// Returns the sum of squared deviations from that mean.
+    /// Returns the sum of squared deviations of these values from their mean.
     fn cost(&self, start: usize, end: usize) -> f64 {
         let to = self.total(end);
         let from = self.total(start);
@@ -142,13 +143,13 @@ fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// Penalty of a change, in σ².
+/// Penalty of a change in units of σ².
 const PENALTY: f64 = 16.0;
 
-/// Smallest number of values on one level; a single outlier is no level.
+/// Minimum number of values on one level; a single outlier does not count as a level.
 const MIN_SEGMENT: usize = 2;
 
-/// Variance of values that are equal but for rounding.
+/// Variance assumed for values that differ only by rounding.
 const MIN_VARIANCE: f64 = 1e-12;
 
 #[cfg(test)]
@@ -184,8 +185,8 @@ mod tests {
         assert_eq!(change_points(&noisy(&[(60, 3.0)])), []);
     }
 
-    /// Returns the share of `histories` histories, each with `nights` normal values, in which a change is found; values
-    /// from `at` on are higher by `step`.
+    /// Returns the share of `histories` in which a change is found. Each history has `nights` normal values; values
+    /// from index `at` on are higher by `step`.
     fn share(seed: u64, histories: u32, nights: usize, at: usize, step: f64) -> f64 {
         let mut noise = Noise::new(seed);
         let found = (0..histories).filter(|_| {
@@ -196,7 +197,7 @@ mod tests {
         f64::from(u32::try_from(found.count()).unwrap()) / f64::from(histories)
     }
 
-    /// A count with mean 40 in 4,000 is under 60 in all but one of 1,000 cases.
+    /// A count with mean 40 out of 4,000 is below 60 in all but one of 1,000 cases.
     #[test]
     fn noise_has_a_change_in_at_most_one_of_a_hundred_histories_of_any_length() {
         for nights in [4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60] {
@@ -205,7 +206,8 @@ mod tests {
         }
     }
 
-    /// Shares simulated outside of this crate: 0.68 for 12 nights, 0.87 for 15, 0.98 for 20, 1 for 30 and more.
+    /// Expected shares, from a simulation outside this crate: 0.68 for 12 nights, 0.87 for 15, 0.98 for 20, 1 for 30
+    /// and more.
     #[test]
     fn a_step_of_three_deviations_in_the_middle_is_found() {
         for (nights, least) in [(12, 0.6), (15, 0.8), (20, 0.95), (30, 0.99), (60, 0.99)] {
@@ -214,7 +216,7 @@ mod tests {
         }
     }
 
-    /// The level changes four nights before the end.
+    /// The level changes four nights before the end of the history.
     #[test]
     fn a_step_of_three_deviations_is_found_soon() {
         for (nights, least) in [(20, 0.75), (30, 0.85), (60, 0.9)] {
@@ -235,7 +237,7 @@ mod tests {
     }
 
     proptest! {
-        /// Pruning changes nothing: the segments cost no more than any others of up to two changes.
+        /// Pruning does not affect the result: the segments cost no more than any alternative with up to two changes.
         #[test]
         fn no_two_changes_are_cheaper(values in prop::collection::vec(0.0..10.0f64, 4..24)) {
             let sums = Sums::of(&values);

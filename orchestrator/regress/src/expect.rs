@@ -1,9 +1,9 @@
-//! Assertions on a run, with the uncertainty of its percentiles.
+//! Evaluation of assertions on a run, with the uncertainty of the run's percentiles.
 //!
-//! A comparison `L op R` is judged by Student's 95 % interval of L − R over the repetitions: it passes if
-//! the assertion holds at both ends of the interval, fails if it holds at neither, and is inconclusive
-//! otherwise. A run of one repetition is judged as it stands: it passes or fails in this draw of arrivals.
-//! Counts of flows, and the largest slowdown, have no uncertainty.
+//! A comparison `L op R` is evaluated with Student's 95 % interval of L − R over the repetitions. It passes if the
+//! assertion holds at both ends of the interval, fails if it holds at neither end, and is inconclusive otherwise. For
+//! a run of one repetition, the values themselves are compared, so the result only applies to this draw of arrivals.
+//! Counts of flows and the largest slowdown have no uncertainty.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use lab_scenario::{
 
 use crate::{Samples, samples::PolicySamples};
 
-/// Checks an assertion.
+/// Evaluates an assertion on a run.
 #[must_use]
 pub fn check(expectation: &Expectation, samples: &Samples) -> Check {
     let known = |label: &&str| samples.policy(label).is_some();
@@ -129,14 +129,14 @@ fn relation_holds(relation: Relation, difference: f64) -> bool {
     }
 }
 
-/// True if the sides may be equal, though neither end of the interval says so.
+/// Returns true if the sides may be equal although the relation holds at neither end of the interval.
 fn is_between(relation: Relation, low: f64, high: f64) -> bool {
     relation == Relation::Equal && low < 0.0 && high > 0.0
 }
 
-/// Slowdowns of a policy.
+/// Slowdowns of one policy.
 struct Series {
-    /// Sorted slowdowns of each repetition.
+    /// Sorted slowdowns per repetition.
     repetitions: Vec<Vec<f64>>,
     /// Sorted slowdowns of all repetitions.
     all: Vec<f64>,
@@ -165,17 +165,17 @@ impl Series {
     }
 }
 
-/// Lookup for a statistic of a policy's slowdowns, over all repetitions or in one.
+/// Function that returns a statistic of a policy's slowdowns, over all repetitions or in one of them.
 type Lookup<'a> = &'a dyn Fn(&Series, Statistic) -> Option<f64>;
 
-/// Values of the policies in an assertion.
+/// Values of the policies that an assertion mentions.
 struct Values<'a> {
     samples: &'a Samples,
     series: BTreeMap<&'a str, Series>,
 }
 
 impl<'a> Values<'a> {
-    /// Returns the values of `policies`; none if one of them has no finished flow.
+    /// Returns the values of `policies`; `None` if one of the policies has no finished flow.
     fn of(policies: &[&'a str], samples: &'a Samples) -> Option<Self> {
         let series = policies.iter().map(|&label| {
             let series = Series::of(samples.policy(label)?);
@@ -187,7 +187,7 @@ impl<'a> Values<'a> {
         })
     }
 
-    /// Returns the value of an expression with the statistics of `lookup`; `None` if it is not defined.
+    /// Returns the value of an expression, with statistics from `lookup`; `None` if the value is undefined.
     fn value(&self, expr: &Expr, lookup: Lookup<'_>) -> Option<f64> {
         let value = match expr {
             Expr::Number(number) => *number,
@@ -222,7 +222,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Returns a result without uncertainty over `policies`; none for a percentile, which one policy has.
+/// Returns a metric without uncertainty over `policies`; `None` for a percentile, which belongs to a single policy.
 fn fixed(metric: Metric, policies: &[PolicySamples]) -> Option<f64> {
     let sum = |of: fn(&PolicySamples) -> u64| Some(float(policies.iter().map(of).sum()));
     match metric {
@@ -240,7 +240,7 @@ fn fixed(metric: Metric, policies: &[PolicySamples]) -> Option<f64> {
     }
 }
 
-/// Judges the share of flows between two datacenters whose data crosses a third.
+/// Evaluates the share of flows between two datacenters whose data passes through a third.
 fn uses(
     policy: Option<&str>,
     [from, to, via]: [&String; 3],
@@ -281,7 +281,7 @@ fn uses(
     (verdict, [least, Some(share)], details.join(", "))
 }
 
-/// Returns a value with four digits, or with all digits before the point if these are more.
+/// Formats a value with four significant digits, or with all digits before the decimal point if there are more.
 fn short(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -304,8 +304,8 @@ mod tests {
 
     use super::*;
 
-    /// A run in which `lcmp` has half the slowdowns of `ecmp` and one unfinished flow. In repetition r, all
-    /// flows are slower by r %, and those of `lcmp` by another r ‰.
+    /// Returns a run in which `lcmp` has half the slowdowns of `ecmp` and one unfinished flow. In repetition r, all
+    /// flows are slower by r %, and the flows of `lcmp` by another r ‰.
     fn samples(repetitions: u32) -> Samples {
         let files = tempfile::tempdir().unwrap();
         let info = RunInfo {
@@ -315,7 +315,7 @@ mod tests {
         };
         let mut writer = RunWriter::create(files.path(), sample::now(), &info).unwrap();
         for id in 0..400u32 {
-            // A hash of the number, so that neighbours do not depend on each other.
+            // The noise is a hash of the flow's number, so that neighbouring flows are independent.
             let noise = f64::from(id.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
             for (policy, factor, more) in [("ecmp", 2.0, 0.0), ("lcmp", 1.0, 0.001)] {
                 let mut row = sample::flow(policy);

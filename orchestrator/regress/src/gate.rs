@@ -1,15 +1,14 @@
-//! The gate between a baseline and a run of the same plan by another build.
+//! Regression gate: compares a run with a baseline run of the same plan by another build.
 //!
-//! Both runs have the same arrivals, so the gate compares repetition by repetition: a gauge is the logarithm of
-//! a policy's p50 or p99 slowdown, and its change is the mean d̄ of the R differences between the builds. The
-//! noise of d̄ is estimated from those differences alone: a build that computes the same repeats the
-//! simulator's numbers exactly; a build that draws other hashes for the same arrivals moves each repetition up
-//! or down, and so does a busy machine in the lab. Runs with other seeds would show how much arrivals differ,
-//! which does not affect d̄.
+//! Both runs have the same arrivals, so the gate compares them repetition by repetition. A gauge is the logarithm of
+//! a policy's p50 or p99 slowdown; its change is the mean d̄ of the R differences between the builds. The noise of d̄
+//! is estimated only from these differences. A build with the same computation repeats the simulator's numbers
+//! exactly. A build with other hashes for the same arrivals shifts each repetition up or down, and so does a busy
+//! machine in the lab. Runs with other seeds would show how much arrivals differ, but this does not affect d̄.
 //!
-//! An increase fails above t · s / √R, where s is the standard deviation of the differences and t the quantile
-//! of Student's distribution with R − 1 degrees of freedom that the gauges of a suite together exceed by chance
-//! in 1 % of suites (Bonferroni). The test is one-sided: a faster run is no regression.
+//! An increase fails if it exceeds t · s / √R, where s is the standard deviation of the differences. t is a quantile
+//! of Student's distribution with R − 1 degrees of freedom, chosen so that in 1 % of suites at least one gauge
+//! exceeds the limit by chance (Bonferroni). The test is one-sided: a faster run is not a regression.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +19,7 @@ use lab_reports::check::{Check, Judgement};
 
 use crate::Samples;
 
-/// A gated percentile of a policy: `lcmp.p99`.
+/// Gated percentile of a policy, such as `lcmp.p99`.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct Gauge(pub String);
@@ -28,17 +27,17 @@ pub struct Gauge(pub String);
 /// Change of a gauge between two runs with the same arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// Repetitions that both runs have.
+    /// Number of repetitions that both runs have.
     pub repetitions: usize,
-    /// Mean difference of logarithms; positive is slower.
+    /// Mean difference of the logarithms; a positive value means slower.
     pub mean: f64,
-    /// Largest mean that noise explains, as a logarithm; `None` for a single repetition.
+    /// Largest mean that noise can explain, as a logarithm; `None` for a single repetition.
     pub limit: Option<f64>,
-    /// Distance above `limit`, as a logarithm, at which a true change is found in nine of ten cases.
+    /// Distance above `limit`, as a logarithm, at which a true change is detected in nine of ten cases.
     pub margin: f64,
 }
 
-/// Returns log p50 and log p99 of each policy's slowdowns by repetition.
+/// Returns log p50 and log p99 of each policy's slowdowns per repetition.
 fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
     let mut gauges = BTreeMap::new();
     for policy in &samples.policies {
@@ -61,7 +60,7 @@ fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
     gauges
 }
 
-/// Returns a run's gauges: log p50 and log p99, each the mean over repetitions.
+/// Returns a run's gauges: the means of log p50 and log p99 over the repetitions.
 #[must_use]
 pub fn gauges(samples: &Samples) -> BTreeMap<Gauge, f64> {
     by_repetition(samples)
@@ -73,15 +72,15 @@ pub fn gauges(samples: &Samples) -> BTreeMap<Gauge, f64> {
         .collect()
 }
 
-/// Returns the number of gauges for a run with `policies` policies.
+/// Returns the number of gauges of a run with `policies` policies.
 #[must_use]
 pub const fn gauges_of(policies: usize) -> usize {
     policies * PERCENTS.len()
 }
 
 impl Change {
-    /// Returns the change of a gauge from its difference in each repetition; its suite has `gauges` gauges.
-    /// `None` without a repetition.
+    /// Returns the change of a gauge from its differences in each repetition; `gauges` is the number of gauges in the
+    /// suite. Returns `None` if there is no repetition.
     #[must_use]
     pub fn of(differences: &[f64], gauges: usize) -> Option<Self> {
         let repetitions = differences.len();
@@ -100,11 +99,11 @@ impl Change {
         })
     }
 
-    /// Judges the change.
+    /// Returns the verdict on the change.
     ///
-    /// An increase over the limit fails. A change passes if a true one of [`MIN_EFFECT`] would exceed it in
-    /// nine of ten cases, and is inconclusive between. A single repetition does not show the noise, so it
-    /// passes only if nothing is slower.
+    /// An increase over the limit fails. A change passes if a true change of [`MIN_EFFECT`] would exceed it in nine
+    /// of ten cases; otherwise it is inconclusive. A single repetition does not show the noise, so it passes only if
+    /// no value is slower.
     #[must_use]
     pub fn verdict(&self) -> Judgement {
         // In runs that repeat exactly, every increase counts beyond rounding.
@@ -119,7 +118,7 @@ impl Change {
 
     fn sentence(&self) -> String {
         match self.limit {
-            None => "one repetition shows no chance (hint: `repetitions:` of the case)".to_owned(),
+            None => "a single repetition does not show the noise (hint: set `repetitions:` for the case)".to_owned(),
             Some(limit) => format!(
                 "mean of {} repetitions, chance up to +{:.2} %, finds +{:.1} %",
                 self.repetitions,
@@ -130,7 +129,7 @@ impl Change {
     }
 }
 
-/// Gates a case's run, in a suite with `gauges` gauges, against its baseline, a run of the same plan.
+/// Compares a case's run with its baseline, a run of the same plan, in a suite with `gauges` gauges.
 #[must_use]
 pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
     let base = by_repetition(base);
@@ -178,17 +177,17 @@ fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// Gated percentiles.
+/// Percentiles that are gated.
 const PERCENTS: [u32; 2] = [50, 99];
 
-/// Share of suites without a change that raise a false alarm.
+/// Share of suites without a true change that raise a false alarm.
 pub const FALSE_ALARMS: f64 = 0.01;
 
-/// Share of increases that do not fail although the gate says it finds them, and share of [`MIN_EFFECT`] increases that
+/// Share of increases of the stated detectable size that do not fail, and share of increases by [`MIN_EFFECT`] that
 /// pass.
 const MISSED: f64 = 0.1;
 
-/// Relative increase that the gate must rule out for a pass.
+/// Relative increase that the gate must exclude for a pass.
 pub const MIN_EFFECT: f64 = 0.1;
 
 #[cfg(test)]
@@ -200,7 +199,7 @@ mod tests {
         Change::of(differences, 4).unwrap().verdict()
     }
 
-    /// Differences 0.01, 0.02 and 0.03: s = 0.01, standard error 0.0057735. Student's quantiles with two
+    /// Differences 0.01, 0.02 and 0.03 have s = 0.01 and a standard error of 0.0057735. Student's quantiles with two
     /// degrees of freedom are 6.9646 at 0.99 and 1.8856 at 0.9 (Fisher and Yates).
     #[test]
     fn the_limit_is_students_of_the_differences() {
@@ -227,8 +226,8 @@ mod tests {
         }
     }
 
-    /// 2,000 suites with four gauges and 16 repetitions, and normal noise of 5 % in each: false alarms without a
-    /// change, and 10 % increases that are found.
+    /// 2,000 suites with four gauges and 16 repetitions, with 5 % of normal noise: counts false alarms without a
+    /// change, and detected increases of 10 %.
     #[test]
     fn the_gate_keeps_its_rate_of_false_alarms_and_its_power() {
         let mut noise = Noise::new(1);
@@ -246,7 +245,7 @@ mod tests {
         assert!(found >= 1_980, "{found} of 2,000");
     }
 
-    /// 2,000 gauges of 16 repetitions with noise of 20 % in each, so that the gate seldom finds 10 %.
+    /// 2,000 gauges with 16 repetitions and 20 % of noise, so that the gate rarely detects 10 %.
     #[test]
     fn an_increase_of_the_minimum_passes_in_one_of_ten_cases_whatever_the_noise() {
         let mut noise = Noise::new(2);

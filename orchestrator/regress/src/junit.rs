@@ -1,7 +1,7 @@
-//! The outcome of a suite as JUnit XML, which Jenkins, GitLab and others show.
+//! Formats the outcome of a suite as JUnit XML, which Jenkins, GitLab and other systems display.
 //!
-//! A check is a test case, a case of the suite a test suite. JUnit has no word for inconclusive: such a
-//! check is skipped, with the reason, so that a gate that only counts failures is not red.
+//! A check becomes a test case, and a case of the suite becomes a test suite. JUnit has no status for inconclusive:
+//! such a check is reported as skipped, with its reason, so that a system that counts only failures stays green.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::{CaseOutcome, SuiteOutcome};
 /// Returns the outcome as XML.
 ///
 /// # Errors
-/// If the text cannot be written.
+/// If the XML cannot be written.
 pub fn junit(outcome: &SuiteOutcome) -> Result<String, SerializeError> {
     let mut report = Report::new(outcome.suite.as_str());
     report.add_test_suites(outcome.cases.iter().map(|case| suite(outcome, case)));
     report.to_string().map(|xml| without_skipped(&xml))
 }
 
-/// Returns `xml` without the number of skipped tests over all suites: Jenkins' schema has it on each suite alone.
+/// Removes the total number of skipped tests from `xml`: Jenkins' schema permits the number only on each suite.
 fn without_skipped(xml: &str) -> String {
     let cut = || {
         let (before, rest) = xml.split_once("<testsuites ")?;
@@ -105,8 +105,8 @@ mod tests {
         }
     }
 
-    /// Elements that the schema of Jenkins' xUnit plugin (`junit-10.xsd`) has, of those that a suite needs:
-    /// the element around each, the attributes that it must have, and those that it may have.
+    /// Elements of Jenkins' xUnit plugin schema (`junit-10.xsd`) that an outcome uses: the parent of each element,
+    /// its required attributes and its optional attributes.
     const SCHEMA: [(&str, &str, &[&str], &[&str]); 5] = [
         (
             "testsuites",

@@ -1,7 +1,7 @@
 //! Suites of assertions on runs, and the regression gate between builds.
 //!
-//! Must not contain: engines, clocks, processes. The program runs the cases and hands over their run
-//! directories.
+//! Must not contain: engines, clocks, processes. The program runs the cases and passes their run directories to this
+//! crate.
 //!
 //! - [`samples`]: what assertions and gates need of a run
 //! - [`expect`]: assertions, with the uncertainty of a run's percentiles

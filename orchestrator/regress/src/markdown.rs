@@ -1,4 +1,4 @@
-//! The outcome of a suite as Markdown, for a comment or a job summary.
+//! Formats the outcome of a suite as Markdown, for a comment or a job summary.
 
 use lab_reports::{
     check::{Check, Judgement},
@@ -7,7 +7,7 @@ use lab_reports::{
 
 use crate::{CaseOutcome, SuiteOutcome};
 
-/// Returns the outcome as a table, the checks that do not pass first.
+/// Returns the outcome as a table that begins with the checks that do not pass.
 #[must_use]
 pub fn markdown(outcome: &SuiteOutcome) -> String {
     let mut rows: Vec<_> = outcome

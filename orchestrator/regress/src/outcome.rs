@@ -10,12 +10,12 @@ use serde::Serialize;
 pub struct CaseOutcome {
     /// Name of the case.
     pub name: String,
-    /// The run directory; none if the case could not be run.
+    /// Run directory; `None` if the case could not be run.
     pub run: Option<PathBuf>,
     /// The checks, in order.
     #[serde(skip)]
     pub checks: Vec<Check>,
-    /// Real time that the case took, seconds.
+    /// Real time that the case took, in seconds.
     pub seconds: f64,
 }
 
@@ -24,7 +24,7 @@ pub struct CaseOutcome {
 pub struct SuiteOutcome {
     /// Name of the suite.
     pub suite: String,
-    /// Its cases, in order.
+    /// Outcomes of the suite's cases, in order.
     pub cases: Vec<CaseOutcome>,
 }
 
@@ -38,7 +38,7 @@ impl CaseOutcome {
 }
 
 impl SuiteOutcome {
-    /// Returns the worst verdict of the cases; a suite without cases is inconclusive.
+    /// Returns the worst verdict of all cases; a suite without cases is inconclusive.
     #[must_use]
     pub fn verdict(&self) -> Judgement {
         let verdicts = self.cases.iter().map(CaseOutcome::verdict);

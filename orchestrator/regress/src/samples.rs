@@ -1,4 +1,4 @@
-//! What assertions and gates need of a run.
+//! Values of a run that assertions and gates use.
 
 use std::collections::BTreeMap;
 
@@ -6,35 +6,35 @@ use lab_records::{DcPath, FlowCounts, RecordsError, RunInfo};
 use lab_reports::facts::RunFacts;
 use lab_units::FlowId;
 
-/// Flows of a run by policy.
+/// Flows of a run, grouped by policy.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    /// Facts of the run.
+    /// Description of the run.
     pub info: RunInfo,
-    /// Reasons not to trust the run.
+    /// Reasons for which the run is not trustworthy.
     pub doubts: Vec<String>,
-    /// The policies, in the order of the scenario.
+    /// Policies in the order of the scenario.
     pub policies: Vec<PolicySamples>,
 }
 
 /// Flows of one policy.
 #[derive(Clone, Debug, Default)]
 pub struct PolicySamples {
-    /// Label.
+    /// Label of the policy.
     pub policy: String,
-    /// Counts by outcome.
+    /// Number of flows by outcome.
     pub counts: FlowCounts,
-    /// Slowdowns of finished flows by repetition, in the order of the flows' arrival.
+    /// Slowdowns of finished flows per repetition, in the order of arrival.
     pub repetitions: BTreeMap<u32, Vec<f64>>,
-    /// Paths of the flows' data by sender's and receiver's datacenters; none for an unknown path.
+    /// Paths of the flows' data, by the datacenters of sender and receiver; `None` if a path is unknown.
     pub paths: BTreeMap<(String, String), Vec<Option<DcPath>>>,
 }
 
-/// What the samples have of one flow.
+/// Properties of a flow that the samples contain.
 struct Flow {
-    /// Repetition and number.
+    /// Repetition and flow number.
     key: (u32, FlowId),
-    /// Position of the policy.
+    /// Index of the policy.
     policy: usize,
     slowdown: Option<f64>,
     /// Datacenters of sender and receiver.

@@ -1,4 +1,4 @@
-//! A suite's history as a page: every gauge over time, with its level changes.
+//! History page of a suite: each gauge over time, with its level changes.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use maud::{Markup, html};
 
 use crate::changepoint::{ChangePoint, change_points};
 
-/// History of one gauge in a case.
+/// History of one gauge in one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series<'a> {
     /// Name of the case.
     pub case: &'a str,
-    /// The gauge: `lcmp.p99`.
+    /// Name of the gauge, such as `lcmp.p99`.
     pub gauge: &'a str,
-    /// Its rows, oldest first.
+    /// Rows of the history, oldest first.
     pub rows: Vec<&'a HistoryRow>,
-    /// Level changes in the values' logarithms.
+    /// Level changes in the logarithms of the values.
     pub changes: Vec<ChangePoint>,
 }
 
-/// Returns the series of a suite's history, by case and gauge.
+/// Returns the series in a suite's history, by case and gauge.
 #[must_use]
 pub fn series<'a>(suite: &str, rows: &'a [HistoryRow]) -> Vec<Series<'a>> {
     let mut by_gauge: BTreeMap<(&str, &str), Vec<&HistoryRow>> = BTreeMap::new();
@@ -41,7 +41,7 @@ pub fn series<'a>(suite: &str, rows: &'a [HistoryRow]) -> Vec<Series<'a>> {
 }
 
 impl Series<'_> {
-    /// Returns each change of level in a sentence without its full stop.
+    /// Returns a sentence for each level change, without its full stop.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let sentence = |change: &ChangePoint| {
@@ -61,7 +61,7 @@ impl Series<'_> {
     }
 }
 
-/// Returns the page's HTML.
+/// Returns the HTML of the page.
 #[must_use]
 pub fn page(suite: &str, series: &[Series<'_>], version: &str) -> String {
     let changes: Vec<String> = series.iter().flat_map(Series::sentences).collect();
@@ -114,7 +114,7 @@ fn row(series: &Series<'_>) -> Markup {
     }
 }
 
-/// Returns the values as a line, from the smallest at the bottom to the largest at the top.
+/// Draws the values as a line, with the smallest at the bottom and the largest at the top.
 fn line(series: &Series<'_>) -> Markup {
     let values = || series.rows.iter().map(|row| row.value);
     let min = values().fold(f64::INFINITY, f64::min);
@@ -189,7 +189,8 @@ mod tests {
         assert_eq!(series("other", &rows), []);
     }
 
-    /// Two runs stand at a quarter and three quarters of 420; 40 is four above the lower edge, 4 below the upper one.
+    /// With two runs, the points are at a quarter and three quarters of the width 420; of the height 40, a margin of
+    /// 4 is left free at both edges.
     #[test]
     fn runs_are_spread_over_the_width_and_values_over_the_height() {
         let rows = history(&[1.0, 3.0]);

@@ -1,10 +1,10 @@
-//! The cases of the paper's figures, and the scenario that plays each.
+//! The cases of the paper's figures, and the scenario for each case.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Serialize, Serializer};
 
-/// A figure of the paper with measured values.
+/// Figure of the paper that shows measured values.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Figure {
     Fig1,
@@ -18,7 +18,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// All figures, in order.
+    /// All figures, in the paper's order.
     pub const ALL: [Self; 8] = [
         Self::Fig1,
         Self::Fig5,
@@ -30,7 +30,7 @@ impl Figure {
         Self::Fig11,
     ];
 
-    /// Returns the name: `fig5`.
+    /// Returns the name of the figure, such as `fig5`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Figure {
         }
     }
 
-    /// Returns the reason why the lab cannot emulate the figure; none for one that it can.
+    /// Returns the reason for which the lab cannot emulate the figure; `None` if it can.
     #[must_use]
     pub const fn beyond_lab(self) -> Option<&'static str> {
         match self {
@@ -90,34 +90,34 @@ impl FromStr for Figure {
     }
 }
 
-/// A case of a figure: one experiment with its published values.
+/// Case of a figure: one experiment with published values.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// The figure.
+    /// Figure that the case belongs to.
     pub figure: Figure,
-    /// Name within the figure, as in the published tables.
+    /// Name of the case within the figure, as in the published tables.
     pub name: &'static str,
-    /// Name of the scenario's file, without its extension.
+    /// File name of the scenario, without its extension.
     pub scenario: &'static str,
-    /// Datacenters whose flows count, both ways; none if all do.
+    /// Pair of datacenters whose flows count, in both directions; `None` if all flows count.
     pub pair: Option<[&'static str; 2]>,
-    /// The published flows and routing table, as paths in the artifact.
+    /// Published flows and routing table, as paths within the artifact.
     pub flows: Option<(&'static str, Option<&'static str>)>,
     /// Policies that LCMP is compared with, by their labels under the authors' semantics.
     pub against: &'static [&'static str],
-    /// Load of the lab's testbed that emulates the case; none if the lab cannot.
+    /// Load of the lab testbed that emulates the case; `None` if the lab cannot emulate it.
     pub lab_load: Option<&'static str>,
 }
 
 impl Case {
-    /// Returns the name with the figure's: `fig5 30 %`.
+    /// Returns the names of figure and case together, such as `fig5 30 %`.
     #[must_use]
     pub fn title(&self) -> String {
         format!("{} {}", self.figure, self.name)
     }
 }
 
-/// Label of the policy that the claims are about.
+/// Label of the policy that the claims concern.
 pub const LCMP: &str = "lcmp";
 
 const BASELINES: &[&str] = &["ecmp", "ucmp-artifact"];
@@ -163,7 +163,7 @@ const fn large(
     }
 }
 
-/// A case that was published of figure 1's flows.
+/// Returns `case` as one that was published with the flows of figure 1.
 const fn of_fig1_flows(case: Case) -> Case {
     Case {
         flows: FIG1_FLOWS,
@@ -176,7 +176,7 @@ const FLOWS_50: &str = "traffic/traffic_WebSearch_13DC-0.5util.txt";
 const FLOWS_80: &str = "traffic/traffic_WebSearch_13DC-0.8util.txt";
 const DC1_DC13: Option<[&str; 2]> = Some(["dc1", "dc13"]);
 
-/// All cases, by figure.
+/// All cases, in the order of the figures.
 pub const CASES: &[Case] = &[
     of_fig1_flows(case(Figure::Fig1, "30 %", "fig1")),
     of_fig1_flows(testbed("30 %", "fig5-30", "0.3")),
@@ -196,7 +196,7 @@ pub const CASES: &[Case] = &[
     case(Figure::Fig9, "AliStorage", "fig9-alistorage"),
     case(Figure::Fig9, "Hadoop", "fig9-fbhadoop"),
     case(Figure::Fig9, "GoogleRPC", "fig9-googlerpc"),
-    // The same network and flows as figure 5 at 30 %.
+    // This case has the same network and flows as figure 5 at 30 %.
     of_fig1_flows(case(Figure::Fig10, "DCQCN", "fig5-30")),
     of_fig1_flows(case(Figure::Fig10, "HPCC", "fig10-hpcc")),
     of_fig1_flows(case(Figure::Fig10, "TIMELY", "fig10-timely")),

@@ -1,16 +1,17 @@
-//! The paper's major claims, the rules by which they are judged, and verdicts.
+//! The paper's major claims, the rules for judging them, and verdicts.
 //!
-//! A claim is a list of comparisons of LCMP with another policy; a comparison is a relative change, below zero
-//! if LCMP does better. It shows the claim if LCMP is better by at least 5 %, or by the smallest reduction that
-//! the paper's text states if that is less, and, where the run has repetitions, the 95 % interval of the change
-//! lies below zero. It is contrary if the same holds in the other direction. Where the text states that a value
-//! is unchanged, a comparison shows that if LCMP is not worse by 5 %. Cases and values about which the text
-//! states nothing are not compared, so a run with the text's numbers satisfies every claim. A claim holds if
-//! all its comparisons show it, holds partly if at least half do, and does not hold otherwise; it cannot be
-//! told if more than half are missing, or if some are missing and all others show it.
+//! A claim is a list of comparisons between LCMP and another policy. Each comparison is a relative change, which is
+//! negative if LCMP is better. A comparison supports the claim if LCMP is better by at least 5 %, or by the smallest
+//! reduction that the paper's text states if that is less; if the run has repetitions, the 95 % interval of the
+//! change must also be below zero. It contradicts the claim if the same holds in the opposite direction. Where the
+//! text states that a value is unchanged, a comparison supports this if LCMP is not worse by 5 %. Cases and values
+//! that the text does not mention are not compared, so a run with the text's numbers satisfies every claim. A claim
+//! holds if all its comparisons support it, holds partly if at least half do, and does not hold otherwise. No verdict
+//! is possible if more than half of the comparisons are missing, or if some are missing and all others support the
+//! claim.
 //!
-//! A claim is judged against the policies that the paper names and publishes. Traffic engineering stands in
-//! for RedTE and has a verdict of its own.
+//! A claim is judged against the policies that the paper names and publishes. Traffic engineering is a substitute for
+//! RedTE and has a separate verdict.
 
 use std::collections::BTreeMap;
 
@@ -23,33 +24,34 @@ use crate::{
     variant::{Source, TE},
 };
 
-/// A claim of the paper's artifact appendix.
+/// Claim from the paper's artifact appendix.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// Name: `C1`.
+    /// Name of the claim, such as `C1`.
     pub id: &'static str,
-    /// Sentence of the paper.
+    /// Sentence of the paper that states the claim.
     pub sentence: &'static str,
-    /// Figures that it stands on.
+    /// Figures that the claim is based on.
     pub figures: &'static [Figure],
-    /// Comparisons by which it is judged.
+    /// Rule that selects the comparisons.
     pub rule: Rule,
 }
 
-/// Comparisons of a claim.
+/// Rule that selects the comparisons of a claim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Rule {
-    /// p50 and p99 of slowdowns, each a comparison, in every case of the text and against every baseline.
+    /// Compares p50 and p99 of the slowdowns separately, in every case that the text mentions and against every
+    /// baseline.
     Slowdowns,
-    /// Imbalance and largest utilisation of the links, each a comparison, against every baseline.
+    /// Compares the imbalance and the largest utilisation of the links separately, against every baseline.
     Balance,
-    /// Each variant without a part or with other weights is a comparison: p50 or p99 is better with LCMP's
-    /// own, and neither is worse.
+    /// Makes one comparison for each variant that lacks a part or has other weights: LCMP must be better in p50 or
+    /// p99 and worse in neither.
     Parts,
 }
 
 impl Rule {
-    /// Returns the rule in words.
+    /// Returns a description of the rule.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -72,7 +74,7 @@ impl Rule {
     }
 }
 
-/// The paper's claims, as in its artifact appendix.
+/// Claims of the paper, as listed in its artifact appendix.
 pub const CLAIMS: &[Claim] = &[
     Claim {
         id: "C1",
@@ -118,18 +120,18 @@ pub const CLAIMS: &[Claim] = &[
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// All comparisons show it.
+    /// All comparisons support the claim.
     Holds,
-    /// At least half of the comparisons show it.
+    /// At least half of the comparisons support the claim.
     HoldsPartly,
-    /// Less than half of the comparisons show it.
+    /// Fewer than half of the comparisons support the claim.
     DoesNotHold,
-    /// Too few comparisons could be made.
+    /// Too many comparisons are missing.
     CannotTell,
 }
 
 impl Verdict {
-    /// Returns the words.
+    /// Returns the verdict in words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -141,57 +143,56 @@ impl Verdict {
     }
 }
 
-/// A claim judged by one source.
+/// Verdict on a claim according to one source, with its reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
-    /// The verdict.
     pub verdict: Verdict,
-    /// Comparisons that show the claim.
+    /// Number of comparisons that support the claim.
     pub shown: usize,
-    /// Comparisons that show neither.
+    /// Comparisons that neither support nor contradict the claim.
     pub undecided: Vec<String>,
-    /// Comparisons that show the contrary.
+    /// Comparisons that contradict the claim.
     pub contrary: Vec<String>,
-    /// Comparisons that could not be made.
+    /// Comparisons that could not be made because values are missing.
     pub missing: Vec<String>,
-    /// True if a run was short, so that the verdict is weak.
+    /// True if a run was shortened, so that the verdict is weak.
     pub is_weak: bool,
     /// Names of the cases whose runs are doubtful.
     pub doubtful: Vec<String>,
 }
 
-/// Policies that LCMP is compared with.
+/// Group of policies that LCMP is compared with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Against {
     /// The policies that the paper names and publishes.
     Named,
-    /// Traffic engineering, which stands in for RedTE.
+    /// Traffic engineering, the substitute for RedTE.
     StandIn,
 }
 
-/// A comparison of LCMP with another policy.
+/// Comparison of LCMP with another policy.
 #[derive(Clone, Debug, PartialEq)]
 struct Comparison {
-    /// Name: `fig5 30 % p50 against ecmp`.
+    /// Name of the comparison, such as `fig5 30 % p50 against ecmp`.
     name: String,
-    /// Changes, below zero if LCMP does better, each with its interval; a comparison with several shows the
-    /// claim if one does and none is contrary. None if it could not be made.
+    /// Changes with their intervals; negative if LCMP is better. A comparison with several changes supports the claim
+    /// if at least one change does and none contradicts it. `None` for a change whose values are missing.
     changes: Vec<Option<Change>>,
     wanted: Wanted,
 }
 
-/// Change that shows a claim.
+/// Change that is required to support a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wanted {
-    /// Lower by at least this share.
+    /// LCMP must be lower by at least this share.
     Lower(f64),
-    /// Not higher by [`MIN_CHANGE`].
+    /// LCMP must not be higher by [`MIN_CHANGE`].
     NotHigher,
 }
 
 impl Wanted {
-    /// Returns what shows the claim for p50 and p99, from the changes that the text states; `None` where it
-    /// states no change. Without a row for the policy, [`MIN_CHANGE`] shows it.
+    /// Returns the changes required for p50 and p99, given the changes that the text states; `None` for a percentile
+    /// without a stated change. Without a row for the policy, [`MIN_CHANGE`] is required.
     fn by_text(stated: Option<&TextRow>) -> [Option<Self>; 2] {
         let Some(row) = stated else {
             return [Some(Self::Lower(MIN_CHANGE)); 2];
@@ -206,14 +207,14 @@ impl Wanted {
     }
 }
 
-/// A relative change and, where it is known, its 95 % interval.
+/// Relative change and, if known, its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Change {
     value: f64,
     interval: Option<[f64; 2]>,
 }
 
-/// What a comparison says about a claim.
+/// Conclusion of a comparison about a claim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Support {
     Shown,
@@ -243,7 +244,7 @@ impl Comparison {
         let each: Vec<Support> = each
             .map(|change| change.map_or(Support::Missing, support))
             .collect();
-        // The first that is found counts.
+        // The first of these that occurs determines the result.
         let ranked = [Support::Missing, Support::Contrary, Support::Shown];
         ranked
             .into_iter()
@@ -261,8 +262,8 @@ impl Comparison {
 }
 
 impl Claim {
-    /// Judges the claim by the values that `source` has for its cases, `None` for a case without values;
-    /// returns `None` if the claim has no comparison with the policies of `against`.
+    /// Judges the claim by the values that `source` has for its cases, where `None` is a case without values. Returns
+    /// `None` if the claim has no comparison with the policies of `against`.
     #[must_use]
     pub fn judge(
         &self,
@@ -294,8 +295,8 @@ impl Claim {
     }
 }
 
-/// Returns the policies that LCMP is compared with in a case, each by its label under the authors' semantics
-/// and its label in the source.
+/// Returns the policies that LCMP is compared with in a case; each has its label under the authors' semantics and its
+/// label in the source.
 fn compared(source: Source, against: Against, case: &Case) -> Vec<(&'static str, &'static str)> {
     match against {
         Against::Named => case
@@ -312,7 +313,7 @@ fn name(case: &Case, what: &str, label: &str) -> String {
     format!("{}{what} against {label}", case.title())
 }
 
-/// Returns the comparisons of p50 and p99 with the policy `label`, where the text states a change.
+/// Returns the comparisons of p50 and p99 with the policy `label` for which the text states a change.
 fn slowdowns(
     case: &Case,
     values: &Values,
@@ -334,7 +335,7 @@ fn slowdowns(
     each.collect()
 }
 
-/// Returns the comparison of p50 and p99 with LCMP's variant `label`.
+/// Returns the comparison of p50 and p99 with the variant `label` of LCMP.
 fn part(case: &Case, values: &Values, label: &str) -> Comparison {
     Comparison {
         name: name(case, "", label),
@@ -343,7 +344,7 @@ fn part(case: &Case, values: &Values, label: &str) -> Comparison {
     }
 }
 
-/// Returns the comparisons of the links' use with the policy `label`.
+/// Returns the comparisons of link use with the policy `label`.
 fn balances(case: &Case, values: &Values, label: &str) -> Vec<Comparison> {
     let found = balance_changes(values, label);
     [" imbalance", " busiest link"]
@@ -385,7 +386,7 @@ fn judge(comparisons: &[Comparison]) -> Judged {
 }
 
 impl Judged {
-    /// Returns the reason in words.
+    /// Returns the reason for the verdict in words.
     #[must_use]
     pub fn reason(&self) -> String {
         let all = self.shown + self.undecided.len() + self.contrary.len() + self.missing.len();
@@ -413,7 +414,7 @@ impl Judged {
     }
 }
 
-/// Returns the changes of p50 and p99 under LCMP against `base`.
+/// Returns the changes of p50 and p99 from `base` to LCMP.
 fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     let of = |policy: &str| {
         let slowdowns = values.slowdowns.get(policy)?;
@@ -431,7 +432,7 @@ fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     })
 }
 
-/// Returns the changes in the links' imbalance and in the busiest link's utilisation.
+/// Returns the changes from `base` to LCMP of the links' imbalance and of the busiest link's utilisation.
 fn balance_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     let of = |policy: &str| balance(values.utilisation.get(policy)?);
     let (Some(lcmp), Some(other)) = (of(LCMP), of(base)) else {
@@ -445,7 +446,8 @@ fn balance_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     })
 }
 
-/// Returns the links' coefficient of variation in utilisation, and the largest utilisation; none for idle links.
+/// Returns the coefficient of variation of the links' utilisation, and the largest utilisation; `None` if all links
+/// are idle.
 #[expect(clippy::cast_precision_loss, reason = "a datacenter has few links")]
 fn balance(links: &BTreeMap<String, f64>) -> Option<[f64; 2]> {
     let count = links.len() as f64;
@@ -455,7 +457,7 @@ fn balance(links: &BTreeMap<String, f64>) -> Option<[f64; 2]> {
     (largest > 0.0).then(|| [variance.sqrt() / mean, largest])
 }
 
-/// Returns a change in percent, with its sign.
+/// Formats a change in percent, with its sign.
 #[must_use]
 pub fn signed_percent(change: f64) -> String {
     let percent = format!("{:.1}", change.abs() * 100.0);
@@ -466,13 +468,13 @@ pub fn signed_percent(change: f64) -> String {
     }
 }
 
-/// Name of RedTE in the text's tables.
+/// Name of RedTE in the tables of the text's statements.
 const REDTE: &str = "redte";
 
 /// Smallest relative change that counts.
 pub const MIN_CHANGE: f64 = 0.05;
 
-/// Number of comparisons that a reason names of each kind.
+/// Maximum number of comparisons of each kind that a reason names.
 const MAX_NAMED: usize = 4;
 
 #[cfg(test)]
@@ -504,7 +506,7 @@ mod tests {
             .unwrap()
     }
 
-    /// The published tables alone: large networks are at odds with the text.
+    /// Uses only the published tables; for large networks they contradict the text.
     #[test]
     fn verdicts_of_the_published_data() {
         let verdicts = CLAIMS
@@ -513,7 +515,7 @@ mod tests {
         let expected = [
             ("C1", Verdict::HoldsPartly),
             ("C2", Verdict::HoldsPartly),
-            // Hadoop's outputs were not published.
+            // The outputs for Hadoop were not published.
             ("C3", Verdict::CannotTell),
             ("C4", Verdict::Holds),
             ("C5", Verdict::Holds),
@@ -530,8 +532,8 @@ mod tests {
         );
     }
 
-    /// Values for a run in which LCMP's p50 and p99 differ from each other policy's as the text states, at the `end` of
-    /// its ranges; a change without a number is +4 %, as for medians that are slightly lower.
+    /// Returns values of a run in which LCMP's p50 and p99 differ from those of each other policy as the text states,
+    /// at the `end` of its ranges. A change without a number counts as +4 %, as for medians that are slightly lower.
     fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> Values {
         let slowdowns = |p50, p99| {
             let spread = |mean| Spread { mean, ends: None };
@@ -585,8 +587,8 @@ mod tests {
         assert_eq!(published_verdict("C5").verdict, Verdict::Holds);
     }
 
-    /// The text has no number against UCMP's medians on the large network, and calls those against ECMP
-    /// unchanged.
+    /// For the large network, the text gives no number against UCMP's medians and calls the change against ECMP's
+    /// medians unchanged.
     #[test]
     fn what_the_text_does_not_claim_is_not_compared() {
         let published = of_repository();
@@ -716,7 +718,7 @@ mod tests {
     }
 
     proptest! {
-        /// A claim never gets a better verdict by a comparison that does not show it.
+        /// A comparison that does not support a claim never improves its verdict.
         #[test]
         fn a_comparison_that_fails_never_helps(
             changes in prop::collection::vec(-0.5f64..0.5, 1..20),

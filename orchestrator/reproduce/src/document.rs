@@ -307,7 +307,7 @@ fn origin(report: &Report) -> String {
     text
 }
 
-/// True if no file differed from `commit`.
+/// Returns true if no file differed from `commit`.
 fn is_clean(commit: &str) -> bool {
     commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -397,7 +397,7 @@ fn statement_row(row: &StatementReport) -> [String; 7] {
     ]
 }
 
-/// Returns a value or a range of values.
+/// Formats a value or a range of values.
 fn span(low: Option<f64>, high: Option<f64>) -> String {
     let digits = |value: f64| match value {
         whole if whole.fract() == 0.0 => format!("{whole:.0}"),
@@ -442,7 +442,7 @@ fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
     })
 }
 
-/// Returns a range of changes in percent, from the smallest to the largest reduction.
+/// Formats a range of changes in percent, from the smallest to the largest reduction.
 fn range(least: Option<f64>, most: Option<f64>) -> String {
     let whole = |value: f64| match format!("{value:+.0}").replace('-', "−") {
         zero if ["+0", "−0"].contains(&&*zero) => "0".to_owned(),
@@ -469,7 +469,7 @@ fn fidelity_line(row: &FidelityReport) -> String {
     )
 }
 
-/// Mark of a verdict against traffic engineering.
+/// Label of verdicts against traffic engineering.
 const STAND_IN: &str = "te-100ms for RedTE";
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! The paper's figures: published values beside those of runs, and verdicts on its claims.
+//! Reproduction of the paper's figures: published values compared with those of runs, and verdicts on the claims.
 //!
-//! Must not contain: engines, clocks, processes. The program makes the runs and hands over their run
-//! directories.
+//! Must not contain: engines, clocks, processes. The program performs the runs and passes their run directories to
+//! this crate.
 //!
-//! - [`catalogue`]: the figures' cases, and the scenario that plays each
+//! - [`catalogue`]: cases of the figures, and the scenario for each case
 //! - [`variant`]: a case's scenario with the published flows, fair baselines or a tenth of the duration
 //! - [`published`]: tables of published values, statements and known causes of differences
 //! - [`measured`]: a case's values in a run; [`network`]: counts of its network

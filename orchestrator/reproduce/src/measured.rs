@@ -1,4 +1,4 @@
-//! A case's values: of a run, or as published.
+//! Values of a case, from a run or as published.
 
 use std::collections::BTreeMap;
 
@@ -14,99 +14,98 @@ use crate::{
     published::Published,
 };
 
-/// Values of a case that claims are judged by, by the labels of its policies.
+/// Values of a case that claims are judged by, keyed by the labels of its policies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Values {
-    /// Slowdowns.
+    /// Slowdowns per policy.
     pub slowdowns: BTreeMap<String, Slowdowns>,
-    /// p50 and p99 for each size bin; empty for published values.
+    /// p50 and p99 of each size bin; empty for published values.
     pub bins: BTreeMap<String, Vec<Bin>>,
-    /// 95 % intervals (Student's t over the repetitions) for the changes in p50 and p99 under LCMP relative to each
-    /// other policy; `None` for a percentile that fewer than two repetitions have; empty for published values.
+    /// 95 % intervals (Student's t over the repetitions) of the changes in p50 and p99 from each other policy to
+    /// LCMP. `None` for a percentile that fewer than two repetitions have; empty for published values.
     pub intervals: BTreeMap<String, [Option<[f64; 2]>; 2]>,
-    /// Reductions under LCMP against each other policy by the paper's methods.
+    /// Reductions from each other policy to LCMP, computed by the paper's methods.
     pub reductions: BTreeMap<String, PaperReductions>,
-    /// Average utilisation of the links at the sending datacenter by policy, in percent.
+    /// Average utilisation of the links at the sending datacenter per policy, in percent.
     pub utilisation: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Paths and delays of the network; `None` for published values.
+    /// Counts of paths and delays in the network; `None` for published values.
     pub network: Option<Network>,
 }
 
 /// Slowdowns of flows in a size bin, a twentieth of all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bin {
-    /// Largest size in bytes.
+    /// Largest flow size in the bin, bytes.
     pub largest: u64,
-    /// Median.
+    /// Median slowdown.
     pub p50: f64,
-    /// 99th percentile.
+    /// 99th percentile of the slowdown.
     pub p99: f64,
 }
 
-/// Slowdowns of a policy: p50 and p99 by the authors' bins.
+/// p50 and p99 of a policy's slowdowns, computed over the authors' size bins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdowns {
-    /// Median.
+    /// Median over the bins.
     pub p50: Spread,
-    /// 99th percentile; none where so many flows did not finish that it is not known.
+    /// 99th percentile over the bins; `None` if it is unknown because too many flows did not finish.
     pub p99: Option<Spread>,
 }
 
-/// A percentile over the bins of sizes.
+/// Percentile over the size bins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// Mean over the bins.
+    /// Mean of the percentile over the bins.
     pub mean: f64,
-    /// Lowest and highest bin, where known.
+    /// Values in the lowest and the highest bin, if known.
     pub ends: Option<[f64; 2]>,
 }
 
-/// Flows that a run played.
+/// Origin of the flows in a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Played {
-    /// True if the flows were drawn; false if the published ones were played.
+    /// True if the flows were drawn at random; false if the run used the published flows.
     pub is_drawn: bool,
-    /// True if flows arrived for a tenth of the duration only.
+    /// True if flows arrived only during a tenth of the duration.
     pub is_short: bool,
 }
 
-/// A case in a run.
+/// Values of a case, measured in a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// Flows that the run played.
+    /// Origin of the run's flows.
     pub played: Played,
     /// Name of the run directory.
     pub run: String,
-    /// Commit of the tool that made the run.
+    /// Commit of the lcmp-lab that made the run.
     pub commit: String,
-    /// Flows of each policy.
+    /// Number of flows per policy.
     pub flows: usize,
-    /// Repetitions of each policy.
+    /// Number of repetitions per policy.
     pub repetitions: u32,
-    /// Reasons why the run is doubtful.
+    /// Reasons for which the run is doubtful.
     pub doubts: Vec<String>,
-    /// Warnings of the plan, and reasons why the run shows less than it seems to.
+    /// Warnings of the plan, and reasons for which the run shows less than it appears to.
     pub warnings: Vec<String>,
-    /// The values.
     pub values: Values,
 }
 
-/// Reason why a run has no values for a case.
+/// Reason for which a run has no values for a case.
 #[derive(Debug, thiserror::Error)]
 pub enum NotMeasured {
-    /// The run has no outcome.
+    /// The run has no outcome because it did not end.
     #[error("the run did not end")]
     Unfinished,
-    /// The run's results are not those of its scenario.
+    /// The results of the run do not correspond to its scenario.
     #[error("the run is invalid: {0}")]
     Invalid(String),
-    /// The run's tables are damaged.
+    /// The tables of the run are damaged.
     #[error(transparent)]
     Records(#[from] RecordsError),
 }
 
 impl Values {
-    /// Returns the published values of a case; none if there are none.
+    /// Returns the published values of a case; `None` if it has no published values.
     #[must_use]
     pub fn published(case: &Case, published: &Published) -> Option<Self> {
         let is_of = |figure: &str, name: &str| figure == case.figure.name() && name == case.name;
@@ -142,8 +141,8 @@ impl Values {
 }
 
 impl Measured {
-    /// Reads the case's flows, and the use of the links at the first flow's datacenter, from a run that
-    /// played `played`.
+    /// Reads the case's flows, and the use of the links at the first flow's datacenter, from a run whose flows have
+    /// the origin `played`.
     ///
     /// # Errors
     /// If the run did not end, is invalid, or has tables that cannot be read.
@@ -195,17 +194,17 @@ impl Measured {
     }
 }
 
-/// Repetition and number of a flow.
+/// Repetition and flow number.
 type Key = (u32, FlowId);
 
-/// What the values need of a flow.
+/// Properties of a flow that the values are computed from.
 #[derive(Clone, Copy)]
 struct Flow {
     key: Key,
     size: u64,
     start: Nanos,
     slowdown: Option<f64>,
-    /// Completion; none of a flow that did not finish.
+    /// Completion time; `None` if the flow did not finish.
     end: Option<Nanos>,
 }
 
@@ -272,7 +271,7 @@ fn slowdowns(rows: &[Flow]) -> Option<Slowdowns> {
     })
 }
 
-/// Returns the bins of sizes, made from the flows that finished.
+/// Returns the size bins, formed from the flows that finished.
 fn bins(rows: &[Flow]) -> Vec<Bin> {
     let finished = sized(rows);
     let mut sizes: Vec<u64> = finished.iter().map(|(size, _)| *size).collect();
@@ -289,8 +288,8 @@ fn bins(rows: &[Flow]) -> Vec<Bin> {
         .collect()
 }
 
-/// Returns Student's intervals for the changes in p50 and p99 from `base` to `other` over the repetitions, each centred
-/// on the change over all flows; `None` where fewer than two repetitions have the percentile.
+/// Returns Student's intervals over the repetitions for the changes in p50 and p99 from `base` to `other`, each
+/// centred on the change over all flows. `None` for a percentile that fewer than two repetitions have.
 fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
     let ratios = |base: &[Flow], other: &[Flow]| {
         let (Some(base), Some(other)) = (slowdowns(base), slowdowns(other)) else {
@@ -312,16 +311,16 @@ fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
     })
 }
 
-/// Returns each repetition's flows; `rows` must be ordered by key.
+/// Returns the flows of each repetition; `rows` must be sorted by key.
 fn repetitions(rows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
     rows.chunk_by(|a, b| a.key.0 == b.key.0)
 }
 
-/// Bytes in both directions of a link by time.
+/// Bytes that a link has carried in both directions, by time.
 type Carried = BTreeMap<Nanos, u64>;
 
-/// Returns the average utilisation of `sender`'s links by policy, as in the authors' script. Empty if more than
-/// [`MAX_LEFT_OUT`] of the flows start in the first step, which the script leaves out.
+/// Returns the average utilisation of `sender`'s links per policy, computed as in the authors' script. The result is
+/// empty if more than [`MAX_LEFT_OUT`] of the flows start in the first time step, which the script leaves out.
 fn utilisation(
     run: &RunFacts,
     policies: &BTreeMap<String, Vec<Flow>>,
@@ -367,19 +366,19 @@ fn utilisation(
     Ok(found)
 }
 
-/// Returns the share of flows that start within the utilisation's first step.
+/// Returns the share of flows that start in the first time step of the utilisation.
 fn left_out(rows: &[Flow]) -> f64 {
     let early = rows.iter().filter(|row| row.start < UTILISATION_STEP);
     float(early.count()) / float(rows.len().max(1))
 }
 
-/// Maximum share of flows in the first step of an average utilisation; it is a twentieth in the published runs.
+/// Maximum share of flows in the left-out first time step; it is a twentieth in the published runs.
 const MAX_LEFT_OUT: f64 = 0.25;
 
-/// Number of size bins, each of which must have a flow: means over fewer bins would be about other sizes.
+/// Number of size bins. Each bin must have a flow, because means over fewer bins would cover other sizes.
 const BINS: usize = 20;
 
-/// Reciprocal of the share of unfinished flows from which on a 99th percentile is not known.
+/// Reciprocal of the share of unfinished flows from which a 99th percentile is unknown.
 const MIN_SHARE_UNKNOWN: usize = 100;
 
 #[expect(
@@ -394,7 +393,7 @@ const fn float(value: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Flows of 1 to 40 bytes, 10 µs apart, in `repetitions`, with the slowdown that `slowdown` gives to a
+    /// Returns flows of 1 to 40 bytes, 10 µs apart, in `repetitions` repetitions; `slowdown` gives the slowdown of a
     /// repetition.
     fn flows(repetitions: u32, slowdown: impl Fn(u32) -> f64) -> Vec<Flow> {
         let all = (0..repetitions).flat_map(|repetition| (1..=40).map(move |id| (repetition, id)));
@@ -416,9 +415,10 @@ mod tests {
         assert!(found.iter().all(|bin| [bin.p50, bin.p99] == [2.0, 2.0]));
     }
 
-    /// Ratios 0.4, 0.5 and 0.625 of the repetitions: logarithms −0.9163, −0.6931 and −0.4700, s = 0.2231; half width
-    /// 4.3027 · 0.2231 / √3 = 0.5543. Of all flows, a bin's p50 is the middle ratio, 0.5, and its p99 the largest, 0.625:
-    /// 0.5 · e^∓0.5543 − 1 is −0.713 and −0.130, 0.625 · e^∓0.5543 − 1 is −0.641 and +0.088.
+    /// The repetitions have ratios 0.4, 0.5 and 0.625. Their logarithms are −0.9163, −0.6931 and −0.4700, s is
+    /// 0.2231, and the half width is 4.3027 · 0.2231 / √3 = 0.5543. Over all flows, a bin's p50 is the middle ratio,
+    /// 0.5, and its p99 the largest, 0.625. So the intervals are 0.5 · e^∓0.5543 − 1, which is −0.713 and −0.130, and
+    /// 0.625 · e^∓0.5543 − 1, which is −0.641 and +0.088.
     #[test]
     fn an_interval_is_students_over_the_repetitions_around_the_change_of_all_flows() {
         let base = flows(3, |_| 10.0);
@@ -432,8 +432,8 @@ mod tests {
         assert_eq!(one_draw, [None; 2]);
     }
 
-    /// One flow among the 40 of the last repetition (2.5 %) is unfinished: its p99 is unknown, but its p50 is known,
-    /// and so are both percentiles of the other repetitions.
+    /// One of the 40 flows in the last repetition (2.5 %) is unfinished. The p99 of this repetition is unknown, but
+    /// its p50 is known, and so are both percentiles of the other repetitions.
     #[test]
     fn a_repetition_without_a_p99_leaves_the_interval_of_p50_as_it_is() {
         let base = flows(3, |_| 10.0);

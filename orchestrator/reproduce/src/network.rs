@@ -1,23 +1,23 @@
-//! Paths and delays of a run's network, as the paper counts them.
+//! Counts of paths and delays in a run's network, by the paper's definitions.
 
 use std::collections::VecDeque;
 
 use lab_records::{DcInfo, LinkInfo};
 use serde::Serialize;
 
-/// Counts of a network.
+/// Counts of paths and delays in a network.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Network {
-    /// Pairs of datacenters.
+    /// Number of pairs of datacenters.
     pub pairs: usize,
-    /// Pairs of datacenters with several paths that have the fewest links.
+    /// Number of pairs of datacenters that have several paths with the fewest links.
     pub multi_path_pairs: usize,
-    /// Longest ÷ shortest delay of a link; `NaN` without links.
+    /// Ratio of the longest to the shortest delay of a link; `NaN` without links.
     pub delay_ratio: f64,
 }
 
 impl Network {
-    /// Counts the paths of the network.
+    /// Counts the paths in the network.
     #[must_use]
     pub fn of(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
         let position = |name: &str| dcs.iter().position(|dc| dc.name == name);
@@ -42,7 +42,7 @@ impl Network {
     }
 }
 
-/// Returns the number of paths with the fewest links from the node `from` to each node, by breadth-first search.
+/// Returns, by breadth-first search, the number of paths with the fewest links from `from` to each node.
 fn path_counts(nodes: usize, links: &[[usize; 2]], from: usize) -> Vec<u64> {
     let mut hops = vec![usize::MAX; nodes];
     let mut counts = vec![0; nodes];
@@ -76,7 +76,7 @@ const fn float(value: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The paper's 8-DC network: DC1 and DC8 have links to each of the six others.
+    /// In the paper's 8-DC network, DC1 and DC8 have links to each of the six others.
     #[test]
     fn sixteen_of_28_pairs_of_the_testbed_have_several_paths() {
         let links: Vec<[usize; 2]> = (1..7).flat_map(|dc| [[0, dc], [dc, 7]]).collect();

@@ -1,12 +1,12 @@
-//! Tables of published values, the paper's statements, and known causes of differences.
+//! Tables of published values, statements in the paper, and known causes of differences.
 //!
-//! Each is a CSV file in `scenarios/paper/published/`, with its source in comments and columns.
+//! Each table is a CSV file in `scenarios/paper/published/`; comments and columns name its source.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::catalogue::Case;
 
-/// Published slowdowns for a policy in a case: means over the 20 size bins, with the lowest and highest bin where they
+/// Published slowdowns of a policy in a case: means over the 20 size bins, with the lowest and highest bin if they
 /// are known.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct SlowdownRow {
@@ -34,8 +34,8 @@ pub struct UtilisationRow {
     pub lcmp: f64,
 }
 
-/// Changes under LCMP that the text states for a case, or for all cases in a figure (`*`), in percent; empty where it
-/// states none.
+/// Changes from other policies to LCMP that the text states for a case, or for all cases of a figure (`*`), in
+/// percent; empty if the text states no change.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct TextRow {
     pub figure: String,
@@ -48,15 +48,15 @@ pub struct TextRow {
     pub source: String,
 }
 
-/// Value that the text states about a policy, or about a network (then the policy is empty), from `low` to
-/// `high`; one end is empty if the text gives only the other.
+/// Value that the text states about a policy, or about a network (the policy is then empty), from `low` to `high`.
+/// One of the two is empty if the text gives only the other.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct StatementRow {
     pub figure: String,
     pub case: String,
     pub policy: String,
     pub quantity: Quantity,
-    /// Link for a utilisation, or flow size in bytes for a percentile; empty for all size bins.
+    /// Link of a utilisation, or flow size in bytes of a percentile; empty for all size bins.
     pub at: String,
     pub low: Option<f64>,
     pub high: Option<f64>,
@@ -67,10 +67,10 @@ pub struct StatementRow {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Median slowdown in the bin that has the flow size; without a size, the range from the lowest bin to the
-    /// highest.
+    /// Median slowdown in the bin that contains the flow size; without a size, the range from the lowest to the
+    /// highest bin.
     P50,
-    /// 99th percentile, as the median.
+    /// 99th percentile of the slowdown, in the same bins as for the median.
     P99,
     /// Change of the median from LCMP to the policy, in percent.
     P50Rise,
@@ -78,15 +78,15 @@ pub enum Quantity {
     P99Rise,
     /// Average utilisation of a link, in percent.
     Utilisation,
-    /// Pairs of datacenters.
+    /// Number of pairs of datacenters.
     Pairs,
-    /// Pairs of datacenters with several paths that have the fewest links.
+    /// Number of pairs of datacenters that have several paths with the fewest links.
     MultiPathPairs,
-    /// Longest ÷ shortest delay of an inter-DC link.
+    /// Ratio of the longest to the shortest delay of an inter-DC link.
     DelayRatio,
 }
 
-/// Published correlation of testbed and simulator.
+/// Published correlation between testbed and simulator.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct FidelityRow {
     pub percentile: String,
@@ -94,7 +94,7 @@ pub struct FidelityRow {
     pub source: String,
 }
 
-/// Statement of the text beside the published data.
+/// Statement of the text that the published data contradict.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Contradiction {
     pub figure: String,
@@ -102,7 +102,7 @@ pub struct Contradiction {
     pub data: String,
 }
 
-/// Known cause of differences; `*` stands for any value in a column.
+/// Known cause of differences; `*` in a column matches any value.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Cause {
     pub figure: String,
@@ -112,7 +112,7 @@ pub struct Cause {
     pub cause: String,
 }
 
-/// All tables.
+/// All tables of published values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Published {
     pub slowdowns: Vec<SlowdownRow>,
@@ -124,7 +124,7 @@ pub struct Published {
     pub causes: Vec<Cause>,
 }
 
-/// A table that cannot be read.
+/// Error of reading a table.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {source}")]
 pub struct PublishedError {
@@ -132,7 +132,7 @@ pub struct PublishedError {
     source: csv::Error,
 }
 
-/// Files of the tables.
+/// File names of the tables.
 pub const FILES: [&str; 7] = [
     "slowdown.csv",
     "utilisation.csv",
@@ -144,10 +144,10 @@ pub const FILES: [&str; 7] = [
 ];
 
 impl Published {
-    /// Reads the tables from the texts of [`FILES`], in their order.
+    /// Parses the tables from the texts of [`FILES`], in the same order.
     ///
     /// # Errors
-    /// If a row has other columns than its table, or a number that is none.
+    /// If the columns of a row do not match its table, or a field is not a valid number.
     pub fn parse(texts: &[String; 7]) -> Result<Self, PublishedError> {
         Ok(Self {
             slowdowns: rows(FILES[0], &texts[0])?,
@@ -160,21 +160,21 @@ impl Published {
         })
     }
 
-    /// True if the text states a change for the case.
+    /// Returns true if the text states a change for the case.
     #[must_use]
     pub fn is_in_text(&self, case: &Case) -> bool {
         self.text.iter().any(|row| row.is_about(case))
     }
 
-    /// Returns the changes that the text states of the case against `base`, by its label under the authors'
-    /// semantics; `None` if it states none.
+    /// Returns the changes from `base` that the text states for the case; `base` is a label under the authors'
+    /// semantics. `None` if the text states no change.
     #[must_use]
     pub fn stated(&self, case: &Case, base: &str) -> Option<&TextRow> {
         let mut rows = self.text.iter().filter(|row| row.is_about(case));
         rows.find(|row| row.base == base)
     }
 
-    /// Returns the first known cause for a policy's difference in a case.
+    /// Returns the first known cause that matches a policy's difference in a case.
     #[must_use]
     pub fn cause(&self, figure: &str, case: &str, policy: &str, is_drawn: bool) -> Option<&str> {
         let traffic = if is_drawn { "drawn" } else { "published" };
@@ -190,7 +190,7 @@ impl Published {
 }
 
 impl TextRow {
-    /// True if the row states changes of the case.
+    /// Returns true if the row states changes for the case.
     #[must_use]
     pub fn is_about(&self, case: &Case) -> bool {
         self.figure == case.figure.name() && ["*", case.name].contains(&&*self.case)
@@ -212,7 +212,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::{CASES, Figure, catalogue::LCMP};
 
-    /// The tables of the repository.
+    /// Returns the tables in the repository.
     pub fn of_repository() -> Published {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/paper/published");
         let texts = FILES.map(|file| fs::read_to_string(folder.join(file)).unwrap());
@@ -229,7 +229,7 @@ pub(crate) mod tests {
                 .unwrap_or_else(|| panic!("{row:?}"));
             let is_known = row.policy == LCMP || case.against.contains(&&*row.policy);
             assert!(is_known, "{row:?}");
-            // The ends have three digits.
+            // The stated ends of the ranges have three digits.
             let within = |value: f64, min: Option<f64>, max: Option<f64>| {
                 min.is_none_or(|min| min <= value * 1.002)
                     && max.is_none_or(|max| value * 0.998 <= max)

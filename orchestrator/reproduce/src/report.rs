@@ -1,4 +1,4 @@
-//! Published, simulated and emulated values side by side, with verdicts on the claims.
+//! Report of published, simulated and emulated values side by side, with verdicts on the claims.
 
 use std::collections::BTreeMap;
 
@@ -16,109 +16,105 @@ use crate::{
     variant::{Source, TE},
 };
 
-/// What was asked for.
+/// Options of the report.
 #[derive(Clone, Debug, Serialize)]
 pub struct Settings {
-    /// Command line without paths of this machine.
+    /// Command line, without paths of this machine.
     pub command: String,
-    /// Commit of the tool, with `+changes` if files differed from it.
+    /// Commit that lcmp-lab was built from, with the suffix `+changes` if files differed from the commit.
     pub commit: String,
-    /// The figures.
+    /// Figures requested.
     pub figures: Vec<Figure>,
     /// True if missing runs were made with a tenth of the duration.
     pub is_quick: bool,
 }
 
-/// The runs of a case.
+/// Runs of a case.
 #[derive(Clone, Debug)]
 pub struct CaseRuns {
-    /// The case.
     pub case: &'static Case,
-    /// Values by source, and why there are none.
+    /// Values by source, or the reason for which a source has no values.
     pub runs: BTreeMap<Source, Result<Measured, String>>,
 }
 
-/// The report.
+/// Report on the requested figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// What was asked for.
     pub settings: Settings,
-    /// The claims with a figure that was asked for.
+    /// Claims that are based on at least one requested figure.
     pub claims: Vec<ClaimReport>,
-    /// The cases.
     pub cases: Vec<CaseReport>,
-    /// Changes that the text states, beside those of runs.
+    /// Changes that the text states, with the changes found in runs.
     pub text: Vec<TextReport>,
-    /// Values that the text states, beside those of runs.
+    /// Values that the text states, with the values found in runs.
     pub statements: Vec<StatementReport>,
-    /// Correlation of the lab with the simulator, as in figure 6.
+    /// Correlation between the lab and the simulator, as in figure 6.
     pub fidelity: Vec<FidelityReport>,
     /// Statements of the paper that its data contradict.
     pub contradictions: Vec<Contradiction>,
 }
 
-/// A claim with its verdicts.
+/// Claim with its verdicts.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClaimReport {
-    /// Name.
     pub id: &'static str,
-    /// Sentence of the paper.
+    /// Sentence of the paper that states the claim.
     pub sentence: &'static str,
-    /// Rule in words.
+    /// Description of the rule.
     pub rule: &'static str,
-    /// Figures that it stands on, and of these those that were not asked for.
+    /// Figures that the claim is based on; those requested and those not requested.
     pub figures: [Vec<Figure>; 2],
     /// Verdicts by source.
     pub verdicts: BTreeMap<Source, Judged>,
-    /// Verdicts against traffic engineering, which stands in for RedTE.
+    /// Verdicts against traffic engineering, the substitute for RedTE.
     pub stand_in: BTreeMap<Source, Judged>,
 }
 
-/// A case with its values.
+/// Case with its values.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseReport {
-    /// The figure.
     pub figure: Figure,
-    /// Name within the figure.
+    /// Name of the case within the figure.
     pub case: &'static str,
-    /// Scenario's name.
+    /// Name of the scenario.
     pub scenario: &'static str,
-    /// The values.
+    /// Values of the case, one cell per policy and quantity.
     pub cells: Vec<Cell>,
-    /// The runs by source.
+    /// Runs by source.
     pub runs: BTreeMap<Source, Measured>,
-    /// Reasons why a source has no values.
+    /// Reasons for which sources have no values.
     pub without: BTreeMap<Source, String>,
 }
 
-/// A value of a policy: published, simulated, emulated, and with fair baselines.
+/// Value of a policy from each source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
     /// Label of the policy under the authors' semantics.
     pub policy: String,
-    /// Name of the value: `p50`, `p99`, or a link.
+    /// Name of the value: `p50`, `p99` or a link.
     pub name: String,
     /// Values by source.
     pub values: BTreeMap<Source, f64>,
-    /// Relative difference of the simulated value from the published one.
+    /// Relative difference between the simulated and the published value.
     pub difference: Option<f64>,
-    /// Cause of a difference over 5 %; none for a smaller one.
+    /// Cause of a difference over 5 %; `None` for a smaller difference.
     pub cause: Option<String>,
 }
 
-/// Changes under LCMP that the text states, in percent, beside those of runs.
+/// Changes to LCMP that the text states, in percent, with the changes found in runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct TextReport {
-    /// The statement.
+    /// Changes stated by the text.
     pub stated: TextRow,
-    /// Smallest and largest reduction over the figure's cases by source: median-bin p50, worst-bin P99.
+    /// Smallest and largest reduction over the figure's cases, by source: p50 of the median bin, P99 of the worst
+    /// bin.
     pub found: BTreeMap<Source, [[f64; 2]; 2]>,
 }
 
-/// Value that the text states, beside those from the publication's data and from runs.
+/// Value that the text states, with the values found in the publication's data and in runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatementReport {
-    /// The statement.
+    /// Value stated by the text.
     pub stated: StatementRow,
     /// Lowest and highest value by source.
     pub found: BTreeMap<Source, [f64; 2]>,
@@ -127,16 +123,16 @@ pub struct StatementReport {
 /// Correlation between the lab and the simulator over size bins.
 #[derive(Clone, Debug, Serialize)]
 pub struct FidelityReport {
-    /// `p50` or `p99`.
+    /// Name of the percentile, `p50` or `p99`.
     pub percentile: String,
-    /// Published coefficient of Pearson.
+    /// Published Pearson coefficient.
     pub published: f64,
-    /// Correlation between the lab and the simulator; none without a run in the lab.
+    /// Coefficient between the lab and the simulator; `None` without a run in the lab.
     pub found: Option<f64>,
 }
 
 impl Report {
-    /// Puts values side by side and judges the claims; `fidelity` are the coefficients of p50 and p99.
+    /// Creates the report and judges the claims; `fidelity` are the coefficients for p50 and p99.
     #[must_use]
     pub fn new(
         settings: Settings,
@@ -223,7 +219,7 @@ impl Report {
             .collect()
     }
 
-    /// Returns the values of the figure `reproduction`: p50 and p99 that were published and found.
+    /// Returns the published and found p50 and p99 for the figure `reproduction`.
     #[must_use]
     pub fn series(&self) -> Vec<Series> {
         let mut all: BTreeMap<(Source, String, String), Vec<(f64, f64)>> = BTreeMap::new();
@@ -385,8 +381,8 @@ fn value(values: &Values, policy: &str, name: &str) -> Option<f64> {
     }
 }
 
-/// Returns the relative difference of the simulated value from the published one; values under a
-/// thousandth, such as an idle link's, are equal.
+/// Returns the relative difference between the simulated and the published value. Values below a thousandth, such as
+/// those of an idle link, count as equal.
 fn difference(values: &BTreeMap<Source, f64>) -> Option<f64> {
     let published = values.get(&Source::Published)?;
     let simulated = values.get(&Source::Simulated)?;
@@ -448,7 +444,7 @@ fn statement_report(
     }
 }
 
-/// Returns the lowest and the highest value of the row's quantity.
+/// Returns the lowest and highest value of the row's quantity.
 fn stated_value(row: &StatementRow, source: Source, values: &Values) -> Option<[f64; 2]> {
     let label = source.label(&row.policy);
     let slowdowns = |label: &str| values.slowdowns.get(label);
@@ -475,7 +471,7 @@ fn stated_value(row: &StatementRow, source: Source, values: &Values) -> Option<[
     }
 }
 
-/// Returns the bin for flows with `size`; the last one if all flows are smaller.
+/// Returns the bin that contains flows of `size`; the last bin if all flows are smaller.
 fn bin_of(bins: &[Bin], size: u64) -> Option<&Bin> {
     bins.iter()
         .find(|bin| size <= bin.largest)
@@ -505,7 +501,7 @@ mod tests {
         assert_eq!(bin_of(&[], 1), None);
     }
 
-    /// "The median for a 3,438 B flow rises from 6.8 to 26.0": 26.0 / 6.8 is 3.82.
+    /// The text says "The median for a 3,438 B flow rises from 6.8 to 26.0"; 26.0 / 6.8 is 3.82.
     #[test]
     fn a_rise_is_from_lcmp_in_the_bin_of_the_size() {
         let bins = |p50| {

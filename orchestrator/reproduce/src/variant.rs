@@ -1,8 +1,8 @@
-//! Scenarios of the paper's figures, changed: with the published flows, with fair baselines, or with a
-//! tenth of the duration.
+//! Modified scenarios of the paper's figures: with the published flows, with fair baselines, or with a tenth of the
+//! duration.
 //!
-//! The changes are of the scenario's text, line by line, so that a run directory holds the scenario that
-//! was played. A line that a change needs and does not find is an error, never a run of something else.
+//! The scenario's text is modified line by line, so that a run directory contains the scenario that was run. If a
+//! line that must be modified is not found, this is an error; another scenario is never run instead.
 
 use serde::Serialize;
 
@@ -12,21 +12,21 @@ use crate::catalogue::Case;
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The authors' files.
+    /// Files published by the authors.
     Published,
-    /// The simulator with the authors' semantics and their UCMP.
+    /// Simulator with the authors' semantics and their UCMP.
     Simulated,
-    /// The lab's kernel engine.
+    /// Kernel engine in the lab.
     Emulated,
-    /// The simulator with the paper's semantics, UCMP's own cost, and traffic engineering.
+    /// Simulator with the paper's semantics, UCMP with its own cost, and traffic engineering.
     Fair,
 }
 
 impl Source {
-    /// All sources, in the order of columns.
+    /// All sources, in the order of the columns.
     pub const ALL: [Self; 4] = [Self::Published, Self::Simulated, Self::Emulated, Self::Fair];
 
-    /// Returns the word.
+    /// Returns the name of the source.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Source {
         }
     }
 
-    /// Returns a policy's label in this source's runs; elsewhere a policy's label is the one under the authors'
+    /// Returns a policy's label in runs of this source; elsewhere, a policy is named by its label under the authors'
     /// semantics.
     #[must_use]
     pub fn label(self, policy: &str) -> &str {
@@ -48,40 +48,38 @@ impl Source {
         }
     }
 
-    /// True if this source's runs of a case compare LCMP with traffic engineering.
+    /// Returns true if runs of this source compare LCMP with traffic engineering in the case.
     #[must_use]
     pub fn has_stand_in(self, case: &Case) -> bool {
         self == Self::Fair && case.against.contains(&"ucmp-artifact")
     }
 }
 
-/// Label for traffic engineering, in place of RedTE.
+/// Label of traffic engineering, the substitute for RedTE.
 pub const TE: &str = "te-100ms";
 
-/// Changes of a scenario.
+/// Modifications of a scenario.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Variant<'a> {
-    /// The paper's semantics and fair baselines in the place of the authors'.
+    /// True: the paper's semantics and fair baselines replace those of the authors.
     pub is_fair: bool,
-    /// A tenth of the duration.
+    /// True: flows arrive for a tenth of the duration.
     pub is_quick: bool,
-    /// Flow file, and the routing table for the authors' semantics, instead of drawn flows.
+    /// Flow file, and routing table for the authors' semantics, that replace drawn flows.
     pub flows: Option<(&'a str, Option<&'a str>)>,
 }
 
-/// A line that a change needs and the scenario does not have.
+/// Line that must be modified but that the scenario does not have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error(
-    "there is no line `{0}` to change (hint: leave the paper's scenarios in the form they have)"
-)]
+#[error("the scenario has no line `{0}` to change (hint: do not edit the paper's scenarios)")]
 pub struct MissingLine(&'static str);
 
-/// Returns the text of the scenario `name` with `variant`'s changes.
+/// Returns the text of the scenario `name` with the modifications of `variant`.
 ///
 /// # Errors
-/// If the text lacks a line that a change needs.
+/// If the text lacks a line that must be modified.
 pub fn derive(name: &str, text: &str, variant: &Variant<'_>) -> Result<String, MissingLine> {
-    let mut lines = vec![format!("# {name}.yaml as `lcmp-lab reproduce` plays it.")];
+    let mut lines = vec![format!("# {name}.yaml as `lcmp-lab reproduce` runs it.")];
     let mut done = Done::default();
     let from_name = text
         .split('\n')
@@ -90,7 +88,7 @@ pub fn derive(name: &str, text: &str, variant: &Variant<'_>) -> Result<String, M
         if number == 0 {
             lines.push(format!("{line}{}", suffix(variant)));
         } else if done.is_in_flows && !line.is_empty() {
-            // Replaced by the flow file.
+            // The flow file replaces this line.
         } else {
             done.is_in_flows = false;
             change(line, variant, &mut lines, &mut done);
@@ -120,7 +118,7 @@ pub fn derive(name: &str, text: &str, variant: &Variant<'_>) -> Result<String, M
     }
 }
 
-/// Changes that were made.
+/// Modifications that have been made.
 #[derive(Default)]
 struct Done {
     is_in_flows: bool,
@@ -174,7 +172,7 @@ fn change(line: &str, variant: &Variant<'_>, lines: &mut Vec<String>, done: &mut
     }
 }
 
-/// The paper's transport in the place of the authors': PFC, which its switches have, and their buffers.
+/// Replacements for the authors' transport: PFC, which the paper's switches have, and the paper's buffers.
 const FAIR: [(&str, &str); 3] = [
     ("semantics: artifact", "semantics: paper, pfc: true"),
     (
@@ -187,7 +185,7 @@ const FAIR: [(&str, &str); 3] = [
     ),
 ];
 
-/// Returns the paper's LCMP: whole paths' delays, scored in microseconds up to the nearest power of two.
+/// Returns the paper's LCMP: delays of whole paths, scored in microseconds up to the nearest power of two.
 fn fair_lcmp(line: &str) -> Option<String> {
     let (before, rest) = line.split_once("preset: artifact, max_delay: ")?;
     let (millis, after) = rest.split_once(" ms")?;
@@ -195,7 +193,7 @@ fn fair_lcmp(line: &str) -> Option<String> {
     Some(format!("{before}max_delay: {micros} us{after}"))
 }
 
-/// Returns a tenth of a duration.
+/// Returns a tenth of a duration, as text.
 fn tenth(duration: &str) -> Option<String> {
     let (number, unit) = duration.split_once(' ')?;
     let micros = match unit {
@@ -223,7 +221,7 @@ mod tests {
         let text = derive("fig1", TEXT, &variant).unwrap();
         assert_eq!(
             text,
-            "# fig1.yaml as `lcmp-lab reproduce` plays it.\nname: fig1\n\ntraffic:\n  - flow_file: \
+            "# fig1.yaml as `lcmp-lab reproduce` runs it.\nname: fig1\n\ntraffic:\n  - flow_file: \
              traffic/a.txt\n\npolicies:\n  - ecmp\n  - ucmp-artifact\n  - lcmp: { preset: artifact, \
              max_delay: 512 ms, label: rm-beta }\n\ntransport: { semantics: artifact, cc: dcqcn, \
              routes: routes.csv }\n"

@@ -23,7 +23,7 @@ const GRAMMAR: Grammar = Grammar {
 };
 
 quantity! {
-    /// An amount of data in bytes. `kB` is 1,000 bytes and `KiB` 1,024.
+    /// Amount of data in bytes. `kB` is 1,000 bytes and `KiB` 1,024.
     Bytes
 }
 

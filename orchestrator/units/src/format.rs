@@ -1,8 +1,8 @@
 //! Format numbers of files that several crates write and read.
 
-/// Format of `plan.json`, in its key `format`. The number rises with every change of a key or of a key's meaning;
-/// `lab-records` compares it before it reads anything else of a plan.
+/// Format of `plan.json`, stored under its key `format`. The number rises with every change of a key or of a key's
+/// meaning; `lab-records` compares it before it reads anything else in a plan.
 ///
-/// - 1: the first plans
+/// - 1: the original plans
 /// - 2: the window of measured flows, listed flows in the load, and the reasons for an automatic scale
 pub const PLAN_FORMAT: u32 = 2;

@@ -1,4 +1,4 @@
-//! Indices of a plan's tables: positions in the table named by the type.
+//! Indices of a plan's tables; each type names the table.
 
 use core::fmt;
 
@@ -11,13 +11,13 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The position in its table.
+            /// Returns the position in the table.
             #[must_use]
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// The id of the row at `index`; `None` past 32 bits.
+            /// Returns the id of the row at `index`; `None` if `index` exceeds 32 bits.
             #[must_use]
             pub fn from_index(index: usize) -> Option<Self> {
                 u32::try_from(index).ok().map(Self)
@@ -33,26 +33,26 @@ macro_rules! id {
 }
 
 id! {
-    /// A datacenter.
+    /// Index of a datacenter.
     DcId
-    /// A node: DCI switch, spine, leaf or host.
+    /// Index of a node: DCI switch, spine, leaf or host.
     NodeId
-    /// A full-duplex link.
+    /// Index of a full-duplex link.
     LinkId
-    /// A port: one end of one link; `2 · link` at its `a` end, `2 · link + 1` at its `b` end.
+    /// Index of a port, which is one end of a link: `2 · link` at its `a` end, `2 · link + 1` at its `b` end.
     PortId
-    /// A flow of the schedule.
+    /// Index of a flow in the schedule.
     FlowId
 }
 
 impl LinkId {
-    /// The port at the link's `a` end.
+    /// Returns the port at the link's `a` end.
     #[must_use]
     pub const fn port_a(self) -> PortId {
         PortId(self.0 * 2)
     }
 
-    /// The port at the link's `b` end.
+    /// Returns the port at the link's `b` end.
     #[must_use]
     pub const fn port_b(self) -> PortId {
         PortId(self.0 * 2 + 1)
@@ -60,13 +60,13 @@ impl LinkId {
 }
 
 impl PortId {
-    /// The link this port is an end of.
+    /// Returns the link that this port is an end of.
     #[must_use]
     pub const fn link(self) -> LinkId {
         LinkId(self.0 / 2)
     }
 
-    /// The port at the other end of the link.
+    /// Returns the port at the other end of the link.
     #[must_use]
     pub const fn peer(self) -> Self {
         Self(self.0 ^ 1)
@@ -77,7 +77,7 @@ impl PortId {
 mod tests {
     use super::*;
 
-    /// Link 0 has ports 0 and 1, link 1 has 2 and 3, and link 7 has 14 and 15.
+    /// Link 0 has ports 0 and 1, link 1 has ports 2 and 3, and link 7 has ports 14 and 15.
     #[test]
     fn a_link_has_two_ports_that_are_each_others_peers() {
         for (link, a, b) in [(0, 0, 1), (1, 2, 3), (7, 14, 15)] {

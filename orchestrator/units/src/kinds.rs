@@ -1,9 +1,9 @@
-//! Closed sets that several crates name: engine, clock, place, semantics, link change.
+//! Closed sets of words that several crates use: engine, clock, place, semantics, link change.
 
 use alloc::string::{String, ToString};
 use core::{fmt, str::FromStr};
 
-/// Error for a text that is not one of a closed set's words.
+/// Error for a text that is not a word of a closed set.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not {expected} (hint: words are {words})")]
 pub struct ParseKindError {
@@ -23,7 +23,7 @@ impl ParseKindError {
     }
 }
 
-/// Declares an enum whose variants are words: in text, on the command line, in YAML and in records.
+/// Declares an enum whose variants are words, used in messages, on the command line, in YAML and in records.
 macro_rules! kind {
     ($(#[$meta:meta])* $name:ident: $expected:literal {
         $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+
@@ -36,10 +36,10 @@ macro_rules! kind {
         }
 
         impl $name {
-            /// Each word with its meaning, in the order of declaration.
+            /// All words with their variants, in the order of declaration.
             pub const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
 
-            /// Word in texts, YAML and records.
+            /// Returns the word for the variant.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -69,13 +69,13 @@ macro_rules! kind {
 pub(crate) use kind;
 
 kind! {
-    /// Program that carries out a plan.
+    /// Program that executes a plan.
     #[derive(Default)]
     Engine: "an engine" {
-        /// Linux kernel: namespaces, tc, SoftRoCE, eBPF, flows by perftest.
+        /// Linux kernel: namespaces, tc, SoftRoCE, eBPF; perftest generates the flows.
         #[default]
         Kernel = "kernel",
-        /// Simulator: each flow is one message of exactly its size.
+        /// Simulator: each flow is a single message of exactly its size.
         Sim = "sim",
     }
 }
@@ -83,16 +83,16 @@ kind! {
 kind! {
     /// Time base of a run.
     Clock: "a clock" {
-        /// Work done: a guest's instructions, one nanosecond each on one CPU, with jumps over idle
-        /// time, or the simulator's events. Timers are never late.
+        /// Time advances with work done: with a guest's instructions, one nanosecond each on one CPU, with jumps over
+        /// idle time, or with the simulator's events. Timers are never late.
         Virtual = "virtual",
-        /// The machine's own time: timers are late now and then, and CPUs race.
+        /// The machine's own time: timers are sometimes late, and CPUs run concurrently.
         Real = "real",
     }
 }
 
 kind! {
-    /// Place where a lab's packets are carried: a kernel and its clock, on which its capacity depends.
+    /// Place that carries a lab's packets: a kernel and its clock, which determine the lab's capacity.
     #[derive(Default)]
     Place: "a place of labs" {
         /// A guest under software emulation, on the virtual clock.
@@ -108,7 +108,7 @@ kind! {
 }
 
 impl Place {
-    /// Returns the clock of labs at the place.
+    /// Returns the clock of labs at this place.
     #[must_use]
     pub const fn clock(self) -> Clock {
         match self {
@@ -119,14 +119,13 @@ impl Place {
 }
 
 kind! {
-    /// Rules that a simulated network follows, and the source of unset parameters.
+    /// Rules that a simulated network follows, and the source of parameters that are not set.
     #[derive(Default)]
     Semantics: "a set of semantics" {
-        /// 64-bit arithmetic, unique flow keys, the plan's buffers, RoCEv2's headers; parameters as
-        /// published.
+        /// 64-bit arithmetic, unique flow keys, the plan's buffers, RoCEv2 headers, and parameters as published.
         #[default]
         Paper = "paper",
-        /// The authors' NS-3 code, with its wraps, aliases, headers and parameters.
+        /// Behaviour of the authors' NS-3 code, including its integer wraps, aliases, headers and parameters.
         Artifact = "artifact",
     }
 }
@@ -140,16 +139,16 @@ kind! {
         /// The link is restored.
         #[cfg_attr(feature = "serde", serde(alias = "restored"))]
         Up = "up",
-        /// The link gets another rate, delay or loss.
+        /// The link's rate, delay or loss changes.
         Changed = "changed",
     }
 }
 
-/// MAC address, written like `02:4c:00:00:00:01`.
+/// MAC address, written as `02:4c:00:00:00:01`.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Mac(pub [u8; 6]);
 
-/// Error of a text that is not a MAC address.
+/// Error for a text that is not a MAC address.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a MAC address (hint: write it like `02:00:00:00:00:01`)")]
 pub struct ParseMacError {

@@ -1,23 +1,23 @@
-//! Quantities as types, with exact text forms.
+//! Quantities as types with exact text forms.
 //!
-//! Every number that crosses a crate boundary of lcmp-lab has its unit in its type. Inside, all are
-//! integers of one base unit: bits per second, bytes, nanoseconds. Text is exact both ways:
-//! `"1.5 Gbit".parse()` is 1,500,000,000 bit/s and prints as `1500 Mbit`; a text that is not a
-//! whole number of base units is an error, never a rounding.
+//! Every number that crosses a crate boundary in lcmp-lab has its unit in its type. Internally, all are integers of a
+//! base unit: bits per second, bytes or nanoseconds. Conversion from and to text is exact: `"1.5 Gbit".parse()` is
+//! 1,500,000,000 bit/s, which is printed as `1500 Mbit`. A text that is not a whole number of base units is an error;
+//! it is never rounded.
 //!
 //! Must not contain: clocks, floats, I/O.
 //!
 //! - [`rate`][]: [`BitsPerSec`]
 //! - [`bytes`][]: [`Bytes`]
-//! - [`time`][]: [`Nanos`], a length of time
+//! - [`time`][]: [`Nanos`], a duration
 //! - [`ratio`][]: [`Ratio`], an exact fraction such as `1/1000`
 //! - [`format`][]: format numbers of files that several crates write and read
-//! - [`ids`][]: what a plan's tables are indexed with
-//! - [`kinds`][]: closed sets that several crates name, such as [`Engine`] and [`Clock`]; [`Mac`]
+//! - [`ids`][]: indices of a plan's tables
+//! - [`kinds`][]: closed sets of words that several crates use, such as [`Engine`] and [`Clock`]; [`Mac`]
 //! - [`tool`][]: perftest programs
 //! - [`show`][]: rounded quantities, tables and paragraphs for people
-//! - `text` (feature `serde`): the text forms as serde fields; the types' own serde form is the
-//!   integer, for plans and records
+//! - `text` (feature `serde`): serde fields in text form; the types' own serde form is the integer, for plans and
+//!   records
 //!
 //! ```
 //! use lab_units::{BitsPerSec, Bytes, Nanos};

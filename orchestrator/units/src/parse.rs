@@ -1,11 +1,11 @@
-//! Reader and printer of `number unit` texts.
+//! Parser and printer for texts of the form `number unit`.
 
 use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
 
-/// Error of a text that is not a quantity.
+/// Error for a text that is not a quantity.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ParseQuantityError {
     #[error("`{text}` does not start with a number (hint: write it like `{example}`)")]
@@ -38,19 +38,19 @@ pub enum ParseQuantityError {
     },
 }
 
-/// Text form of one quantity: its units, from small to large, each with its size in base units.
+/// Text form of a quantity: its units in increasing order, each with its size in base units.
 pub(crate) struct Grammar {
     pub quantity: &'static str,
     pub base: &'static str,
     pub example: &'static str,
-    /// The units that are printed; the first is the base unit.
+    /// Units used for printing; the first is the base unit.
     pub units: &'static [(&'static str, u64)],
-    /// Other spellings that are read but never printed.
+    /// Further spellings that are parsed but never printed.
     pub aliases: &'static [(&'static str, u64)],
 }
 
 impl Grammar {
-    /// Returns all accepted units, starting with those that are printed.
+    /// Returns all accepted units, beginning with the units used for printing.
     pub fn spellings(&self) -> impl Iterator<Item = &'static str> + use<> {
         let all = self.units.iter().chain(self.aliases);
         all.map(|(name, _)| *name)
@@ -61,7 +61,7 @@ impl Grammar {
         names.join(", ")
     }
 
-    /// Reads `text` as a whole number of base units.
+    /// Parses `text` as a whole number of base units.
     pub fn parse(&self, text: &str) -> Result<u64, ParseQuantityError> {
         let trimmed = text.trim();
         let split = trimmed
@@ -134,7 +134,7 @@ impl Grammar {
         u64::try_from(scaled / divisor).map_err(|_| too_large())
     }
 
-    /// Writes `value` with the largest unit that divides it.
+    /// Prints `value` in the largest unit that divides it.
     pub fn print(&self, value: u64, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let fits = |(_, factor): &&(&str, u64)| value.is_multiple_of(*factor);
         let (unit, factor) = self
@@ -148,7 +148,7 @@ impl Grammar {
     }
 }
 
-/// Declares an amount of one base unit with the text form of the module's `GRAMMAR`.
+/// Declares an amount of one base unit with the text form of the `GRAMMAR` in the module.
 macro_rules! quantity {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
@@ -158,27 +158,27 @@ macro_rules! quantity {
         pub struct $name(u64);
 
         impl $name {
-            /// Nothing.
+            /// Amount of zero.
             pub const ZERO: Self = Self(0);
 
-            /// The amount of `count` base units.
+            /// Returns the amount of `count` base units.
             #[must_use]
             pub const fn new(count: u64) -> Self {
                 Self(count)
             }
 
-            /// The number of base units.
+            /// Returns the number of base units.
             #[must_use]
             pub const fn get(self) -> u64 {
                 self.0
             }
 
-            /// Returns all units that the text form may have, starting with those that are printed.
+            /// Returns all accepted units, beginning with the units used for printing.
             pub fn units() -> impl Iterator<Item = &'static str> {
                 GRAMMAR.spellings()
             }
 
-            /// `self + other`, at most the largest amount.
+            /// Returns `self + other`, capped at the largest amount.
             #[must_use]
             pub const fn saturating_add(self, other: Self) -> Self {
                 Self(self.0.saturating_add(other.0))

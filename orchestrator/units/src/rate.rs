@@ -5,7 +5,7 @@ use core::{fmt, num::NonZeroU64, str::FromStr};
 use crate::{Bytes, Nanos, ParseQuantityError, parse::Grammar};
 
 /// `Mbps` means megabits per second, as on the label of every NIC; only `tc` reads it as 10^6 bytes per second. Units
-/// of bytes per second are refused.
+/// of bytes per second are rejected.
 const GRAMMAR: Grammar = Grammar {
     quantity: "rate",
     base: "bit/s",
@@ -36,14 +36,14 @@ const GRAMMAR: Grammar = Grammar {
     ],
 };
 
-/// A rate in bits per second; never zero, so dividing by it cannot fail.
+/// Rate in bits per second; never zero, so that a division by it cannot fail.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct BitsPerSec(NonZeroU64);
 
 impl BitsPerSec {
-    /// A rate of `bits_per_sec`; `None` for zero.
+    /// Returns a rate of `bits_per_sec`; `None` for zero.
     #[must_use]
     pub const fn new(bits_per_sec: u64) -> Option<Self> {
         match NonZeroU64::new(bits_per_sec) {
@@ -52,21 +52,21 @@ impl BitsPerSec {
         }
     }
 
-    /// Bits per second.
+    /// Returns the rate in bits per second.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0.get()
     }
 
-    /// Returns all units that the text form may have, starting with those that are printed.
+    /// Returns all accepted units, beginning with the units used for printing.
     pub fn units() -> impl Iterator<Item = &'static str> {
         GRAMMAR.spellings()
     }
 
-    /// Time to put `size` on the wire, rounded up to a whole nanosecond.
+    /// Returns the time to transmit `size` at this rate, rounded up to a whole nanosecond.
     ///
-    /// Rounding up keeps a simulated link from ever carrying more than its rate. `None` when the
-    /// answer does not fit in 64 bits of nanoseconds (about 584 years).
+    /// Rounding up ensures that a simulated link never carries more than its rate. The result is `None` if it does
+    /// not fit in 64 bits of nanoseconds (about 584 years).
     #[must_use]
     pub fn serialize(self, size: Bytes) -> Option<Nanos> {
         let bits = u128::from(size.get()) * 8;
@@ -74,7 +74,7 @@ impl BitsPerSec {
         u64::try_from(nanos).ok().map(Nanos::new)
     }
 
-    /// Bytes sent in `span` at this rate, rounded down: the bandwidth-delay product.
+    /// Returns the number of bytes sent in `span` at this rate, rounded down: the bandwidth-delay product.
     #[must_use]
     pub fn bytes_in(self, span: Nanos) -> Bytes {
         let bits = u128::from(self.get()) * u128::from(span.get()) / 1_000_000_000;

@@ -3,14 +3,14 @@
 use alloc::string::{String, ToString};
 use core::{cmp::Ordering, fmt, num::NonZeroU64, str::FromStr};
 
-/// An exact non-negative fraction, kept in lowest terms: `1/1000`, `10`, `3/4`. `75%` is read as `3/4`.
+/// Exact non-negative fraction in lowest terms: `1/1000`, `10`, `3/4`. `75%` is parsed as `3/4`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Ratio {
     numerator: u64,
     denominator: NonZeroU64,
 }
 
-/// Error of a text that is not a ratio.
+/// Error for a text that is not a ratio.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a fraction (hint: write it like `1/1000`, `0.3`, `30%` or `10`)")]
 pub struct ParseRatioError {
@@ -18,19 +18,17 @@ pub struct ParseRatioError {
 }
 
 impl Ratio {
-    /// Nothing.
     pub const ZERO: Self = Self {
         numerator: 0,
         denominator: NonZeroU64::MIN,
     };
 
-    /// One.
     pub const ONE: Self = Self {
         numerator: 1,
         denominator: NonZeroU64::MIN,
     };
 
-    /// `numerator / denominator` in lowest terms; `None` when the denominator is zero.
+    /// Returns `numerator / denominator` in lowest terms; `None` if the denominator is zero.
     #[must_use]
     pub const fn new(numerator: u64, denominator: u64) -> Option<Self> {
         let Some(whole) = NonZeroU64::new(denominator) else {
@@ -46,19 +44,19 @@ impl Ratio {
         }
     }
 
-    /// The upper number, in lowest terms.
+    /// Returns the numerator of the lowest terms.
     #[must_use]
     pub const fn numerator(self) -> u64 {
         self.numerator
     }
 
-    /// The lower number, in lowest terms.
+    /// Returns the denominator of the lowest terms.
     #[must_use]
     pub const fn denominator(self) -> u64 {
         self.denominator.get()
     }
 
-    /// `self · other`; `None` when it does not fit.
+    /// Returns `self · other`; `None` if the product does not fit.
     #[must_use]
     pub fn times(self, other: Self) -> Option<Self> {
         let left = Self::new(self.numerator, other.denominator())?;
@@ -69,13 +67,13 @@ impl Ratio {
         )
     }
 
-    /// `1 / self`; `None` for zero.
+    /// Returns `1 / self`; `None` for zero.
     #[must_use]
     pub fn inverse(self) -> Option<Self> {
         Self::new(self.denominator(), self.numerator)
     }
 
-    /// `value · self`, rounded to the nearest whole number, halves up, saturating.
+    /// Returns `value · self`, rounded to the nearest whole number (halves up) and saturated.
     #[must_use]
     pub fn scale_nearest(self, value: u64) -> u64 {
         let product = u128::from(value) * u128::from(self.numerator);
@@ -83,7 +81,7 @@ impl Ratio {
         u64::try_from((product + denominator / 2) / denominator).unwrap_or(u64::MAX)
     }
 
-    /// `value · self` if that is a whole number that fits.
+    /// Returns `value · self` if it is a whole number that fits.
     #[must_use]
     pub fn scale_exact(self, value: u64) -> Option<u64> {
         let product = u128::from(value) * u128::from(self.numerator);
@@ -116,11 +114,11 @@ impl FromStr for Ratio {
             text: text.to_string(),
         };
         let digits = |part: &str| -> Result<u64, ParseRatioError> {
-            // The standard library would read a sign, too.
+            // The standard library would also accept a sign.
             let plain = part.bytes().all(|b| b.is_ascii_digit());
             part.parse().ok().filter(|_| plain).ok_or_else(error)
         };
-        // Blanks inside a decimal would count as digits.
+        // Without this check, blanks within a decimal would count as digits.
         let number = text.trim();
         if let Some((numerator, denominator)) = number.split_once('/') {
             let parts = (
@@ -181,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Blanks are not decimal digits: `0.5 ` was once read as 5/100.
+    /// Blanks are not decimal digits: an earlier parser read `0.5 ` as 5/100.
     #[test]
     fn blanks_around_a_number_change_nothing_and_blanks_within_are_refused() {
         for text in ["0.5", " 0.5", "0.5 ", " 1 / 2 "] {
@@ -227,8 +225,8 @@ mod tests {
         assert_eq!(Ratio::ZERO.inverse(), None);
     }
 
-    /// 14/15 · 25/21 = 10/9. Common factors are cancelled before the multiplication, so that a product fits whenever
-    /// its lowest terms do.
+    /// 14/15 · 25/21 = 10/9. Common factors are cancelled before the multiplication, so a product fits whenever its
+    /// lowest terms fit.
     #[test]
     fn a_product_is_in_lowest_terms_and_fits_if_these_do() {
         let ratio = |numerator, denominator| Ratio::new(numerator, denominator).unwrap();

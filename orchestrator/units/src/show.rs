@@ -1,25 +1,25 @@
-//! Text for people: rounded quantities, aligned tables, wrapped paragraphs.
+//! Text for human readers: rounded quantities, aligned tables, wrapped paragraphs.
 //!
-//! The exact text of a quantity is its `Display`. The rounded forms here have one decimal.
+//! `Display` prints the exact text of a quantity. The rounded forms in this module have one decimal.
 
 use alloc::{borrow::ToOwned, format, string::String, vec};
 
 use crate::{Bytes, Nanos};
 
-/// Terminal and pull request columns that no table or paragraph exceeds.
+/// Maximum width of tables and paragraphs, which fits terminals and pull requests.
 pub const WIDTH: usize = 100;
 
-/// Side of a column that its cells touch.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Side {
-    /// Names.
+    /// Left-aligned, for names.
     Left,
-    /// Numbers.
+    /// Right-aligned, for numbers.
     Right,
 }
 
-/// Returns rows as lines, indented by `indent`: columns as wide as their widest cell, two blanks
-/// apart, no blanks at the end.
+/// Returns rows as lines, indented by `indent`. Columns are as wide as their widest cell and separated by two blanks;
+/// lines have no trailing blanks.
 #[must_use]
 pub fn table<const N: usize>(indent: usize, sides: [Side; N], rows: &[[String; N]]) -> String {
     columns(indent, &sides, rows)
@@ -51,7 +51,7 @@ pub fn columns<R: AsRef<[String]>>(indent: usize, sides: &[Side], rows: &[R]) ->
     text
 }
 
-/// Returns the sides of a table whose first `left` columns are names and whose others are numbers.
+/// Returns the alignments of a table whose first `left` columns are names and whose other columns are numbers.
 #[must_use]
 pub const fn sides<const N: usize>(left: usize) -> [Side; N] {
     let mut sides = [Side::Right; N];
@@ -63,14 +63,14 @@ pub const fn sides<const N: usize>(left: usize) -> [Side; N] {
     sides
 }
 
-/// Returns `words` in lines of at most [`WIDTH`] characters, the first one behind `head`, the others
-/// below its words.
+/// Returns `head` followed by `words`, wrapped to lines of at most [`WIDTH`] characters; further lines are indented
+/// by the width of `head`.
 #[must_use]
 pub fn paragraph(head: &str, words: &str) -> String {
     paragraph_of(WIDTH, head, words)
 }
 
-/// Returns [`paragraph`] in lines of at most `width` characters.
+/// Returns [`paragraph`] wrapped to lines of at most `width` characters.
 #[must_use]
 pub fn paragraph_of(width: usize, head: &str, words: &str) -> String {
     let indent = head.chars().count();
@@ -106,20 +106,20 @@ pub fn commas(count: u64) -> String {
     text
 }
 
-/// Returns `count` with its noun: `1 flow`, `2,000 flows`.
+/// Returns `count` with its noun in singular or plural: `1 flow`, `2,000 flows`.
 #[must_use]
 pub fn counted(count: u64, noun: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{} {noun}{s}", commas(count))
 }
 
-/// Returns `bytes` rounded, in the unit that leaves one to three digits before the point.
+/// Returns `bytes` rounded, in the unit that gives one to three digits before the decimal point.
 #[must_use]
 pub fn about_bytes(bytes: Bytes) -> String {
     about(bytes.get(), "B", &["kB", "MB", "GB", "TB"])
 }
 
-/// Returns the span of time from one instant to another: `from 50 ms to 300 ms`, `from 50 ms on`.
+/// Returns the period between two instants in words: `from 50 ms to 300 ms`, `from 50 ms on`.
 #[must_use]
 pub fn window(from: Nanos, to: Option<Nanos>) -> String {
     let from = about_time(from);
@@ -129,12 +129,12 @@ pub fn window(from: Nanos, to: Option<Nanos>) -> String {
     }
 }
 
-/// Returns `time` rounded, in the unit that leaves one to three digits before the point; from two
-/// minutes on in minutes and seconds, from two hours on in hours and minutes.
+/// Returns `time` rounded, in the unit that gives one to three digits before the decimal point; from two minutes on
+/// in minutes and seconds, and from two hours on in hours and minutes.
 #[must_use]
 pub fn about_time(time: Nanos) -> String {
     let ns = time.get();
-    // A time that would be rounded up to a limit is beyond it.
+    // A time that would round up to a limit is treated as beyond the limit.
     if ns < 2 * MINUTE - SECOND / 20 {
         return about(ns, "ns", &["µs", "ms", "s"]);
     }
@@ -151,14 +151,13 @@ pub fn about_time(time: Nanos) -> String {
     }
 }
 
-/// Returns `bps` bits per second rounded, in the unit that leaves one to three digits before the
-/// point.
+/// Returns `bps` bits per second rounded, in the unit that gives one to three digits before the decimal point.
 #[must_use]
 pub fn about_rate(bps: u64) -> String {
     about(bps, "bit/s", &["kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"])
 }
 
-/// Exact below a thousand of the base unit, else with one decimal.
+/// Formats `value` exactly below a thousand base units, otherwise with one decimal.
 fn about(value: u64, base: &str, thousands: &[&str]) -> String {
     if value < 1_000 {
         return format!("{value} {base}");
@@ -166,7 +165,7 @@ fn about(value: u64, base: &str, thousands: &[&str]) -> String {
     let mut unit = base;
     let mut size = 1u64;
     for larger in thousands {
-        // Values that would round up to a thousand already take the next unit.
+        // A value that would round up to a thousand is printed in the next unit.
         let next = size.saturating_mul(1_000);
         if value < next - size / 20 {
             break;
@@ -221,7 +220,7 @@ mod tests {
         }
         assert_eq!(paragraph_of(11, "a: ", "bb cc dd"), "a: bb cc dd\n");
         assert_eq!(paragraph_of(7, "a: ", "bb cc dd"), "a: bb\n   cc\n   dd\n");
-        // A word that fits no line stands where it is, the first beside the head.
+        // A word that is longer than a line is not split; the first word stays next to the head.
         assert_eq!(paragraph_of(4, "a: ", "bbbb c"), "a: bbbb\n   c\n");
     }
 

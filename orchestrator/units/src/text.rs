@@ -1,19 +1,19 @@
-//! The text forms as serde fields: `#[serde(with = "lab_units::text")]`.
+//! Text forms as serde fields: `#[serde(with = "lab_units::text")]`.
 //!
-//! Scenarios are text, plans and records are integers; a field says which by this attribute.
+//! Scenarios are text, plans and records hold integers; this attribute selects the text form for a field.
 
 use alloc::string::String;
 use core::{fmt::Display, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-/// Writes the value's [`Display`] form.
+/// Serializes the value in its [`Display`] form.
 pub fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }
 
-/// Reads the value's [`FromStr`] form.
-/// Fails with the value's own error, which says what was expected.
+/// Deserializes the value from its [`FromStr`] form. The error is the value's own parse error, which states what was
+/// expected.
 pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: FromStr<Err: Display>,

@@ -1,4 +1,4 @@
-//! Lengths of time.
+//! Durations.
 
 use core::time::Duration;
 
@@ -23,36 +23,36 @@ const GRAMMAR: Grammar = Grammar {
 };
 
 quantity! {
-    /// A length of time, or the time since a run's start, in nanoseconds.
+    /// Duration, or time since a run's start, in nanoseconds.
     Nanos
 }
 
 impl Nanos {
-    /// `millis` milliseconds.
+    /// Returns a duration of `millis` milliseconds.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// Whole microseconds; the rest is cut off.
+    /// Returns the number of whole microseconds, rounded down.
     #[must_use]
     pub const fn whole_micros_trunc(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// Whole milliseconds; the rest is cut off.
+    /// Returns the number of whole milliseconds, rounded down.
     #[must_use]
     pub const fn whole_millis_trunc(self) -> u64 {
         self.0 / 1_000_000
     }
 
-    /// `self - other`, at least no time.
+    /// Returns `self - other`, or zero if `other` is longer.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// As the standard library's type.
+    /// Converts to the standard library's type.
     #[must_use]
     pub const fn to_duration(self) -> Duration {
         Duration::from_nanos(self.0)

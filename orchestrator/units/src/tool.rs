@@ -1,43 +1,43 @@
-//! Programs that make flows, and the two sides of a flow.
+//! Programs that generate flows, and the two sides of a flow.
 
 use crate::kinds::kind;
 
 kind! {
-    /// Program that moves one flow from its source to its destination. The word of a perftest program
-    /// is its name in `PATH`.
+    /// Program that transfers a flow from its source to its destination. For perftest programs, the word is the name
+    /// of the program in `PATH`.
     #[derive(Default)]
     Tool: "a program that makes flows" {
-        /// Two-sided sends; the client waits for completions by events.
+        /// Two-sided sends; the client sleeps until completion events arrive.
         #[default]
         SendBw = "ib_send_bw",
-        /// RDMA writes; without an event mode, the client polls its completion queue and keeps one
-        /// CPU busy for as long as the flow lasts.
+        /// RDMA writes. The program has no event mode: the client polls its completion queue and keeps one CPU busy
+        /// while the flow lasts.
         WriteBw = "ib_write_bw",
-        /// RDMA reads. The *destination* of the flow asks for the data, so the client runs there and
-        /// the FCT begins when the request is posted.
+        /// RDMA reads. The *destination* of the flow requests the data, so the client runs there, and the FCT begins
+        /// when the request is posted.
         ReadBw = "ib_read_bw",
-        /// One process for the flows of all hosts, by libibverbs: each flow is one RDMA write with
-        /// immediate data. It takes thousands of flows, where perftest takes tens.
+        /// One process for the flows of all hosts, through libibverbs; each flow is an RDMA write with immediate
+        /// data. It supports thousands of flows, perftest only tens.
         Verbs = "verbs",
     }
 }
 
 kind! {
-    /// One of a flow's two sides, each a perftest process.
+    /// One of the two sides of a flow; with perftest, each side is a process.
     Side: "a side" {
-        /// Posts the work requests and measures.
+        /// Side that posts the work requests and measures.
         Client = "client",
-        /// Answers.
+        /// Side that the client connects to.
         Server = "server",
     }
 }
 
 impl Tool {
-    /// Programs of perftest: two processes for each flow.
+    /// Programs of perftest, which need two processes per flow.
     pub const PERFTEST: [Self; 3] = [Self::SendBw, Self::WriteBw, Self::ReadBw];
 
-    /// True if the client sleeps until its completions come (`-e`) instead of polling for them;
-    /// `ib_write_bw` refuses: "Events feature not available on WRITE verb".
+    /// Returns true if the client sleeps until completion events arrive (`-e`) instead of polling. `ib_write_bw` does
+    /// not support it: "Events feature not available on WRITE verb".
     #[must_use]
     pub const fn waits_by_events(self) -> bool {
         match self {
@@ -46,7 +46,7 @@ impl Tool {
         }
     }
 
-    /// Process that runs at the flow's source.
+    /// Returns the side that runs at the flow's source.
     #[must_use]
     pub const fn source_side(self) -> Side {
         match self {
@@ -55,15 +55,15 @@ impl Tool {
         }
     }
 
-    /// Process whose QP the data packets are addressed to; a switch's record of the data (its BTH
-    /// destination QP) is joined by that QP.
+    /// Returns the side whose QP the data packets are addressed to. Switch records name the destination QP from the
+    /// BTH, and are matched to flows by it.
     #[must_use]
     pub const fn data_destination(self) -> Side {
         self.source_side().other()
     }
 
-    /// True if the server has work of its own while data flows: only `ib_send_bw` has a receiver
-    /// that reaps completions and then calibrates its clock for 0.22 s of CPU.
+    /// Returns true if the server has its own work while data flows: only `ib_send_bw` has a receiver that processes
+    /// completions and then calibrates its clock for 0.22 s of CPU time.
     #[must_use]
     pub const fn server_measures(self) -> bool {
         matches!(self, Self::SendBw)
@@ -71,7 +71,7 @@ impl Tool {
 }
 
 impl Side {
-    /// The process this one talks to.
+    /// Returns the opposite side.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {

@@ -4,8 +4,8 @@ use lab_units::Nanos;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// Instant of `CLOCK_MONOTONIC` in nanoseconds since boot: the clock that every process and network
-/// namespace on the machine shares, and that the switch agents' records use.
+/// Instant on `CLOCK_MONOTONIC`, in nanoseconds since boot. All processes and network namespaces on the machine share
+/// this clock, and the switch agents' records use it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct MonotonicTime(u64);
@@ -17,7 +17,7 @@ impl MonotonicTime {
         Self(nanos)
     }
 
-    /// Reads the clock.
+    /// Returns the current instant.
     ///
     /// # Panics
     /// Never on Linux, whose monotonic clock can always be read and starts at zero.
@@ -35,16 +35,16 @@ impl MonotonicTime {
         self.0
     }
 
-    /// Returns the instant `time` later, or the last instant if that does not fit.
+    /// Returns the instant that is `time` later, or the last instant if the sum overflows.
     #[must_use]
     pub const fn after(self, time: Nanos) -> Self {
         Self(self.0.saturating_add(time.get()))
     }
 
-    /// Returns the next instant that is a whole multiple of `time` after boot, which may be `self`.
+    /// Returns the next instant that is a whole multiple of `time` since boot; this may be `self`.
     ///
-    /// Two runs whose flows start at whole seconds meet the kernel's periodic work (ticks, deferred
-    /// work rounded to seconds) in the same places.
+    /// If the flows of two runs start at whole seconds, the kernel's periodic work (ticks, deferred work rounded to
+    /// seconds) falls at the same points of both runs.
     #[must_use]
     pub const fn round_up_to(self, time: Nanos) -> Self {
         match time.get() {
@@ -56,7 +56,7 @@ impl MonotonicTime {
         }
     }
 
-    /// Returns the time since `earlier`; zero if it is not earlier.
+    /// Returns the time since `earlier`; zero if `earlier` is not in the past.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Nanos {
         Nanos::new(self.0.saturating_sub(earlier.0))

@@ -1,4 +1,4 @@
-//! Errors in a job, and in a flow's [`Status`](super::Status).
+//! Errors in a job and errors in the [`Status`](super::Status) of a flow.
 
 use lab_units::{Bytes, FlowId, Nanos, Side};
 
@@ -10,93 +10,63 @@ use super::{
     qp::MAX_QP_TIMEOUT,
 };
 
-/// Job that perftest cannot run.
+/// Reason for which a job cannot be run by perftest.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum JobError {
     /// Fewer messages than perftest accepts.
-    #[error("flow {flow}: {messages} messages, perftest takes at least {MIN_MESSAGES}")]
-    TooFewMessages {
-        /// Flow.
-        flow: FlowId,
-        /// Requested value.
-        messages: u32,
-    },
-    /// A message that is empty or larger than rxe accepts.
+    #[error("flow {flow}: {messages} messages; perftest requires at least {MIN_MESSAGES}")]
+    TooFewMessages { flow: FlowId, messages: u32 },
+    /// The message is empty or larger than rxe accepts.
     #[error(
         "flow {flow}: a message of {size} (hint: it must have between 1 B and {MAX_MESSAGE}; use more messages)"
     )]
-    MessageSize {
-        /// Flow.
-        flow: FlowId,
-        /// Requested value.
-        size: Bytes,
-    },
-    /// A path MTU that InfiniBand does not have.
-    #[error("flow {flow}: path MTU {mtu}, it must be 256, 512, 1024, 2048 or 4096")]
-    PathMtu {
-        /// Flow.
-        flow: FlowId,
-        /// Requested value.
-        mtu: u32,
-    },
-    /// A QP time-out out of its five bits.
-    #[error("flow {flow}: QP time-out exponent {timeout}, it must be at most {MAX_QP_TIMEOUT}")]
-    QpTimeout {
-        /// Flow.
-        flow: FlowId,
-        /// Requested value.
-        timeout: u8,
-    },
-    /// A device name that perftest would parse as an option.
-    #[error("flow {flow}: `{device}` is no RDMA device name")]
-    DeviceName {
-        /// Flow.
-        flow: FlowId,
-        /// Given name.
-        device: String,
-    },
-    /// Two rows of the schedule with one id.
-    #[error("flow {flow} is in the schedule twice")]
-    Duplicate {
-        /// Flow.
-        flow: FlowId,
-    },
+    MessageSize { flow: FlowId, size: Bytes },
+    /// InfiniBand has no path MTU of this size.
+    #[error("flow {flow}: path MTU {mtu}; it must be 256, 512, 1024, 2048 or 4096")]
+    PathMtu { flow: FlowId, mtu: u32 },
+    /// The QP time-out does not fit in its five bits.
+    #[error("flow {flow}: QP time-out exponent {timeout}; it must be at most {MAX_QP_TIMEOUT}")]
+    QpTimeout { flow: FlowId, timeout: u8 },
+    /// perftest would parse the device name as an option.
+    #[error("flow {flow}: `{device}` is not a valid RDMA device name")]
+    DeviceName { flow: FlowId, device: String },
+    /// Two rows of the schedule have the same flow id.
+    #[error("flow {flow} occurs twice in the schedule")]
+    Duplicate { flow: FlowId },
 }
 
-/// Handshake that failed, so that a flow did not become ready.
+/// Failure of the handshake, so that a flow did not become ready.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum HandshakeError {
     /// A process could not be started.
     #[error("cannot start the {side}: {reason}")]
     Spawn {
-        /// Process.
+        /// Side whose process could not be started.
         side: Side,
-        /// Cause.
         reason: String,
     },
     /// A socket of the gate failed.
     #[error("cannot {what}: {reason}")]
     Socket {
-        /// Action that failed.
+        /// Action that failed, as a verb phrase.
         what: String,
-        /// Cause.
         reason: String,
     },
     /// The handshake took too long.
-    #[error("no handshake within {seconds} s: {waiting_for}")]
+    #[error("no handshake within {seconds} s (waiting for {waiting_for})")]
     TimedOut {
-        /// Limit, in seconds.
+        /// Time limit, in seconds.
         seconds: u64,
-        /// Awaited event.
+        /// Event that the gate waited for.
         waiting_for: String,
     },
-    /// Bytes that no known perftest sends.
-    #[error("unexpected handshake from the {side}: {len} bytes beginning with `{start}` (hint: the gate knows perftest {known})", known = crate::perftest::KNOWN_VERSION)]
+    /// A process sent bytes that no known perftest sends.
+    #[error("unexpected handshake from the {side}: {len} bytes beginning with `{start}` (hint: the supported version of perftest is {known})", known = crate::perftest::KNOWN_VERSION)]
     Unexpected {
-        /// Sender.
+        /// Side that sent the bytes.
         side: Side,
-        /// Number of bytes.
+        /// Number of bytes received.
         len: usize,
         /// First bytes, escaped.
         start: String,
@@ -104,45 +74,40 @@ pub enum HandshakeError {
     /// A process closed its connection before data could flow.
     #[error("the {side} closed the handshake before data could flow")]
     Closed {
-        /// Process.
+        /// Side that closed the connection.
         side: Side,
     },
 }
 
-/// Report that cannot be parsed.
+/// Reason for which a report cannot be parsed.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportError {
-    /// No line has a number.
+    /// No line of the output is a number.
     #[error(
-        "the client exited without error and printed no bandwidth (its last line is `{last_line}`)"
+        "the client exited without error but printed no bandwidth (its last line is `{last_line}`)"
     )]
     NoBandwidth {
-        /// Last line of the output.
+        /// Last line of the client's output.
         last_line: String,
     },
-    /// More than one line has a number.
+    /// More than one line of the output is a number.
     #[error("the client printed two bandwidths, `{first}` and `{second}`")]
-    TwoBandwidths {
-        /// First line.
-        first: String,
-        /// Second line.
-        second: String,
-    },
-    /// The number is no rate of a flow.
+    TwoBandwidths { first: String, second: String },
+    /// The number cannot be a flow's rate.
     #[error(
-        "the client reported a bandwidth of `{value}` MiB/s, which no flow has (hint: perftest needs a stable TSC; boot a guest with tsc=reliable clocksource=tsc)"
+        "the client reported a bandwidth of `{value}` MiB/s, which is impossible (hint: perftest needs a stable TSC; boot a guest with tsc=reliable clocksource=tsc)"
     )]
     NoTime {
-        /// Printed number.
+        /// Number that the client printed.
         value: String,
     },
-    /// The exchanged and the printed bandwidth differ.
-    #[error("the client sent its server {exchanged} and printed {printed}")]
+    /// The bandwidth that the client exchanged differs from the one it printed.
+    #[error("the client reported {exchanged} to its server but printed {printed}")]
     Disagree {
-        /// Exchanged bandwidth.
+        /// Bandwidth that the client sent to its server.
         exchanged: Bandwidth,
-        /// Printed bandwidth.
+        /// Bandwidth that the client printed.
         printed: Bandwidth,
     },
     /// The FCT is longer than the time until the completion marker.
@@ -151,9 +116,9 @@ pub enum ReportError {
          is the CPU's clock rate in /proc/cpuinfo that of its TSC?)"
     )]
     Impossible {
-        /// Computed FCT.
+        /// FCT computed from the reported bandwidth.
         fct: Nanos,
-        /// Time of the completion marker.
+        /// Time from the start to the completion marker.
         bound: Nanos,
     },
 }

@@ -1,4 +1,4 @@
-//! Flow completion time, and what perftest reports for it.
+//! Flow completion time (FCT), and the measurements that perftest reports for it.
 
 use std::fmt;
 
@@ -8,33 +8,33 @@ use serde::{Deserialize, Serialize};
 /// Flow completion time and its resolution.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Fct {
-    /// Time from the first post to the last completion.
+    /// Time from the posting of the first message to the last completion.
     pub time: Nanos,
-    /// Largest error: half a unit in the reported bandwidth's last digit, as a time.
+    /// Largest error of the time, which corresponds to half a unit in the last digit of the reported bandwidth.
     pub resolution: Nanos,
-    /// Source of the time.
+    /// Measurement that the time is based on.
     pub source: FctSource,
 }
 
-/// Source of an FCT.
+/// Measurement that an FCT is based on.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FctSource {
-    /// Bandwidth that the client sends its server after the run, in full double precision.
+    /// Bandwidth that the client sends to its server after the run, in full double precision.
     Exchanged,
     /// Bandwidth that the client prints with six decimals.
     Printed,
-    /// Time of the client's [`CompletionMarker`] less its usual lag, within the bounds of the printed
-    /// bandwidth, for a flow too slow for six decimals.
+    /// Time of the client's [`CompletionMarker`] minus the marker's usual lag, limited to the bounds that the printed
+    /// bandwidth implies. For flows that are too slow for six decimals.
     PrintedAndMarker,
-    /// Time from the post of a verbs flow's first work request until its last one is complete.
+    /// Time from the posting of a verbs flow's first work request to the completion of its last.
     Completion,
 }
 
-/// First act of a client after its last completion that is visible from outside.
+/// First externally visible act of a client after its last completion.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CompletionMarker {
-    /// Kind of act.
+    /// Kind of the observed act.
     pub kind: MarkerKind,
     /// Time since the flow's start.
     pub after: Nanos,
@@ -54,14 +54,14 @@ pub enum MarkerKind {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bandwidth {
-    /// Printed value, exact as text; never zero.
+    /// Printed value, exact as decimal text; never zero.
     Printed {
-        /// Millionths of a MiB per second.
+        /// Bandwidth in millionths of a MiB per second.
         micro_mib_per_sec: u64,
     },
-    /// Exchanged value, a double in MiB per second, finite and positive.
+    /// Exchanged value: a double in MiB per second, finite and positive.
     Exchanged {
-        /// Bits of the double.
+        /// Bit pattern of the double.
         bits: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Job: one flow, its two ends, its schedule.
+//! Job: one flow with its two ends and its schedule.
 
 use std::path::PathBuf;
 
@@ -11,17 +11,17 @@ use super::{
     qp::MAX_QP_TIMEOUT,
 };
 
-/// End of a flow.
+/// One end of a flow.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// Name of the host, for messages.
+    /// Name of the host, used in messages.
     pub host: String,
     /// Name of the RDMA device.
     pub rdma_device: String,
-    /// Index of the device's GID to send from: 1 is an rxe device's IPv4 address.
+    /// Index of the device's GID to send from; index 1 is the IPv4 address of an rxe device.
     pub gid_index: u8,
-    /// Path of the process's network namespace; none is the caller's own. Its loopback interface, which
+    /// Path of the process's network namespace; `None` is the caller's own namespace. Its loopback interface, which
     /// the handshake uses, must be up.
     pub netns: Option<PathBuf>,
 }
@@ -32,34 +32,34 @@ pub struct Endpoint {
 pub struct FlowJob {
     /// Position in the plan's schedule.
     pub flow: FlowId,
-    /// Program that makes the flow.
+    /// Program that generates the flow.
     pub tool: Tool,
-    /// Source of the data.
+    /// End that sends the data.
     pub src: Endpoint,
-    /// Destination of the data.
+    /// End that receives the data.
     pub dst: Endpoint,
-    /// Size of one message; the flow is `messages` of them.
+    /// Size of one message; the flow consists of `messages` of them.
     pub message_bytes: Bytes,
     /// Number of messages, at least [`MIN_MESSAGES`].
     pub messages: u32,
-    /// Start, from the instant given to `Session::run`.
+    /// Start time relative to the instant given to `Session::run`.
     pub start: Nanos,
-    /// Exponent n of the QP's retransmission timer, 4.096 µs · 2^n: more than twice the longest round
+    /// Exponent n of the QP's retransmission time-out, 4.096 µs · 2^n, which must exceed twice the longest round
     /// trip.
     pub qp_timeout: u8,
     /// Path MTU in bytes, one of [`PATH_MTUS`].
     pub path_mtu: u32,
-    /// Octet of the IPv4 header with DSCP and ECN.
+    /// Octet of the IPv4 header that holds DSCP and ECN.
     pub traffic_class: u8,
-    /// Flow label of both QPs, 20 bits, from which the kernel derives the UDP source port; 0 derives
-    /// the port from the QP numbers. perftest's is 0.
+    /// Flow label of both QPs (20 bits), from which the kernel derives the UDP source port. With 0, as in perftest,
+    /// the kernel derives the port from the QP numbers.
     pub flow_label: u32,
-    /// Time from the start after which the flow is ended and recorded as timed out.
+    /// Time from the start after which the flow is aborted and recorded as timed out.
     pub deadline: Nanos,
 }
 
 impl FlowJob {
-    /// Returns the size of the flow.
+    /// Returns the size of the flow: message size times number of messages.
     #[must_use]
     pub fn total_bytes(&self) -> Bytes {
         let messages = u64::from(self.messages);
@@ -79,7 +79,7 @@ impl FlowJob {
     /// Checks the values without running perftest.
     ///
     /// # Errors
-    /// First value that perftest would refuse.
+    /// Returns the first value that perftest would reject.
     pub fn check(&self) -> Result<(), JobError> {
         let flow = self.flow;
         if self.messages < MIN_MESSAGES {
@@ -99,7 +99,7 @@ impl FlowJob {
             return Err(JobError::QpTimeout { flow, timeout });
         }
         for end in [&self.src, &self.dst] {
-            // A device called `-a` would be read as an option.
+            // perftest would read a device name such as `-a` as an option.
             if end.rdma_device.is_empty() || end.rdma_device.starts_with('-') {
                 let device = end.rdma_device.clone();
                 return Err(JobError::DeviceName { flow, device });
@@ -109,14 +109,14 @@ impl FlowJob {
     }
 }
 
-/// Path MTUs of InfiniBand, in bytes.
+/// Path MTUs that InfiniBand defines, in bytes.
 pub const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
 
-    /// Job with five messages of 20 kB from `rxe_a` to `rxe_b`.
+    /// Returns a job with five messages of 20 kB from `rxe_a` to `rxe_b`.
     pub(crate) fn job(tool: Tool) -> FlowJob {
         let end = |host: &str| Endpoint {
             host: host.to_owned(),

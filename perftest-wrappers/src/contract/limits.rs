@@ -2,8 +2,8 @@
 
 use lab_units::Bytes;
 
-/// Minimum of perftest's `-n` in every version.
+/// Minimum that every version of perftest accepts for `-n`.
 pub const MIN_MESSAGES: u32 = 5;
 
-/// Maximum message of an rxe port (`max_msg_sz`, 0x800000).
+/// Maximum message size of an rxe port (`max_msg_sz`, 0x800000).
 pub const MAX_MESSAGE: Bytes = Bytes::new(8 << 20);

@@ -1,9 +1,9 @@
-//! Jobs, events, outcomes and instants: the same for every generator.
+//! Jobs, events, outcomes and instants, shared by all generators.
 //!
-//! - [`job`]: one flow, its two ends, its schedule
+//! - [`job`]: one flow with its two ends and its schedule
 //! - [`outcome`]: outcome of a flow, and the events before it; [`fct`]: flow completion time; [`error`]: causes of a
 //!   failure
-//! - [`limits`], [`qp`]: limits of a job, and of its queue pairs; [`clock`]: instants
+//! - [`limits`], [`qp`]: limits of a job and of its queue pairs; [`clock`]: instants
 
 pub mod clock;
 pub mod error;

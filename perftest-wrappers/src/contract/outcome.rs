@@ -1,4 +1,4 @@
-//! Outcome of a flow, and events on the way.
+//! Outcome of a flow, and the events that precede it.
 
 use std::{fmt, net::Ipv6Addr};
 
@@ -17,23 +17,23 @@ use super::{
 pub struct FlowOutcome {
     /// Position in the plan's schedule.
     pub flow: FlowId,
-    /// Status at the end.
+    /// Final status of the flow.
     pub status: Status,
-    /// Start; none if the flow was not started.
+    /// Start of the flow; `None` if it was not started.
     pub start: Option<FlowStart>,
-    /// Queue pair of the client, once both sides have exchanged it.
+    /// Queue pair of the client; `None` before both sides have exchanged theirs.
     pub client_qp: Option<QpAddress>,
-    /// Queue pair of the server, once both sides have exchanged it.
+    /// Queue pair of the server; `None` before both sides have exchanged theirs.
     pub server_qp: Option<QpAddress>,
-    /// Bandwidth as perftest reported it.
+    /// Bandwidth as reported by perftest.
     pub bandwidth: Option<Bandwidth>,
-    /// First act of the client after its last completion; the FCT is at most as long.
+    /// First externally visible act of the client after its last completion, an upper bound of the FCT.
     pub marker: Option<CompletionMarker>,
     /// Last output of the client.
     pub stdout_tail: String,
 }
 
-/// Status of a flow at its end.
+/// Final status of a flow.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -41,46 +41,37 @@ pub enum Status {
     Finished(Fct),
     /// The flow had not ended at its deadline.
     TimedOut {
-        /// Deadline, from the start.
+        /// Deadline, measured from the flow's start.
         after: Nanos,
     },
     /// A process ended with an error.
     Failed {
-        /// Process.
+        /// Side of the failed process.
         side: Side,
-        /// End of the process.
+        /// How the process ended.
         exit: Exit,
-        /// Last lines of its output.
+        /// Last lines of the process's output.
         message: String,
     },
     /// A verbs call or a work request failed.
     WorkRequest {
         /// Side of the queue pair.
         side: Side,
-        /// Status of the work completion, or the call's error, and a hint.
+        /// Status of the work completion or error of the call, with a hint.
         error: String,
     },
-    /// The client ended without error, and its report cannot be parsed.
-    Unparsable {
-        /// Error in the report.
-        error: ReportError,
-    },
+    /// The client exited without error, but its report cannot be parsed.
+    Unparsable { error: ReportError },
     /// The processes did not become ready.
-    NotReady {
-        /// Cause.
-        error: HandshakeError,
-    },
+    NotReady { error: HandshakeError },
     /// The start message could not be sent.
-    NotStarted {
-        /// Cause.
-        reason: String,
-    },
-    /// The data was delivered, and the client did not report.
+    NotStarted { reason: String },
+    /// The data was delivered, but the client did not report.
     NoReport {
-        /// Time waited for the report.
+        /// Time for which the session waited for the report.
         within: Nanos,
     },
-    /// The session was aborted before the flow's end.
+    /// The session was aborted before the flow ended.
     Aborted,
 }
 
@@ -89,10 +80,10 @@ pub enum Status {
 pub struct FlowStart {
     /// Instant at which the start message was sent to the client.
     pub at: MonotonicTime,
-    /// Time since the scheduled instant.
+    /// Delay of the start relative to the scheduled instant.
     pub lateness: Nanos,
-    /// True if the client posts its messages at once, as the version with a known handshake does. Other
-    /// versions finish their handshake first, in a fraction of a millisecond.
+    /// True if the client posts its messages immediately, as the version with a known handshake does. Other versions
+    /// first finish their handshake, which takes a fraction of a millisecond.
     pub exact: bool,
 }
 
@@ -101,24 +92,24 @@ pub struct FlowStart {
 #[serde(transparent)]
 pub struct QpNumber(pub u32);
 
-/// Address of a queue pair, as both sides exchange it.
+/// Address of a queue pair, as the two sides exchange it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 pub struct QpAddress {
-    /// Number, the BTH destination QP of packets to the queue pair.
+    /// Number of the queue pair, which is the destination QP in the BTH of packets to it.
     pub qp: QpNumber,
-    /// GID of the port: for RoCEv2 over IPv4, `::ffff:` and the address.
+    /// GID of the port: for RoCEv2 over IPv4, `::ffff:` followed by the IPv4 address.
     pub gid: Ipv6Addr,
 }
 
-/// End of a process.
+/// How a process ended.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// Exit with this code.
+    /// The process exited with this code.
     Code(i32),
-    /// End by this signal.
+    /// The process was killed by this signal.
     Signal(i32),
-    /// End that was not observed.
+    /// The end of the process was not observed.
     Unknown,
 }
 
@@ -126,9 +117,8 @@ pub enum Exit {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// Both processes wait for the start trigger.
+    /// Both processes are waiting for the start trigger.
     Ready {
-        /// Flow.
         flow: FlowId,
         /// Queue pair of the client.
         client_qp: QpAddress,
@@ -136,28 +126,20 @@ pub enum Event {
         server_qp: QpAddress,
     },
     /// The flow was started.
-    Started {
-        /// Flow.
-        flow: FlowId,
-        /// Start.
-        start: FlowStart,
-    },
-    /// All data is delivered and acknowledged; perftest's client has yet to report.
-    Delivered {
-        /// Flow.
-        flow: FlowId,
-    },
+    Started { flow: FlowId, start: FlowStart },
+    /// All data has been delivered and acknowledged; perftest's client has not reported yet.
+    Delivered { flow: FlowId },
     /// The flow has ended.
     Ended(FlowOutcome),
 }
 
-/// Sends an event; the receiver may be gone, as outcomes are returned as well.
+/// Sends an event. A missing receiver is not an error, because outcomes are also returned.
 pub(crate) fn emit(events: &mpsc::UnboundedSender<Event>, event: Event) {
     let _ = events.send(event);
 }
 
 impl FlowOutcome {
-    /// Returns the outcome of a flow without queue pairs, start and report.
+    /// Returns the outcome of a flow that has no queue pairs, no start and no report.
     #[must_use]
     pub const fn without_report(flow: FlowId, status: Status) -> Self {
         Self {
@@ -174,7 +156,7 @@ impl FlowOutcome {
 }
 
 impl Status {
-    /// Returns the flow completion time; none for a flow that did not finish.
+    /// Returns the flow completion time; `None` if the flow did not finish.
     #[must_use]
     pub const fn fct(&self) -> Option<Nanos> {
         match self {
@@ -208,7 +190,7 @@ impl fmt::Display for Status {
             Self::NoReport { within } => {
                 write!(
                     f,
-                    "delivered, and the client did not report within {within}"
+                    "all data was delivered, but the client did not report within {within}"
                 )
             }
             Self::Aborted => f.write_str("aborted"),
@@ -220,8 +202,8 @@ impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exited with code {code}"),
-            Self::Signal(signal) => write!(f, "was ended by signal {signal}"),
-            Self::Unknown => f.write_str("ended unobserved"),
+            Self::Signal(signal) => write!(f, "was killed by signal {signal}"),
+            Self::Unknown => f.write_str("ended for an unknown reason"),
         }
     }
 }

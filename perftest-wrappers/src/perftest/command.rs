@@ -1,4 +1,4 @@
-//! Command lines as data.
+//! Command lines as data structures.
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 
@@ -6,14 +6,13 @@ use lab_units::Side;
 
 use crate::contract::FlowJob;
 
-/// Command line and its network namespace; no shell parses it.
+/// Command line and the network namespace that it runs in; no shell parses it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CommandLine {
     /// Name of the program.
     pub program: OsString,
-    /// Arguments.
     pub args: Vec<OsString>,
-    /// Namespace of the process; none is the caller's own.
+    /// Network namespace of the process; `None` is the caller's own namespace.
     pub netns: Option<PathBuf>,
 }
 
@@ -46,11 +45,11 @@ fn command(job: &FlowJob, side: Side, port: u16) -> CommandLine {
     option("-s", &job.message_bytes.get());
     option("-u", &job.qp_timeout);
     args.push(format!("--tclass={}", job.traffic_class).into());
-    // Six decimals instead of two, and no table around them.
+    // Prints six decimals instead of two, and no table.
     args.push("--output=bandwidth".into());
-    // No peak, which means nothing for a few messages.
+    // Prints no peak bandwidth, which is meaningless for a few messages.
     args.push("-N".into());
-    // No warning about CPU frequency scaling, which the FCT does not depend on.
+    // Prints no warning about CPU frequency scaling, which does not affect the FCT.
     args.push("-F".into());
     if job.tool.waits_by_events() {
         args.push("-e".into());
@@ -62,7 +61,7 @@ fn command(job: &FlowJob, side: Side, port: u16) -> CommandLine {
     }
 }
 
-/// Shell command, for `plan --steps`.
+/// Formats the command for a shell, as `plan --steps` prints it.
 impl fmt::Display for CommandLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(netns) = &self.netns {

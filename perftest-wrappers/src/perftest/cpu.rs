@@ -1,15 +1,14 @@
-//! Keeping perftest's processes off the CPU: SIGSTOP when a process computes, and priorities.
+//! Measures that keep perftest's processes off the CPU: SIGSTOP when a process starts to compute, and priorities.
 //!
-//! A client sleeps while its messages are under way. Its last completion wakes it, and then it
-//! calibrates its clock: 0.22 s of busy waiting per flow, which on a small machine delays other flows'
-//! packets by milliseconds. A software counter of a process's CPU time, read every [`COMPUTE_PERIOD`],
-//! sends `SIGSTOP` the first time it finds the process in user mode; the process then continues at idle
-//! priority. The measurement does not change: both of its instants are past, and the calibration
-//! relates clock ticks to time, however long it takes.
+//! A client sleeps while its messages are in flight. Its last completion wakes it, and it then calibrates its clock
+//! with 0.22 s of busy waiting per flow, which on a small machine delays other flows' packets by milliseconds. A
+//! software counter checks a process after every [`COMPUTE_PERIOD`] of CPU time, and sends `SIGSTOP` when it first
+//! finds the process in user mode. The process then continues at idle priority. This does not affect the measurement:
+//! both timestamps have already been taken, and the calibration relates clock ticks to time, however long it takes.
 //!
-//! Until its last completion a client needs far less CPU than [`COMPUTE_PERIOD`], nearly all of it in
-//! the kernel. A client stopped too early would have an FCT longer than the time until the stop, which
-//! is checked and is an error of the flow.
+//! Before its last completion a client needs far less CPU time than [`COMPUTE_PERIOD`], and nearly all of it in the
+//! kernel. If a client were stopped too early, its FCT would be longer than the time until the stop. The session
+//! checks this and reports it as an error of the flow.
 
 use std::{
     collections::BTreeMap,
@@ -37,14 +36,14 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Counter that stops one process when it computes, once; dropping it removes the counter.
+/// Counter that stops one process, once, when that process computes; dropping the counter removes it.
 #[derive(Debug)]
 pub(crate) struct StopOnCompute {
     _counter: OwnedFd,
 }
 
 impl StopOnCompute {
-    /// Starts the counter of `process`.
+    /// Creates and starts the counter for `process`.
     pub(crate) fn arm(process: Pid) -> io::Result<Self> {
         let counter = count_cpu_time(process)?;
         deliver_to(counter.as_raw_fd(), process)?;
@@ -53,10 +52,10 @@ impl StopOnCompute {
     }
 }
 
-/// Listener for stops of children; the runtime itself reports ends only.
+/// Listener for stops of child processes; the runtime itself reports only ends.
 ///
-/// One listener serves all children: if every flow checked its own child, each stop would wake all
-/// flows while data is under way.
+/// One listener serves all children. If each flow checked its own child, every stop would wake all flows while their
+/// data is in flight.
 #[derive(Debug)]
 pub(crate) struct StopListener {
     waiting: Waiting,
@@ -66,7 +65,7 @@ pub(crate) struct StopListener {
 type Waiting = Arc<Mutex<BTreeMap<Pid, oneshot::Sender<()>>>>;
 
 impl StopListener {
-    /// Starts the listener. Must be called inside a runtime.
+    /// Starts the listener. Must be called within a runtime.
     pub(crate) fn start() -> io::Result<Self> {
         let changes = signal(SignalKind::child())?;
         let waiting = Waiting::default();
@@ -74,7 +73,7 @@ impl StopListener {
         Ok(Self { waiting, listener })
     }
 
-    /// Returns a receiver for `child`'s next stop.
+    /// Returns a receiver for the next stop of `child`.
     pub(crate) fn stop_of(&self, child: Pid) -> oneshot::Receiver<()> {
         let (stopped, receiver) = oneshot::channel();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,15 +94,15 @@ async fn listen(mut changes: Signal, waiting: Waiting) {
         let stopped: Vec<Pid> = waiting.keys().copied().filter(is_stopped).collect();
         for child in stopped {
             if let Some(stop) = waiting.remove(&child) {
-                // The flow may have ended meanwhile.
+                // The flow may have ended in the meantime.
                 let _ = stop.send(());
             }
         }
     }
 }
 
-/// Returns true if `child` was stopped since the last call. Ends of children are left to the runtime,
-/// and other children to their owners.
+/// Returns true if `child` was stopped since the last call. The ends of children are left to the runtime, and other
+/// children to their owners.
 fn is_stopped(child: &Pid) -> bool {
     let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
     matches!(waitid(Id::Pid(*child), flags), Ok(WaitStatus::Stopped(..)))
@@ -124,7 +123,7 @@ fn count_cpu_time(process: Pid) -> io::Result<OwnedFd> {
     let any_cpu = -1;
     let no_group = -1;
     let flags = libc::c_ulong::from(PERF_FLAG_FD_CLOEXEC);
-    // SAFETY: `attributes` is a valid structure of the size it states, and lives through the call.
+    // SAFETY: `attributes` is a valid structure of the size it states, and outlives the call.
     let counter = unsafe {
         perf_event_open(
             &raw mut attributes,
@@ -162,10 +161,10 @@ fn enable_once(counter: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// CPU time between two checks of a process. Posting messages takes up to 7 ms of CPU time, as rxe sends
-/// a window of 128 packets from within.
+/// CPU time between two checks of a process. Posting messages takes up to 7 ms of CPU time, because rxe sends a
+/// window of 128 packets within the call.
 pub(crate) const COMPUTE_PERIOD: Nanos = Nanos::from_millis(10);
 
-/// Command that selects a descriptor's signal; the libc crate lacks it.
+/// Command that selects the signal of a descriptor; the libc crate does not define it.
 /// <https://elixir.bootlin.com/linux/v6.1/source/include/uapi/asm-generic/fcntl.h>
 const F_SETSIG: c_int = 10;

@@ -15,8 +15,8 @@ impl Status {
     }
 }
 
-/// Returns the error lines of a failed process in one line: perftest prints errors to stdout and stderr,
-/// with rules of dashes and empty lines between.
+/// Returns the error lines of a failed process on one line. perftest prints errors to both stdout and stderr, with
+/// lines of dashes and empty lines in between.
 fn error_lines(output: &Output) -> String {
     let lines = output
         .stdout
@@ -28,7 +28,7 @@ fn error_lines(output: &Output) -> String {
     errors[errors.len().saturating_sub(MAX_ERROR_LINES)..].join("; ")
 }
 
-/// Lines of a failed process that are kept.
+/// Maximum number of error lines that are kept from a failed process.
 const MAX_ERROR_LINES: usize = 6;
 
 #[cfg(test)]
@@ -58,6 +58,6 @@ mod tests {
     #[test]
     fn a_process_without_output_is_named_by_its_end() {
         let status = Status::failed(Side::Server, Exit::Signal(11), &Output::default());
-        assert_eq!(status.to_string(), "the server was ended by signal 11");
+        assert_eq!(status.to_string(), "the server was killed by signal 11");
     }
 }

@@ -1,19 +1,18 @@
-//! Flow completion time, from perftest's reports and the completion marker.
+//! Flow completion time, derived from perftest's reports and the completion marker.
 //!
-//! Six decimals of a MiB per second are a resolution of half a byte per second: 1/10,000 of the FCT
-//! of a 5 kB flow that takes a second, and 1/1,000 if it takes ten; of a 2 MB flow that takes 200
-//! seconds, 10 ms. For such flows the [`CompletionMarker`], the client's first act after its last
-//! completion, is more exact.
+//! Six decimals of a MiB per second resolve half a byte per second. For a 5 kB flow this is 1/10,000 of the FCT if
+//! the flow takes one second, and 1/1,000 if it takes ten; for a 2 MB flow that takes 200 seconds it is 10 ms. For
+//! such flows the [`CompletionMarker`], the client's first act after its last completion, is more precise.
 
 use lab_units::{Bytes, Nanos};
 
 use super::cpu::COMPUTE_PERIOD;
 use crate::contract::{Bandwidth, CompletionMarker, Fct, FctSource, MarkerKind, ReportError};
 
-/// Returns the FCT of a flow with `size`.
+/// Returns the FCT of a flow of the given `size`.
 ///
 /// # Errors
-/// Two reports that contradict each other, or a report that contradicts the marker.
+/// Two reports contradict each other, or a report contradicts the marker.
 pub(crate) fn fct(
     size: Bytes,
     printed: Bandwidth,
@@ -41,7 +40,7 @@ impl Bandwidth {
             Self::Printed { micro_mib_per_sec } => {
                 let value = u128::from(micro_mib_per_sec);
                 let nano_bytes = u128::from(size.get()) * NANOS_PER_SECOND * MICROS / MIB;
-                // value ± 1/2 makes the quotient vary by quotient / (2 · value).
+                // An error of ± 1/2 in the value changes the quotient by quotient / (2 · value).
                 Fct {
                     time: nanos((nano_bytes + value / 2) / value),
                     resolution: nanos((nano_bytes / value).div_ceil(2 * value)),
@@ -66,12 +65,12 @@ impl Fct {
         time.saturating_sub(self.time) <= allowed && self.time.saturating_sub(time) <= allowed
     }
 
-    /// Returns true if the resolution is more than 1/10,000 of the time, or than a marker's error.
+    /// Returns true if the resolution is worse than 1/10,000 of the time, or worse than a marker's error.
     fn is_coarse(self) -> bool {
         self.resolution.get() > self.time.get() / COARSE || self.resolution > MARKER_SPREAD
     }
 
-    /// Limits the time to `bound`, unless the flow cannot have ended by then.
+    /// Reduces the time to `bound`; fails if the flow cannot have ended by then.
     fn over_by(self, bound: Nanos) -> Result<Self, ReportError> {
         if self.time.saturating_sub(self.resolution) > bound {
             let fct = self.time;
@@ -83,7 +82,7 @@ impl Fct {
         })
     }
 
-    /// Returns the time by the marker, within the bounds of the printed bandwidth.
+    /// Returns the time according to the marker, limited to the bounds that the printed bandwidth implies.
     fn refined(self, marker: CompletionMarker) -> Self {
         let low = self.time.saturating_sub(self.resolution);
         let high = self.time.saturating_add(self.resolution);
@@ -99,7 +98,7 @@ impl Fct {
 }
 
 impl MarkerKind {
-    /// Returns the usual time from the last completion of a small flow to the marker.
+    /// Returns the usual delay of the marker after a small flow's last completion.
     const fn lag(self) -> Nanos {
         match self {
             Self::Stopped => COMPUTE_PERIOD,
@@ -126,13 +125,13 @@ fn rounded_nanos(seconds: f64) -> Nanos {
     Nanos::new((seconds * 1e9).round() as u64)
 }
 
-/// Time in which perftest calibrates its clock: 200 busy waits of 100, 110, … 2,090 µs, which is
-/// 219 ms, and about a microsecond more for each.
+/// Time that perftest takes to calibrate its clock: 200 busy waits of 100, 110, … 2,090 µs, which add up to 219 ms,
+/// plus about one microsecond each.
 const CALIBRATION: Nanos = Nanos::new(219_200_000);
 
 const COARSE: u64 = 10_000;
 
-/// Largest error of a marker's usual lag: 3 ms were measured among 160 processes.
+/// Largest deviation of a marker's lag from the usual: 3 ms were measured with 160 processes.
 const MARKER_SPREAD: Nanos = Nanos::from_millis(4);
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
@@ -155,7 +154,7 @@ mod tests {
     #[test]
     fn a_printed_bandwidth_is_a_time_and_its_bounds() {
         let fct = fct(FLOW, printed(1_773_425), None, None).unwrap();
-        // 100,000 / (1.773425 * 2^20) s, and half a millionth of 1.77.
+        // 100,000 / (1.773425 * 2^20) s; the resolution is half a millionth of 1.77.
         assert_eq!(fct.time, Nanos::new(53_775_847));
         assert_eq!(fct.resolution, Nanos::new(16));
         assert_eq!(fct.source, FctSource::Printed);
@@ -180,11 +179,11 @@ mod tests {
     #[test]
     fn a_slow_flow_is_measured_by_its_marker_within_the_printed_bounds() {
         for (bytes, micro_mib_per_sec, marked, expected) in [
-            // 5 kB in 2 s: 0.002384 MiB/s, so 2.000190 s ± 0.42 ms.
+            // 5 kB in 2 s: 0.002384 MiB/s, which means 2.000190 s ± 0.42 ms.
             (5_000, 2_384, 2_010_135_796, 2_000_135_796),
             (5_000, 2_384, 3_000_000_000, 2_000_575_361),
-            // 2 MB in 200.18 s: 0.009528 MiB/s, so 200.1835 s ± 10.5 ms. The marker less its usual lag
-            // would be 3 ms before the earliest.
+            // 2 MB in 200.18 s: 0.009528 MiB/s, which means 200.1835 s ± 10.5 ms. The marker minus its usual lag
+            // would be 3 ms before the lower bound.
             (2_000_000, 9_528, 200_180_075_682, 200_173_020_681),
         ] {
             let marker = marker(MarkerKind::Stopped, marked);
@@ -204,14 +203,14 @@ mod tests {
                 marker(MarkerKind::Sent, nanos),
             )
         };
-        // By less than the last digit after the marker.
+        // The FCT exceeds the marker's time by less than the last digit.
         assert_eq!(by(53_775_840).unwrap().time, Nanos::new(53_775_840));
         let error = by(53_000_000).unwrap_err();
         assert!(matches!(error, ReportError::Impossible { .. }));
     }
 
     proptest! {
-        /// Every flow's true time is within the bounds that follow from the printed bandwidth.
+        /// The true time of every flow is within the bounds that the printed bandwidth implies.
         #[test]
         fn the_true_time_is_within_the_resolution(
             size in 5_u64..1_000_000_000,

@@ -1,4 +1,4 @@
-//! Flow under way, from ready to its row.
+//! Flow in progress, from its readiness to its outcome.
 
 use std::{io, net::TcpStream};
 
@@ -22,22 +22,22 @@ use crate::contract::{
     MonotonicTime, ReportError, Status, emit,
 };
 
-/// Flow whose two processes wait for their start trigger.
+/// Flow whose two processes are waiting for the start trigger.
 #[derive(Debug)]
 pub(crate) struct ReadyFlow {
     job: FlowJob,
     pair: Pair,
     ready: ReadyPair,
-    /// Instant of the start, once a session has begun.
+    /// Scheduled instant of the start, once the session has begun.
     scheduled: Option<MonotonicTime>,
     start: Option<FlowStart>,
     marker: Option<CompletionMarker>,
-    /// Bytes of the client after its last completion.
+    /// Bytes that the client sent after its last completion.
     closing: Vec<u8>,
     is_farewell_sent: bool,
 }
 
-/// End of the wait for a flow.
+/// Reason for which the wait for a flow ends.
 #[derive(Debug)]
 enum End {
     Exit(Side, Exit),
@@ -48,9 +48,9 @@ enum End {
 }
 
 impl ReadyFlow {
-    /// Takes both processes off the CPU where they would compute: the client once it computes (see
-    /// [`super::cpu`]), the server at once and for good. A receiver has nothing to do once its buffers
-    /// are posted, as the kernel acknowledges for it; its report is another calibration and is not used.
+    /// Takes both processes off the CPU while they would compute: the client once it computes (see [`super::cpu`]),
+    /// the server at once and for good. A receiver has nothing left to do after it has posted its buffers, because
+    /// the kernel acknowledges for it. Its report, which needs another calibration, is not used.
     pub(crate) fn new(job: FlowJob, pair: Pair, ready: ReadyPair, stops: &StopListener) -> Self {
         let mut flow = Self {
             job,
@@ -92,7 +92,7 @@ impl ReadyFlow {
         })
     }
 
-    /// Waits for the flow's start and end, kills its processes, and returns its row.
+    /// Waits for the flow's start and end, kills its processes, and returns its outcome.
     pub(crate) async fn run(
         mut self,
         started: oneshot::Receiver<io::Result<FlowStart>>,
@@ -101,7 +101,7 @@ impl ReadyFlow {
     ) -> FlowOutcome {
         let end = tokio::select! {
             end = self.until_end(started, events) => end,
-            // An error means that no sender is left, which is an abort.
+            // An error means that the aborter was dropped, which counts as an abort.
             _ = abort.wait_for(|aborted| *aborted) => End::Abort,
         };
         self.pair.kill().await;
@@ -110,7 +110,7 @@ impl ReadyFlow {
         self.row(end, client, &server)
     }
 
-    /// Ends a flow that was not started.
+    /// Ends a flow that has not started.
     pub(crate) async fn abort(mut self) -> FlowOutcome {
         self.pair.kill().await;
         self.row(End::Abort, Output::default(), &Output::default())
@@ -160,14 +160,14 @@ impl ReadyFlow {
             exit = client.process.exit() => End::Exit(Side::Client, exit),
             exit = server.process.exit() => End::Exit(Side::Server, exit),
         };
-        // The end of a client that ends at once may be seen before its start.
+        // If a client ends at once, its end may be observed before its start.
         match self.scheduled {
             Some(at) if at <= MonotonicTime::now() => start(started.await),
             _ => Err(end),
         }
     }
 
-    /// Forwards the bytes of both sides until the client halts, or the server fails.
+    /// Forwards the bytes of both sides until the client halts or the server fails.
     async fn until_halt(&mut self) -> (Side, Halt) {
         let mut client_sends = true;
         let mut server_sends = true;
@@ -180,7 +180,7 @@ impl ReadyFlow {
                     None => client_sends = false,
                 },
                 received = server.connection.receive(), if server_sends => match received {
-                    // A client that has closed its connection ends, which is the flow's end.
+                    // If the client has closed its connection, it is about to end, which is the end of the flow.
                     Some(bytes) => drop(client.connection.send(&bytes).await),
                     None => server_sends = false,
                 },
@@ -198,7 +198,7 @@ impl ReadyFlow {
     async fn client_sent(&mut self, bytes: &[u8]) {
         self.mark(MarkerKind::Sent);
         self.closing.extend_from_slice(bytes);
-        // A side that has closed its connection ends, which is the flow's end.
+        // If a side has closed its connection, it is about to end, which is the end of the flow.
         if !self.server_is_suspended() {
             let _ = self.pair.server.connection.send(bytes).await;
         } else if self.closing.len() >= KEYS_LEN && !self.is_farewell_sent {
@@ -208,8 +208,8 @@ impl ReadyFlow {
         }
     }
 
-    /// Keeps the client's first completion marker. Without an exact start there is none: the client's
-    /// next bytes are the rest of its handshake.
+    /// Records the client's first completion marker. If the start is not exact there is no marker, because the
+    /// client's next bytes are the rest of its handshake.
     fn mark(&mut self, kind: MarkerKind) {
         let now = MonotonicTime::now();
         if let Some(start) = self.start.filter(|start| start.exact) {
@@ -281,12 +281,12 @@ fn start(
     }
 }
 
-/// Last message of a server.
+/// Last message that a server sends.
 const FAREWELL: &[u8] = b"done\0";
 
-/// Messages that a client posts at once, to sleep until the last is complete. With more the client wakes
-/// in between to post the rest, and its CPU time does not mark its completion.
+/// Maximum number of messages that a client posts at once before it sleeps until the last one is complete. With more
+/// messages, the client wakes in between to post the rest, so its CPU time does not indicate completion.
 const MAX_POSTED_MESSAGES: u32 = 100;
 
-/// Time in which a client must calibrate its clock and report; the client needs 0.22 s of a CPU.
+/// Time limit for a client to calibrate its clock and report; this takes 0.22 s of CPU time.
 const REPORT_WITHIN: Nanos = Nanos::from_millis(60_000);

@@ -1,7 +1,7 @@
-//! Handshake of a client and its server over TCP before and after the data, without I/O.
+//! Handshake of a client and its server over TCP before and after the data, as pure logic without I/O.
 //!
-//! perftest's two sides send in turns, the client first. Recorded from version 6.06 (Debian 12's
-//! package 4.5+0.17):
+//! perftest's two sides send in turns, and the client sends first. Recorded from version 6.06 (Debian 12's package
+//! 4.5+0.17):
 //!
 //! ```text
 //! client  server
@@ -17,10 +17,10 @@
 //!   5       5      "done\0"
 //! ```
 //!
-//! All key messages of one side are equal, so the last one before the data is found by counting, per
-//! tool, for the recorded version. For other versions the gate holds the first reply with keys, before
-//! which no data can flow: the rest of the handshake then follows the start trigger over the loopback,
-//! which makes the flow a fraction of a millisecond late and changes nothing else.
+//! All key messages of one side are equal, so the last one before the data is found by counting. The counts per tool
+//! are known for the recorded version. For other versions the gate holds back the first reply with keys, before which
+//! no data can flow. The rest of the handshake then follows the start trigger over the loopback interface, which
+//! delays the flow by a fraction of a millisecond and has no other effect.
 
 use std::net::Ipv6Addr;
 
@@ -29,7 +29,7 @@ use lab_units::{Side, Tool};
 use super::version::KNOWN_VERSION;
 use crate::contract::{HandshakeError, QpAddress, QpNumber};
 
-/// Messages of both sides, up to the message that starts the data.
+/// Messages of both sides up to the one that starts the data.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     tool: Tool,
@@ -37,38 +37,36 @@ pub(crate) struct Handshake {
     server: Transcript,
 }
 
-/// Action on bytes that were received.
+/// What the gate does with bytes that it has received.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Action {
-    /// Forward the bytes to the other side.
+    /// Forwards the bytes to the other side.
     Forward,
-    /// Keep the bytes; the message that starts the data is incomplete.
+    /// Keeps the bytes; the message that starts the data is incomplete.
     Keep,
-    /// Keep the bytes; the message that starts the data is complete.
+    /// Keeps the bytes; the message that starts the data is complete.
     Ready,
 }
 
-/// Handshake that has reached the message that starts the data.
+/// Completed handshake, up to the message that starts the data.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadyPair {
-    /// Queue pair of the client.
     pub(crate) client_qp: QpAddress,
-    /// Queue pair of the server.
     pub(crate) server_qp: QpAddress,
-    /// Bytes that the client waits for.
+    /// Bytes that the client is waiting for.
     pub(crate) held: Vec<u8>,
-    /// True if the client posts its messages as soon as it has these bytes, as the known version does.
+    /// True if the client posts its messages as soon as it receives these bytes, as the known version does.
     pub(crate) exact: bool,
 }
 
-/// Messages of one side.
+/// Messages that one side has sent.
 #[derive(Debug, Default)]
 struct Transcript {
     version: Option<Vec<u8>>,
     short_messages: u32,
     exchanges: u32,
     address: Option<QpAddress>,
-    /// Last complete line of keys.
+    /// Last complete key line.
     line: Vec<u8>,
     /// Bytes since the last complete message.
     unfinished: Vec<u8>,
@@ -83,10 +81,10 @@ impl Handshake {
         }
     }
 
-    /// Takes bytes that `from` sent.
+    /// Processes bytes sent by `from`.
     ///
     /// # Errors
-    /// Bytes that do not belong to this handshake.
+    /// The bytes do not belong to this handshake.
     pub(crate) fn receive(&mut self, from: Side, bytes: &[u8]) -> Result<Action, HandshakeError> {
         let last = self.last_exchange();
         let awaiting_last_reply = self.client.exchanges == last;
@@ -107,7 +105,7 @@ impl Handshake {
         }
     }
 
-    /// Returns both addresses and the held bytes, once [`Action::Ready`] was returned.
+    /// Returns both addresses and the held bytes; `None` before [`Action::Ready`] was returned.
     pub(crate) fn into_ready(self) -> Option<ReadyPair> {
         let exact = self.version_is_known();
         let server_qp = self.server.address?;
@@ -128,7 +126,7 @@ impl Handshake {
         known(&self.client) && known(&self.server)
     }
 
-    /// Returns the number of the key exchange whose reply is held.
+    /// Returns the number of the key exchange whose reply is held back.
     fn last_exchange(&self) -> u32 {
         match self.tool {
             _ if !self.version_is_known() => 1,
@@ -164,18 +162,18 @@ impl Transcript {
     }
 }
 
-/// Bytes as a line of keys.
+/// Interpretation of bytes as a key line.
 enum Keys {
-    /// Complete line, with its address.
+    /// The bytes are a complete line with this address.
     Line(QpAddress),
-    /// Beginning of a line.
+    /// The bytes are the beginning of a line.
     Unfinished,
-    /// Other bytes.
+    /// The bytes are not a key line.
     Not,
 }
 
-/// Parses a line of keys. A line is fixed in length and form: every field is padded to its width with
-/// zeros, and no field can be wider (a QP number has 24 bits, an address 64).
+/// Parses a key line. Its length and form are fixed: every field is zero-padded to its width, and no value can exceed
+/// that width (a QP number has 24 bits, an address 64).
 fn keys(bytes: &[u8]) -> Keys {
     let fits = |(byte, form): (&u8, &u8)| match form {
         b'x' => byte.is_ascii_hexdigit(),
@@ -218,7 +216,7 @@ fn unexpected(side: Side, bytes: &[u8]) -> HandshakeError {
     }
 }
 
-/// Form of a key line, with `x` for every hexadecimal digit.
+/// Form of a key line, where `x` stands for any hexadecimal digit.
 const KEYS_FORM: &[u8; KEYS_LEN] = b"xxxx:xxxx:xxxxxx:xxxxxx:xxxxxxxx:xxxxxxxxxxxxxxxx:\
     xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xxxxxxxx:\0";
 
@@ -227,11 +225,11 @@ pub(crate) const KEYS_LEN: usize = 108;
 const QP_FIELD: std::ops::Range<usize> = 10..16;
 const GID_START: usize = 50;
 
-/// Length of the version, the longest message before the keys, in bytes.
+/// Length in bytes of the version message, the longest message before the keys.
 const MAX_SHORT_MESSAGE_BYTES: usize = 16;
-/// Messages before the keys: version 6.06 sends four, and later versions may add some.
+/// Maximum number of messages before the keys: version 6.06 sends four, and later versions may send more.
 const MAX_SHORT_MESSAGES: u32 = 16;
-/// Bytes of an unexpected message that its error quotes.
+/// Maximum number of bytes that an error quotes from an unexpected message.
 const QUOTED_BYTES: usize = 32;
 
 #[cfg(test)]
@@ -242,7 +240,7 @@ mod tests {
     const SERVER: &[u8] = b"0000:0001:000012:79d2ae:00000000:0000564b3d735e20:00:00:00:00:00:00:00:00:00:00:ff:ff:0a:02:01:01:00000000:\0";
     const SHORT: [&[u8]; 3] = [b"\0\0\x10\0", b"\0\0\0@", b"5\0"];
 
-    /// Handshake in which both sides have sent `version`.
+    /// Returns a handshake in which both sides have sent `version`.
     fn begun(tool: Tool, version: &str) -> Handshake {
         let mut handshake = Handshake::new(tool);
         let mut message = version.as_bytes().to_vec();
@@ -257,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Runs a handshake turn by turn; returns the number of key exchanges until it was ready.
+    /// Runs a handshake in turns; returns the number of key exchanges until it was ready, and its result.
     fn run(tool: Tool, version: &str) -> (u32, ReadyPair) {
         let mut handshake = begun(tool, version);
         for message in SHORT {
@@ -268,10 +266,10 @@ mod tests {
             match handshake.receive(Side::Server, SERVER).unwrap() {
                 Action::Forward => {}
                 Action::Ready => return (exchange, handshake.into_ready().unwrap()),
-                Action::Keep => panic!("the whole message was there"),
+                Action::Keep => panic!("the message was complete"),
             }
         }
-        panic!("never ready");
+        panic!("the handshake never became ready");
     }
 
     #[test]
@@ -280,7 +278,7 @@ mod tests {
             (Tool::SendBw, "6.06", 4, true),
             (Tool::WriteBw, "6.06", 3, true),
             (Tool::ReadBw, "6.06", 3, true),
-            // Another version is held at its first keys.
+            // Other versions are held back at their first keys.
             (Tool::SendBw, "6.20", 1, false),
         ] {
             let (at, ready) = run(tool, version);
@@ -326,7 +324,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "unexpected handshake from the server: 26 bytes beginning with \
-             `HTTP/1.0 400 Bad Request\\r\\n` (hint: the gate knows perftest 6.06)"
+             `HTTP/1.0 400 Bad Request\\r\\n` (hint: the supported version of perftest is 6.06)"
         );
     }
 

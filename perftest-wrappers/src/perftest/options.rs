@@ -5,13 +5,13 @@ use std::{path::PathBuf, time::Duration};
 /// Options of a session.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Directory of perftest; none is `PATH`.
+    /// Directory of the perftest programs; `None`: they are searched in `PATH`.
     pub tools: Option<PathBuf>,
-    /// Time in which the two processes of a flow must become ready; without a limit the wait still ends
-    /// if a process ends or sends something unexpected.
+    /// Time limit for the two processes of a flow to become ready. Without a limit, the wait still ends if a process
+    /// exits or sends something unexpected.
     ///
-    /// A guest whose clock skips idle time needs no limit: the clock may jump by minutes while a file is
-    /// read from the host.
+    /// A guest whose clock skips idle time must not have a limit: its clock may jump by minutes while a file is read
+    /// from the host.
     pub ready_within: Option<Duration>,
 }
 
@@ -24,5 +24,5 @@ impl Default for Options {
     }
 }
 
-/// Default of [`Options::ready_within`]: two processes start in 50 ms, on a busy machine in seconds.
+/// Default of [`Options::ready_within`]: two processes start in 50 ms, or in seconds on a busy machine.
 const DEFAULT_READY_WITHIN: Duration = Duration::from_secs(60);

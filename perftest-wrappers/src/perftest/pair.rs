@@ -1,4 +1,4 @@
-//! Two processes of a flow, from their start until they are ready to send.
+//! The two processes of a flow, from their launch until they are ready to send.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::contract::{Endpoint, Exit, FlowJob, HandshakeError, Status};
 
-/// Starter of pairs. Dropping it ends the launcher's thread, and every process.
+/// Starter of process pairs. Dropping it ends the launcher's thread and all processes.
 #[derive(Debug)]
 pub(crate) struct PairStarter {
     launcher: Launcher,
@@ -34,7 +34,7 @@ pub(crate) struct PairStarter {
     ready_within: Option<Duration>,
 }
 
-/// Client, server, and the gate between them, which has a connection to each.
+/// Client and server process of a flow, each with a connection to the gate between them.
 #[derive(Debug)]
 pub(crate) struct Pair {
     pub(crate) client: Peer,
@@ -48,7 +48,7 @@ pub(crate) struct Peer {
     pub(crate) connection: Connection,
 }
 
-/// Gate's end of a connection.
+/// The gate's end of a connection.
 #[derive(Debug)]
 pub(crate) struct Connection(TcpStream);
 
@@ -56,12 +56,12 @@ pub(crate) struct Connection(TcpStream);
 struct Spawner<'a> {
     launcher: &'a Launcher,
     netns: Netns,
-    /// Command line for a port.
+    /// Function that returns the command line for a port.
     command: &'a (dyn Fn(u16) -> CommandLine + Sync),
 }
 
 impl PairStarter {
-    /// Opens every namespace of `jobs` and starts the launcher.
+    /// Opens the namespaces of all `jobs` and starts the launcher.
     pub(crate) fn new(jobs: &[FlowJob], options: &Options) -> Result<Self, SessionError> {
         let mut namespaces = BTreeMap::new();
         for end in jobs.iter().flat_map(|job| [&job.src, &job.dst]) {
@@ -79,8 +79,7 @@ impl PairStarter {
         })
     }
 
-    /// Starts both processes of `job` and forwards their handshake, up to the message that starts the
-    /// data.
+    /// Starts both processes of `job` and forwards their handshake up to the message that starts the data.
     pub(crate) async fn make_ready(&self, job: &FlowJob) -> Result<(Pair, ReadyPair), Status> {
         let client = |port| self.locate(client_command(job, port));
         let server = |port| self.locate(server_command(job, port));
@@ -140,15 +139,15 @@ impl PairStarter {
 }
 
 impl Pair {
-    /// Starts both processes and connects them to the gate. Neither has a queue pair yet: perftest
-    /// makes it after the first message of its peer.
+    /// Starts both processes and connects them to the gate. Neither has a queue pair yet: perftest creates it after
+    /// the first message of its peer.
     async fn launch(client: Spawner<'_>, server: Spawner<'_>) -> Result<Self, Status> {
         let server = launch_server(server).await?;
         let client = launch_client(client).await?;
         Ok(Self { client, server })
     }
 
-    /// Forwards the handshake between both sides, up to the message that starts the data.
+    /// Forwards the handshake between both sides up to the message that starts the data.
     async fn shake_hands(&mut self, tool: Tool) -> Result<ReadyPair, Status> {
         let mut handshake = Handshake::new(tool);
         loop {
@@ -189,7 +188,7 @@ impl Pair {
 }
 
 impl Peer {
-    /// Returns the status of a process that closed its connection before data could flow.
+    /// Returns the flow's status for a process that closed its connection before data could flow.
     async fn closed_early(&mut self, side: Side) -> Status {
         match timeout(EXIT_WITHIN, self.process.exit()).await {
             Ok(exit) => ended(&mut self.process, side, exit).await,
@@ -199,8 +198,8 @@ impl Peer {
 }
 
 impl Connection {
-    /// Returns the next bytes from the process; none once the process has closed its end. May be dropped
-    /// and called again.
+    /// Returns the next bytes from the process; `None` once the process has closed its end. The future may be dropped
+    /// and the call repeated.
     pub(crate) async fn receive(&mut self) -> Option<Vec<u8>> {
         let mut buffer = vec![0; 1024];
         match self.0.read(&mut buffer).await {
@@ -216,13 +215,13 @@ impl Connection {
         self.0.write_all(bytes).await
     }
 
-    /// Returns the connection for another thread; neither blocks.
+    /// Returns a duplicate of the connection for another thread; neither of the two blocks.
     pub(crate) fn share(&self) -> io::Result<OwnedFd> {
         self.0.as_fd().try_clone_to_owned()
     }
 }
 
-/// Returns the status of a process that ended before data could flow.
+/// Returns the flow's status for a process that ended before data could flow.
 async fn ended(process: &mut Process, side: Side, exit: Exit) -> Status {
     let output = process.output().await;
     Status::failed(side, exit, &output)
@@ -263,7 +262,7 @@ async fn launch_client(spawner: Spawner<'_>) -> Result<Peer, Status> {
     }
 }
 
-/// Connects to a server that may not listen yet: tries again until the server listens or ends.
+/// Connects to a server that may not be listening yet: retries until the server listens or ends.
 async fn connect(process: &mut Process, port: u16, netns: &Netns) -> Result<TcpStream, Status> {
     let mut pause = MIN_PAUSE;
     loop {
@@ -305,8 +304,8 @@ fn socket(what: &'static str) -> impl Fn(io::Error) -> Status {
     }
 }
 
-/// Returns a port without listener. perftest takes a port and no socket, so another process may take
-/// the port in between; the server then fails, and the flow has its row.
+/// Returns a port that has no listener. perftest takes a port number instead of a socket, so another process may bind
+/// the port in the meantime. The server then fails, and the outcome of the flow records it.
 fn free_port() -> io::Result<u16> {
     Ok(listen()?.local_addr()?.port())
 }
@@ -326,5 +325,5 @@ fn connect_once(port: u16) -> io::Result<std::net::TcpStream> {
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 const MAX_PAUSE: Duration = Duration::from_millis(20);
 
-/// Time in which a process that has closed its connection may end.
+/// Time limit for the exit of a process that has closed its connection.
 const EXIT_WITHIN: Duration = Duration::from_secs(30);

@@ -7,17 +7,16 @@ use tokio::process::Command;
 
 use super::{error::ProbeError, version::KNOWN_VERSION};
 
-/// Installed tool.
+/// Installed perftest tool.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Installed {
-    /// Program.
     pub tool: Tool,
-    /// Version as printed: `6.06` for Debian 12's package 4.5+0.17.
+    /// Version as printed by the tool: `6.06` for Debian 12's package 4.5+0.17.
     pub version: String,
 }
 
 impl Installed {
-    /// Returns true if flows of this tool start exactly at their trigger; see
+    /// Returns true if flows of this tool start exactly at their trigger, see
     /// [`FlowStart::exact`](crate::contract::FlowStart::exact).
     #[must_use]
     pub fn is_known(&self) -> bool {
@@ -25,10 +24,10 @@ impl Installed {
     }
 }
 
-/// Runs `tool` to get its version.
+/// Runs `tool` to find out its version.
 ///
 /// # Errors
-/// A program that is missing, does not run, or prints no version.
+/// The program is missing, cannot be run, or prints no version.
 pub async fn probe(tool: Tool) -> Result<Installed, ProbeError> {
     probe_program(tool, Path::new(tool.name())).await
 }
@@ -46,7 +45,7 @@ async fn probe_program(tool: Tool, program: &Path) -> Result<Installed, ProbeErr
             io::ErrorKind::NotFound => ProbeError::Missing { tool },
             _ => ProbeError::Run { tool, source },
         })?;
-    // Asked for its version, perftest exits with an error code.
+    // perftest exits with an error code when it is asked for its version.
     let text = String::from_utf8_lossy(&output.stdout);
     match version(&text) {
         Some(version) => Ok(Installed {

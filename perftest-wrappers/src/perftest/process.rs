@@ -1,4 +1,4 @@
-//! Child processes: their launcher, their namespaces, their signals and output.
+//! Child processes: their launcher, namespaces, signals and output.
 
 use std::{
     fs::File,
@@ -34,11 +34,11 @@ use super::{
 };
 use crate::{contract::Exit, priority::run_when_idle};
 
-/// Thread that starts processes.
+/// Thread that starts all processes.
 ///
-/// Children ask the kernel to be killed when their parent dies, and to the kernel the parent is the
-/// *thread* that forked them. The runtime's threads come and go; this thread lives as long as the
-/// session, and its end kills every process.
+/// Children ask the kernel to kill them when their parent dies, and for the kernel the parent is the *thread* that
+/// forked them. The runtime's threads come and go; this thread lives as long as the session, and its end kills every
+/// process.
 #[derive(Clone, Debug)]
 pub(crate) struct Launcher {
     requests: mpsc::Sender<Request>,
@@ -51,7 +51,7 @@ struct Request {
 }
 
 impl Launcher {
-    /// Starts the thread. Must be called inside a runtime, which reaps the processes.
+    /// Starts the thread. Must be called within a runtime, which reaps the processes.
     pub(crate) fn start() -> io::Result<Self> {
         let (requests, received) = mpsc::channel::<Request>();
         let runtime = Handle::current();
@@ -60,7 +60,7 @@ impl Launcher {
             .spawn(move || {
                 let _inside = runtime.enter();
                 for Request { line, netns, reply } in received {
-                    // A process without a receiver is dropped, which kills it.
+                    // If the receiver is gone, the process is dropped, which kills it.
                     let _ = reply.send(Process::spawn(&line, netns));
                 }
             })?;
@@ -76,12 +76,12 @@ impl Launcher {
     }
 }
 
-/// Network namespace held open; without a file, the caller's own.
+/// Network namespace that is held open; without a file, it is the caller's own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Netns(Option<Arc<File>>);
 
 impl Netns {
-    /// Opens the namespace at `path`, which is that of `host`.
+    /// Opens the network namespace of `host` at `path`.
     pub(crate) fn open(path: &Path, host: &str) -> Result<Self, SessionError> {
         let file = File::open(path).map_err(|source| SessionError::Netns {
             host: host.to_owned(),
@@ -91,7 +91,7 @@ impl Netns {
         Ok(Self(Some(Arc::new(file))))
     }
 
-    /// Moves the calling thread into the namespace for good, by one system call, which a child may make
+    /// Moves the calling thread permanently into the namespace by a single system call, which is safe in a child
     /// between fork and exec.
     fn enter(&self) -> io::Result<()> {
         match &self.0 {
@@ -100,8 +100,8 @@ impl Netns {
         }
     }
 
-    /// Runs `action` inside, on a thread of its own: a namespace belongs to a thread, and the runtime's
-    /// threads must keep theirs. A socket keeps the namespace it was made in.
+    /// Runs `action` within the namespace, on a separate thread: a namespace belongs to a thread, and the runtime's
+    /// threads must keep theirs. A socket keeps the namespace in which it was created.
     pub(crate) async fn run<T, F>(&self, action: F) -> io::Result<T>
     where
         T: Send + 'static,
@@ -122,8 +122,8 @@ impl Netns {
     }
 }
 
-/// Running process, alone in its process group. Dropping it kills the group; the kernel kills the
-/// process when the launcher's thread ends.
+/// Running process in its own process group. Dropping it kills the group; the kernel kills the process when the
+/// launcher's thread ends.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
@@ -139,7 +139,7 @@ pub(crate) enum Halt {
     Ended(Exit),
 }
 
-/// Last output of a process.
+/// Last part of a process's output.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Output {
     pub(crate) stdout: String,
@@ -169,12 +169,12 @@ impl Process {
         })
     }
 
-    /// Waits for the end. May be dropped and called again.
+    /// Waits for the end of the process. The future may be dropped and the call repeated.
     pub(crate) async fn exit(&mut self) -> Exit {
         exit(self.child.wait().await)
     }
 
-    /// Returns the last output, once. The process must have ended, so that its pipes are closed.
+    /// Returns the last output; can be called once. The process must have ended, so that its pipes are closed.
     pub(crate) async fn output(&mut self) -> Output {
         Output {
             stdout: collected(self.stdout.take()).await,
@@ -182,7 +182,7 @@ impl Process {
         }
     }
 
-    /// Stops the process once it computes.
+    /// Arranges that the process is stopped once it computes.
     pub(crate) fn stop_on_compute(&mut self, stops: &StopListener) -> io::Result<()> {
         if let Some(id) = self.id() {
             self.stop = Some((StopOnCompute::arm(id)?, stops.stop_of(id)));
@@ -190,7 +190,7 @@ impl Process {
         Ok(())
     }
 
-    /// Waits until the process ends or is stopped. May be dropped and called again.
+    /// Waits until the process ends or is stopped. The future may be dropped and the call repeated.
     pub(crate) async fn halt(&mut self) -> Halt {
         let Some((_, stopped)) = &mut self.stop else {
             return Halt::Ended(self.exit().await);
@@ -201,22 +201,22 @@ impl Process {
         }
     }
 
-    /// Stops the process.
+    /// Stops the process by SIGSTOP.
     pub(crate) fn suspend(&self) {
         self.signal(Signal::SIGSTOP);
     }
 
-    /// Continues the process whenever no other process wants the CPU.
+    /// Continues the process at idle priority, so that it runs only when no other process needs the CPU.
     pub(crate) fn resume_idly(&mut self) {
         self.stop = None;
         if let Some(id) = self.id() {
-            // A priority may always be lowered, unless the process has ended.
+            // Lowering a priority is always permitted, so the call fails only if the process has ended.
             let _ = run_when_idle(id);
         }
         self.signal(Signal::SIGCONT);
     }
 
-    /// Kills the process and waits for its end, which is its queue pair's too.
+    /// Kills the process and waits for its end, which also destroys its queue pair.
     pub(crate) async fn kill(&mut self) {
         self.signal(Signal::SIGKILL);
         // An error means that the process was reaped elsewhere.
@@ -225,12 +225,12 @@ impl Process {
 
     fn signal(&self, signal: Signal) {
         if let Some(id) = self.id() {
-            // The call fails for a group that has ended, which needs no signal.
+            // The call fails if the group has already ended and needs no signal.
             let _ = killpg(id, signal);
         }
     }
 
-    /// Returns the process id, until the process is reaped.
+    /// Returns the process id; `None` once the process has been reaped.
     fn id(&self) -> Option<Pid> {
         let id = self.child.id()?;
         Some(Pid::from_raw(i32::try_from(id).ok()?))
@@ -250,7 +250,7 @@ fn before_exec(command: &mut Command, netns: Netns) {
     let prepare = move || {
         netns.enter()?;
         prctl::set_pdeathsig(Signal::SIGKILL)?;
-        // A parent that died before the call sends no signal.
+        // If the parent died before the call, the child will not receive the signal.
         if Pid::parent() == parent {
             Ok(())
         } else {

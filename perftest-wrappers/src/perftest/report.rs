@@ -1,17 +1,17 @@
-//! Reports of perftest about a finished test.
+//! perftest's reports about a finished test.
 //!
-//! A bandwidth test divides its bytes by the time from its first post to its last completion, and
-//! reports only the quotient: printed with two decimals in its table, with six under
-//! `--output=bandwidth`, and as the bits of a double where the two sides of a write or read test
-//! exchange their results. The unit is 2^20 bytes per second, although the table says `MB/sec`.
+//! A bandwidth test divides its bytes by the time from its first post to its last completion, and reports only the
+//! quotient: with two decimals in its table, with six decimals under `--output=bandwidth`, and as the bits of a
+//! double when the two sides of a write or read test exchange their results. The unit is 2^20 bytes per second,
+//! although the table's header reads `MB/sec`.
 
 use super::handshake::KEYS_LEN;
 use crate::contract::{Bandwidth, FlowJob, ReportError};
 
-/// Parses the one bandwidth in a client's output under `--output=bandwidth`.
+/// Parses the single bandwidth in the output of a client under `--output=bandwidth`.
 ///
 /// # Errors
-/// Output without such a line, with two, or with a number that is no bandwidth.
+/// The output has no such line, two such lines, or a number that is not a bandwidth.
 pub fn parse(stdout: &str) -> Result<Bandwidth, ReportError> {
     let mut lines = stdout.lines().map(str::trim).filter(|line| is_number(line));
     let Some(first) = lines.next() else {
@@ -34,8 +34,8 @@ pub fn parse(stdout: &str) -> Result<Bandwidth, ReportError> {
         })
 }
 
-/// Parses the average bandwidth in the bytes that the client of a write or read test sends after its
-/// run; none for bytes that are not such a message of this flow.
+/// Parses the average bandwidth in the bytes that the client of a write or read test sends after its run; `None` if
+/// the bytes are not such a message of this flow.
 #[must_use]
 pub fn exchanged(closing: &[u8], job: &FlowJob) -> Option<Bandwidth> {
     let word = |index: usize| {
@@ -53,13 +53,13 @@ pub fn exchanged(closing: &[u8], job: &FlowJob) -> Option<Bandwidth> {
     (is_ours && value.is_finite() && value > 0.0).then_some(Bandwidth::Exchanged { bits: average })
 }
 
-/// Returns true for a line as `printf("%lf")` prints it, of any value.
+/// Returns true if the line has the format of `printf("%lf")`, whatever its value.
 fn is_number(line: &str) -> bool {
     let magnitude = line.strip_prefix('-').unwrap_or(line);
     matches!(magnitude, "inf" | "nan") || micros(magnitude).is_some()
 }
 
-/// Parses a number with exactly six decimals, in millionths.
+/// Parses a number with exactly six decimals; returns it in millionths.
 fn micros(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -95,7 +95,7 @@ mod tests {
     fn the_bandwidth_is_found_in_each_tools_output() {
         assert_eq!(parse(SEND), Ok(printed(1_773_425)));
         assert_eq!(parse(WRITE), Ok(printed(1_773_571)));
-        // The read test prints a rule before.
+        // The read test prints a line of dashes first.
         assert_eq!(parse(READ), Ok(printed(1_767_041)));
     }
 

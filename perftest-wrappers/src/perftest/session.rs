@@ -13,23 +13,23 @@ use super::{
 };
 use crate::contract::{Event, FlowJob, FlowOutcome, JobError, MonotonicTime, emit};
 
-/// Flows whose processes are connected and wait for their start triggers. Dropping the session kills
-/// every process.
+/// Flows whose processes are connected and waiting for their start triggers. Dropping the session kills every
+/// process.
 #[derive(Debug)]
 pub struct Session {
     slots: Vec<Slot>,
     events: mpsc::UnboundedSender<Event>,
     abort: watch::Sender<bool>,
-    /// Dropping the starter kills every process.
+    /// Starter of the processes; dropping it kills every process.
     starter: PairStarter,
     stops: StopListener,
 }
 
-/// Handle that ends a running session; see [`Session::aborter`].
+/// Handle for ending a running session; see [`Session::aborter`].
 #[derive(Clone, Debug)]
 pub struct Aborter(watch::Sender<bool>);
 
-/// Flow of a session.
+/// Flow of a session, ready or already ended.
 #[derive(Debug)]
 enum Slot {
     Ready(Box<ReadyFlow>),
@@ -37,13 +37,13 @@ enum Slot {
 }
 
 impl Session {
-    /// Starts and connects the processes of every flow, one flow after the other: a device numbers
-    /// its queue pairs as they are made, and a switch hashes those numbers.
+    /// Starts and connects the processes of all flows, one flow after the other, because a device numbers its queue
+    /// pairs in order of creation, and switches hash these numbers.
     ///
-    /// A flow that does not become ready has its outcome here, and the others continue.
+    /// If a flow does not become ready, its outcome is recorded and the other flows continue.
     ///
     /// # Errors
-    /// A job that cannot be run; then nothing was started.
+    /// A job cannot be run; no process was started in this case.
     pub async fn prepare(
         jobs: Vec<FlowJob>,
         options: &Options,
@@ -81,17 +81,17 @@ impl Session {
         })
     }
 
-    /// Returns a handle that ends the session while it runs.
+    /// Returns a handle for ending the session while it runs.
     #[must_use]
     pub fn aborter(&self) -> Aborter {
         Aborter(self.abort.clone())
     }
 
-    /// Starts each flow at its time after `t0` and waits for all flows; outcomes are in the order of the
+    /// Starts each flow at its time after `t0` and waits for all flows. Returns the outcomes in the order of the
     /// jobs.
     ///
     /// # Errors
-    /// A kernel that refuses the thread of the start trigger; then no flow was started.
+    /// The kernel refuses to create the start trigger's thread; no flow was started in this case.
     pub async fn run(self, t0: MonotonicTime) -> Result<Vec<FlowOutcome>, SessionError> {
         let Self {
             slots,
@@ -132,7 +132,7 @@ impl Session {
         Ok(rows.into_values().collect())
     }
 
-    /// Ends a session that was not run; returns its outcomes.
+    /// Ends a session without running it; returns its outcomes.
     pub async fn abort(self) -> Vec<FlowOutcome> {
         let mut rows = Vec::with_capacity(self.slots.len());
         for slot in self.slots {

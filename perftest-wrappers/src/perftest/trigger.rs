@@ -1,4 +1,4 @@
-//! Start trigger: the thread that starts each flow at its instant.
+//! Start trigger: the thread that starts each flow at its scheduled instant.
 
 use std::{
     io::{self, Write},
@@ -19,37 +19,37 @@ use crate::{
     priority::run_first,
 };
 
-/// Flow that waits for its instant.
+/// Flow that waits for its scheduled instant.
 #[derive(Debug)]
 pub(crate) struct ScheduledStart {
     pub(crate) at: MonotonicTime,
-    /// Connection to the client, which waits for `message`.
+    /// Connection to the client, which is waiting for `message`.
     pub(crate) client: TcpStream,
     pub(crate) message: Vec<u8>,
     pub(crate) exact: bool,
     pub(crate) started: oneshot::Sender<io::Result<FlowStart>>,
 }
 
-/// Handle of the trigger's thread; dropping it ends the thread, and no further flow starts.
+/// Handle of the trigger's thread; dropping it ends the thread, and no further flow is started.
 #[derive(Debug)]
 pub(crate) struct StartTrigger {
     stop: UnixStream,
 }
 
 impl StartTrigger {
-    /// Starts each flow of `schedule` at its instant.
+    /// Starts each flow of `schedule` at its scheduled instant.
     ///
-    /// The thread has an absolute timer of its own, because the runtime's timer has a granularity of a
-    /// millisecond and its threads may be busy.
+    /// The thread has its own absolute timer, because the runtime's timer has a granularity of one millisecond and
+    /// the runtime's threads may be busy.
     pub(crate) fn start(mut schedule: Vec<ScheduledStart>) -> io::Result<Self> {
-        // The sort is stable: flows of one instant start in the order given.
+        // The sort is stable: flows with the same instant start in the given order.
         schedule.sort_by_key(|flow| flow.at);
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
         let (stop, stopped) = UnixStream::pair()?;
         thread::Builder::new()
             .name("perftest-start".to_owned())
             .spawn(move || {
-                // No flow starts late because another one's client calibrates its clock.
+                // With this priority, no flow starts late because another flow's client calibrates its clock.
                 if let Err(error) = run_first() {
                     tracing::debug!(%error, "flows are started at ordinary priority");
                 }
@@ -67,7 +67,7 @@ impl StartTrigger {
 
 impl Drop for StartTrigger {
     fn drop(&mut self) {
-        // The call fails if the thread has ended.
+        // The call fails if the thread has already ended.
         let _ = self.stop.shutdown(Shutdown::Both);
     }
 }
@@ -78,7 +78,7 @@ enum Wake {
 }
 
 fn sleep_until(at: MonotonicTime, timer: &TimerFd, stopped: &UnixStream) -> io::Result<Wake> {
-    // A timer set to zero is disarmed, one set to the past fires at once.
+    // A timer set to zero would be disarmed; a timer set to the past expires at once.
     let instant = Duration::from_nanos(at.as_nanos().max(1));
     timer.set(
         Expiration::OneShot(instant.into()),
@@ -104,7 +104,7 @@ fn sleep_until(at: MonotonicTime, timer: &TimerFd, stopped: &UnixStream) -> io::
 }
 
 fn start(mut flow: ScheduledStart) {
-    // The socket is non-blocking and has room: it carried some hundred bytes so far.
+    // The socket is non-blocking and has room, because it has carried only a few hundred bytes so far.
     let sent = flow.client.write_all(&flow.message);
     let at = MonotonicTime::now();
     let start = FlowStart {
@@ -112,6 +112,6 @@ fn start(mut flow: ScheduledStart) {
         lateness: at.since(flow.at),
         exact: flow.exact,
     };
-    // The flow may have ended before its instant.
+    // The flow may have ended before its scheduled instant.
     let _ = flow.started.send(sent.map(|()| start));
 }

@@ -1,4 +1,4 @@
-//! RDMA device of a host: protection domain, one buffer, completion queues.
+//! RDMA device of a host: protection domain, buffer, completion queues.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,7 @@ use super::{
     sys::{self, Verbs, Wc},
 };
 
-/// Open RDMA device. Closed with its last queue pair.
+/// Open RDMA device, closed when its last queue pair is destroyed.
 pub(crate) struct Device {
     verbs: &'static Verbs,
     name: String,
@@ -25,11 +25,11 @@ pub(crate) struct Device {
     pd: Arc<Pd>,
     mr: Object<sys::Mr, (Arc<Pd>, Arc<Buffer>)>,
     channel: Arc<Channel>,
-    /// Completions of sent messages; they raise events.
+    /// Completion queue for sent messages, which raises events.
     send_cq: Cq,
-    /// Completions of received messages, which nobody waits for.
+    /// Completion queue for received messages, which is only polled.
     recv_cq: Cq,
-    /// GIDs that the device's queue pairs send from, by index.
+    /// GIDs that the device's queue pairs send from, keyed by GID index.
     gids: BTreeMap<u8, sys::Gid>,
     buffer: Arc<Buffer>,
 }
@@ -39,10 +39,9 @@ type Pd = Object<sys::Pd, Arc<Context>>;
 type Channel = Object<sys::CompChannel, Arc<Context>>;
 type Cq = Object<sys::Cq, (Arc<Context>, Arc<Channel>)>;
 
-/// Memory that all messages are read from and written to. Its bytes mean nothing.
+/// Memory that all messages are read from and written to; its contents do not matter.
 ///
-/// Devices write into it while others read: it is never read by this program, so the race is without
-/// consequence.
+/// Devices write to it while others read from it. This program never reads it, so the race has no effect.
 pub(crate) struct Buffer {
     memory: NonNull<libc::c_void>,
     len: usize,
@@ -54,10 +53,10 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// Maps memory for messages of at most `max_message`.
+    /// Maps memory for messages of up to `max_message`.
     pub(crate) fn new(max_message: Bytes) -> io::Result<Self> {
         let len = usize::try_from(max_message.get()).map_err(io::Error::other)?;
-        // SAFETY: a new private mapping, at an address of the kernel's choice.
+        // SAFETY: this creates a new private mapping at an address that the kernel chooses.
         let memory = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -87,18 +86,18 @@ impl Drop for Buffer {
 /// Completion of a work request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Completion {
-    /// Identity given to the work request.
+    /// Identifier given to the work request.
     pub(crate) id: u64,
-    /// `enum ibv_wc_status`; zero is success.
+    /// Value of `enum ibv_wc_status`; zero means success.
     pub(crate) status: c_int,
 }
 
 impl Device {
-    /// Opens the device called `name`, to send from its GIDs with `gid_indices`, with room for `completions` unread
-    /// completions of each kind.
+    /// Opens the device called `name` for sending from its GIDs with `gid_indices`, with room for `completions`
+    /// unread completions of each kind.
     ///
     /// # Errors
-    /// There is no such device, or it refuses an object.
+    /// No such device exists, or the device refuses to create an object.
     pub(crate) fn open(
         verbs: &'static Verbs,
         name: &str,
@@ -120,7 +119,7 @@ impl Device {
         let pd =
             NonNull::new(unsafe { (verbs.alloc_pd)(at) }).ok_or_else(|| failed("ibv_alloc_pd"))?;
         let parent = Arc::clone(&context);
-        // SAFETY: the domain was made above from the context, and holds it as its parent.
+        // SAFETY: the domain was created above from the context, and holds it as its parent.
         let pd = unsafe { Pd::new(pd, parent, verbs.dealloc_pd, "ibv_dealloc_pd") };
         let pd = Arc::new(pd);
         let access = sys::ACCESS_LOCAL_WRITE | sys::ACCESS_REMOTE_WRITE;
@@ -130,14 +129,14 @@ impl Device {
         let mr = NonNull::new(unsafe { (verbs.reg_mr)(pd.as_ptr(), memory, len, access) })
             .ok_or_else(|| failed("ibv_reg_mr"))?;
         let parents = (Arc::clone(&pd), Arc::clone(&buffer));
-        // SAFETY: the region was made above from the domain and the memory, and holds both as its parents.
+        // SAFETY: the region was created above from the domain and the memory, and holds both as its parents.
         let mr = unsafe { Object::new(mr, parents, verbs.dereg_mr, "ibv_dereg_mr") };
         // SAFETY: the context is open.
         let channel = NonNull::new(unsafe { (verbs.create_comp_channel)(at) })
             .ok_or_else(|| failed("ibv_create_comp_channel"))?;
         let close = verbs.destroy_comp_channel;
         let parent = Arc::clone(&context);
-        // SAFETY: the channel was made above from the context, and holds it as its parent.
+        // SAFETY: the channel was created above from the context, and holds it as its parent.
         let channel = unsafe { Channel::new(channel, parent, close, "ibv_destroy_comp_channel") };
         let channel = Arc::new(channel);
         let entries = c_int::try_from(completions)
@@ -148,7 +147,7 @@ impl Device {
             let cq = unsafe { (verbs.create_cq)(at, entries, ptr::null_mut(), events, 0) };
             let cq = NonNull::new(cq).ok_or_else(|| failed("ibv_create_cq"));
             let parents = (Arc::clone(&context), Arc::clone(&channel));
-            // SAFETY: the queue was made above from the context and the channel, and holds both as its parents.
+            // SAFETY: the queue was created above from the context and the channel, and holds both as its parents.
             cq.map(|cq| unsafe { Cq::new(cq, parents, verbs.destroy_cq, "ibv_destroy_cq") })
         };
         let send_cq = create_cq(channel.as_ptr())?;
@@ -184,7 +183,7 @@ impl Device {
     /// Creates a queue pair, which keeps the device open.
     ///
     /// # Errors
-    /// The device refuses it.
+    /// The device refuses to create the queue pair.
     pub(crate) fn create_qp(
         self: &Arc<Self>,
         cap: sys::QpCap,
@@ -202,16 +201,16 @@ impl Device {
         let qp = unsafe { (self.verbs.create_qp)(self.pd.as_ptr(), &raw mut attributes) };
         let qp = NonNull::new(qp).ok_or_else(|| self.error("ibv_create_qp", last_errno()))?;
         let close = self.verbs.destroy_qp;
-        // SAFETY: the queue pair was made above from objects of the device, which it holds as its parent.
+        // SAFETY: the queue pair was created above from objects of the device, which it holds as its parent.
         Ok(unsafe { Object::new(qp, Arc::clone(self), close, "ibv_destroy_qp") })
     }
 
-    /// Returns a GID that the device was opened with.
+    /// Returns one of the GIDs that the device was opened with.
     pub(crate) fn gid(&self, index: u8) -> sys::Gid {
         self.gids[&index]
     }
 
-    /// Returns the error of a call on this device that failed with `errno`.
+    /// Returns the error for a call on this device that failed with `errno`.
     pub(crate) fn error(&self, call: &'static str, errno: c_int) -> VerbsError {
         VerbsError::Call {
             call,
@@ -224,7 +223,7 @@ impl Device {
         self.verbs
     }
 
-    /// Address, local key and remote key of the buffer.
+    /// Returns the address, local key and remote key of the buffer.
     pub(crate) fn buffer(&self) -> (u64, u32, u32) {
         let mr = self.mr.as_ptr();
         // SAFETY: the region is open, and its keys never change.
@@ -233,18 +232,18 @@ impl Device {
     }
 
     pub(crate) fn ops(&self) -> &sys::ContextOps {
-        // SAFETY: the context is open for as long as `self`, and its table never changes.
+        // SAFETY: the context is open as long as `self` lives, and its function table never changes.
         unsafe { &(*self.context.as_ptr()).ops }
     }
 
-    /// Descriptor that is readable when a sent message has completed.
+    /// Returns the descriptor that becomes readable when a sent message has completed.
     pub(crate) fn events(&self) -> BorrowedFd<'_> {
         // SAFETY: the channel is open for as long as `self` lives, and its descriptor never changes.
         unsafe { BorrowedFd::borrow_raw((*self.channel.as_ptr()).fd) }
     }
 
-    /// Takes the event that made [`Device::events`] readable, asks for the next one, and appends all
-    /// completions of sent messages to `to`.
+    /// Consumes the event that made [`Device::events`] readable, requests the next one, and appends all completions
+    /// of sent messages to `to`.
     ///
     /// # Errors
     /// The device has failed.
@@ -262,9 +261,9 @@ impl Device {
                 (_, errno) => return Err(self.error("ibv_get_cq_event", errno)),
             }
         }
-        // SAFETY: `cq` is the queue of the event that was taken.
+        // SAFETY: `cq` is the queue whose event was consumed.
         unsafe { (self.verbs.ack_cq_events)(cq, 1) };
-        // Armed before the queue is read: a completion in between raises a new event.
+        // The event is armed before the queue is read, so that a completion in between raises a new event.
         self.arm()?;
         self.poll(&self.send_cq, to)
     }
@@ -331,7 +330,8 @@ fn open_context(verbs: &Verbs, name: &str) -> Result<NonNull<sys::Context>, Verb
         let found = unsafe { CStr::from_ptr((verbs.get_device_name)(**device)) };
         found.to_bytes() == name.as_bytes()
     });
-    // SAFETY: the device is in the list. An open context outlives the list (ibv_free_device_list(3)).
+    // SAFETY: the device is in the list. An open context remains valid after the list is freed
+    // (ibv_free_device_list(3)).
     let context = named.map(|device| unsafe { (verbs.open_device)(*device) });
     let context = match context {
         None => Err(VerbsError::NoDevice {
@@ -339,24 +339,24 @@ fn open_context(verbs: &Verbs, name: &str) -> Result<NonNull<sys::Context>, Verb
         }),
         Some(context) => NonNull::new(context).ok_or_else(|| failed("ibv_open_device")),
     };
-    // SAFETY: the list came from `get_device_list`.
+    // SAFETY: the list was returned by `get_device_list`.
     unsafe { (verbs.free_device_list)(list.as_ptr()) };
     context
 }
 
-/// Returns `errno` from this thread's last failed call.
+/// Returns `errno` of this thread's last failed call.
 pub(crate) fn last_errno() -> c_int {
     io::Error::last_os_error()
         .raw_os_error()
         .unwrap_or(libc::EIO)
 }
 
-/// RoCE devices of one port number it 1.
+/// Port number of RoCE devices with a single port.
 pub(crate) const PORT: u8 = 1;
 
-/// Maximum entries of an rxe completion queue, 2^15 less one:
+/// Maximum number of entries in an rxe completion queue, 2^15 minus one:
 /// `RXE_MAX_LOG_CQE`, <https://elixir.bootlin.com/linux/v6.1/source/drivers/infiniband/sw/rxe/rxe_param.h>
 const MAX_CQ_ENTRIES: c_int = 32_767;
 
-/// Completions read by one call.
+/// Maximum number of completions that one call reads.
 const BATCH: usize = 32;

@@ -1,4 +1,4 @@
-//! Errors of verbs.
+//! Errors of the verbs generator.
 
 use std::io;
 
@@ -12,51 +12,35 @@ pub enum VerbsError {
         "cannot open libibverbs: {source} (hint: `lcmp-lab provision` installs it; Debian's packages \
          are libibverbs1 and ibverbs-providers)"
     )]
-    Library {
-        /// Cause of the failure.
-        source: libloading::Error,
-    },
-    /// No RDMA device has the name.
+    Library { source: libloading::Error },
+    /// No RDMA device has this name.
     #[error("there is no RDMA device `{device}` (hint: `rdma link` lists them)")]
-    NoDevice {
-        /// Name of the device.
-        device: String,
-    },
-    /// A call failed.
+    NoDevice { device: String },
+    /// A call to libibverbs failed.
     #[error("{call} on RDMA device `{device}`: {source}{}", hint(source))]
     Call {
-        /// Function of libibverbs.
+        /// Name of the function in libibverbs.
         call: &'static str,
         /// Name of the device.
         device: String,
-        /// Cause of the failure.
         source: io::Error,
     },
     /// The namespace of a host cannot be entered.
     #[error("cannot enter the network namespace of `{host}`: {source}")]
-    Netns {
-        /// Name of the host.
-        host: String,
-        /// Cause of the failure.
-        source: io::Error,
-    },
-    /// The kernel refuses a thread, timer or event descriptor.
+    Netns { host: String, source: io::Error },
+    /// The kernel refuses to create a thread, timer or event descriptor.
     #[error("cannot start the traffic generator: {source}")]
-    Thread {
-        /// Cause of the failure.
-        source: io::Error,
-    },
-    /// A flow that the generator cannot make.
+    Thread { source: io::Error },
+    /// The generator cannot run a flow.
     #[error("flow {flow}: {problem}")]
     Job {
-        /// Flow.
         flow: FlowId,
-        /// Value and bound.
+        /// Description with the value and its bound.
         problem: String,
     },
 }
 
-/// Returns a hint for an error of a call.
+/// Returns a hint for the error of a failed call.
 fn hint(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::ENOMEM) => {
@@ -74,11 +58,11 @@ fn hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// Returns a hint for the status of a failed work completion, by its number in `enum ibv_wc_status`.
+/// Returns a hint for the status of a failed work completion, given as a value of `enum ibv_wc_status`.
 pub(crate) const fn status_hint(status: i32) -> &'static str {
     match status {
         // IBV_WC_WR_FLUSH_ERR
-        5 => "the queue pair had failed before",
+        5 => "the queue pair had already failed",
         // IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR
         10 | 11 => "the receiver refused the write",
         // IBV_WC_RETRY_EXC_ERR
@@ -87,7 +71,7 @@ pub(crate) const fn status_hint(status: i32) -> &'static str {
              is shorter than the round trip"
         }
         // IBV_WC_RNR_RETRY_EXC_ERR
-        13 => "the receiver had no receive posted",
+        13 => "the receiver had not posted a receive",
         _ => "see the kernel's log, `dmesg`",
     }
 }

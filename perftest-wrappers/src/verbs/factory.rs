@@ -1,4 +1,4 @@
-//! Factory for connected queue pairs, which works ahead of the flows' starts.
+//! Factory that creates connected queue pairs ahead of the flows' starts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,13 +29,13 @@ pub(crate) struct Factory {
 /// Request to the factory's thread.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Make the next flow's pair.
+    /// Create the pair of the next flow.
     Make,
-    /// Destroy a pair, whose flow has ended.
+    /// Destroy the pair of a flow that has ended.
     Destroy(Box<ConnectedPair>),
 }
 
-/// Pair of a flow, or the reason why there is none.
+/// Pair of a flow, or the error that prevented its creation.
 pub(crate) type Made = Result<Box<ConnectedPair>, VerbsError>;
 
 impl Factory {
@@ -66,12 +66,12 @@ impl Factory {
         Ok(Self { devices, jobs })
     }
 
-    /// Every device.
+    /// Returns all devices.
     pub(crate) fn devices(&self) -> impl Iterator<Item = &Arc<Device>> {
         self.devices.values()
     }
 
-    /// Makes the pair of the flow at `index`.
+    /// Creates the pair of the flow at `index`.
     pub(crate) fn make(&self, index: usize) -> Made {
         let job = &self.jobs[index];
         let device = |end: &Endpoint| &self.devices[&end.rdma_device];
@@ -80,9 +80,9 @@ impl Factory {
     }
 }
 
-/// Requirements of a device's flows.
+/// Resources that the flows of one device need.
 struct Need<'a> {
-    /// Endpoint of one flow.
+    /// Endpoint of one of these flows.
     end: &'a Endpoint,
     completions: usize,
     gid_indices: BTreeSet<u8>,

@@ -1,24 +1,24 @@
-//! Object of libibverbs that keeps its parents alive.
+//! Owned object of libibverbs that keeps its parents alive.
 
 use std::{ffi::c_int, fmt, io, mem::ManuallyDrop, ptr::NonNull};
 
-/// Object of libibverbs, closed on drop, with its parents: the objects and the memory that it was made from, which
-/// must outlive it.
+/// Object of libibverbs that is closed on drop. It holds its parents, which are the objects and memory that it was
+/// created from and that must outlive it.
 ///
-/// If the library cannot close the object, the device may still use it, so its parents then stay open until the
-/// process ends.
+/// If the library cannot close the object, the device may still use it; its parents then stay open until the process
+/// ends.
 pub(crate) struct Object<T, P> {
     pointer: NonNull<T>,
     parents: ManuallyDrop<P>,
     close: unsafe extern "C" fn(*mut T) -> c_int,
-    /// Name of `close` in libibverbs.
+    /// Name of the function `close` in libibverbs.
     call: &'static str,
 }
 
-// SAFETY: libibverbs' objects may be used from any thread; calls on one object are serialised by the
-// library and the driver, which is what its documentation promises (ibv_create_qp(3), thread safety).
+// SAFETY: objects of libibverbs may be used from any thread. The library and the driver serialise calls on one
+// object, as the documentation guarantees (ibv_create_qp(3), thread safety).
 unsafe impl<T, P: Send> Send for Object<T, P> {}
-// SAFETY: as above; `Object` gives out no reference to the object behind its pointer.
+// SAFETY: as above; `Object` hands out no reference to the object behind its pointer.
 unsafe impl<T, P: Sync> Sync for Object<T, P> {}
 
 impl<T, P> Object<T, P> {
@@ -41,7 +41,7 @@ impl<T, P> Object<T, P> {
         }
     }
 
-    /// Returns the pointer to the object, which is open for as long as `self` lives.
+    /// Returns the pointer to the object, which is open as long as `self` lives.
     pub(crate) const fn as_ptr(&self) -> *mut T {
         self.pointer.as_ptr()
     }
@@ -60,8 +60,8 @@ impl<T, P> fmt::Debug for Object<T, P> {
 
 impl<T, P> Drop for Object<T, P> {
     fn drop(&mut self) {
-        // SAFETY: the object is open, as nothing else closes it. Nothing uses it after this call: every object made
-        // from it held it as a parent, and is closed.
+        // SAFETY: the object is open, because nothing else closes it. Nothing uses it after this call, because every
+        // object created from it held it as a parent and is already closed.
         let errno = unsafe { (self.close)(self.pointer.as_ptr()) };
         if errno != 0 {
             let call = self.call;
@@ -69,7 +69,7 @@ impl<T, P> Drop for Object<T, P> {
             tracing::warn!(call, %error, "an RDMA object stays open to the end of the process");
             return;
         }
-        // SAFETY: the parents are dropped once, here, and not used afterwards.
+        // SAFETY: the parents are dropped only here, and are not used afterwards.
         unsafe { ManuallyDrop::drop(&mut self.parents) };
     }
 }

@@ -10,15 +10,15 @@ use super::{
 };
 use crate::contract::{FlowJob, QpAddress, QpNumber, limits::MAX_MESSAGE};
 
-/// Queue pairs of a flow's source and destination, connected to each other, with a receive posted for
-/// the flow's last message.
+/// Queue pairs of a flow's source and destination. They are connected to each other, and a receive is posted for the
+/// flow's last message.
 #[derive(Debug)]
 pub(crate) struct ConnectedPair {
     src: QueuePair,
     dst: QueuePair,
 }
 
-/// Reliable connection's queue pair; destroyed on drop.
+/// Queue pair of a reliable connection, destroyed on drop.
 #[derive(Debug)]
 struct QueuePair {
     qp: Object<sys::Qp, Arc<Device>>,
@@ -26,19 +26,19 @@ struct QueuePair {
     gid_index: u8,
 }
 
-/// Linked list of work requests, as `ibv_post_send` takes it. The borrow keeps the requests from being moved or
-/// changed while their pointers may be used.
+/// Linked list of work requests in the form that `ibv_post_send` expects. The borrow prevents the requests from being
+/// moved or changed while their pointers may be used.
 struct Chain<'a> {
     first: *mut SendWr,
     requests: PhantomData<(&'a mut [SendWr], &'a mut Sge)>,
 }
 
 impl ConnectedPair {
-    /// Makes and connects the queue pairs of `job`, whose work requests get the identity `id`: the
-    /// source's first, so that a device numbers its queue pairs in the order of its flows.
+    /// Creates and connects the queue pairs of `job`, whose work requests get the identifier `id`. The source's queue
+    /// pair is created first, so that each device numbers its queue pairs in the order of its flows.
     ///
     /// # Errors
-    /// A device refuses a queue pair, or the peer's address cannot be resolved.
+    /// A device refuses to create a queue pair, or the peer's address cannot be resolved.
     pub(crate) fn connect(
         job: &FlowJob,
         id: u64,
@@ -56,17 +56,18 @@ impl ConnectedPair {
         Ok(Self { src, dst })
     }
 
-    /// Addresses of the source's and the destination's queue pair.
+    /// Returns the addresses of the source's and the destination's queue pair.
     pub(crate) fn addresses(&self) -> (QpAddress, QpAddress) {
         (self.src.address(), self.dst.address())
     }
 
-    /// Device whose receive queue tells of the flow's delivery.
+    /// Returns the device whose receive queue indicates that the flow was delivered.
     pub(crate) fn receiver(&self) -> &Arc<Device> {
         self.dst.device()
     }
 
-    /// Posts all messages of `job`: chained writes, the last with immediate data, which alone completes.
+    /// Posts all messages of `job` as chained writes. Only the last write has immediate data, and only the last one
+    /// generates a completion.
     ///
     /// # Errors
     /// The device refuses a work request.
@@ -80,8 +81,8 @@ impl ConnectedPair {
         let chain = Chain::link(&mut requests, &mut sge);
         let mut refused = ptr::null_mut();
         let device = self.src.device();
-        // SAFETY: the queue pair is open, and the chain lives until the call returns. The driver reads the buffer
-        // until the queue pair is destroyed; until then the queue pair keeps the device, and so the buffer, alive.
+        // SAFETY: the queue pair is open, and the chain outlives the call. The driver reads the buffer until the
+        // queue pair is destroyed; until then the queue pair keeps the device, and thereby the buffer, alive.
         let errno = unsafe {
             (device.ops().post_send)(self.src.qp.as_ptr(), chain.first, &raw mut refused)
         };
@@ -101,7 +102,7 @@ impl ConnectedPair {
 }
 
 impl<'a> Chain<'a> {
-    /// Links `requests` in order; each sends the bytes that `sge` names.
+    /// Links `requests` in order; each sends the bytes that `sge` describes.
     fn link(requests: &'a mut [SendWr], sge: &'a mut Sge) -> Self {
         let sge = ptr::from_mut(sge);
         let mut first = ptr::null_mut();
@@ -118,7 +119,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Returns one write request per message of `job`, not yet linked. Only the last has immediate data and is signaled.
+/// Returns one unlinked write request per message of `job`. Only the last has immediate data and is signaled.
 fn write_requests(job: &FlowJob, id: u64, (remote_addr, rkey): (u64, u32)) -> Vec<SendWr> {
     let last = job.messages.saturating_sub(1);
     let request = |message| {
@@ -160,7 +161,7 @@ impl QueuePair {
         Ok(Self { qp, gid_index })
     }
 
-    /// Device of the queue pair.
+    /// Returns the device of the queue pair.
     fn device(&self) -> &Arc<Device> {
         self.qp.parents()
     }
@@ -243,7 +244,7 @@ impl QueuePair {
         self.modify(&mut attributes, mask)
     }
 
-    /// Posts the receive that immediate data consumes.
+    /// Posts the receive request that the immediate data consumes.
     fn post_receive(&self, id: u64) -> Result<(), VerbsError> {
         let mut request = RecvWr {
             wr_id: id,
@@ -252,7 +253,7 @@ impl QueuePair {
             num_sge: 0,
         };
         let mut refused = ptr::null_mut();
-        // SAFETY: the queue pair is open, and the request lives until the call returns.
+        // SAFETY: the queue pair is open, and the request outlives the call.
         let errno = unsafe {
             (self.device().ops().post_recv)(self.qp.as_ptr(), &raw mut request, &raw mut refused)
         };
@@ -260,7 +261,7 @@ impl QueuePair {
     }
 
     fn modify(&self, attributes: &mut QpAttr, mask: c_int) -> Result<(), VerbsError> {
-        // SAFETY: the queue pair is open, and `mask` names fields of `attributes`.
+        // SAFETY: the queue pair is open, and `mask` names only fields set in `attributes`.
         let errno =
             unsafe { (self.device().verbs().modify_qp)(self.qp.as_ptr(), attributes, mask) };
         self.check("ibv_modify_qp", errno)
@@ -274,7 +275,7 @@ impl QueuePair {
     }
 }
 
-/// Returns the code of a path MTU, `enum ibv_mtu`: 1 is 256 B, 5 is 4,096 B.
+/// Returns the code of a path MTU in `enum ibv_mtu`: 1 is 256 B, 5 is 4,096 B.
 const fn mtu_code(bytes: u32) -> c_int {
     match bytes {
         256 => 1,
@@ -285,16 +286,17 @@ const fn mtu_code(bytes: u32) -> c_int {
     }
 }
 
-/// Maximum of the three-bit fields: rxe takes it for "for ever"; a flow is given up at its deadline.
+/// Maximum of the three-bit retry fields, which rxe interprets as infinite; a flow is aborted at its deadline
+/// instead.
 const RETRIES: u8 = 7;
 
-/// Code of the wait before a receiver without a receive is tried again, 0.64 ms (InfiniBand 9.7.5.2.8).
+/// Code of the delay before a retry to a receiver without a posted receive: 0.64 ms (InfiniBand 9.7.5.2.8).
 const MIN_RNR_TIMER: u8 = 12;
 
-/// perftest's hop limit.
+/// Hop limit of packets, the same as in perftest.
 const HOP_LIMIT: u8 = 64;
 
-/// Identity of the work requests of the flow at `index`.
+/// Returns the identifier of the work requests of the flow at `index`.
 pub(crate) fn identity(index: usize) -> u64 {
     u64::try_from(index).unwrap_or(u64::MAX)
 }
@@ -351,8 +353,8 @@ mod tests {
         assert_eq!(PATH_MTUS.map(mtu_code), [1, 2, 3, 4, 5]);
     }
 
-    /// A flow with three messages of 8 MiB makes three writes; only the last has immediate data and is signaled. The
-    /// driver follows the pointers, and may write through them.
+    /// A flow with three messages of 8 MiB consists of three writes; only the last has immediate data and is
+    /// signaled. The driver follows the pointers and may write through them.
     #[test]
     fn a_driver_reads_a_write_for_each_message_in_order() {
         let (device, _) = device();

@@ -1,4 +1,4 @@
-//! Runner: the thread that starts flows at their instants and takes their completions.
+//! Runner: the thread that starts flows at their scheduled instants and processes their completions.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -34,7 +34,7 @@ use crate::contract::{
     Event, Fct, FctSource, FlowJob, FlowOutcome, FlowStart, MonotonicTime, Side, Status,
 };
 
-/// Wakes a runner from another thread.
+/// Handle for waking a runner from another thread.
 #[derive(Debug)]
 pub(crate) struct Waker {
     fd: EventFd,
@@ -51,7 +51,7 @@ impl Waker {
 
     /// Wakes the runner.
     pub(crate) fn wake(&self) {
-        // The counter is full only if the runner is about to wake anyway.
+        // The write fails only if the counter is full, and then the runner is about to wake anyway.
         let _ = self.fd.write(1);
     }
 
@@ -62,11 +62,11 @@ impl Waker {
     }
 }
 
-/// Pairs that the factory has made and the runner has not taken.
+/// Pairs that the factory has created and the runner has not taken yet.
 ///
-/// Who waits for a mutex sleeps. The receiver of a channel spins while a sender is within `send`; the
-/// runner, which runs before every other thread, would keep the factory's from leaving it, until the
-/// kernel throttles threads of its kind: two seconds without a start or completion.
+/// A mutex, not a channel: the runner has real-time priority, and a channel's receiver spins while a sender is inside
+/// `send`. It would then keep the factory's thread from leaving `send` until the kernel throttles real-time threads,
+/// so that two seconds would pass without a start or completion (priority inversion).
 #[derive(Default)]
 pub(crate) struct MadePairs(Mutex<Vec<Made>>);
 
@@ -76,14 +76,14 @@ impl MadePairs {
         pairs.push(made);
     }
 
-    /// Returns them, in the order of the flows.
+    /// Removes and returns the pairs, in the order of the flows.
     fn take(&self) -> Vec<Made> {
         let mut pairs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *pairs)
     }
 }
 
-/// Flows of a session under way.
+/// State of a running session's flows.
 pub(crate) struct Runner {
     pub(crate) jobs: Arc<[FlowJob]>,
     pub(crate) devices: Vec<Arc<Device>>,
@@ -94,7 +94,7 @@ pub(crate) struct Runner {
     pub(crate) events: UnboundedSender<Event>,
     /// Pairs of the next flows, in order.
     pub(crate) ready: VecDeque<Made>,
-    /// Position of the next flow to start.
+    /// Index of the next flow to start.
     pub(crate) next: usize,
     pub(crate) running: BTreeMap<usize, Running>,
     /// Deadlines of started flows, in order of start.
@@ -102,7 +102,7 @@ pub(crate) struct Runner {
     pub(crate) outcomes: BTreeMap<usize, FlowOutcome>,
 }
 
-/// Started flow.
+/// Flow that has been started.
 pub(crate) struct Running {
     pair: Box<ConnectedPair>,
     start: FlowStart,
@@ -113,7 +113,7 @@ impl Runner {
     /// Runs all flows; returns their outcomes in order.
     ///
     /// # Errors
-    /// The kernel refuses a timer, or a device fails as a whole.
+    /// The kernel refuses to create a timer, or a device fails as a whole.
     pub(crate) fn run(mut self) -> Result<Vec<FlowOutcome>, VerbsError> {
         let thread = |source: Errno| VerbsError::Thread {
             source: source.into(),
@@ -164,7 +164,7 @@ impl Runner {
         }
     }
 
-    /// Instant of the next start whose pair is there, or of the next deadline.
+    /// Returns the instant of the next start if its pair exists, or of the next deadline.
     fn next_instant(&self) -> Option<MonotonicTime> {
         let start = (!self.ready.is_empty()).then(|| self.scheduled(self.next));
         let deadline = self.deadlines.front().map(|(at, _)| *at);
@@ -175,7 +175,7 @@ impl Runner {
         self.start.after(self.jobs[index].start)
     }
 
-    /// Starts every flow that is due and has its pair.
+    /// Starts every flow that is due and whose pair exists.
     fn start_due(&mut self, now: MonotonicTime) {
         while !self.ready.is_empty() && self.scheduled(self.next) <= now {
             let Some(made) = self.ready.pop_front() else {
@@ -224,7 +224,7 @@ impl Runner {
             let Ok(index) = usize::try_from(completion.id) else {
                 continue;
             };
-            // A failed pair completes each of its requests; the first one has ended the flow.
+            // A failed pair completes each of its requests; the first of these completions has ended the flow.
             let Some(running) = self.running.get(&index) else {
                 continue;
             };
@@ -261,7 +261,7 @@ impl Runner {
                     source: FctSource::Completion,
                 });
             }
-            sys::WC_SUCCESS => "acknowledged, and its immediate data did not arrive".to_owned(),
+            sys::WC_SUCCESS => "acknowledged, but its immediate data did not arrive".to_owned(),
             status => {
                 let verbs = self.devices[0].verbs();
                 format!(
@@ -277,7 +277,7 @@ impl Runner {
         }
     }
 
-    /// Gives up the flows whose deadline has passed.
+    /// Ends the flows whose deadline has passed.
     fn expire(&mut self, now: MonotonicTime) {
         while let Some(&(at, index)) = self.deadlines.front() {
             let is_running = self.running.contains_key(&index);
@@ -304,7 +304,7 @@ impl Runner {
         self.ready.clear();
     }
 
-    /// Records the outcome of a flow, and has its pair destroyed.
+    /// Records the outcome of a flow and orders the destruction of its pair.
     fn end(&mut self, index: usize, running: Option<Running>, status: Status) {
         let addresses = running.as_ref().map(|running| running.pair.addresses());
         let outcome = FlowOutcome {
@@ -329,17 +329,17 @@ impl Runner {
     }
 
     fn emit(&self, event: Event) {
-        // The receiver may be gone, as outcomes are returned as well.
+        // The receiver may be gone, because outcomes are also returned.
         let _ = self.events.send(event);
     }
 }
 
-/// Arms the timer for an instant, or disarms it.
+/// Arms the timer for an instant, or disarms it if there is none.
 fn arm(timer: &TimerFd, at: Option<MonotonicTime>) -> nix::Result<()> {
     match at {
         None => timer.unset(),
         Some(at) => {
-            // A timer set to zero is disarmed, one set to the past fires at once.
+            // A timer set to zero would be disarmed; a timer set to the past expires at once.
             let instant = Duration::from_nanos(at.as_nanos().max(1));
             let flags = TimerSetTimeFlags::TFD_TIMER_ABSTIME;
             timer.set(Expiration::OneShot(instant.into()), flags)
@@ -349,7 +349,7 @@ fn arm(timer: &TimerFd, at: Option<MonotonicTime>) -> nix::Result<()> {
 
 fn drain(timer: &TimerFd) {
     let mut expirations = [0_u8; 8];
-    // Readable, as the event says; the number of expirations does not matter.
+    // The event shows that the timer is readable; the number of expirations does not matter.
     let _ = nix::unistd::read(timer, &mut expirations);
 }
 

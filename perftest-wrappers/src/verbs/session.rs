@@ -16,8 +16,8 @@ use super::{
 };
 use crate::contract::{Event, FlowJob, FlowOutcome, MonotonicTime, job, limits};
 
-/// Flows whose devices are open, the first of them with connected queue pairs. Dropping the session
-/// destroys every queue pair.
+/// Flows with open devices; the first flows already have connected queue pairs. Dropping the session destroys every
+/// queue pair.
 #[derive(Debug)]
 pub struct Session {
     jobs: Arc<[FlowJob]>,
@@ -27,7 +27,7 @@ pub struct Session {
     waker: Arc<Waker>,
 }
 
-/// Handle that ends a running session; see [`Session::aborter`].
+/// Handle for ending a running session; see [`Session::aborter`].
 #[derive(Clone, Debug)]
 pub struct Aborter(Arc<Waker>);
 
@@ -39,16 +39,16 @@ impl Aborter {
 }
 
 impl Session {
-    /// Opens all hosts' devices, and connects the first flows' queue pairs.
+    /// Opens the devices of all hosts, and connects the queue pairs of the first flows.
     ///
     /// # Errors
-    /// A job that the generator cannot make, or a device that cannot be opened.
+    /// The generator cannot run a job, or a device cannot be opened.
     pub async fn prepare(
         mut jobs: Vec<FlowJob>,
         events: UnboundedSender<Event>,
     ) -> Result<Self, VerbsError> {
         check(&jobs)?;
-        // The sort is stable: flows of one instant start in the order given.
+        // The sort is stable: flows with the same instant start in the given order.
         jobs.sort_by_key(|job| job.start);
         let jobs: Arc<[FlowJob]> = jobs.into();
         let for_factory = Arc::clone(&jobs);
@@ -74,17 +74,17 @@ impl Session {
         }
     }
 
-    /// Returns a handle that ends the session while it runs.
+    /// Returns a handle for ending the session while it runs.
     #[must_use]
     pub fn aborter(&self) -> Aborter {
         Aborter(Arc::clone(&self.waker))
     }
 
-    /// Starts each flow at its time after `t0` and waits for all flows; outcomes are in the order of
-    /// the starts.
+    /// Starts each flow at its time after `t0` and waits for all flows. Returns the outcomes in the order of the
+    /// starts.
     ///
     /// # Errors
-    /// A kernel that refuses a thread or timer, or a device that fails as a whole.
+    /// The kernel refuses to create a thread or timer, or a device fails as a whole.
     pub async fn run(self, t0: MonotonicTime) -> Result<Vec<FlowOutcome>, VerbsError> {
         let Self {
             jobs,
@@ -118,7 +118,7 @@ impl Session {
         let flows = thread::Builder::new().name("verbs-flows".to_owned());
         flows
             .spawn(move || {
-                // No flow starts late because another thread computes.
+                // With this priority, no flow starts late because another thread computes.
                 if let Err(error) = crate::priority::run_first() {
                     tracing::debug!(%error, "flows are started at ordinary priority");
                 }
@@ -129,7 +129,8 @@ impl Session {
         let outcomes = outcomes.await.map_err(|_| VerbsError::Thread {
             source: std::io::Error::other("the thread of the flows has panicked"),
         })?;
-        // The runner's orders end with it, and then the factory's thread, which destroys what is left.
+        // The runner's orders end with the runner. The factory's thread then ends too, after destroying the remaining
+        // pairs.
         let joined = tokio::task::spawn_blocking(move || maker.join()).await;
         if let Ok(Err(panic)) = joined {
             std::panic::resume_unwind(panic);
@@ -138,7 +139,7 @@ impl Session {
     }
 }
 
-/// Makes pairs as they are ordered, and announces each before the runner has it.
+/// Creates pairs as they are ordered, and announces each pair before the runner gets it.
 fn make_ahead(
     factory: &Factory,
     jobs: &[FlowJob],
@@ -166,7 +167,7 @@ fn make_ahead(
 fn announce(events: &UnboundedSender<Event>, job: &FlowJob, made: &Made) {
     if let Ok(pair) = made {
         let (client_qp, server_qp) = pair.addresses();
-        // The receiver may be gone, as outcomes are returned as well.
+        // The receiver may be gone, because outcomes are also returned.
         let _ = events.send(Event::Ready {
             flow: job.flow,
             client_qp,
@@ -186,28 +187,28 @@ fn check(jobs: &[FlowJob]) -> Result<(), VerbsError> {
         if size == Bytes::ZERO || size > limits::MAX_MESSAGE {
             let max = limits::MAX_MESSAGE;
             return Err(problem(format!(
-                "a message of {size}, it must have 1 B to {max}"
+                "a message of {size}; it must have 1 B to {max}"
             )));
         }
         if !(1..=MAX_MESSAGES).contains(&job.messages) {
             let count = job.messages;
             return Err(problem(format!(
-                "{count} messages, it must be 1 to {MAX_MESSAGES}"
+                "{count} messages; it must be 1 to {MAX_MESSAGES}"
             )));
         }
         if !job::PATH_MTUS.contains(&job.path_mtu) {
             return Err(problem(format!("path MTU {}", job.path_mtu)));
         }
         if !seen.insert(job.flow) {
-            return Err(problem("it is in the schedule twice".to_owned()));
+            return Err(problem("it occurs twice in the schedule".to_owned()));
         }
     }
     Ok(())
 }
 
-/// Flows that have their queue pairs before they start. A pair takes about a millisecond, so this many
-/// starts in a burst are met without waiting.
+/// Number of flows whose queue pairs exist before the flows start. Creating a pair takes about one millisecond, so a
+/// burst of this many starts needs no waiting.
 pub const AHEAD: usize = 256;
 
-/// Maximum messages per flow: the work requests in an rxe send queue less a margin. 4,096 messages of 8 MiB are 32 GiB.
+/// Maximum messages per flow: the capacity of an rxe send queue minus a margin. 4,096 messages of 8 MiB are 32 GiB.
 const MAX_MESSAGES: u32 = 4_096;

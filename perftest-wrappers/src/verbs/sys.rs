@@ -1,8 +1,8 @@
-//! Foreign interface to libibverbs, `infiniband/verbs.h` from rdma-core: the functions, structures and constants that a
-//! reliable connection needs, in the stable ABI `IBVERBS_1.1`.
+//! Foreign interface to libibverbs (`infiniband/verbs.h` of rdma-core): the functions, structures and constants that
+//! a reliable connection needs, in the stable ABI `IBVERBS_1.1`.
 //!
-//! The library is opened when flows start, so that building this program, and running its simulator,
-//! needs nothing of RDMA.
+//! The library is opened only when flows start, so that neither building this program nor running its simulator
+//! requires RDMA libraries.
 //! <https://github.com/linux-rdma/rdma-core/blob/v44.0/libibverbs/verbs.h>
 
 use std::{
@@ -45,7 +45,7 @@ macro_rules! with_functions {
 #[cfg(test)]
 pub(crate) mod fake;
 
-/// Functions of libibverbs. The fields have the names of the functions, without `ibv_`.
+/// Functions of libibverbs. The fields are named after the functions, without the prefix `ibv_`.
 #[derive(Debug)]
 pub(crate) struct Verbs {
     pub(crate) get_device_list: unsafe extern "C" fn(*mut c_int) -> *mut *mut Device,
@@ -73,8 +73,8 @@ pub(crate) struct Verbs {
 }
 
 impl Verbs {
-    /// Returns the library of this process, which is opened once and never closed: its drivers keep
-    /// state of their own.
+    /// Returns the library of this process. It is opened once and never closed, because its drivers keep internal
+    /// state.
     ///
     /// # Errors
     /// The library or one of its functions is missing.
@@ -88,14 +88,14 @@ impl Verbs {
     }
 
     fn open() -> Result<Self, libloading::Error> {
-        // SAFETY: rdma-core's library has no initialiser that depends on this process's state.
+        // SAFETY: rdma-core's library has no initialiser that depends on the state of this process.
         let library = unsafe { Library::new(LIBRARY) }?;
         let library: &'static Library = Box::leak(Box::new(library));
         macro_rules! functions {
             ($($field:ident),+) => {
                 Self {
                     $($field: {
-                        // SAFETY: the type of the field is the function's declaration in verbs.h.
+                        // SAFETY: the field's type matches the declaration of the function in verbs.h.
                         let symbol: Symbol<'_, _> = unsafe {
                             library.get(concat!("ibv_", stringify!($field)).as_bytes())
                         }?;
@@ -107,7 +107,7 @@ impl Verbs {
         Ok(with_functions!(functions))
     }
 
-    /// Returns libibverbs' words for the status of a work completion.
+    /// Returns libibverbs' description of a work completion's status.
     pub(crate) fn status_words(&self, status: c_int) -> String {
         // SAFETY: the function returns a static string for every number.
         let words = unsafe { CStr::from_ptr((self.wc_status_str)(status)) };
@@ -115,10 +115,10 @@ impl Verbs {
     }
 }
 
-/// Name of the library as Debian's package `libibverbs1` and every other distribution installs it.
+/// Name of the library file, as installed by Debian's package `libibverbs1` and by other distributions.
 const LIBRARY: &str = "libibverbs.so.1";
 
-/// Declares a structure that is only used by pointer.
+/// Declares a structure that is used only through pointers.
 macro_rules! opaque {
     ($($name:ident),+) => {
         $(
@@ -133,15 +133,15 @@ macro_rules! opaque {
 
 opaque!(Device, Pd);
 
-/// `struct ibv_context`, up to its table of functions.
+/// `struct ibv_context`, up to its function table.
 #[repr(C)]
 pub(crate) struct Context {
     device: *mut Device,
     pub(crate) ops: ContextOps,
 }
 
-/// `struct ibv_context_ops`: the driver's data-path functions, which verbs.h calls inline, and slots for functions that
-/// are now symbols in the library.
+/// `struct ibv_context_ops`: the driver's data-path functions, which inline functions in verbs.h call, and unused
+/// slots for functions that the library now exports as symbols.
 #[repr(C)]
 pub(crate) struct ContextOps {
     before_poll_cq: [*mut c_void; 11],
@@ -172,13 +172,13 @@ pub(crate) struct CompChannel {
     refcnt: c_int,
 }
 
-/// `struct ibv_cq`, up to its context.
+/// `struct ibv_cq`, up to its field `context`.
 #[repr(C)]
 pub(crate) struct Cq {
     pub(crate) context: *mut Context,
 }
 
-/// `struct ibv_qp`, up to its number.
+/// `struct ibv_qp`, up to its field `qp_num`.
 #[repr(C)]
 pub(crate) struct Qp {
     pub(crate) context: *mut Context,
@@ -285,7 +285,7 @@ pub(crate) struct Sge {
     pub(crate) lkey: u32,
 }
 
-/// `struct ibv_send_wr`, with `wr.rdma` of its union.
+/// `struct ibv_send_wr`, with the member `wr.rdma` of its union.
 #[repr(C)]
 pub(crate) struct SendWr {
     pub(crate) wr_id: u64,
@@ -297,7 +297,7 @@ pub(crate) struct SendWr {
     pub(crate) imm_data: u32,
     pub(crate) remote_addr: u64,
     pub(crate) rkey: u32,
-    /// Rest of the unions, unused by RDMA writes.
+    /// Remainder of the unions, which RDMA writes do not use.
     pub(crate) unused: [u64; 9],
 }
 
@@ -367,7 +367,7 @@ mod tests {
 
     use super::*;
 
-    /// Sizes and offsets that a C compiler gives for verbs.h on 64-bit Linux.
+    /// Sizes and offsets that a C compiler computes for verbs.h on 64-bit Linux.
     #[test]
     fn structures_have_the_layout_of_verbs_h() {
         assert_eq!(size_of::<ContextOps>(), 8 * 27);

@@ -1,4 +1,4 @@
-//! Sessions of the fake perftest.
+//! Sessions that use the fake perftest.
 
 use std::{
     env, fs,
@@ -17,7 +17,7 @@ use lab_units::{Bytes, FlowId, Nanos};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
-/// Directory with the three tools, and a mark in the command lines of this test's processes.
+/// Directory with the three tools, and the mark in the command lines of this test's processes.
 pub struct Bench {
     tools: TempDir,
     mark: String,
@@ -35,7 +35,7 @@ impl Bench {
         Self { tools, mark }
     }
 
-    /// Returns a flow whose two processes behave as named.
+    /// Returns a flow whose client and server behave as named.
     pub fn job(&self, flow: u32, tool: Tool, client: &str, server: &str) -> FlowJob {
         let end = |behaviour: &str| Endpoint {
             host: "nowhere".to_owned(),
@@ -86,7 +86,7 @@ impl Bench {
         self.run(vec![job]).await.remove(0)
     }
 
-    /// Returns the directories in `/proc` of this test's processes.
+    /// Returns the directories in `/proc` that belong to this test's processes.
     pub fn processes(&self) -> Vec<PathBuf> {
         let directories = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
         let is_ours = |directory: &PathBuf| {
@@ -112,12 +112,12 @@ impl Bench {
     }
 }
 
-/// Returns the events so far.
+/// Returns the events received so far.
 pub fn drain(events: &mut mpsc::UnboundedReceiver<Event>) -> Vec<Event> {
     std::iter::from_fn(|| events.try_recv().ok()).collect()
 }
 
-/// Returns the path of the fake, which cargo builds before it runs the tests.
+/// Returns the path of the fake perftest, which cargo builds before it runs the tests.
 fn fake() -> PathBuf {
     let test = env::current_exe().unwrap();
     let fake = test

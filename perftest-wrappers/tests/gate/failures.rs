@@ -1,4 +1,4 @@
-//! Failures of flows, after which no process is left.
+//! Failures of flows; no process remains after them.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ async fn a_silent_peer_times_out_and_other_flows_run() {
     let bench = Bench::new();
     let (events, _received) = mpsc::unbounded_channel();
     let options = Options {
-        // The silent pair waits this long; the other pair needs a fraction of a second of CPU.
+        // The silent pair waits for the whole limit; the other pair needs a fraction of a second of CPU time.
         ready_within: Some(Duration::from_secs(15)),
         ..bench.options()
     };
@@ -67,7 +67,7 @@ async fn a_silent_peer_times_out_and_other_flows_run() {
     let rows = session.run(MonotonicTime::now()).await.unwrap();
     assert_eq!(
         rows[0].status.to_string(),
-        "no handshake within 15 s: its processes to exchange keys"
+        "no handshake within 15 s (waiting for its processes to exchange keys)"
     );
     assert!(rows[1].status.fct().is_some());
 }

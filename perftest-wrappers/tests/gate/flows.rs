@@ -1,4 +1,4 @@
-//! Flows that finish: their starts and FCTs.
+//! Starts and FCTs of flows that finish.
 
 use std::time::Duration;
 

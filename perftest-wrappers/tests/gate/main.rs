@@ -1,4 +1,4 @@
-//! Gate between pairs of a perftest without RDMA (`examples/fake_perftest.rs`).
+//! Tests of the gate with pairs of a perftest that needs no RDMA (`examples/fake_perftest.rs`).
 
 mod bench;
 mod failures;

@@ -1,4 +1,4 @@
-//! Flows between network namespaces, which need root.
+//! Flows between network namespaces; these tests need root.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use nix::{
 
 use crate::bench::Bench;
 
-/// Network namespace with a loopback interface, until it is dropped.
+/// Network namespace with a loopback interface that exists until this value is dropped.
 struct Namespace {
     path: PathBuf,
     _keep: Sender<()>,

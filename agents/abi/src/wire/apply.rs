@@ -1,7 +1,8 @@
 //! Effect of a command on a configuration.
 //!
-//! The agent applies each command to its own configuration. The controller applies it to the
-//! configuration of the next agent, which thereby starts with all commands its predecessor got.
+//! The agent applies each command to its own configuration. The controller applies the same command to the
+//! configuration of a future agent, so that a restarted agent starts from the result of all commands sent to its
+//! predecessor.
 
 use super::{
     AgentCommand, AgentConfig, AgentConfigError, BucketRow, DestinationConfig, PolicyConfig,
@@ -9,8 +10,8 @@ use super::{
 };
 
 impl ValidAgentConfig {
-    /// Applies a command; one that is refused changes nothing.
-    /// Fails with the part of the command that does not fit the switch.
+    /// Applies a command; a rejected command changes nothing. The error names the part of the command that does not
+    /// fit the switch.
     pub fn apply(&mut self, command: &AgentCommand) -> Result<(), AgentConfigError> {
         let Self(config) = self;
         match command {
@@ -66,7 +67,7 @@ impl AgentConfig {
             .ok_or(AgentConfigError::UnknownPort { port: id })
     }
 
-    /// Returns the index of a destination's row.
+    /// Returns the index of the row of destination `addr/prefix_len`.
     #[must_use]
     pub fn destination_index(&self, addr: core::net::Ipv4Addr, prefix_len: u8) -> Option<usize> {
         let is_it = |row: &DestinationConfig| (row.addr, row.prefix_len) == (addr, prefix_len);
@@ -119,11 +120,11 @@ mod tests {
     };
 
     fn valid(config: AgentConfig) -> ValidAgentConfig {
-        config.try_into().expect("it fits")
+        config.try_into().expect("a valid configuration")
     }
 
     fn rate(bits: u64) -> BitsPerSec {
-        BitsPerSec::new(bits).expect("not zero")
+        BitsPerSec::new(bits).expect("a rate above zero")
     }
 
     #[test]
@@ -148,7 +149,7 @@ mod tests {
             AgentCommand::ConfirmTables,
         ];
         for command in &commands {
-            changed.apply(command).expect("it fits");
+            changed.apply(command).expect("a valid configuration");
         }
         let mut expected = config();
         expected.ports[1].is_enabled = false;
@@ -167,7 +168,7 @@ mod tests {
         for net in [8, 9] {
             row.addr = Ipv4Addr::new(10, net, 0, 0);
             let command = AgentCommand::SetDestination(row.clone());
-            changed.apply(&command).expect("it fits");
+            changed.apply(&command).expect("a valid configuration");
         }
         let paths: Vec<_> = changed
             .destinations
@@ -185,13 +186,15 @@ mod tests {
         };
         let command = AgentCommand::SetLcmp(parameters.clone());
         let mut changed = valid(config());
-        let error = changed.apply(&command).expect_err("buckets have none");
+        let error = changed
+            .apply(&command)
+            .expect_err("bucket policies have no parameters");
         assert_eq!(error.to_string(), "the policy has no weights or thresholds");
         let mut changed = valid(AgentConfig {
             policy: PolicyConfig::Lcmp(LcmpConfig::artifact()),
             ..config()
         });
-        changed.apply(&command).expect("it fits");
+        changed.apply(&command).expect("a valid configuration");
         assert_eq!(changed.policy, PolicyConfig::Lcmp(parameters));
     }
 
@@ -210,13 +213,13 @@ mod tests {
         for (command, expected) in [
             (
                 AgentCommand::SetBuckets(vec![row(8, 1), row(8, 2)]),
-                "destination `10.8.0.0/16`: buckets for 2 candidates, it has 1",
+                "destination `10.8.0.0/16`: got buckets for 2 candidates, but it has 1",
             ),
             (
                 AgentCommand::SetBuckets(vec![row(7, 1)]),
-                "destination `10.7.0.0/16`: buckets for 1 candidates, it has 0",
+                "destination `10.7.0.0/16`: got buckets for 1 candidates, but it has 0",
             ),
-            (no_port, "port 7 is no port of the switch"),
+            (no_port, "port 7 is not a port of the switch"),
         ] {
             let error = changed.apply(&command).expect_err(expected);
             assert_eq!(error.to_string(), expected);

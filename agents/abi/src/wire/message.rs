@@ -1,8 +1,8 @@
 //! Messages between agent and controller, one JSON value per line.
 //!
-//! All times are `CLOCK_MONOTONIC` nanoseconds. An agent's first message is `ready`, its last is `bye`
-//! or `error`. An agent ends when its socket closes; a controller starts a new agent when the socket
-//! closes without a last message.
+//! All times are `CLOCK_MONOTONIC` nanoseconds. The first message of an agent is `ready`; the last one is `bye` or
+//! `error`. An agent ends when its socket closes. A controller starts a new agent if the socket closes without such a
+//! last message.
 
 use alloc::{string::String, vec::Vec};
 use core::net::Ipv4Addr;
@@ -13,78 +13,79 @@ use serde::{Deserialize, Serialize};
 use super::{DestinationConfig, EcnConfig};
 use crate::{LcmpConfig, Rule, Trigger, rows::Counters};
 
-/// Command of the controller to an agent.
+/// Command from the controller to an agent.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentCommand {
-    /// Holds a port dead, or lets the state of its link decide.
+    /// Declares a port dead, or lets the state of its link decide again.
     SetPort {
-        /// Port to change.
+        /// Port to enable or disable.
         port: PortId,
-        /// False: dead, whatever the state of the link.
+        /// False: the port counts as dead regardless of the state of its link.
         is_enabled: bool,
     },
-    /// Changes a link's provisioning and marking, hence its level thresholds from the next sample on.
+    /// Changes a link's rate, queue limit and marking, and hence its level thresholds from the next sample on.
     SetLink {
         /// Port of the link.
         port: PortId,
-        /// Emulated rate of the link.
+        /// Emulated rate of the link after the change.
         rate_bps: BitsPerSec,
-        /// Emulated limit of the egress queue.
+        /// Emulated size limit of the egress queue.
         buffer_bytes: Bytes,
-        /// Marking of packets; none: no packet is marked.
+        /// Thresholds for marking packets; `null`: packets are not marked.
         ecn: Option<EcnConfig>,
     },
-    /// Writes a destination's candidates and path costs, for new flows.
+    /// Replaces a destination's candidates and path costs, for new flows.
     SetDestination(DestinationConfig),
-    /// Writes the candidates' hash buckets (traffic engineering), for new flows.
+    /// Replaces the candidates' hash buckets (traffic engineering), for new flows.
     SetBuckets(Vec<BucketRow>),
-    /// Writes LCMP's weights and thresholds, from the next sample and the next decision on.
+    /// Replaces LCMP's weights and thresholds from the next sample and the next decision on.
     SetLcmp(LcmpConfig),
     /// Confirms all tables, which resets their age.
     ConfirmTables,
-    /// Starts the time that intervals count from, and lets the periodic work rest before it.
+    /// Sets the time from which intervals count, and suspends periodic work until shortly before it.
     Start {
-        /// Start, on the agent's clock.
+        /// Start time on the agent's clock.
         at_ns: Nanos,
-        /// Time before the start at which the periodic work goes on; what has a longer interval is done
-        /// once, an interval before the start.
+        /// Time at which periodic work resumes, shortly before the start. Work with a longer interval is done once,
+        /// one interval before the start.
         rest_until_ns: Nanos,
     },
-    /// Ends the agent after its last reports; closing the socket ends it without them.
+    /// Ends the agent after it has sent its last reports. If the socket is closed instead, the agent ends without
+    /// them.
     Stop,
 }
 
-/// Message of an agent to the controller.
+/// Message from an agent to the controller.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentMessage {
-    /// Program attached to all ports.
+    /// Report that the program is attached to all ports.
     Ready(Ready),
-    /// Queues, every record interval.
+    /// State of the queues, sent every record interval.
     Queues(Queues),
-    /// Link counters: after `ready`, every link interval, and at the end.
+    /// Link counters, sent after `ready`, every link interval, and at the end.
     Links(Links),
-    /// Bytes from the datacenter's hosts to each destination, every demand interval.
+    /// Bytes from the datacenter's hosts to each destination, sent every demand interval.
     Demands(Demands),
-    /// Decisions since the previous such message, oldest first.
+    /// Decisions since the previous message of this kind, oldest first.
     Decisions(Vec<DecisionReport>),
     /// Change of a port's liveness.
     PortState(PortLiveness),
-    /// Flows that garbage collection removed; at the end, flows still in the table.
+    /// Flows that garbage collection removed, and at the end all flows still in the table.
     Flows(Vec<FlowReport>),
-    /// Counters, every stats interval and at the end.
+    /// Counters, sent every stats interval and at the end.
     Stats(Stats),
     /// Failure that ends the agent.
     Error {
-        /// Error and its causes on one line.
+        /// Message text: the error and its causes on one line.
         message: String,
     },
-    /// Orderly end of the agent; its program is detached.
+    /// Regular end of the agent, sent after its program was detached.
     Bye,
 }
 
-/// Attachment that an agent chose.
+/// Attachment mechanism that an agent chose.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attachment {
@@ -94,27 +95,23 @@ pub enum Attachment {
     Netlink,
 }
 
-/// Report of an attached program.
+/// Report that an agent has attached its program.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Ready {
-    /// Time of the report.
     pub time_ns: u64,
-    /// Name of the datacenter.
     pub dc: String,
-    /// Process id of the agent.
     pub pid: u32,
-    /// Attachment of the program.
     pub attachment: Attachment,
-    /// True if the kernel marks a port dead by itself when its link goes down; else the agent alone does.
+    /// True if the kernel itself marks a port dead when its link goes down; false if only the agent does.
     pub has_carriers: bool,
-    /// Number of ports, all with the program at their ingress.
+    /// Number of ports, all of which have the program attached at their ingress.
     pub ports: u32,
-    /// Time the kernel took to verify and load the program.
+    /// Time in which the kernel verified and loaded the program, ns.
     pub load_ns: u64,
-    /// Flows taken over from an agent that was killed; `null`: there was none.
+    /// Number of flows taken over from a killed agent; `null`: there was no such agent.
     pub adopted: Option<u64>,
-    /// Destinations and their candidates as read back from the program's table, in the configuration's
-    /// order, without size thresholds; a destination without a row has no candidates.
+    /// Destinations and their candidates as read back from the program's table, in the order of the configuration and
+    /// without size thresholds; a destination without a row has no candidates.
     pub tables: Vec<DestinationConfig>,
 }
 
@@ -122,34 +119,34 @@ pub struct Ready {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct BucketRow {
-    /// Address of the prefix.
+    /// Network address of the prefix.
     pub addr: Ipv4Addr,
     /// Length of the prefix in bits.
     pub prefix_len: u8,
-    /// Buckets of each candidate, in the order of the configuration or the latest
+    /// Number of buckets of each candidate, in the order of the configuration or of the latest
     /// [`SetDestination`](AgentCommand::SetDestination).
     pub buckets: Vec<u16>,
 }
 
-/// Traffic of the datacenter's hosts in an interval.
+/// Traffic that the datacenter's hosts sent in one interval.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Demands {
-    /// Start of the interval: the time of the previous message.
+    /// Start of the interval, which is the time of the previous message.
     pub since_ns: u64,
     /// End of the interval.
     pub time_ns: u64,
-    /// Destinations in the configuration's order.
+    /// Traffic per destination, in the order of the configuration.
     pub destinations: Vec<DemandReport>,
 }
 
-/// Traffic of the datacenter's hosts to one destination.
+/// Traffic that the datacenter's hosts sent to one destination.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct DemandReport {
-    /// Address of the prefix.
+    /// Network address of the prefix.
     pub addr: Ipv4Addr,
     /// Length of the prefix in bits.
     pub prefix_len: u8,
-    /// Bytes in the interval, Ethernet headers included.
+    /// Bytes sent in the interval, Ethernet headers included.
     pub bytes: u64,
 }
 
@@ -158,16 +155,15 @@ pub struct DemandReport {
 pub struct Queues {
     /// Time of the sample.
     pub time_ns: u64,
-    /// Ports in the configuration's order.
+    /// Queues in the order of the configuration's ports.
     pub ports: Vec<QueueReport>,
 }
 
 /// Egress queue of a port.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct QueueReport {
-    /// Port of the queue.
     pub port: PortId,
-    /// Bytes waiting.
+    /// Bytes waiting in the queue.
     pub backlog_bytes: u64,
     /// Largest backlog since the previous report, in bytes.
     pub max_backlog_bytes: u64,
@@ -186,14 +182,13 @@ pub struct QueueReport {
 pub struct Links {
     /// Time the counters were read.
     pub time_ns: u64,
-    /// Ports in the configuration's order.
+    /// Counters in the order of the configuration's ports.
     pub ports: Vec<LinkReport>,
 }
 
-/// Counters of a port since its qdisc was made.
+/// Counters of a port since its qdisc was created.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct LinkReport {
-    /// Port of the counters.
     pub port: PortId,
     /// Bytes sent.
     pub tx_bytes: u64,
@@ -201,14 +196,13 @@ pub struct LinkReport {
     pub tx_packets: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Packets marked; none if the port marks none.
+    /// Packets marked; `null`: the port does not mark packets.
     pub marks: Option<u64>,
 }
 
-/// Decision of the switch program.
+/// Report of a decision that the switch program made.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct DecisionReport {
-    /// Time of the decision.
     pub time_ns: u64,
     /// Source address of the flow.
     pub src_ip: Ipv4Addr,
@@ -220,9 +214,9 @@ pub struct DecisionReport {
     pub dport: u16,
     /// IP protocol of the flow.
     pub proto: u8,
-    /// Destination QP of the packet; `null`: not RoCEv2.
+    /// Destination QP of the packet; `null`: the packet is not RoCEv2.
     pub dest_qp: Option<u32>,
-    /// Sequence number of the packet; `null`: not RoCEv2.
+    /// Sequence number of the packet; `null`: the packet is not RoCEv2.
     pub psn: Option<u32>,
     /// Hash of the flow.
     pub hash: u32,
@@ -230,15 +224,15 @@ pub struct DecisionReport {
     pub trigger: Trigger,
     /// Rule of the decision.
     pub rule: Rule,
-    /// Age of the latest congestion sample at the ports.
+    /// Age of the latest congestion sample of the ports, ns.
     pub signal_age_ns: u64,
-    /// Candidates in the configuration's order.
+    /// Candidates in the order of the configuration.
     pub candidates: Vec<CandidateReport>,
-    /// Port the flow is pinned to.
+    /// Port that the flow is pinned to.
     pub port: PortId,
 }
 
-/// Candidate as a decision saw it.
+/// Candidate with the state that a decision was based on.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CandidateReport {
     /// Egress port.
@@ -247,26 +241,26 @@ pub struct CandidateReport {
     pub c_path: u8,
     /// C_cong.
     pub c_cong: u8,
-    /// C, the total cost (Eq. 1); 0 where the rule does not compute it.
+    /// Total cost C (Eq. 1); 0 if the rule does not compute it.
     pub cost: u32,
     /// True if the port was alive.
     pub is_alive: bool,
-    /// True if the candidate was in the set that the hash was taken over.
+    /// True if the candidate was in the set that the hash chose from.
     pub is_kept: bool,
 }
 
 /// Change of a port's liveness.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct PortLiveness {
-    /// Time the agent noticed the change.
+    /// Time at which the agent noticed the change.
     pub time_ns: u64,
-    /// Port that changed.
+    /// Port whose liveness changed.
     pub port: PortId,
     /// True if flows may use the port.
     pub is_alive: bool,
 }
 
-/// Row of the flow table.
+/// Report of a row of the flow table.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct FlowReport {
     /// Source address of the flow.
@@ -279,13 +273,13 @@ pub struct FlowReport {
     pub dport: u16,
     /// IP protocol of the flow.
     pub proto: u8,
-    /// Port the flow is pinned to.
+    /// Port that the flow is pinned to.
     pub port: PortId,
-    /// Packets forwarded.
+    /// Packets forwarded for the flow.
     pub packets: u64,
-    /// Bytes forwarded, Ethernet headers included.
+    /// Bytes forwarded for the flow, Ethernet headers included.
     pub bytes: u64,
-    /// Decisions made for the flow: more than one after a failover or flow ageing.
+    /// Decisions made for the flow; more than 1 after a failover or flow ageing.
     pub decisions: u32,
     /// Time of the latest packet.
     pub last_seen_ns: u64,
@@ -294,7 +288,7 @@ pub struct FlowReport {
 /// Counters of the switch since its program was first attached.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Stats {
-    /// Time the counters were read.
+    /// Time at which the counters were read.
     pub time_ns: u64,
     /// Counters of the switch program.
     pub counters: Counters,
@@ -307,7 +301,7 @@ pub struct Stats {
     pub evicted: u64,
     /// Messages dropped because the controller did not read them.
     pub messages_lost: u64,
-    /// Samples of the queues.
+    /// Number of queue samples taken.
     pub samples: u64,
     /// Samples that began more than one interval late.
     pub late_samples: u64,

@@ -1,9 +1,9 @@
 //! Configuration of an agent, and the messages between agent and controller.
 //!
-//! - [`config`][]: the agent's whole configuration, one JSON value
-//! - [`validate`][]: the configuration that fits a switch's tables
+//! - [`config`][]: the whole configuration of an agent, one JSON value
+//! - [`validate`][]: checks that a configuration fits a switch's tables
 //! - `apply`: effect of a command on a configuration
-//! - [`message`][]: JSON lines over the controller's unix socket, both ways
+//! - [`message`][]: JSON lines in both directions over the controller's unix socket
 
 mod apply;
 pub mod config;

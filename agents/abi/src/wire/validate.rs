@@ -1,4 +1,4 @@
-//! Configuration that fits a switch's tables, and its checks.
+//! Checks that a configuration fits a switch's tables.
 
 use alloc::string::String;
 use core::{net::Ipv4Addr, ops::Deref};
@@ -14,29 +14,33 @@ use crate::{
     rows::{MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS},
 };
 
-/// Configuration that an agent refuses.
+/// Reason for which an agent rejects a configuration.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages explain the fields")]
 pub enum AgentConfigError {
-    #[error("{count} {what}, a switch has at most {max}")]
+    #[error("{count} {what}; a switch supports at most {max}")]
     TooMany {
         what: &'static str,
         count: usize,
         max: usize,
     },
-    #[error("port {id} (`{interface}`) is there twice")]
+    #[error("port {id} (`{interface}`) is listed twice")]
     DuplicatePort { id: PortId, interface: String },
     #[error(
-        "port {id}: `{interface}` is no interface name, it must be 1 to {MAX_INTERFACE_NAME} bytes"
+        "port {id}: `{interface}` is not an interface name; it must be 1 to {MAX_INTERFACE_NAME} bytes"
     )]
     InterfaceName { id: PortId, interface: String },
-    #[error("`{addr}/{prefix_len}` is no prefix (hint: no bits past the length, at most 32)")]
+    #[error(
+        "`{addr}/{prefix_len}` is not a prefix (hint: the length is at most 32, and no bit after it is set)"
+    )]
     Prefix { addr: Ipv4Addr, prefix_len: u8 },
-    #[error("destination `{addr}/{prefix_len}` is there twice")]
+    #[error("destination `{addr}/{prefix_len}` is listed twice")]
     DuplicateDestination { addr: Ipv4Addr, prefix_len: u8 },
     #[error("destination `{addr}/{prefix_len}` has no candidate")]
     NoCandidate { addr: Ipv4Addr, prefix_len: u8 },
-    #[error("destination `{addr}/{prefix_len}`: buckets for {found} candidates, it has {expected}")]
+    #[error(
+        "destination `{addr}/{prefix_len}`: got buckets for {found} candidates, but it has {expected}"
+    )]
     Buckets {
         addr: Ipv4Addr,
         prefix_len: u8,
@@ -54,7 +58,7 @@ pub enum AgentConfigError {
         "destination `{addr}/{prefix_len}`: size thresholds must begin at 0 bytes, be in order, and name at least one cheapest candidate each"
     )]
     SizeThresholds { addr: Ipv4Addr, prefix_len: u8 },
-    #[error("port {port} is no port of the switch")]
+    #[error("port {port} is not a port of the switch")]
     UnknownPort { port: PortId },
     #[error("the policy has no weights or thresholds")]
     NoParameters,
@@ -71,15 +75,15 @@ pub enum AgentConfigError {
     Lcmp(#[from] ParameterError),
 }
 
-/// [`AgentConfig`] that fits a switch's tables: the whole is checked at its creation, and a command that would
-/// not fit is refused.
+/// [`AgentConfig`] that fits a switch's tables: it is checked as a whole when it is created, and a command that would
+/// make it invalid is rejected.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ValidAgentConfig(pub(super) AgentConfig);
 
 impl TryFrom<AgentConfig> for ValidAgentConfig {
     type Error = AgentConfigError;
 
-    /// Fails with the first problem found.
+    /// Returns the first problem as an error.
     fn try_from(config: AgentConfig) -> Result<Self, AgentConfigError> {
         config.validate()?;
         Ok(Self(config))
@@ -118,7 +122,7 @@ impl AgentConfig {
         let demand = self
             .demand_interval_ns
             .map(|time| ("demand_interval_ns", time));
-        // A wake-up every 10 µs would leave one CPU no time for the packets.
+        // A wake-up every 10 µs would leave one CPU no time to forward packets.
         let in_range = intervals
             .into_iter()
             .chain(demand)
@@ -193,7 +197,7 @@ impl AgentConfig {
         Ok(())
     }
 
-    /// Checks that a destination fits this switch. Fails with the first problem found.
+    /// Checks that a destination fits this switch, and returns the first problem as an error.
     pub(super) fn validate_destination(
         &self,
         destination: &DestinationConfig,
@@ -215,9 +219,9 @@ impl AgentConfig {
         }
         for (index, &CandidateConfig { port, .. }) in candidates.iter().enumerate() {
             let problem = if !self.ports.iter().any(|known| known.id == port) {
-                "no port of the switch"
+                "not a port of the switch"
             } else if candidates[..index].iter().any(|other| other.port == port) {
-                "there twice"
+                "listed twice"
             } else {
                 continue;
             };
@@ -248,7 +252,7 @@ impl AgentConfig {
     }
 }
 
-/// Refuses more destinations than a switch has rows for.
+/// Rejects more destinations than a switch has rows for.
 pub(super) fn check_destination_count(count: usize) -> Result<(), AgentConfigError> {
     let max = usize::try_from(MAX_DESTINATIONS).unwrap_or(usize::MAX);
     check_count("destinations", count, max)
@@ -269,7 +273,7 @@ fn check_count(what: &'static str, count: usize, max: usize) -> Result<(), Agent
     Ok(())
 }
 
-/// Shortest interval of the agent's timers: 10 µs.
+/// Shortest interval of the agent's timers, ns.
 const MIN_INTERVAL_NS: u64 = 10_000;
 
 #[cfg(test)]
@@ -289,7 +293,7 @@ pub(super) mod tests {
             dst_mac: Mac([2, 0, 0, 0, 0, 2]),
             is_queue_sampled: true,
             is_enabled: true,
-            rate_bps: BitsPerSec::new(200_000_000).expect("not zero"),
+            rate_bps: BitsPerSec::new(200_000_000).expect("a rate above zero"),
             buffer_bytes: Bytes::new(6_000_000),
             ecn: None,
             ingress: None,
@@ -339,7 +343,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_whole_configuration_is_accepted() {
-        let valid = ValidAgentConfig::try_from(config()).expect("it fits");
+        let valid = ValidAgentConfig::try_from(config()).expect("a valid configuration");
         assert_eq!(*valid, config());
     }
 
@@ -358,23 +362,23 @@ pub(super) mod tests {
         let cases: [(Change, &str); 18] = [
             (
                 |c| c.ports[1].id = PortId(0),
-                "port 0 (`p1`) is there twice",
+                "port 0 (`p1`) is listed twice",
             ),
             (
                 |c| c.ports[0].interface = "sixteen-bytes-ab".to_string(),
-                "port 0: `sixteen-bytes-ab` is no interface name, it must be 1 to 15 bytes",
+                "port 0: `sixteen-bytes-ab` is not an interface name; it must be 1 to 15 bytes",
             ),
             (
                 |c| c.destinations[0].prefix_len = 8,
-                "`10.8.0.0/8` is no prefix (hint: no bits past the length, at most 32)",
+                "`10.8.0.0/8` is not a prefix (hint: the length is at most 32, and no bit after it is set)",
             ),
             (
                 |c| c.destinations[0].prefix_len = 33,
-                "`10.8.0.0/33` is no prefix (hint: no bits past the length, at most 32)",
+                "`10.8.0.0/33` is not a prefix (hint: the length is at most 32, and no bit after it is set)",
             ),
             (
                 |c| c.destinations[0].candidates[0].port = PortId(4),
-                "destination `10.8.0.0/16`: candidate port 4 is no port of the switch",
+                "destination `10.8.0.0/16`: candidate port 4 is not a port of the switch",
             ),
             (
                 |c| c.destinations[0].candidates.clear(),
@@ -397,15 +401,15 @@ pub(super) mod tests {
             ),
             (
                 |c| c.destinations.push(c.destinations[0].clone()),
-                "destination `10.8.0.0/16` is there twice",
+                "destination `10.8.0.0/16` is listed twice",
             ),
             (
                 |c| c.destinations[0].candidates = vec![c.destinations[0].candidates[0]; 9],
-                "9 candidates of one destination, a switch has at most 8",
+                "9 candidates of one destination; a switch supports at most 8",
             ),
             (
                 |c| c.ports = (0..65).map(|id| port(id, &id.to_string())).collect(),
-                "65 ports, a switch has at most 64",
+                "65 ports; a switch supports at most 64",
             ),
             (
                 |c| c.record_interval_ns = Nanos::ZERO,
@@ -421,7 +425,7 @@ pub(super) mod tests {
             ),
             (
                 |c| c.local.prefix_len = 8,
-                "`10.1.0.0/8` is no prefix (hint: no bits past the length, at most 32)",
+                "`10.1.0.0/8` is not a prefix (hint: the length is at most 32, and no bit after it is set)",
             ),
             (
                 |c| c.flow_table_entries = 50_001,
@@ -442,7 +446,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_json_form_is_the_contract() {
-        let json = serde_json::to_value(config()).expect("it has a JSON form");
+        let json = serde_json::to_value(config()).expect("a JSON form");
         assert_eq!(json["policy"], "buckets");
         assert_eq!(json["time_scale"], "1");
         assert_eq!(json["ports"][1]["src_mac"], "02:00:00:00:00:01");
@@ -456,7 +460,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_field_nobody_knows_is_refused() {
-        let mut json = serde_json::to_value(config()).expect("it has a JSON form");
+        let mut json = serde_json::to_value(config()).expect("a JSON form");
         json["dealy"] = 5.into();
         let error = serde_json::from_value::<AgentConfig>(json).expect_err("unknown field");
         assert!(
@@ -467,7 +471,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_damaged_configuration_is_read_or_refused() {
-        let json = serde_json::to_vec(&config()).expect("it has a JSON form");
+        let json = serde_json::to_vec(&config()).expect("a JSON form");
         lab_fuzz::fuzz("agent's configuration", &[json], |bytes| {
             let config = serde_json::from_slice::<AgentConfig>(bytes);
             config.is_ok_and(|config| ValidAgentConfig::try_from(config).is_ok())

@@ -267,7 +267,7 @@ fn a_configuration_that_does_not_fit_is_reported_to_the_controller() -> Result {
     Lab::test(|lab| {
         let (mut controller, agent) =
             lab.start_unready(PolicyConfig::Buckets, |config| config.ports.clear())?;
-        let problem = "destination `10.8.0.0/16`: candidate port 2 is no port of the switch";
+        let problem = "destination `10.8.0.0/16`: candidate port 2 is not a port of the switch";
         let message = format!("configuration: {problem}");
         assert_eq!(controller.message()?, Some(AgentMessage::Error { message }));
         agent.join().expect("no panic").expect_err("no port");

@@ -1,8 +1,8 @@
-//! Cuts, decays and raises in Q30, by both laws.
+//! Cuts, decays and raises in Q30, used by both laws.
 
 use lab_abi::dcqcn::{DcqcnParams, ONE_Q30, ReactionPoint};
 
-/// Cuts the rate by α / 2, to no less than the minimum.
+/// Cuts the rate by the fraction α / 2, but not below the minimum rate.
 pub(super) fn cut(point: &mut ReactionPoint, params: &DcqcnParams) {
     let cut = point.rate_bps - half_of(point.rate_bps, point.alpha_q30);
     point.rate_bps = cut.max(params.min_bps).min(point.line_bps);
@@ -14,8 +14,8 @@ pub(super) fn raised(alpha_q30: u32, gain_q30: u32) -> u32 {
     whole(kept) + gain_q30
 }
 
-/// Returns `rate · α / 2` rounded up, for rates up to [`MAX_RATE_BPS`](lab_abi::dcqcn::MAX_RATE_BPS): two
-/// products of 64 bits.
+/// Returns `rate · α / 2` rounded up, for rates up to [`MAX_RATE_BPS`](lab_abi::dcqcn::MAX_RATE_BPS), computed as two
+/// 64-bit products.
 fn half_of(rate: u64, alpha_q30: u32) -> u64 {
     let alpha = u64::from(alpha_q30);
     let high = rate >> SPLIT;
@@ -45,18 +45,18 @@ const fn times(a: u64, b: u64) -> u64 {
     (a * b) >> 30
 }
 
-/// Returns a fraction of at most one as the 32 bits that it has.
+/// Returns a fraction of at most 1 as 32 bits, into which it fits.
 fn whole(fraction_q30: u64) -> u32 {
     u32::try_from(fraction_q30).unwrap_or(ONE_Q30)
 }
 
-/// Time of an event that no CNP or cut has scheduled.
+/// Time of an event that is not scheduled.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// Bits of a rate's lower part in a product with α.
+/// Number of low bits of a rate that are multiplied with α separately.
 const SPLIT: u32 = 20;
 
-/// Bits of the number of decays made up for at once; after more, α is zero.
+/// Bits of the largest number of decays applied at once; after more decays, α is zero.
 const DECAY_BITS: u32 = 32;
 
 #[cfg(test)]

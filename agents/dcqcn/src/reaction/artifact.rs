@@ -1,14 +1,14 @@
-//! The artifact's law: the "Mellanox" variant in `RdmaHw`, from HPCC's simulator.
+//! The artifact's law: the "Mellanox" variant of `RdmaHw` in HPCC's simulator.
 //!
-//! The receiver answers every marked packet. The first answer sets `α` ← 1 and `R_T` ← `R_C` and starts two
-//! clocks, which run until the QP's end:
+//! The receiver answers every marked packet with a CNP. A QP's first CNP sets `α` ← 1 and `R_T` ← `R_C` and starts
+//! two timers, which run until the QP ends:
 //!
-//! - every `K`: `α ← (1 − g) · α + g` if an answer came since the last update, else `α ← (1 − g) · α`;
-//! - every `D`: `R_C` is cut if an answer came since the last cut.
+//! - every `K`: `α ← (1 − g) · α + g` if a CNP arrived since the last update, else `α ← (1 − g) · α`;
+//! - every `D`: `R_C` is cut if a CNP arrived since the last cut.
 //!
-//! A cut: `R_T ← R_C`, unless there was no raise since the last cut (`CLAMP_TARGET_RATE` 0); then
-//! `R_C ← R_C · (1 − α / 2)`, at least the minimum rate. The third clock, every `T`, restarts with
-//! each cut and raises `R_C`; with `s` raises since the cut before this one:
+//! A cut sets `R_T ← R_C`, unless the rate was not raised since the last cut (`CLAMP_TARGET_RATE` 0), and then `R_C ←
+//! R_C · (1 − α / 2)`, but not below the minimum rate. A third timer, with period `T`, restarts at each cut and
+//! raises `R_C`. With `s` the number of raises since the cut, the current one excluded:
 //!
 //! ```text
 //! s < F   R_C ← R_C / 2 + R_T / 2
@@ -16,11 +16,11 @@
 //! s > F   R_T ← R_T + R_HAI, then as above
 //! ```
 //!
-//! `R_T` is at most the line rate. Each half is cut to whole bits per second, as NS-3's `DataRate` does.
+//! `R_T` is at most the line rate. Each half is truncated to whole bits per second, as in NS-3's `DataRate`.
 //!
-//! Of what is due at the same time, the raise comes first, as it was scheduled before the check for
-//! a cut was (`T` is a multiple of `D`, so this happens), and both come before an answer, which was
-//! sent later than either was scheduled.
+//! If several events are due at the same time, the raise comes first, because it was scheduled before the check for a
+//! cut (`T` is a multiple of `D`, so this happens). Both come before an arriving CNP, which was sent after they were
+//! scheduled.
 
 use core::cmp::Ordering;
 
@@ -33,7 +33,7 @@ pub(super) fn next_timer(point: &ReactionPoint) -> u64 {
     cut_due(point).min(point.increase_due)
 }
 
-/// Does the cuts and raises that are due at `now`.
+/// Performs the cuts and raises that are due at `now`.
 pub(super) fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     for _ in 0..MAX_RAISES {
         if next_timer(point) > now {
@@ -47,7 +47,7 @@ pub(super) fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams
     }
 }
 
-/// Processes the answer to a marked packet.
+/// Processes a CNP that arrived at `now`.
 pub(super) fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     if point.alpha_due == NEVER {
         point.target_bps = point.rate_bps;
@@ -57,7 +57,7 @@ pub(super) fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) 
         return;
     }
     update_alpha(point, now, params);
-    // Checks since the last cut found nothing.
+    // Earlier checks since the last cut found no CNP.
     if point.decrease_due <= now {
         let checks = (now - point.decrease_due) / params.decrease_interval + 1;
         point.decrease_due += checks * params.decrease_interval;
@@ -65,7 +65,7 @@ pub(super) fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) 
     point.pending = REACTION_ALPHA | REACTION_CUT;
 }
 
-/// Does the updates of α that are due at `now`: an answer counts in the first.
+/// Performs the updates of α that are due at `now`; a pending CNP counts in the first update.
 pub(super) fn update_alpha(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     if point.alpha_due > now {
         return;
@@ -142,7 +142,7 @@ mod tests {
         start(100 * GBIT, &params())
     }
 
-    /// Time of a check for cuts: `micros` and a nanosecond.
+    /// Time of a check for cuts: 1 ns after `micros`.
     fn check(micros: u64) -> u64 {
         micros * MICRO + 1
     }
@@ -173,11 +173,11 @@ mod tests {
         for micros in [1_000, 1_010, 1_011] {
             marked(&mut point, micros);
         }
-        // Checks were at 1,004 and 1,008 µs.
+        // Checks took place at 1,004 and 1,008 µs.
         assert_eq!(point.rate_bps, 50 * GBIT);
         assert_eq!(next_timer(&point, &params()), Some(check(1_012)));
         on_timer(&mut point, check(1_016), &params());
-        // No raise since the first cut, so the target stays.
+        // The rate was not raised since the first cut, so the target stays.
         assert_eq!(rates(&point), (25 * GBIT, 100 * GBIT));
     }
 
@@ -186,17 +186,17 @@ mod tests {
         let mut point = new_point();
         marked(&mut point, 1_000);
         marked(&mut point, 1_010);
-        // Cuts at 1,004 and 1,012 µs to 25 Gbit/s, a raise 900 µs later to 12.5 + 50.
+        // Cuts to 25 Gbit/s at 1,004 and 1,012 µs, and a raise to 12.5 + 50 Gbit/s 900 µs later.
         on_timer(&mut point, check(1_912), &params());
         assert_eq!(point.rate_bps, 62_500_000_000);
         marked(&mut point, 1_913);
         assert_eq!(next_timer(&point, &params()), Some(check(1_916)));
         on_timer(&mut point, check(1_916), &params());
-        // α: at 1,055 µs with the mark of 1,010, so 1; at 1,110, …, 1,880 µs without: (255/256)^15 =
-        // 0.94298…, and that of 1,913 will count at 1,935. 62.5 · (1 − 0.47149…) Gbit/s, without
-        // rounding 33,031,824,442.5 bit/s.
+        // α is 1 at 1,055 µs, because of the mark of 1,010 µs. The updates at 1,110, …, 1,880 µs find no mark:
+        // (255/256)^15 = 0.94298…. The mark of 1,913 µs will count at 1,935 µs. 62.5 · (1 − 0.47149…) Gbit/s is
+        // 33,031,824,442.5 bit/s without rounding.
         assert_eq!(rates(&point), (33_031_824_510, 62_500_000_000));
-        // 33.03… / 2 + 62.5 / 2; then with 50 Mbit/s more in the target, then with 100.
+        // First 33.03… / 2 + 62.5 / 2; then the target is 50 Mbit/s higher, then 100 Mbit/s more.
         let raises = [1, 2, 3].map(|raise| {
             on_timer(&mut point, check(1_916 + 900 * raise), &params());
             rates(&point)
@@ -215,7 +215,7 @@ mod tests {
     fn a_mark_counts_once_in_alpha() {
         let mut point = new_point();
         marked(&mut point, 0);
-        // Updates at 55 and 110 µs: none was marked since the first.
+        // The updates at 55 and 110 µs find no mark since the first.
         let squared = u64::from(ONE_Q30) / 65_536 * 65_025;
         assert_eq!(u64::from(alpha(&point, 110 * MICRO, &params())), squared);
         marked(&mut point, 111);
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn an_update_that_a_cut_makes_up_for_counts_its_mark_once() {
         let mut point = new_point();
-        // Updates at 55, 110 and 165 µs, the last one with the mark of 164.5; the cut is 3 µs later.
+        // Updates at 55, 110 and 165 µs, the last with the mark of 164.5 µs; the cut follows 3 µs later.
         marked(&mut point, 0);
         on_timer(&mut point, check(4), &params());
         on_cnp(&mut point, 164_500, &params());
@@ -251,7 +251,7 @@ mod tests {
         let mut point = new_point();
         marked(&mut point, 1_000);
         on_timer(&mut point, check(1_900), &params());
-        // A check at 1,904 µs, 900 µs after the cut at 1,004: the raise to 75 is the new target.
+        // A check at 1,904 µs, 900 µs after the cut at 1,004 µs: the raised rate, 75 Gbit/s, is the new target.
         marked(&mut point, 1_903);
         on_timer(&mut point, check(1_904), &params());
         assert_eq!((point.target_bps, point.timer_stage), (75 * GBIT, 0));
@@ -261,7 +261,7 @@ mod tests {
     fn a_check_at_the_time_of_a_mark_has_passed() {
         let mut point = new_point();
         marked(&mut point, 1_000);
-        // One that cuts, and one without a mark before it.
+        // A check that cuts, and checks without a mark before them.
         for (at, next) in [(1_004, 1_008), (1_008, 1_012), (1_020, 1_024)] {
             on_cnp(&mut point, check(at), &params());
             assert_eq!(next_timer(&point, &params()), Some(check(next)));
@@ -283,7 +283,7 @@ mod tests {
         let mut point = new_point();
         marked(&mut point, 0);
         on_timer(&mut point, 100_000 * MICRO, &params());
-        // 99,999,999,999 / 2 is cut to 49,999,999,999: the last bit per second stays away.
+        // 99,999,999,999 / 2 is truncated to 49,999,999,999, so the last bit per second stays missing.
         assert_eq!(rates(&point), (99_999_999_999, 100 * GBIT));
         assert_eq!(next_timer(&point, &params()), None);
     }

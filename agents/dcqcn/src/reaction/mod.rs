@@ -1,15 +1,15 @@
 //! Reaction point: the rate of a sending QP.
 //!
-//! The sender has a rate `R_C`, a target `R_T` and an estimate of congestion `α`, 1 at first, and follows one
-//! of two laws:
+//! The sender has a current rate `R_C`, a target rate `R_T` and a congestion estimate `α`, initially 1. It follows
+//! one of two laws:
 //!
 //! - `published`: each CNP cuts the rate; a timer and a byte counter raise it
-//! - `artifact`: the artifact's variant, taken if [`DcqcnParams::decrease_interval`] is not 0: CNPs cut
+//! - `artifact`: the artifact's variant, selected if [`DcqcnParams::decrease_interval`] is not 0: CNPs cut
 //!   the rate at intervals, and a timer raises it
 //!
-//! Timers have no clock of their own: each event first makes up for what is due at its time. α is made up
-//! for by `n` decays at once, as a power by repeated squaring. Products in Q30 are rounded down, `R_C`
-//! of a cut too.
+//! Timers do not run on their own: each event first catches up on the timer events due by then. The `n` missed decays
+//! of α are applied at once, as a power computed by repeated squaring. Q30 products are rounded down, and so is `R_C`
+//! after a cut.
 
 mod arithmetic;
 mod artifact;
@@ -42,7 +42,7 @@ pub const fn start(line_bps: u64, params: &DcqcnParams) -> ReactionPoint {
     }
 }
 
-/// Returns the time at which a timer changes the rate next, unless none does before the next CNP.
+/// Returns the time at which a timer next changes the rate; `None` if no timer does so before the next CNP.
 #[must_use]
 pub fn next_timer(point: &ReactionPoint, params: &DcqcnParams) -> Option<u64> {
     let next = if is_artifact(params) {
@@ -53,7 +53,7 @@ pub fn next_timer(point: &ReactionPoint, params: &DcqcnParams) -> Option<u64> {
     (next != NEVER).then_some(next)
 }
 
-/// Does what timers do up to `now`.
+/// Performs all timer events that are due at `now`.
 pub fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     if is_artifact(params) {
         artifact::on_timer(point, now, params);
@@ -62,7 +62,7 @@ pub fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     }
 }
 
-/// Counts the bytes of a packet sent at `now`, and does the byte counter's raises, if there is one.
+/// Counts the bytes of a packet sent at `now`, and performs the byte counter's raises if the law has one.
 pub fn on_sent(point: &mut ReactionPoint, now: u64, wire_bytes: u32, params: &DcqcnParams) {
     on_timer(point, now, params);
     if !is_artifact(params) {
@@ -80,7 +80,7 @@ pub fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     }
 }
 
-/// Returns α with the updates that are due at `now`.
+/// Returns α after the updates that are due at `now`.
 #[must_use]
 pub fn alpha(point: &ReactionPoint, now: u64, params: &DcqcnParams) -> u32 {
     if is_artifact(params) {

@@ -1,4 +1,4 @@
-//! Law as published, section 3.
+//! The law as published (section 3).
 //!
 //! On a CNP (Eq. 1):
 //!
@@ -8,10 +8,10 @@
 //! α   ← (1 − g) · α + g
 //! ```
 //!
-//! and all counters restart. After each `K` without a CNP (Eq. 2): `α ← (1 − g) · α`.
+//! and restarts all counters. After each `K` without a CNP (Eq. 2): `α ← (1 − g) · α`.
 //!
-//! The rate is raised after each `T` and after each `B` bytes since the last cut. With `t` and `b` the
-//! numbers of these raises since the cut, the current one included:
+//! The rate is raised after each `T` and after each `B` bytes since the last cut. `t` and `b` are the numbers of
+//! these raises since the cut, including the current one:
 //!
 //! ```text
 //! max(t, b) ≤ F   fast recovery      R_C ← (R_T + R_C) / 2
@@ -19,15 +19,15 @@
 //! else            additive increase  R_T ← R_T + R_AI, then as above
 //! ```
 //!
-//! `R_T` is at most the line rate. The paper's text has `F` iterations of fast recovery, its figure
-//! 7 `F` − 1 (`max(t, b) < F`): this code follows the text. The text does not define the growth of hyper
-//! increase; as in the authors' NS-3 code and QCN (802.1Qau), the factor is min(t, b) − `F`.
+//! `R_T` is at most the line rate. The paper's text has `F` iterations of fast recovery, its figure 7 has `F` − 1
+//! (`max(t, b) < F`); this code follows the text. The text does not define how the hyper increase grows; as in the
+//! authors' NS-3 code and QCN (802.1Qau), the factor here is min(t, b) − `F`.
 
 use lab_abi::dcqcn::{DcqcnParams, MAX_HYPER_STAGES, MAX_RAISES, ReactionPoint};
 
 use super::arithmetic::{NEVER, cut, decayed, raised};
 
-/// Returns the time of the timer's next raise, or [`NEVER`] if it would change nothing.
+/// Returns the time of the timer's next raise, or [`NEVER`] if raises have no effect.
 pub(super) const fn next_timer(point: &ReactionPoint) -> u64 {
     if is_settled(point) {
         NEVER
@@ -36,7 +36,7 @@ pub(super) const fn next_timer(point: &ReactionPoint) -> u64 {
     }
 }
 
-/// Does the timer's raises that are due at `now`.
+/// Performs the timer's raises that are due at `now`.
 pub(super) fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     for _ in 0..MAX_RAISES {
         if point.increase_due > now || is_settled(point) {
@@ -48,7 +48,7 @@ pub(super) fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams
     }
 }
 
-/// Counts the bytes of a sent packet, and does the byte counter's raises.
+/// Counts the bytes of a sent packet, and performs the byte counter's raises.
 pub(super) fn on_sent(point: &mut ReactionPoint, wire_bytes: u32, params: &DcqcnParams) {
     if is_settled(point) {
         return;
@@ -76,7 +76,7 @@ pub(super) fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) 
     point.byte_stage = 0;
 }
 
-/// Returns α with the decays that are due at `now`.
+/// Returns α after the decays that are due at `now`.
 pub(super) fn alpha(point: &ReactionPoint, now: u64, params: &DcqcnParams) -> u32 {
     if point.alpha_due > now {
         return point.alpha_q30;
@@ -85,7 +85,7 @@ pub(super) fn alpha(point: &ReactionPoint, now: u64, params: &DcqcnParams) -> u3
     decayed(point.alpha_q30, decays, params.gain_q30)
 }
 
-/// True if raises change nothing until the next cut.
+/// Returns true if raises have no effect until the next cut.
 const fn is_settled(point: &ReactionPoint) -> bool {
     point.rate_bps == point.line_bps && point.target_bps == point.line_bps
 }
@@ -103,7 +103,7 @@ fn raise(point: &mut ReactionPoint, params: &DcqcnParams) {
     };
     point.target_bps = (point.target_bps + add).min(point.line_bps);
     point.rate_bps = if point.rate_bps + 2 > point.target_bps {
-        // Less than 2 bit/s are missing, half of which would be nothing.
+        // The gap is below 2 bit/s; half of it would round to 0.
         point.target_bps
     } else {
         point.rate_bps.midpoint(point.target_bps)
@@ -131,7 +131,7 @@ mod tests {
         start(100 * GBIT, &params())
     }
 
-    /// QP with R_C = 25 and R_T = 50 Gbit/s: after two CNPs at time 0, with α still 1.
+    /// Returns a QP with R_C = 25 and R_T = 50 Gbit/s: the state after two CNPs at time 0, with α still 1.
     fn cut_twice() -> ReactionPoint {
         let mut point = new_point();
         on_cnp(&mut point, 0, &params());
@@ -140,7 +140,7 @@ mod tests {
         point
     }
 
-    /// Current rate R_C and target rate R_T, in bit/s.
+    /// Returns the current rate R_C and the target rate R_T, in bit/s.
     fn rates(point: &ReactionPoint) -> (u64, u64) {
         (point.rate_bps, point.target_bps)
     }
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(after(13_000_000), (43_750_000_000, 2));
         assert_eq!(after(6_999_999), (43_750_000_000, 2));
         assert_eq!(after(1), (46_875_000_000, 3));
-        // Two raises at once; the next raise is the first past F and adds 40 Mbit/s to the target.
+        // Two raises at once; the next raise is the first one past F and adds 40 Mbit/s to the target.
         assert_eq!(after(20_000_000), (49_218_750_000, 5));
         assert_eq!(after(10_000_000), (49_629_375_000, 6));
         on_cnp(&mut point, 0, &params);

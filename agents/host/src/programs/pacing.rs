@@ -1,4 +1,4 @@
-//! Tests with single packets at both ends of the pacer, and at the NIC before it (`BPF_PROG_TEST_RUN`).
+//! Tests that pass single packets through both interfaces of the pacer and the NIC before it (`BPF_PROG_TEST_RUN`).
 
 use std::net::Ipv4Addr;
 
@@ -8,21 +8,21 @@ use nix::time::{ClockId, clock_gettime};
 
 use super::*;
 
-/// Interface of the test packets.
+/// Index of the interface that test packets appear to arrive on.
 const LOOPBACK: u32 = 1;
 
-/// Length of a packet, bytes.
+/// Length of a test packet, bytes.
 const BYTES: u64 = 1_500;
 
-/// Rate of the QPs and the NIC, bit/s.
+/// Rate of the test QPs and the NIC, bit/s.
 const RATE: u64 = 10_000;
 
-/// Time of a packet at [`RATE`], ns.
+/// Transmission time of a packet at [`RATE`], ns.
 const PACKET: u64 = 1_200_000_000;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Mark of the first packet that entered the pacer.
+/// Packet mark (`skb->mark`) of the first packet that entered the pacer.
 const FIRST: u32 = 1 << 31;
 
 const REDIRECTED: u32 = 7;
@@ -34,16 +34,16 @@ struct Host {
     ebpf: Ebpf,
 }
 
-/// Packet after a program's run.
+/// Outcome of a program's run on a packet.
 struct After {
     /// Return value of the program.
     verdict: u32,
-    /// Time until which the packet is parked.
+    /// Time until which the program parks the packet, ns.
     parked_until: u64,
 }
 
 impl Host {
-    /// Loads the programs; reports `test` as skipped if the kernel forbids loading them.
+    /// Loads the programs; `None` with a printed note that `test` is skipped if the kernel does not permit loading.
     fn load(test: &str) -> Option<Self> {
         let setup = Setup {
             params: HostParams {
@@ -91,7 +91,7 @@ impl Host {
                 ctx_out: Some(&mut after),
                 ..TestRunOptions::default()
             });
-        let verdict = run.expect("it runs").return_value;
+        let verdict = run.expect("the program runs").return_value;
         packet.copy_from_slice(&output);
         let parked_until = after[152..160].try_into().expect("eight bytes");
         After {
@@ -101,20 +101,21 @@ impl Host {
     }
 
     fn senders(&mut self) -> HashMap<&mut aya::maps::MapData, Row<QpKey>, Row<PacedQp>> {
-        let senders = self.ebpf.map_mut(SENDERS).expect("the map");
+        let senders = self.ebpf.map_mut(SENDERS).expect("the map exists");
         senders.try_into().expect("a hash table")
     }
 
-    /// Runs a program on a packet of the only QP in a state; returns the packet and the state after it.
+    /// Sets the state of the only QP, runs a program on a packet of the QP, and returns the outcome and the new
+    /// state.
     fn pass(&mut self, program: HostProgram, qp: PacedQp, mark: u32) -> (After, PacedQp) {
         let written = self.senders().insert(Row(key()), Row(qp), 0);
         written.expect("written");
         let after = self.run(program.name(), &mut packet(WRITE_MIDDLE), mark);
-        let Row(qp) = self.senders().get(&Row(key()), 0).expect("the row");
+        let Row(qp) = self.senders().get(&Row(key()), 0).expect("the row exists");
         (after, qp)
     }
 
-    /// Makes the NIC idle, with a clock that is behind by `stopped` ns because of pauses.
+    /// Makes the NIC idle, and its clock `stopped` ns slow because of earlier pauses.
     fn stop_clock(&mut self, stopped: u64) {
         let nic = NicRow {
             line_bps: RATE,
@@ -122,7 +123,8 @@ impl Host {
             stopped_ns: stopped,
             ..NicRow::default()
         };
-        let mut nics: HashMap<_, u32, Row<NicRow>> = map(&mut self.ebpf, NICS).expect("the map");
+        let mut nics: HashMap<_, u32, Row<NicRow>> =
+            map(&mut self.ebpf, NICS).expect("the map exists");
         nics.insert(LOOPBACK, Row(nic), 0).expect("written");
     }
 }
@@ -136,12 +138,12 @@ fn now() -> u64 {
 const SRC: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 1);
 const DST: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 1);
 
-/// QP of the packets.
+/// Returns the key of the packets' QP.
 const fn key() -> QpKey {
     QpKey::new(SRC, DST, 17)
 }
 
-/// Returns a RoCEv2 packet of the QP.
+/// Returns a RoCEv2 packet of the test QP.
 fn packet(opcode: u8) -> Vec<u8> {
     let mut packet = vec![2; 12];
     packet.extend([8, 0, 0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0]);
@@ -151,11 +153,11 @@ fn packet(opcode: u8) -> Vec<u8> {
     packet.extend(4791_u16.to_be_bytes());
     packet.extend([0; 4]);
     packet.extend([opcode, 0, 0xff, 0xff, 0, 0, 0, 17]);
-    packet.resize(BYTES.try_into().expect("small"), 0);
+    packet.resize(BYTES.try_into().expect("a small number"), 0);
     packet
 }
 
-/// Returns a QP whose next packet is due by its rate at `due`.
+/// Returns a QP whose next packet its rate permits at `due`.
 fn qp(due: u64, ticket: u64) -> PacedQp {
     PacedQp {
         point: ReactionPoint {
@@ -168,7 +170,7 @@ fn qp(due: u64, ticket: u64) -> PacedQp {
             ..ReactionPoint::default()
         },
         last_tx_ns: due - PACKET,
-        last_bytes: BYTES.try_into().expect("small"),
+        last_bytes: BYTES.try_into().expect("a small number"),
         ticket,
         nic: LOOPBACK,
         next_in: 1,
@@ -192,9 +194,9 @@ fn packets_with_data_of_a_reliable_connection_are_paced() {
     assert_eq!(paced, data.collect::<Vec<u8>>());
 }
 
-/// The NIC's clock has stood still for 0.8 s since the packet was due and got its ticket, less than the packet's own
-/// time of 1.2 s. The next packet is due 1.2 s after the turn; counted from the due time, it would make up for the
-/// pause.
+/// The NIC's clock has stood still for 0.8 s since the packet became due and received its ticket, which is less than
+/// the packet's transmission time of 1.2 s. The next packet is due 1.2 s after this packet's turn. If its due time
+/// were counted from this packet's due time, the sender would make up for the pause.
 #[test]
 fn the_wait_for_a_turn_is_no_late_timer() {
     let Some(mut host) = Host::load("a turn") else {
@@ -229,8 +231,8 @@ fn a_timer_that_is_late_by_less_than_a_packet_costs_no_rate() {
     assert_eq!((early.packets, early.rounds), (0, 1));
 }
 
-/// A CNP has delayed the packet's due time by a second since the packet got its ticket. If the packet waited for that,
-/// the NIC would stand still for all QPs, because later tickets move with it.
+/// A CNP has delayed the packet's due time by one second since the packet received its ticket. If the packet waited
+/// for the new due time, the NIC would be idle for all QPs, because later tickets are delayed with it.
 #[test]
 fn a_packet_with_a_ticket_leaves_in_its_turn_whatever_its_rate_is_by_then() {
     let Some(mut host) = Host::load("tickets") else {
@@ -244,20 +246,20 @@ fn a_packet_with_a_ticket_leaves_in_its_turn_whatever_its_rate_is_by_then() {
     let held = qp(turn + SECOND, turn);
     let (after, _) = host.pass(HostProgram::PacerEgress, held, FIRST);
     assert_eq!(after.parked_until, turn);
-    // The next packet waits for the rate: one packet time after the first packet's due time.
+    // The next packet waits for its rate: one transmission time after the first packet's due time.
     let held = PacedQp { next_in: 2, ..held };
     let (after, _) = host.pass(HostProgram::PacerEgress, held, FIRST | 1);
     assert_eq!(after.parked_until, turn + SECOND + PACKET);
 }
 
-/// fq takes packets of equal hashes for one flow, and holds the second packet until the first one's time.
+/// fq treats packets of equal hash as one flow and would hold the second packet until the first packet's time.
 #[test]
 fn packets_to_two_hosts_have_two_hashes_though_their_qps_have_one_number() {
     let Some(mut host) = Host::load("hashes") else {
         return;
     };
-    let program = classifier(&mut host.ebpf, "hash_step").expect("it is there");
-    program.load().expect("it loads");
+    let program = classifier(&mut host.ebpf, "hash_step").expect("the program exists");
+    program.load().expect("the program loads");
     let mut hash = |key: QpKey, number: u32| {
         let mut step = vec![0; 14];
         for word in [key.src, key.dst, key.dest_qp, number, 0] {
@@ -270,14 +272,14 @@ fn packets_to_two_hosts_have_two_hashes_though_their_qps_have_one_number() {
     let number = FIRST | 5;
     let other = QpKey::new(SRC, Ipv4Addr::new(10, 7, 0, 1), 17);
     assert_ne!(hash(key(), number), hash(other, number));
-    // Each part is mixed in and multiplied by Knuth's number; 24 bits are left.
+    // Each part is XORed in after a multiplication by Knuth's constant; 24 bits of the result are used.
     let mix = |sum: u32, part: u32| sum.wrapping_mul(2_654_435_769) ^ part;
     let key = key();
     let mixed = [key.dest_qp, key.src, key.dst, 0]
         .into_iter()
         .fold(number, mix);
     assert_eq!(hash(key, number), mixed >> 8);
-    // The slot is not hashed: the same hosts in slot 9 have the same hash.
+    // The lab's slot is not hashed: the same hosts in slot 9 have the same hash.
     let src = Ipv4Addr::new(10, 145, 0, 1);
     let dst = Ipv4Addr::new(10, 152, 0, 1);
     assert_eq!(hash(QpKey::new(src, dst, 17), number), mixed >> 8);

@@ -1,4 +1,4 @@
-//! Choice for a flow's first packet: cost-based filter, then a hash (sections 3.1.2 and 3.4).
+//! Choice of a next hop for a flow's first packet: a filter by cost, then a hash (sections 3.1.2 and 3.4).
 
 use core::cmp::Reverse;
 
@@ -12,16 +12,18 @@ use crate::{
 
 /// Returns the choice for a flow of `hash`; `None` if no candidate is alive.
 ///
-/// `candidates` are in order of increasing one-way delay, which breaks ties; candidates past
+/// `candidates` are sorted by increasing one-way delay, and this order breaks ties. Candidates past
 /// [`MAX_CANDIDATES`] are ignored.
 ///
-/// 1. Each candidate costs C = α·C_path + β·C_cong (Eq. 1); `artifact`: >> 2, at most 255.
-/// 2. The cheaper half of the m live candidates is kept, in order of (C, given order). `paper`: the parameter
-///    `keep` sets the rule, by default ⌈m/2⌉ plus those that tie with the last of them. `artifact`: ⌊m/2⌋, or
-///    all if that is less than two; of these, those that cost less than `drop_threshold`.
-/// 3. `paper`: if C_cong of every live candidate is `congested_threshold` or more, only the cheapest
-///    is kept (section 3.4). `artifact`: if none is left, all live candidates are kept.
-/// 4. The hash modulo the number of kept candidates is the index in that order.
+/// 1. The cost of each candidate is C = α·C_path + β·C_cong (Eq. 1); in `artifact`, C is then shifted by >> 2 and
+///    capped at 255.
+/// 2. The cheaper half of the m live candidates is kept, sorted by C and then by the given order. In `paper` the
+///    parameter `keep` sets the rule: by default, ⌈m/2⌉ candidates and all that tie with the last of them. In
+///    `artifact`, ⌊m/2⌋ candidates are kept, or all if that is less than two; of these, only those that cost
+///    less than `drop_threshold` remain.
+/// 3. `paper`: if C_cong of every live candidate is at least `congested_threshold`, only the cheapest candidate
+///    is kept (section 3.4). `artifact`: if step 2 left no candidate, all live candidates are kept.
+/// 4. The hash modulo the number of kept candidates is the index of the choice in that order.
 #[must_use]
 pub fn decide(candidates: &[Candidate], hash: u32, config: &LcmpConfig) -> Option<Decision> {
     let (mut scored, count) = unscored(candidates);
@@ -41,13 +43,13 @@ pub fn decide(candidates: &[Candidate], hash: u32, config: &LcmpConfig) -> Optio
     Some(Decision::new(order[index], rule, scored, count))
 }
 
-/// Returns the choice of the hash over all live candidates, for stale tables or signals (section 5).
+/// Returns the choice of the hash over all live candidates, used if tables or signals are stale (section 5).
 #[must_use]
 pub fn decide_stale(candidates: &[Candidate], hash: u32) -> Option<Decision> {
     ecmp::decide_alike(candidates, hash, Rule::Stale)
 }
 
-/// Returns C, the total cost (Eq. 1).
+/// Returns the total cost C (Eq. 1).
 fn cost(candidate: &Candidate, config: &LcmpConfig) -> u32 {
     let cost = u32::from(config.alpha) * u32::from(candidate.path)
         + u32::from(config.beta) * u32::from(candidate.congestion);
@@ -57,7 +59,7 @@ fn cost(candidate: &Candidate, config: &LcmpConfig) -> u32 {
     }
 }
 
-/// Returns all indices, live candidates first and cheapest first, and the number of live candidates.
+/// Returns all candidate indices, live before dead and cheap before expensive, and the number of live candidates.
 fn cheapest_first(scored: &[Scored; MAX_CANDIDATES]) -> ([usize; MAX_CANDIDATES], usize) {
     let mut order: [usize; MAX_CANDIDATES] = core::array::from_fn(|index| index);
     order.sort_unstable_by_key(|&index| {
@@ -68,7 +70,7 @@ fn cheapest_first(scored: &[Scored; MAX_CANDIDATES]) -> ([usize; MAX_CANDIDATES]
     (order, alive)
 }
 
-/// Returns the rule, and how many candidates are kept from a non-empty `order`.
+/// Returns the rule, and the number of candidates that are kept from a non-empty `order`.
 fn keep(scored: &[Scored; MAX_CANDIDATES], order: &[usize], config: &LcmpConfig) -> (Rule, usize) {
     let row = |rank: usize| &scored[order[rank]];
     let alive = order.len();
@@ -105,7 +107,7 @@ mod tests {
     use crate::lcmp::Keep;
 
     fn paper() -> LcmpConfig {
-        LcmpConfig::paper(BitsPerSec::new(200_000_000_000).expect("not zero"))
+        LcmpConfig::paper(BitsPerSec::new(200_000_000_000).expect("a rate above zero"))
     }
 
     fn alive(path: u8, congestion: u8) -> Candidate {
@@ -123,14 +125,14 @@ mod tests {
             .collect()
     }
 
-    /// DC1 to DC8 in order of delay: via DC6, DC4, DC2, DC7, DC5, DC3.
+    /// Returns the testbed's candidates from DC1 to DC8, sorted by delay: via DC6, DC4, DC2, DC7, DC5, DC3.
     fn testbed() -> Vec<Candidate> {
         [54, 38, 18, 87, 104, 182].map(|path| alive(path, 0)).into()
     }
 
     #[test]
     fn the_idle_testbed_keeps_its_three_good_routes() {
-        let decision = decide(&testbed(), 3 * 5 + 1, &paper()).expect("all are alive");
+        let decision = decide(&testbed(), 3 * 5 + 1, &paper()).expect("all candidates are alive");
         assert_eq!(decision.rule, Rule::Scored);
         assert_eq!(kept(&decision), [0, 1, 2]);
         assert_eq!(decision.chosen, 1, "the second cheapest: DC4");
@@ -142,15 +144,16 @@ mod tests {
     fn congestion_moves_a_route_out_of_the_cheaper_half() {
         let mut routes = testbed();
         routes[0].congestion = 100; // DC6: 162 + 100 is just above DC7's 261.
-        let decision = decide(&routes, 0, &paper()).expect("all are alive");
+        let decision = decide(&routes, 0, &paper()).expect("all candidates are alive");
         assert_eq!(kept(&decision), [1, 2, 3]);
     }
 
     #[test]
     fn the_artifacts_idle_order_on_its_own_topology() {
-        // DC2, DC3, DC4, DC5, DC6, DC7 at shift 5: total costs 135, 167, 82, 181, 69, 191.
+        // Via DC2, DC3, DC4, DC5, DC6 and DC7 at shift 5, the total costs are 135, 167, 82, 181, 69 and 191.
         let routes = [181, 223, 110, 242, 93, 255].map(|path| alive(path, 0));
-        let decision = decide(&routes, 0, &LcmpConfig::artifact()).expect("all are alive");
+        let decision =
+            decide(&routes, 0, &LcmpConfig::artifact()).expect("all candidates are alive");
         let costs: Vec<_> = decision.candidates().iter().map(|row| row.cost).collect();
         assert_eq!(costs, [135, 167, 82, 181, 69, 191]);
         assert_eq!(kept(&decision), [0, 2, 4]);
@@ -168,17 +171,21 @@ mod tests {
             (&[10, 20, 200], LcmpConfig::artifact(), &[0, 1, 2]),
         ] {
             let routes: Vec<_> = paths.iter().map(|&path| alive(path, 0)).collect();
-            assert_eq!(kept(&decide(&routes, 0, &config).expect("alive")), expected);
+            assert_eq!(
+                kept(&decide(&routes, 0, &config).expect("a candidate is alive")),
+                expected
+            );
         }
     }
 
-    /// Costs 30, 60, 60 and 90: the cut falls between the two 60s; half-strict keeps only the first of these.
+    /// Costs 30, 60, 60 and 90: the boundary falls between the two candidates of cost 60; half-strict keeps only the
+    /// first.
     #[test]
     fn the_rule_of_the_half_is_a_parameter() {
         let kept_by = |keep, paths: &[u8]| {
             let routes: Vec<_> = paths.iter().map(|&path| alive(path, 0)).collect();
             let config = LcmpConfig { keep, ..paper() };
-            kept(&decide(&routes, 0, &config).expect("alive"))
+            kept(&decide(&routes, 0, &config).expect("a candidate is alive"))
         };
         let tied = [10, 20, 20, 30].as_slice();
         assert_eq!(kept_by(Keep::Half, tied), [0, 1, 2]);
@@ -203,20 +210,20 @@ mod tests {
     fn when_all_are_congested_the_paper_takes_the_cheapest() {
         let routes = [alive(60, 204), alive(50, 210), alive(90, 255)];
         for hash in 0..7 {
-            let decision = decide(&routes, hash, &paper()).expect("alive");
+            let decision = decide(&routes, hash, &paper()).expect("a candidate is alive");
             assert_eq!((decision.rule, decision.chosen), (Rule::LeastCost, 1));
             assert_eq!(kept(&decision), [1]);
         }
         let mut routes = routes.to_vec();
         routes.push(alive(255, 203));
-        let decision = decide(&routes, 0, &paper()).expect("alive");
+        let decision = decide(&routes, 0, &paper()).expect("a candidate is alive");
         assert_eq!(decision.rule, Rule::Scored);
     }
 
     #[test]
     fn when_none_is_left_the_artifact_hashes_over_all() {
         let routes = [60, 70, 80, 90].map(|congestion| alive(255, congestion));
-        let decision = decide(&routes, 6, &LcmpConfig::artifact()).expect("alive");
+        let decision = decide(&routes, 6, &LcmpConfig::artifact()).expect("a candidate is alive");
         assert_eq!((decision.rule, decision.chosen), (Rule::HashAll, 2));
         assert_eq!(kept(&decision), [0, 1, 2, 3]);
     }
@@ -226,7 +233,7 @@ mod tests {
         let mut routes = testbed();
         routes[2].is_alive = false;
         routes[1].is_alive = false;
-        let decision = decide(&routes, 1, &paper()).expect("four are alive");
+        let decision = decide(&routes, 1, &paper()).expect("four candidates are alive");
         assert_eq!(kept(&decision), [0, 3]);
         assert_eq!(decision.chosen, 3);
         for route in &mut routes {
@@ -240,7 +247,7 @@ mod tests {
     fn with_stale_signals_all_live_candidates_are_alike() {
         let mut routes = testbed();
         routes[0].is_alive = false;
-        let decision = decide_stale(&routes, 5 + 3).expect("five are alive");
+        let decision = decide_stale(&routes, 5 + 3).expect("five candidates are alive");
         assert_eq!((decision.rule, decision.chosen), (Rule::Stale, 4));
     }
 
@@ -297,7 +304,7 @@ mod tests {
             prop_assume!(first.is_some());
             let kept = kept(&first.expect("assumed"));
             let mut chosen: Vec<_> = (0..u32::try_from(kept.len()).expect("at most 8"))
-                .map(|hash| decide(&rows, hash, &config).expect("alive").chosen)
+                .map(|hash| decide(&rows, hash, &config).expect("a candidate is alive").chosen)
                 .collect();
             chosen.sort_unstable();
             prop_assert_eq!(chosen, kept);

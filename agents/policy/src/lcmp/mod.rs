@@ -1,11 +1,11 @@
 //! LCMP: long-haul cost-aware multipath (EuroSys '26), as pure functions of parameters and signals.
 //!
 //! - [`path`][]: path quality C_path, one byte per path (section 3.2: Alg. 1, Alg. 2, Eq. 2)
-//! - [`thresholds`][]: thresholds of a port's queue and trend levels (section 3.1.2)
-//! - [`port`][]: a port's congestion C_cong, in 24 bytes of state (section 3.3: Eq. 3 to 5)
-//! - [`mod@decide`][]: the choice for a flow's first packet (sections 3.1.2 and 3.4: Eq. 1)
+//! - [`thresholds`][]: thresholds for a port's queue and trend levels (section 3.1.2)
+//! - [`port`][]: a port's congestion C_cong, from 24 bytes of state (section 3.3: Eq. 3 to 5)
+//! - [`mod@decide`][]: choice of a next hop for a flow's first packet (sections 3.1.2 and 3.4: Eq. 1)
 //!
-//! Costs and scores are 0 to 255 and smaller is better. Levels are tenths of 255.
+//! Costs and scores range from 0 to 255; smaller is better. Levels are multiples of a tenth of 255.
 
 pub mod decide;
 pub mod path;
@@ -25,7 +25,7 @@ use lab_parameters::Value;
 
 use crate::policy::{Mechanism, Policy};
 
-/// LCMP.
+/// LCMP with both path cost and congestion cost.
 pub const POLICY: Policy = Policy {
     word: "lcmp",
     key: Some("lcmp"),
@@ -55,7 +55,7 @@ pub const RM_BETA: Policy = Policy {
 /// Score of each level (section 3.1.2): ⌊255·(i+1)/N⌋.
 pub const LEVEL_SCORES: [u8; LEVELS] = [25, 51, 76, 102, 127, 153, 178, 204, 229, 255];
 
-/// Returns `score`, at most 255.
+/// Returns `score` capped at 255.
 pub(crate) fn saturate(score: u32) -> u8 {
     u8::try_from(score).unwrap_or(u8::MAX)
 }

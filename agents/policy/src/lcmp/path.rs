@@ -1,4 +1,4 @@
-//! Path quality C_path (section 3.2): one byte per candidate path, computed by the control plane.
+//! Path quality C_path (section 3.2): one byte per candidate path, which the control plane computes.
 
 use lab_units::{BitsPerSec, Nanos};
 
@@ -6,8 +6,8 @@ use super::{LEVEL_SCORES, LEVELS, LcmpConfig, MAX_DELAY_SHIFT, Preset, saturate}
 
 /// Returns C_path (Eq. 2): min((w_dl·delayScore + w_lc·linkCapScore) >> S_path, 255).
 ///
-/// `delay` is the sum of the path's one-way delays and `capacity` its least rate, in paper units. (The
-/// authors' code uses the path's first link; a plan for the preset `artifact` passes its values.)
+/// `delay` is the sum of the path's one-way delays and `capacity` its lowest link rate, in paper units. (The authors'
+/// code uses only the path's first link; a plan for the preset `artifact` passes the values of that link.)
 #[must_use]
 pub fn path_score(delay: Nanos, capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
     let weighted = u32::from(config.w_dl) * u32::from(delay_score(delay, config))
@@ -15,18 +15,18 @@ pub fn path_score(delay: Nanos, capacity: BitsPerSec, config: &LcmpConfig) -> u8
     saturate(weighted >> config.s_path)
 }
 
-/// Returns delayScore (Alg. 1): (d·255) >> shift, and 255 from 2^shift on.
+/// Returns delayScore (Alg. 1): (d·255) >> shift, and 255 for delays of 2^shift or more.
 ///
-/// `paper` counts whole microseconds, so that paths under a millisecond differ; `artifact` counts
-/// whole milliseconds in 16 bits.
+/// `paper` counts whole microseconds, so that paths with delays below a millisecond differ; `artifact` counts whole
+/// milliseconds in 16 bits.
 #[must_use]
 pub fn delay_score(delay: Nanos, config: &LcmpConfig) -> u8 {
     delay_score_at(delay, config.preset, config.max_delay_shift())
 }
 
-/// Returns linkCapScore (Alg. 2): 255 less the level score of the highest capacity class reached.
+/// Returns linkCapScore (Alg. 2): 255 minus the level score of the highest capacity class that the path reaches.
 ///
-/// Class i of N is reached at max_capacity·(i+1)/N; the score is 255 below all classes.
+/// Class i of N begins at max_capacity·(i+1)/N; below all classes the score is 255.
 #[must_use]
 pub fn link_cap_score(capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
     let reached = u128::from(capacity.get()) * LEVELS as u128;
@@ -42,8 +42,8 @@ pub fn link_cap_score(capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
     score
 }
 
-/// Returns the smallest exponent of `max_delay` that scores different `delays` differently and none as
-/// saturated (255); `None` if some delays differ by less than a score's step at every exponent.
+/// Returns the smallest exponent of `max_delay` that gives different `delays` different scores below saturation
+/// (255); `None` if some delays are too close to differ in score at any exponent.
 #[must_use]
 pub fn separating_shift(delays: &[Nanos], preset: Preset) -> Option<u8> {
     (0..=MAX_DELAY_SHIFT).find(|&shift| {
@@ -69,7 +69,7 @@ fn delay_score_at(delay: Nanos, preset: Preset, shift: u8) -> u8 {
     if units >= 1 << shift {
         return u8::MAX;
     }
-    // Below 2^shift the quotient is below 255.
+    // Below 2^shift the quotient is less than 255.
     u8::try_from((units * 255) >> shift).unwrap_or(u8::MAX)
 }
 
@@ -82,10 +82,10 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn gbit(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
+        BitsPerSec::new(rate * 1_000_000_000).expect("a rate above zero")
     }
 
-    /// The paper's testbed: rate and one-way delay per link, two links per path; 2^19 µs.
+    /// Returns the configuration of the paper's testbed, where each path has two links; the maximum delay is 2^19 µs.
     fn testbed() -> LcmpConfig {
         LcmpConfig {
             max_delay_ns: delay_of_shift(19, Preset::Paper),
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn the_testbed_by_hand() {
-        // (3·delay + capacity) >> 2, e.g. DC2: 50,000 µs · 255 >> 19 = 24, 200 Gb/s is the top
-        // class and scores 0, so 72 >> 2 = 18.
+        // (3·delay + capacity) >> 2. For example, DC2: 50,000 µs · 255 >> 19 = 24; 200 Gb/s is in the top class and
+        // scores 0; so 72 >> 2 = 18.
         let expected = [
             ("dc2", 200, 25, 18),
             ("dc3", 200, 250, 182),
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn the_artifacts_path_costs_by_hand() {
-        // The first link of the published topology at HEAD's shift 5, before α and the last shift:
-        // 5 ms: 39, 25 Gb/s: 255, (117 + 255) >> 2 = 93.
+        // First links of the published topology at the shift of 5 in the authors' HEAD, before α and the final shift.
+        // 5 ms scores 39 and 25 Gb/s scores 255: (117 + 255) >> 2 = 93.
         let config = LcmpConfig::artifact();
         let costs = [
             (25, 5, 93),
@@ -170,11 +170,12 @@ mod tests {
         assert_eq!(separating_shift(&[], Preset::Paper), Some(0));
     }
 
-    /// A delay of 2^shift units scores 255, like every longer delay, so it needs the next larger shift.
+    /// A delay of 2^shift units or longer scores 255, so such a delay needs the next larger shift.
     #[test]
     fn a_separating_limit_is_above_the_longest_delay() {
         let of = |units: u64, unit: u64, preset| {
-            separating_shift(&[Nanos::new(units * unit)], preset).expect("one delay")
+            separating_shift(&[Nanos::new(units * unit)], preset)
+                .expect("a single delay is separable")
         };
         let units = [0, 1, 2, 3, 4, 7, 8, 1_023, 1_024];
         let shifts = [0, 1, 2, 2, 3, 3, 4, 10, 11];
@@ -197,7 +198,7 @@ mod tests {
             shift in 0..=MAX_DELAY_SHIFT,
             capacity in 1..=u64::MAX,
         ) -> LcmpConfig {
-            let capacity = BitsPerSec::new(capacity).expect("not zero");
+            let capacity = BitsPerSec::new(capacity).expect("a rate above zero");
             let preset = if artifact { Preset::Artifact } else { Preset::Paper };
             LcmpConfig {
                 preset,
@@ -218,7 +219,7 @@ mod tests {
             a in 0..65_535 * MS,
             b in 0..65_535 * MS,
         ) {
-            let capacity = BitsPerSec::new(capacity).expect("not zero");
+            let capacity = BitsPerSec::new(capacity).expect("a rate above zero");
             let short = Nanos::new(a.min(b));
             let long = Nanos::new(a.max(b));
             prop_assert!(
@@ -233,7 +234,7 @@ mod tests {
             a in 1..=u64::MAX,
             b in 1..=u64::MAX,
         ) {
-            let rate = |bits| BitsPerSec::new(bits).expect("not zero");
+            let rate = |bits| BitsPerSec::new(bits).expect("a rate above zero");
             let delay = Nanos::new(delay);
             let thin = rate(a.min(b));
             let fat = rate(a.max(b));

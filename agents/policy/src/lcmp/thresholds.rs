@@ -1,24 +1,24 @@
-//! Thresholds of a port's levels (section 3.1.2), computed at bootstrap and when its link changes.
+//! Thresholds of a port's levels (section 3.1.2), computed at start-up and whenever the port's link changes.
 
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use super::{LEVEL_SCORES, LEVELS, LcmpConfig, Preset};
 
-/// Provisioning of a port, in the units of the clock and the queues that observe it.
+/// Rate and buffer of a port, in the units of the clock and the queues that observe it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PortProvision {
-    /// Rate of the link.
+    /// Rate of the port's link.
     pub rate: BitsPerSec,
-    /// Limit of the egress queue.
+    /// Size limit of the egress queue.
     pub buffer: Bytes,
-    /// 1 ms in paper time, the interval of every trend under `artifact`.
+    /// Observed length of 1 ms of paper time, the trend interval in `artifact`.
     pub millisecond: Nanos,
-    /// Observed bytes over paper bytes; used by `artifact`, whose buffer is a constant.
+    /// Ratio of observed bytes to paper bytes; only `artifact` uses it, because its buffer size is a constant.
     pub size_scale: Ratio,
 }
 
 impl PortProvision {
-    /// Returns the provisioning of a port observed in paper units.
+    /// Returns the provisioning of a port that is observed in paper units.
     #[must_use]
     pub const fn paper_units(rate: BitsPerSec, buffer: Bytes) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl PortProvision {
         }
     }
 
-    /// Returns the provisioning for a port in a scaled lab; `rate` and `buffer` are emulated units.
+    /// Returns the provisioning of a port in a scaled lab, with `rate` and `buffer` in emulated units.
     #[must_use]
     pub fn emulated(rate: BitsPerSec, buffer: Bytes, time_scale: Ratio, size_scale: Ratio) -> Self {
         Self {
@@ -52,15 +52,15 @@ pub struct PortThresholds {
 impl PortThresholds {
     /// Computes the thresholds of a port.
     ///
-    /// Queue levels begin at buffer·i/N; the buffer is `level_buffer` if set, else the port's own. `artifact`
-    /// takes 5 GB as every port's buffer and stores the products in 32 bits, so that the last level begins at
-    /// 205,032,704 B.
+    /// Queue level i of N begins at buffer·i/N. The buffer is `level_buffer` if that is set, otherwise the port's
+    /// own. `artifact` assumes a 5 GB buffer for every port and stores the products in 32 bits, so that the last
+    /// level wraps and begins at 205,032,704 B.
     ///
-    /// Trend levels begin at rate/8/1000·(i+1)/N bytes per millisecond. A trend, the growth in one sample
-    /// interval, is compared with that rate times the interval: `sample_interval`, in `artifact` 1 ms. The
-    /// product scales like bytes, so a scaled lab has the same levels.
+    /// Trend level i begins at rate/8/1000·(i+1)/N bytes per millisecond. A trend, which is the growth in one sample
+    /// interval, is compared with that rate times the interval: `sample_interval`, or 1 ms in `artifact`. The product
+    /// scales with bytes, so a scaled lab has the same levels.
     ///
-    /// Times in `config` are on the clock that observes the port; sizes are in the same units as its queue.
+    /// Times in `config` refer to the clock that observes the port; sizes are in the units of its queue.
     #[must_use]
     pub fn new(port: &PortProvision, config: &LcmpConfig) -> Self {
         let tenth = |buffer: u64, index: u64| {
@@ -88,7 +88,7 @@ impl PortThresholds {
         }
     }
 
-    /// Returns Q (section 3.3): 0 for an empty queue, else the score of the highest level reached.
+    /// Returns Q (section 3.3): 0 for an empty queue, otherwise the score of the highest level reached.
     #[must_use]
     pub fn queue_level(&self, queue: Bytes) -> u8 {
         if queue == Bytes::ZERO {
@@ -97,8 +97,8 @@ impl PortThresholds {
         highest(|index| queue.get() >= self.queue_bytes[index])
     }
 
-    /// Returns T (section 3.3): 0 unless the queue grows, else the score of the highest level that the
-    /// growth in one interval reaches.
+    /// Returns T (section 3.3): 0 unless the queue grows, otherwise the score of the highest level that the growth in
+    /// one interval reaches.
     #[must_use]
     pub fn trend_level(&self, trend_bytes: i32) -> u8 {
         let Ok(growth) = u128::try_from(trend_bytes) else {
@@ -107,14 +107,14 @@ impl PortThresholds {
         if growth == 0 {
             return 0;
         }
-        // growth ≥ rate/8/10⁹ · interval · (i+1)/N, without the divisions' rounding.
+        // growth ≥ rate/8/10⁹ · interval · (i+1)/N, rearranged to avoid rounding in divisions.
         let grown = growth * 8 * 1_000_000_000 * LEVELS as u128;
         let tenth = u128::from(self.rate.get()) * u128::from(self.interval.get());
         let begins = |index: usize| tenth.saturating_mul(index as u128 + 1);
         highest(|index| grown >= begins(index))
     }
 
-    /// Returns the interval to which trends refer.
+    /// Returns the interval that trends refer to.
     #[must_use]
     pub const fn interval(&self) -> Nanos {
         self.interval
@@ -128,7 +128,7 @@ fn highest(is_reached: impl Fn(usize) -> bool) -> u8 {
         .map_or(0, |index| LEVEL_SCORES[index])
 }
 
-/// Interval of every trend under `artifact`, in paper time.
+/// Trend interval in `artifact`, in paper time.
 const MILLISECOND: Nanos = Nanos::from_millis(1);
 
 /// Buffer that the authors' code assumes for every port: 5 GB.
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn gbit(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
+        BitsPerSec::new(rate * 1_000_000_000).expect("a rate above zero")
     }
 
     fn paper(rate: u64, buffer: u64) -> PortThresholds {
@@ -167,7 +167,8 @@ mod tests {
         }
     }
 
-    /// A level buffer of 1 GB, a sixth of 6 GB: a level every 100 MB, although the port may hold 6 GB.
+    /// A level buffer of 1 GB, a sixth of the port's 6 GB, gives one level per 100 MB, although the port can hold 6
+    /// GB.
     #[test]
     fn queue_levels_are_tenths_of_the_buffer_that_a_parameter_gives() {
         let port = PortProvision::paper_units(gbit(100), Bytes::new(6_000_000_000));
@@ -198,7 +199,7 @@ mod tests {
 
     #[test]
     fn trend_levels_begin_at_tenths_of_what_the_link_carries() {
-        // 100 Gb/s carry 12,500,000 B in a millisecond.
+        // 100 Gb/s is 12,500,000 B per millisecond.
         let port = paper(100, 6_000_000_000);
         let levels = [
             (-1, 0),
@@ -215,7 +216,7 @@ mod tests {
 
     #[test]
     fn trend_levels_follow_the_interval_of_the_samples() {
-        // 100 Gb/s carry 125 kB in 10 µs and 25 MB in 2 ms; the artifact always takes 1 ms.
+        // 100 Gb/s is 125 kB in 10 µs and 25 MB in 2 ms; the artifact always uses 1 ms.
         let every = |interval: Nanos, preset: LcmpConfig| {
             let config = LcmpConfig {
                 sample_interval_ns: interval,
@@ -242,16 +243,16 @@ mod tests {
             interval_us in 1..100_000u64,
             artifact: bool,
         ) {
-            // Emulated: rate 1/1000, time 10, size 1/100.
+            // In emulated units, the rate is 1/1000, the time 10 times and the size 1/100 of the paper's.
             let preset = if artifact { LcmpConfig::artifact() } else { LcmpConfig::paper(gbit(200)) };
             let every = |micros: u64| LcmpConfig {
                 sample_interval_ns: Nanos::new(micros * 1_000),
                 ..preset.clone()
             };
             let unscaled = PortProvision::paper_units(gbit(100), Bytes::new(600_000_000));
-            let ratio = |n, d| Ratio::new(n, d).expect("not zero");
+            let ratio = |n, d| Ratio::new(n, d).expect("a positive ratio");
             let scaled = PortProvision::emulated(
-                BitsPerSec::new(100_000_000).expect("not zero"),
+                BitsPerSec::new(100_000_000).expect("a rate above zero"),
                 Bytes::new(6_000_000),
                 ratio(10, 1),
                 ratio(1, 100),
@@ -259,7 +260,7 @@ mod tests {
             let unscaled = PortThresholds::new(&unscaled, &every(interval_us));
             let scaled = PortThresholds::new(&scaled, &every(interval_us * 10));
             prop_assert_eq!(scaled.trend_level(trend), unscaled.trend_level(trend * 100));
-            // The artifact's wrapped level is no multiple of 100 bytes: skip the rounded one.
+            // The artifact's wrapped level is not a multiple of 100 bytes, so skip the queue length that is rounded.
             prop_assume!(queue != 2_050_327);
             prop_assert_eq!(
                 scaled.queue_level(Bytes::new(queue)),
@@ -275,7 +276,7 @@ mod tests {
             trends: (i32, i32),
             sample_interval_ns in any::<u64>().prop_map(Nanos::new),
         ) {
-            let rate = BitsPerSec::new(rate).expect("not zero");
+            let rate = BitsPerSec::new(rate).expect("a rate above zero");
             let port = PortProvision::paper_units(rate, Bytes::new(buffer));
             let config = LcmpConfig { sample_interval_ns, ..LcmpConfig::paper(gbit(200)) };
             let port = PortThresholds::new(&port, &config);

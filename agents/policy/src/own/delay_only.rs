@@ -1,8 +1,8 @@
-//! Nearest next hop, whatever its queue: LCMP's delay term alone, without herd mitigation.
+//! Next hop of least delay, regardless of its queue: LCMP's delay term alone, without herd mitigation.
 
 use super::policy::{NextHop, OwnPolicy};
 
-/// Policy that chooses the next hop of least delay; equal ones by the hash.
+/// Policy that chooses the next hop of least delay; the hash breaks ties.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayOnly;
 

@@ -1,16 +1,16 @@
-//! Own policies, compiled in.
+//! User-defined policies, compiled in.
 //!
-//! 1. Copy `template.rs`, say to `mine.rs`, give the type and [`OwnPolicy::name`] a name and write
-//!    [`OwnPolicy::choose`].
+//! 1. Copy `template.rs`, for example to `mine.rs`, rename the type, change the result of [`OwnPolicy::name`],
+//!    and write [`OwnPolicy::choose`].
 //! 2. Add `mod mine;` below and the policy to [`ALL`].
 //! 3. Name the policy in a scenario: `policies: [ecmp, { own: { name: mine } }]`, and simulate.
 //!
-//! The switch calls the policy once per flow with the live next hops and pins the flow until its port
-//! dies. A policy is a pure function of its arguments: no clock, no randomness, no memory. Its result
-//! is checked, so a policy cannot choose a dead port.
+//! The switch calls the policy once per flow with the live next hops, and pins the flow until its port dies. A policy
+//! is a pure function of its arguments: no clock, no randomness, no memory. Its result is checked, so a policy cannot
+//! choose a dead port.
 //!
-//! - [`delay_only`][]: the nearest next hop
-//! - [`two_choice`][]: the shorter queue of two next hops that the hash names (DRILL)
+//! - [`delay_only`][]: the next hop of least delay
+//! - [`two_choice`][]: the shorter of two queues that the hash selects (DRILL)
 //! - `template`: the policy to copy
 
 pub mod delay_only;
@@ -26,22 +26,22 @@ use crate::{
 };
 pub use policy::{NextHop, OwnPolicy};
 
-/// Own policies that scenarios can name.
+/// User-defined policies that scenarios can name.
 pub const ALL: &[&dyn OwnPolicy] = &[
     &delay_only::DelayOnly,
     &two_choice::TwoChoice,
     &template::Template,
 ];
 
-/// Returns the policy of this name.
+/// Returns the policy called `name`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static dyn OwnPolicy> {
     ALL.iter().copied().find(|policy| policy.name() == name)
 }
 
-/// Returns `policy`'s decision for a flow with `hash`; `None` if no candidate is alive.
+/// Returns `policy`'s decision for a flow of `hash`; `None` if no candidate is alive.
 ///
-/// `next_hops` are those of `candidates`, in their order.
+/// `next_hops` describe the `candidates`, in the same order.
 #[must_use]
 pub fn decide(
     policy: &dyn OwnPolicy,
@@ -82,7 +82,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn next_hop(delay_ms: u64, gbit: u64, queue: u64) -> NextHop {
-        let rate = BitsPerSec::new(gbit * 1_000_000_000).expect("not zero");
+        let rate = BitsPerSec::new(gbit * 1_000_000_000).expect("a rate above zero");
         NextHop {
             delay: Nanos::from_millis(delay_ms),
             capacity: rate,
@@ -136,7 +136,8 @@ pub(crate) mod tests {
     fn a_choice_past_the_end_is_a_hash_over_all_live_candidates() {
         let candidates = [candidate(true), candidate(false), candidate(true)];
         let next_hops = [next_hop(1, 1, 0); 3];
-        let decision = decide(&PastTheEnd, &candidates, &next_hops, 1).expect("two are alive");
+        let decision =
+            decide(&PastTheEnd, &candidates, &next_hops, 1).expect("two candidates are alive");
         assert_eq!((decision.rule, decision.chosen), (Rule::HashAll, 2));
         assert!(decision.rule.is_fallback());
     }

@@ -1,8 +1,8 @@
-//! Template of an own policy: copy this file, rename its type, and write `choose`. It is ECMP so far.
+//! Template of a user-defined policy: copy this file, rename its type, and rewrite `choose`, which is ECMP here.
 
 use super::policy::{NextHop, OwnPolicy};
 
-/// Policy description, with its source.
+/// Describe your policy here, with its source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Template;
 
@@ -37,8 +37,9 @@ mod tests {
         let candidates = [true, false, true, true].map(candidate);
         let next_hops = [next_hop(10, 100, 0); 4];
         for hash in 0..12 {
-            let own = decide(&Template, &candidates, &next_hops, hash).expect("alive");
-            let ecmp = ecmp::decide(&candidates, hash).expect("alive");
+            let own =
+                decide(&Template, &candidates, &next_hops, hash).expect("a candidate is alive");
+            let ecmp = ecmp::decide(&candidates, hash).expect("a candidate is alive");
             assert_eq!(own.chosen, ecmp.chosen);
         }
     }

@@ -1,14 +1,14 @@
-//! Two choices by queue, after DRILL.
+//! The better of two next hops by queue, after DRILL.
 //!
-//! Ghorbani et al., "DRILL: Micro Load Balancing for Low-latency Data Center Networks" (SIGCOMM
-//! '17), compares the queues of d random egress ports, and the m least loaded of before, for every
-//! packet. This policy compares them once per flow, because RDMA does not tolerate reordering. d = 2,
-//! both named by the flow's hash instead of a random number; m = 0, as a policy has no memory. Queues
-//! are compared by the time they take to drain, because links differ in rate; delay does not count.
+//! For every packet, Ghorbani et al., "DRILL: Micro Load Balancing for Low-latency Data Center Networks" (SIGCOMM
+//! '17), compares the queues of d random egress ports and of the m ports that were least loaded before. This policy
+//! compares queues once per flow, because RDMA does not tolerate reordering. It uses d = 2, with both ports selected
+//! by the flow's hash instead of a random number, and m = 0, because a policy has no memory. Queues are compared by
+//! the time in which they drain, because links differ in rate; path delay does not count.
 
 use super::policy::{NextHop, OwnPolicy};
 
-/// Policy that chooses the shorter queue of two next hops that the hash names.
+/// Policy that chooses the shorter of two queues; the hash selects the two next hops.
 #[derive(Clone, Copy, Debug)]
 pub struct TwoChoice;
 
@@ -30,7 +30,7 @@ impl OwnPolicy for TwoChoice {
             return 0;
         }
         let first = hash % count;
-        // Another one: the quotient of the hash is independent of its remainder.
+        // The second next hop differs from the first: the quotient of the hash is independent of its remainder.
         let second = (first + 1 + hash / count % (count - 1)) % count;
         if next_hops[second].queueing_delay() < next_hops[first].queueing_delay() {
             second
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_queue_that_drains_first_is_chosen() {
-        // 1 MB at 200 Gbit/s drains in 40 µs, half of it at 40 Gbit/s in 100 µs.
+        // At 200 Gbit/s, 1 MB drains in 40 µs; at 40 Gbit/s, half of it drains in 100 µs.
         let hops = [next_hop(50, 200, 1_000_000), next_hop(10, 40, 500_000)];
         assert!((0..20).all(|hash| TwoChoice.choose(&hops, hash) == 0));
     }
@@ -58,13 +58,13 @@ mod tests {
     fn without_queues_the_hash_decides() {
         let hops = [next_hop(10, 100, 0); 6];
         assert!((0..60).all(|hash| {
-            TwoChoice.choose(&hops, hash) == usize::try_from(hash % 6).expect("small")
+            TwoChoice.choose(&hops, hash) == usize::try_from(hash % 6).expect("a small number")
         }));
     }
 
-    /// The hash's remainder selects the first next hop; its quotient, counted from the one after the first, selects the
-    /// second. Of three next hops, six hashes select each pair in both orders; of two, both hashes select both. A queue
-    /// at the first reveals the second.
+    /// The remainder of the hash selects the first next hop; its quotient, counted from the one after the first,
+    /// selects the second. With three next hops, six hashes select each pair in both orders; with two, both hashes
+    /// select both. A queue at the first next hop shows which the second is.
     #[test]
     fn remainder_and_quotient_of_the_hash_select_two_next_hops() {
         for (count, hash, first, second) in [

@@ -1,4 +1,4 @@
-//! Topologies and flows as scenarios.
+//! Conversion of topologies and flows to scenarios.
 
 use lab_artifact::{ImportOptions, Source, import, shape::Shape, topology::TopologyFile};
 use lab_plan::{LinkKind, Role};
@@ -23,7 +23,7 @@ fn a_scenario_says_what_the_files_say() {
     insta::assert_snapshot!(text);
 }
 
-/// The file's nodes and links are exactly the plan's.
+/// The plan has exactly the nodes and links of the file.
 #[test]
 fn the_plan_is_the_topology() {
     let file = TopologyFile::parse("topology.txt", &data("topology.txt")).unwrap();
@@ -102,7 +102,7 @@ fn datacenters_of_sixteen_hosts_refer_to_the_file() {
     assert_eq!(plan.nodes[plan.flows[0].dst.index()].name, "dc2/h2");
 }
 
-/// Changes of the topology, and their errors.
+/// Each change of the topology is rejected with an error.
 #[test]
 fn what_no_scenario_can_say_is_refused_at_its_line() {
     let changes = [
@@ -134,7 +134,7 @@ fn what_no_scenario_can_say_is_refused_at_its_line() {
     insta::assert_snapshot!(said);
 }
 
-/// Memory for the stated number of nodes is allocated only if the links name as many nodes.
+/// Memory for the stated number of nodes is allocated only if the links mention that many nodes.
 #[test]
 fn a_count_of_the_file_is_held_against_its_rows() {
     for nodes in ["4294967295", "60000000"] {
@@ -143,7 +143,7 @@ fn a_count_of_the_file_is_held_against_its_rows() {
             lab_fuzz::peak_of(|| imported(&topology, "1\n0 1 3 100 1000 2.0\n").unwrap_err());
         assert_eq!(
             refused,
-            "made/topology.txt:1: host 2 has 0 links to a datacenter, it must have one at least"
+            "made/topology.txt:1: host 2 has 0 links to a datacenter, it must have at least one"
         );
         assert!(memory < 16 << 20, "{memory} bytes");
     }
@@ -153,7 +153,7 @@ fn a_count_of_the_file_is_held_against_its_rows() {
 fn flows_of_no_host_are_refused_at_their_line() {
     let flows = "2\n0 2 3 100 1000 2.0\n0 9 3 100 1000 2.0\n";
     let error = imported(&data("topology.txt"), flows).unwrap_err();
-    let expected = "made/flows.txt:3: there is no node 9, ids go from 0 to 3";
+    let expected = "made/flows.txt:3: there is no node 9; ids range from 0 to 3";
     assert_eq!(error, expected);
 }
 
@@ -177,7 +177,7 @@ fn damaged_flows_are_imported_or_refused() {
     });
 }
 
-/// The program refuses an import that is no scenario.
+/// Returns true if the text is a valid scenario. An import that is not valid is reported as a failure.
 fn parses(text: &str) -> bool {
     lab_scenario::parse("import.yaml", text.as_bytes()).is_ok()
 }

@@ -1,15 +1,15 @@
-//! Files of the artifact: small ones made up here, and the published ones where they are.
+//! Tests of the artifact's files: small files made for the tests, and the published files if they are present.
 
 mod import;
 mod published;
 
-/// The text of a file in `data`.
+/// Returns the text of a file in `data`.
 fn data(name: &str) -> String {
     let path = format!("{}/tests/files/data/{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).expect("the test's file")
 }
 
-/// The plan for the simulator of a scenario's text that names the files in `files`.
+/// Returns the simulator's plan for the text of a scenario that refers to `files`.
 fn plan(text: &str, files: &[(&str, &str)]) -> lab_plan::Plan {
     let scenario = lab_scenario::parse("import.yaml", text.as_bytes())
         .unwrap_or_else(|errors| panic!("{errors}\n{text}"));

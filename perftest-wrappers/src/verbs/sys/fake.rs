@@ -1,5 +1,6 @@
-//! Fake libibverbs with one device and no hardware. It follows the pointers that it is given, as drivers do, records
-//! per thread which objects were closed and which work requests posted, and fails the calls that a test names.
+//! Fake libibverbs with one device and no hardware. Like a driver, it follows the pointers that it is given. It
+//! records per thread which objects were closed and which work requests were posted, and fails the calls that a test
+//! selects.
 
 use std::{
     cell::RefCell,
@@ -12,19 +13,19 @@ use super::{
     SendWr, Verbs, Wc,
 };
 
-/// Name of the device.
+/// Name of the fake device.
 pub(crate) const NAME: &str = "fake0";
 
-/// Work request as the driver reads it.
+/// Posted work request, as the driver reads it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Posted {
     pub(crate) wr_id: u64,
     pub(crate) opcode: c_int,
     pub(crate) flags: c_uint,
     pub(crate) imm: u32,
-    /// Remote address and key.
+    /// Remote address and remote key.
     pub(crate) to: (u64, u32),
-    /// Local address, length and key.
+    /// Local address, length and local key.
     pub(crate) from: (u64, u32, u32),
 }
 
@@ -44,7 +45,7 @@ pub(crate) fn verbs() -> &'static Verbs {
     &VERBS
 }
 
-/// Makes the library refuse `call`, a name without `ibv_`, on this thread.
+/// Makes `call`, a function name without `ibv_`, fail on this thread.
 pub(crate) fn refuse(call: &'static str) {
     CALLS.with_borrow_mut(|calls| calls.refused.push(call));
 }
@@ -63,8 +64,8 @@ fn refuses(call: &str) -> bool {
     CALLS.with_borrow(|calls| calls.refused.contains(&call))
 }
 
-/// Returns a new object, or null if `call` is refused. Closing an object does not free it, so a use after close is
-/// harmless; tests check the order of closing by [`closed`].
+/// Returns a new object, or null if `call` must fail. Closing an object does not free it, so a use after close is
+/// harmless; tests check the order of closing through [`closed`].
 fn made<T>(call: &str, object: T) -> *mut T {
     if refuses(call) {
         return ptr::null_mut();
@@ -96,7 +97,7 @@ unsafe extern "C" fn get_device_list(count: *mut c_int) -> *mut *mut Device {
 }
 
 unsafe extern "C" fn free_device_list(list: *mut *mut Device) {
-    // SAFETY: the list came from `get_device_list`.
+    // SAFETY: the list was returned by `get_device_list`.
     drop(unsafe { Box::from_raw(list) });
 }
 
@@ -227,7 +228,7 @@ unsafe extern "C" fn req_notify_cq(_: *mut Cq, _: c_int) -> c_int {
 unsafe extern "C" fn post_send(_: *mut Qp, first: *mut SendWr, _: *mut *mut SendWr) -> c_int {
     let mut next = first;
     while !next.is_null() {
-        // SAFETY: the caller passes a chain of requests that ends with a null pointer, and lets a driver write to it.
+        // SAFETY: the caller passes a chain of requests that ends with a null pointer and that a driver may write to.
         let request = unsafe { &mut *next };
         // SAFETY: each request points to one scatter-gather entry.
         let entry = unsafe { &mut *request.sg_list };
