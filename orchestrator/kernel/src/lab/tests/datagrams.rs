@@ -170,9 +170,9 @@ fn the_doctor_tries_datagrams_and_names_what_drops_them() {
             let lines = findings.iter().map(ToString::to_string);
             lines.collect::<Vec<_>>().join("\n")
         };
-        let why = "hosts in the root namespace send to one another by UDP port 4791";
+        let why = "hosts in the root namespace send to one another on UDP port 4791";
         let passed = format!(
-            "ok    datagrams: all of 40 came, by the machine's rules and packet filters; {why}"
+            "ok    datagrams: all 40 arrived past the machine's rules and packet filters; {why}"
         );
         assert_eq!(tried(), passed);
         for filter in FILTERS {
