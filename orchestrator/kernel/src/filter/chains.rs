@@ -128,9 +128,9 @@ impl fmt::Display for Dropper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chain = &self.chain;
         let what = match (self.how, self.is_certain) {
-            (How::Policy, _) => "drops by its policy what no rule accepts",
-            (How::Drops, true) => "drops by a rule what none before it accepts",
-            (How::Rejects, true) => "rejects by a rule what none before it accepts",
+            (How::Policy, _) => "drops by policy every packet that no rule accepts",
+            (How::Drops, true) => "has a rule that drops every packet that no earlier rule accepts",
+            (How::Rejects, true) => "has a rule that rejects every packet that no earlier rule accepts",
             (How::Drops, false) => "has a rule that drops some packets",
             (How::Rejects, false) => "has a rule that rejects some packets",
         };
@@ -175,7 +175,7 @@ mod tests {
             shown(&chains, Direction::In),
             [
                 format!("{chain} has a rule that drops some packets"),
-                format!("{chain} rejects by a rule what none before it accepts"),
+                format!("{chain} has a rule that rejects every packet that no earlier rule accepts"),
             ]
         );
         assert_eq!(shown(&chains, Direction::Out), [""; 0]);
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(
             shown(&chains, Direction::In),
             [
-                "chain `ip filter INPUT` of the packet filter rejects by a rule what none before it accepts"
+                "chain `ip filter INPUT` of the packet filter has a rule that rejects every packet that no earlier rule accepts"
             ]
         );
         let chain = "chain `ip filter OUTPUT` of the packet filter";
@@ -209,7 +209,7 @@ mod tests {
             shown(&chains, Direction::Out),
             [
                 format!("{chain} has a rule that drops some packets"),
-                format!("{chain} drops by its policy what no rule accepts"),
+                format!("{chain} drops by policy every packet that no rule accepts"),
             ]
         );
         let fix = &chains.droppers(Direction::Out)[0].fix;
@@ -239,8 +239,8 @@ COMMIT
         assert_eq!(
             shown(&chains, Direction::In),
             [
-                "chain `filter ufw-user` of the packet filter rejects by a rule what none before it accepts",
-                "chain `filter INPUT` of the packet filter drops by its policy what no rule accepts",
+                "chain `filter ufw-user` of the packet filter has a rule that rejects every packet that no earlier rule accepts",
+                "chain `filter INPUT` of the packet filter drops by policy every packet that no rule accepts",
             ]
         );
         assert_eq!(

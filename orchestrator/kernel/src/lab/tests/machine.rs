@@ -83,7 +83,7 @@ fn a_rule_that_takes_a_labs_packets_is_named() {
         // The kernel puts this rule before the second of all rules, at 9.
         sh("ip rule add not fwmark 0xca6c lookup 77");
         let expected =
-            "rule `9: not from all fwmark 0xca6c lookup 77` of this machine takes the packets";
+            "rule `9: not from all fwmark 0xca6c lookup 77` of this machine diverts the packets";
         let error = lab.check_rules().unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
         assert_eq!(left(lab.down()), Vec::<String>::new());
