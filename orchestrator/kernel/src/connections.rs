@@ -78,8 +78,8 @@ mod tests {
         assert!(connections.check(500).is_ok());
         assert_eq!(
             connections.check(501).unwrap_err().to_string(),
-            "a packet filter of this machine tracks connections and has room for those of 500 flows, the plan \
-             has 501 (hint: `sysctl -w net.netfilter.nf_conntrack_max=1102`)"
+            "a packet filter of this machine tracks connections and has room for 500 flows, but the plan has \
+             501 (hint: `sysctl -w net.netfilter.nf_conntrack_max=1102`)"
         );
     }
 }

@@ -49,8 +49,8 @@ pub enum LabErrorKind {
     #[error("the lab needs {needed} open files, but the limit is {limit} (hint: `ulimit -n {needed}`)")]
     Files { needed: u64, limit: u64 },
     #[error(
-        "a packet filter of this machine tracks connections and has room for those of {room} flows, the plan \
-         has {flows} (hint: `{fix}`)"
+        "a packet filter of this machine tracks connections and has room for {room} flows, but the plan has \
+         {flows} (hint: `{fix}`)"
     )]
     Connections { flows: u64, room: u64, fix: String },
     #[error("RDMA device `{device}` has no RoCE v2 GID for {addr}")]
