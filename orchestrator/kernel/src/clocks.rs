@@ -1,4 +1,4 @@
-//! Readings of the machine's clocks that belong to one moment.
+//! Readings of all of the machine's clocks at one moment.
 
 use std::io;
 
@@ -13,13 +13,13 @@ pub(crate) struct Clocks {
     pub wall: u64,
     pub monotonic: u64,
     pub raw: u64,
-    /// Time that the reading took: what the clocks may differ by without an error.
+    /// Duration of the reading, ns: the clocks may differ by this much without an error.
     pub took: u64,
 }
 
 impl Clocks {
-    /// Reads the clocks until no other task has come between the readings, at most [`TRIES`] times; returns
-    /// the quickest reading.
+    /// Reads the clocks until a reading is quick enough that no other task interrupted it, at most [`TRIES`] times;
+    /// returns the quickest reading.
     pub fn read() -> io::Result<Self> {
         let mut best = Self::read_once()?;
         for _ in 1..TRIES {
@@ -48,15 +48,16 @@ impl Clocks {
         })
     }
 
-    /// Returns by how much the wall clock has jumped against the monotonic clock since `earlier`, beyond what
-    /// the two readings took.
+    /// Returns the jump of the wall clock against the monotonic clock since `earlier`, ns, less the duration of the two
+    /// readings.
     pub fn jump_since(&self, earlier: &Self) -> u64 {
         let span = self.monotonic.saturating_sub(earlier.monotonic);
         let jump = span.abs_diff(self.wall.saturating_sub(earlier.wall));
         jump.saturating_sub(self.took + earlier.took)
     }
 
-    /// Returns by how much the monotonic clock was off the hardware's since `earlier`, likewise.
+    /// Returns the drift of the monotonic clock against the hardware clock since `earlier`, ns, less the duration of the
+    /// two readings.
     pub fn drift_since(&self, earlier: &Self) -> u64 {
         let span = self.monotonic.saturating_sub(earlier.monotonic);
         let drift = span.abs_diff(self.raw.saturating_sub(earlier.raw));
@@ -72,7 +73,7 @@ pub(crate) fn nanos(time: TimeSpec) -> u64 {
 
 const TRIES: u32 = 10;
 
-/// Time that a reading takes on an emulated CPU that does nothing else, ns.
+/// Duration of a reading on an otherwise idle emulated CPU, ns.
 const QUICK: u64 = 20_000;
 
 #[cfg(test)]

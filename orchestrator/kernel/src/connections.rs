@@ -1,4 +1,4 @@
-//! Connections that the kernel tracks for packet filters of the root namespace.
+//! Connections that the kernel tracks for the root namespace's packet filters (conntrack).
 
 use std::fs;
 
@@ -16,8 +16,8 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Reads the connections of the calling thread's namespace after a host's datagram has passed through it. Returns
-    /// `None` if no connection is tracked, as without a rule that asks for tracking: the datagram would be one.
+    /// Reads the number of connections in the calling thread's namespace. Called after a host's datagram has passed
+    /// through the namespace: if no connection is tracked then, no rule asks for tracking, and the result is `None`.
     pub fn read() -> Option<Self> {
         let number = |name: &str| -> Option<u64> {
             let text = fs::read_to_string(format!("/proc/sys/net/netfilter/{name}")).ok()?;
@@ -25,7 +25,7 @@ impl Connections {
         };
         let count = number("nf_conntrack_count")?;
         let max = number("nf_conntrack_max")?;
-        // The kernel lists 0 if there is no limit.
+        // A limit of 0 means unlimited.
         (count > 0 && max > 0).then_some(Self { count, max })
     }
 
@@ -34,7 +34,7 @@ impl Connections {
         self.max.saturating_sub(self.count) / PER_FLOW
     }
 
-    /// Returns an error if there is no room for `flows` more flows.
+    /// Returns an error if `flows` more flows do not fit under the limit.
     pub fn check(&self, flows: u64) -> Result<(), LabErrorKind> {
         let room = self.free_flows();
         if room >= flows {
@@ -51,15 +51,16 @@ impl Connections {
     }
 }
 
-/// Returns the largest number of flows whose connections are tracked at once. All flows of a repetition count:
-/// an entry outlives its last packet by half a minute. Other policies and repetitions use the same ports.
+/// Returns the largest number of flows whose connections are tracked at once: all flows of one repetition, because an
+/// entry outlives its last packet by half a minute. Other policies and repetitions use the same ports, so they add no
+/// entries.
 pub(crate) fn flows(plan: &Plan) -> u64 {
     let flows = u64::try_from(plan.flows.len()).unwrap_or(u64::MAX);
     flows.div_ceil(u64::from(plan.repetitions.max(1)))
 }
 
-/// Connections of a flow. Acknowledgements go to RoCE's port as data does, so they are no replies to the data; both
-/// hosts are in one namespace.
+/// Number of tracked connections per flow: both hosts are in one namespace, and acknowledgements, which like data go to
+/// RoCE's port, do not count as replies to the data.
 const PER_FLOW: u64 = 2;
 
 #[cfg(test)]
@@ -77,8 +78,8 @@ mod tests {
         assert!(connections.check(500).is_ok());
         assert_eq!(
             connections.check(501).unwrap_err().to_string(),
-            "a packet filter of this machine tracks connections and has room for those of 500 flows, the plan \
-             has 501 (hint: `sysctl -w net.netfilter.nf_conntrack_max=1102`)"
+            "a packet filter of this machine tracks connections and has room for 500 flows, but the plan has \
+             501 (hint: `sysctl -w net.netfilter.nf_conntrack_max=1102`)"
         );
     }
 }

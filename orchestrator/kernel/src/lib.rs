@@ -1,25 +1,25 @@
-//! Kernel engine: lowers a Plan to steps, makes them true on Linux, runs flows, undoes everything.
+//! Kernel engine: lowers a plan to steps, applies them on Linux, runs flows, undoes everything.
 //!
 //! [`lab::Reservation`] reserves a name and a slot on this machine, the plan is relabelled for that
 //! slot, [`Lab::up`] applies its steps and reads the result back, [`run::Runner`] runs flows, and
 //! [`Lab::down`] undoes the steps. If the owner is killed or the power fails, [`lab::down()`] needs
 //! nothing but the journal under `/run/lcmp-lab`.
 //!
-//! Must not contain: decisions that a plan could make, parsing of scenarios, plotting, terminals.
+//! Must not contain: decisions that belong in the plan, parsing of scenarios, plotting, terminal output.
 //!
 //! - [`lower`]: plan to steps; pure
 //! - [`step`]: steps as data, their inverses, and their text as `ip`, `tc`, `rdma`, `sysctl` commands
-//! - [`exec`]: application of steps, comparison with the kernel's state, undo
+//! - [`exec`]: application of steps, comparison of the kernel's state with them, undo
 //! - [`journal`]: changes of the machine, recorded before they happen
-//! - [`lab`]: reservation, bringing up, use, taking down and list of labs
+//! - [`lab`]: reservation, bring-up, use, removal and list of labs
 //! - [`run`]: agents, flows and records of one run
 //! - `certify`: measurement of every link, and its bounds
-//! - `clocks`: readings of the clocks at one moment
+//! - `clocks`: readings of all clocks at one moment
 //! - `connections`: connections that packet filters track, and their limit
 //! - `filter`: packet filters, and what they drop
 //! - [`doctor`]: requirements of a lab on this machine
 //! - [`name`]: names of labs and namespaces
-//! - `netlink`: messages, batches and answers of the kernel
+//! - `netlink`: netlink messages, batches and the kernel's answers
 //! - `process`: process IDs with start times
 //! - `qdisc`: queueing disciplines, as `tc` arguments and in the kernel's units
 //!

@@ -91,7 +91,7 @@ impl fmt::Display for NetnsName {
     }
 }
 
-/// Maximum length; a scenario's name, by default that of the lab, has the same.
+/// Maximum length of a lab's name. A scenario's name has the same maximum, because it is the lab's default name.
 const MAX_LAB_NAME: usize = 32;
 
 /// Network namespace that a step acts in.

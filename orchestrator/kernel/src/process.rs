@@ -1,4 +1,4 @@
-//! Processes, distinguished from later ones with the same process ID.
+//! Processes, distinguished from later processes with the same process ID.
 
 use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 
@@ -12,14 +12,13 @@ use crate::journal::if_found;
 /// A process ID with the process's start time, so that a later process with the same ID differs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct ProcessId {
-    /// The process ID.
     pub pid: i32,
     /// Start time in clock ticks since boot.
     pub start: u64,
 }
 
 impl ProcessId {
-    /// Identifies the process that has the ID `pid` now; `None` if there is none.
+    /// Identifies the process that has the ID `pid` now; `None` if no process has it.
     #[must_use]
     pub fn of(pid: i32) -> Option<Self> {
         let start = stat(pid)?.starttime;
@@ -32,14 +31,14 @@ impl ProcessId {
         Self::of(pid).ok_or_else(|| io::Error::other("cannot read `/proc/self/stat`"))
     }
 
-    /// Returns true while the process runs; a zombie does not.
+    /// Returns true while the process runs; false for a zombie.
     #[must_use]
     pub fn is_alive(self) -> bool {
         let runs = |stat: Stat| stat.starttime == self.start && !matches!(stat.state, 'Z' | 'X');
         stat(self.pid).is_some_and(runs)
     }
 
-    /// Sends a signal to this process, never to a later one with the same ID.
+    /// Sends a signal to this process, never to a later process with the same ID.
     pub(crate) fn signal(self, signal: Signal) -> io::Result<()> {
         let is_gone = |error: &rustix::io::Errno| *error == rustix::io::Errno::SRCH;
         let pid = rustix::process::Pid::from_raw(self.pid).ok_or(io::ErrorKind::InvalidInput)?;
@@ -47,7 +46,8 @@ impl ProcessId {
             Err(error) if is_gone(&error) => return Ok(()),
             process => process?,
         };
-        // Whatever process gets the ID from here on, the open file belongs to the process whose start is compared.
+        // The pidfd is open now, so it keeps referring to the process whose start time is compared, even if the ID is
+        // reused.
         if !self.is_alive() {
             return Ok(());
         }
@@ -81,20 +81,19 @@ pub(crate) fn cgroup(pid: i32) -> io::Result<String> {
     Ok(if_found(fs::read_to_string(format!("/proc/{pid}/cgroup")))?.unwrap_or_default())
 }
 
-/// Network namespace, distinguished from later ones with the same inode: the kernel gives the inode of an ended
-/// namespace to a later one.
+/// Network namespace, distinguished from later namespaces with the same inode: the kernel reuses the inodes of ended
+/// namespaces.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub(crate) struct NetnsId {
-    /// Number of the inode.
     pub inode: u64,
-    /// Time at which the kernel made the inode, ns since 1970. It stays as long as a name or an open file holds the
-    /// namespace, and nobody can change it: the inode is immutable
+    /// Time at which the kernel made the inode, ns since 1970. It is constant while a name or an open file holds the
+    /// namespace, and nobody can change it, because the inode is immutable
     /// (<https://github.com/torvalds/linux/blob/v6.1/fs/nsfs.c>, `__ns_get_path`).
     pub since_ns: i64,
 }
 
 impl NetnsId {
-    /// Identifies the namespace that a path leads to.
+    /// Identifies the namespace whose file is at a path.
     pub fn at(path: &Path) -> Option<Self> {
         fs::metadata(path).ok().as_ref().map(Self::of_file)
     }
@@ -104,7 +103,7 @@ impl NetnsId {
         Self::at(Path::new(&format!("/proc/{pid}/ns/net")))
     }
 
-    /// Identifies the namespace whose file has these properties.
+    /// Identifies the namespace whose file has the metadata `file`.
     pub fn of_file(file: &fs::Metadata) -> Self {
         let seconds = file.ctime().saturating_mul(1_000_000_000);
         Self {

@@ -139,7 +139,7 @@ impl Machine {
         let is_filtered = !matches!(place, Place::Sender(errno) if errno != Errno::EPERM);
         if let Some(rule) = &self.rule {
             return Cause {
-                text: format!("rule `{rule}` of this machine, which comes before the lab's"),
+                text: format!("rule `{rule}` of this machine, which precedes the lab's rules"),
                 fix: Some(rule.remedy()),
             };
         }
@@ -175,9 +175,9 @@ impl Loss {
         let offered = delivery.offered;
         let place_text = match place {
             Place::Sender(errno) => format!("were refused: {}", io::Error::from(errno)),
-            Place::Switch => "did not come to the switch that it is on".to_owned(),
-            Place::Nic => "did not come to its NIC".to_owned(),
-            Place::Receiver => "came to its NIC and not to its sockets".to_owned(),
+            Place::Switch => "did not reach the sender's switch".to_owned(),
+            Place::Nic => "did not reach its NIC".to_owned(),
+            Place::Receiver => "reached its NIC but not its sockets".to_owned(),
         };
         let is_sent = matches!(place, Place::Sender(_) | Place::Switch);
         Self {
@@ -274,7 +274,7 @@ mod tests {
                 },
                 "rule `9: not from all fwmark 0xca6c lookup 7`",
                 // Rules of 16 labs are at 32 to 79.
-                Some("`ip rule del pref 9`, and make it again with a priority above 79"),
+                Some("`ip rule del pref 9`, and add the rule again with a priority above 79"),
             ),
             (
                 Place::Receiver,

@@ -1,4 +1,4 @@
-//! Loading and attaching of a program with two instructions.
+//! Trial of eBPF: loads and attaches a program of two instructions.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.6/include/uapi/linux/bpf.h>
 
@@ -15,8 +15,8 @@ use crate::{
     netlink::{Batch, Socket},
 };
 
-/// Attaches a program to an interface's ingress in the calling thread's namespace: by tcx, or on kernels without it, by
-/// a filter on the interface's clsact qdisc.
+/// Attaches a program to an interface's ingress in the calling thread's namespace: with tcx, or on kernels without tcx
+/// with a filter on the interface's clsact qdisc.
 pub(super) fn attach(socket: &mut Socket, index: u32) -> Result<(), StepCause> {
     let program = load(&[MOVE_0_TO_R0, EXIT], c"GPL")?;
     match link(&program, index) {
@@ -101,7 +101,7 @@ struct LinkCreate {
 /// Calls bpf(2) with a command that returns a new descriptor.
 ///
 /// # Safety
-/// `attr` must have the layout that `command` expects, and each address in it must be valid for all that the kernel
+/// `attr` must have the layout that `command` expects, and each address in it must be valid for everything that the kernel
 /// reads or writes there for `command`.
 #[expect(unsafe_code, reason = "the libc crate has no wrapper for bpf(2)")]
 unsafe fn bpf<T>(command: libc::c_int, attr: &T) -> io::Result<OwnedFd> {

@@ -1,8 +1,8 @@
-//! Trial of datagrams between hosts in the root namespace, and the connections that packet filters track for them.
+//! Trial of datagrams between hosts in the root namespace, and of the limit of connections tracked for them.
 //!
 //! Packet filters and rules are judged by a trial, not by their text: a lab of two hosts is made in the root namespace
 //! itself, without delay lines and RDMA devices, and its hosts send the datagrams of `certify`. Rules and chains are
-//! read only if datagrams are lost, to name the one that drops them.
+//! read only if datagrams are lost, to name the rule or chain that drops the datagrams.
 
 use lab_plan::Plan;
 use tokio_util::sync::CancellationToken;
@@ -36,11 +36,11 @@ struct Trial {
     connections: Option<Connections>,
 }
 
-/// Tries datagrams from either of two hosts to the other.
+/// Sends datagrams between two hosts, in both directions, and reports losses.
 pub(crate) fn findings() -> Vec<Finding> {
     let about = Requirement(
         "datagrams",
-        "hosts in the root namespace send to one another by UDP port 4791",
+        "hosts in the root namespace send to one another on UDP port 4791",
     );
     let trial = match trial() {
         Ok(trial) => trial,
@@ -48,11 +48,11 @@ pub(crate) fn findings() -> Vec<Finding> {
             kind: kind @ LabErrorKind::Rule { .. },
             ..
         })) => return vec![about.fail(kind.to_string())],
-        Err(error) => return vec![about.warn(format!("unknown, they cannot be tried: {error}"))],
+        Err(error) => return vec![about.warn(format!("unknown: the trial failed: {error}"))],
     };
     let finding = match &trial.loss {
         None => about.ok(format!(
-            "all of {} came, by the machine's rules and packet filters",
+            "all {} arrived past the machine's rules and packet filters",
             trial.sent
         )),
         Some(loss) => {

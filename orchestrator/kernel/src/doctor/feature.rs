@@ -2,7 +2,7 @@
 
 use crate::step::{DeviceChange, Qdisc, Step};
 
-/// Kernel feature of a lab. Each follows those it requires.
+/// Kernel feature that a lab needs. Variants are in dependency order: each one follows the features that it requires.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Feature {
     Namespaces,
@@ -18,10 +18,10 @@ pub(super) enum Feature {
     IbUverbs,
 }
 
-/// Texts and modules of a feature.
+/// Texts about a feature, and its kernel modules.
 pub(super) struct Description {
     pub subject: &'static str,
-    /// Object of "this kernel has no …".
+    /// Name of the feature in the message "this kernel has no …".
     pub thing: &'static str,
     pub why: &'static str,
     pub modules: &'static [&'static str],
@@ -42,7 +42,7 @@ impl Feature {
         Self::IbUverbs,
     ];
 
-    /// Returns the feature that a step needs and a kernel may lack.
+    /// Returns the feature that a step needs; `None` if every kernel can apply the step.
     pub(super) const fn of(step: &Step) -> Option<Self> {
         Some(match step {
             Step::Netns { .. } => Self::Namespaces,
@@ -74,7 +74,7 @@ impl Feature {
         })
     }
 
-    /// Returns the feature without which this one cannot be tried.
+    /// Returns the feature that must be present before this one can be tried.
     pub(super) const fn requires(self) -> Option<Self> {
         match self {
             Self::Namespaces => None,
@@ -91,38 +91,38 @@ impl Feature {
         let (subject, thing, why, modules): (_, _, _, &[_]) = match self {
             Self::Namespaces => (
                 "namespaces",
-                "network namespace with a name",
-                "every switch of a lab is in one",
+                "named network namespace",
+                "every switch of a lab has a network namespace",
                 &[],
             ),
             Self::Veth => (
                 "veth",
                 "veth interface",
-                "links are pairs of them",
+                "a link is a pair of veth interfaces",
                 &["veth"],
             ),
             Self::Tbf => (
                 "tbf",
                 "tbf qdisc",
-                "egress queues get their rate and size from it",
+                "tbf sets the rate and size of egress queues",
                 &["sch_tbf"],
             ),
             Self::Red => (
                 "red",
                 "red qdisc",
-                "egress queues of legacy switches mark packets with it",
+                "red marks packets in the egress queues of legacy switches",
                 &["sch_red"],
             ),
             Self::Netem => (
                 "netem",
                 "netem qdisc",
-                "links get their delay from it",
+                "netem delays packets on links",
                 &["sch_netem"],
             ),
             Self::Fq => (
                 "fq",
                 "fq qdisc",
-                "congestion control paces packets with it",
+                "fq paces packets for congestion control",
                 &["sch_fq"],
             ),
             Self::Clsact => (
@@ -134,25 +134,25 @@ impl Feature {
             Self::Mirred => (
                 "mirred",
                 "u32 filter with a mirred action",
-                "delay lines pass packets on with it",
+                "delay lines forward packets with a mirred action",
                 &["cls_u32", "act_mirred"],
             ),
             Self::Bpf => (
                 "bpf",
                 "eBPF classifier",
-                "a DCI switch chooses paths with it",
+                "a DCI switch chooses paths in an eBPF program",
                 &["cls_bpf"],
             ),
             Self::RdmaRxe => (
                 "rdma_rxe",
                 "SoftRoCE device",
-                "hosts send RDMA by it",
+                "hosts send RDMA traffic through SoftRoCE",
                 &["rdma_rxe"],
             ),
             Self::IbUverbs => (
                 "ib_uverbs",
                 "verbs device for a SoftRoCE device",
-                "perftest opens RDMA devices by it",
+                "perftest opens RDMA devices through their verbs devices",
                 &["ib_uverbs"],
             ),
         };
@@ -165,7 +165,7 @@ impl Feature {
     }
 }
 
-/// Lists the kernel modules that a lab needs, any of which a kernel may have built in.
+/// Lists the kernel modules that a lab needs. A kernel may have some of them built in.
 pub fn kernel_modules() -> impl Iterator<Item = &'static str> {
     Feature::ALL
         .into_iter()

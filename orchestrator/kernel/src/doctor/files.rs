@@ -15,8 +15,7 @@ pub(super) fn findings(results: &Path) -> [Finding; 2] {
     [results_directory(results), run()]
 }
 
-/// Checks that run directories can be created in `results`, which may not exist yet, and that a run
-/// fits.
+/// Checks that run directories can be created in `results`, which may not exist yet, and that a run fits on its disk.
 #[must_use]
 pub fn results_directory(results: &Path) -> Finding {
     let shown = results.display();
@@ -25,7 +24,7 @@ pub fn results_directory(results: &Path) -> Finding {
         return RESULTS.fail(what).with_fix(ELSEWHERE);
     }
     let Some(directory) = existing(results) else {
-        return RESULTS.fail(format!("`{shown}` cannot be made"));
+        return RESULTS.fail(format!("`{shown}` cannot be created"));
     };
     if let Err(errno) = access(&directory, AccessFlags::W_OK) {
         let directory = directory.display();
@@ -42,7 +41,7 @@ pub fn results_directory(results: &Path) -> Finding {
 pub(super) fn room(shown: &str, free: Bytes) -> Finding {
     let what = format!("{} free for `{shown}`", in_short(free));
     let finding = if free < ONE_RUN {
-        RESULTS.fail(format!("{what}, a run may take {ONE_RUN}"))
+        RESULTS.fail(format!("{what}; a run may take {ONE_RUN}"))
     } else if free < MANY_RUNS {
         RESULTS.warn(what)
     } else {
@@ -54,12 +53,12 @@ pub(super) fn room(shown: &str, free: Bytes) -> Finding {
 fn run() -> Finding {
     let about = Requirement(
         "/run",
-        "a lab's journal and its namespaces' names are there",
+        "a lab's journal and the files of its namespaces are in it",
     );
     match access("/run", AccessFlags::W_OK) {
-        Ok(()) => about.ok("it can be written to"),
+        Ok(()) => about.ok("writable"),
         Err(errno) => {
-            let finding = about.fail(format!("it cannot be written to: {}", errno.desc()));
+            let finding = about.fail(format!("not writable: {}", errno.desc()));
             finding.with_fix(match errno {
                 Errno::EROFS | Errno::ENOENT => "mount -t tmpfs tmpfs /run",
                 _ => "sudo lcmp-lab doctor",
@@ -82,10 +81,10 @@ fn free(directory: &Path) -> nix::Result<Bytes> {
     ))
 }
 
-const RESULTS: Requirement = Requirement("results", "records and reports are written there");
+const RESULTS: Requirement = Requirement("results", "records and reports are written to it");
 const ELSEWHERE: &str = "lcmp-lab --results DIR …";
 
-/// Size of a run on the paper's testbed, with its report.
+/// Size of a run of the paper's testbed, including its report.
 const ONE_RUN: Bytes = Bytes::new(50_000_000);
 /// Size of ten runs.
 const MANY_RUNS: Bytes = Bytes::new(500_000_000);

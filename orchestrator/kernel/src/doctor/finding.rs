@@ -11,24 +11,23 @@ use serde::Serialize;
 pub enum Level {
     /// The requirement is met.
     Ok,
-    /// A lab runs, with a limitation.
+    /// Labs run, with a limitation.
     Warn,
-    /// No lab runs here until it is fixed.
+    /// No lab runs here until the problem is fixed.
     Fail,
 }
 
 /// Result of checking one of a lab's requirements on this machine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Finding {
-    /// Severity.
     pub level: Level,
-    /// Requirement in a word or two: `netem`, `open files`.
+    /// Short name of the requirement: `netem`, `open files`.
     pub subject: String,
-    /// State that was found.
+    /// State of the machine that the check found.
     pub what: String,
-    /// Use of the requirement in a lab.
+    /// Reason why a lab needs the requirement.
     pub why: String,
-    /// Command that fixes a problem, if there is one.
+    /// Command that fixes the problem, if one is known.
     pub fix: Option<String>,
 }
 
@@ -100,7 +99,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Requirement of a lab: its subject, and its use in a lab.
+/// Requirement of a lab: its short name, and the reason why a lab needs it.
 pub(super) struct Requirement(pub &'static str, pub &'static str);
 
 impl Requirement {
@@ -117,7 +116,7 @@ impl Requirement {
     }
 }
 
-/// Rounds an amount down to its first three digits.
+/// Rounds an amount down to three significant digits.
 pub(super) fn in_short(amount: Bytes) -> Bytes {
     let digits = amount.get().checked_ilog10().unwrap_or(0);
     let unit = 10u64.pow(digits.saturating_sub(2));

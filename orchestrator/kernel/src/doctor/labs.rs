@@ -24,7 +24,7 @@ pub(super) fn existing<'a>(labs: impl Iterator<Item = (&'a LabName, LabState)> +
     };
     let dead = in_state(LabState::Dead);
     if let [first, ..] = dead.as_slice() {
-        let finding = LABS.warn(format!("`{}` has no owner any more", dead.join("`, `")));
+        let finding = LABS.warn(format!("`{}` has lost its owner", dead.join("`, `")));
         return finding.with_fix(format!("lcmp-lab down {first}"));
     }
     let unreadable = in_state(LabState::Unreadable);
@@ -38,18 +38,18 @@ pub(super) fn existing<'a>(labs: impl Iterator<Item = (&'a LabName, LabState)> +
     let up = [LabState::Live, LabState::Kept, LabState::Private];
     let others = up.map(in_state).concat();
     LABS.ok(match others.as_slice() {
-        [] => "none is up".to_owned(),
+        [] => "no lab is up".to_owned(),
         others => format!("`{}` is up", others.join("`, `")),
     })
 }
 
-/// A lab in a guest takes a slot too, so that its name and its run are known here.
+/// Checks that a slot is free. A lab in a guest also takes a slot here, which registers its name and run.
 pub(super) fn slots(free: Result<usize, ReservationError>) -> Finding {
-    let why = "10.0.0.0/8 is cut into blocks, each lab takes one";
+    let why = "10.0.0.0/8 is divided into blocks, and each lab takes one block";
     let about = Requirement("address blocks", why);
     match free {
         Ok(0) => {
-            let what = format!("each of {SLOTS} is in use by a lab or by this machine");
+            let what = format!("all {SLOTS} are in use by labs or by this machine");
             about
                 .fail(what)
                 .with_fix("lcmp-lab status; ip -4 addr; ip rule")
@@ -59,4 +59,4 @@ pub(super) fn slots(free: Result<usize, ReservationError>) -> Finding {
     }
 }
 
-const LABS: Requirement = Requirement("labs", "labs share the machine's CPUs, and their time");
+const LABS: Requirement = Requirement("labs", "labs compete for the machine's CPUs");

@@ -19,18 +19,18 @@ pub(super) fn findings() -> Vec<Finding> {
     findings.into_iter().flatten().collect()
 }
 
-/// Checks the hard limit of open files, up to which a lab raises its own.
+/// Checks the hard limit of open files. A lab raises its soft limit up to the hard limit.
 pub(super) fn open_files(hard: u64) -> Finding {
     let about = Requirement(
         "open files",
-        "a namespace takes two, a flow's processes some",
+        "each namespace takes two, and the processes of each flow take some",
     );
     let namespaces = hard.saturating_sub(OTHER_FILES) / FILES_PER_NAMESPACE;
     if namespaces >= NAMESPACES {
-        return about.ok(format!("up to {hard} for a process"));
+        return about.ok(format!("up to {hard} per process"));
     }
     let needed = OTHER_FILES + FILES_PER_NAMESPACE * NAMESPACES;
-    let what = format!("up to {hard} for a process, enough for {namespaces} namespaces");
+    let what = format!("up to {hard} per process, enough for {namespaces} namespaces");
     let finding = match namespaces {
         0..SMALLEST_LAB => about.fail(what),
         _ => about.warn(what),
@@ -38,15 +38,15 @@ pub(super) fn open_files(hard: u64) -> Finding {
     finding.with_fix(format!("ulimit -n {}", needed.next_power_of_two()))
 }
 
-/// Checks the limit of the neighbour table, which all namespaces share. A lab's neighbours are
-/// permanent and not counted since Linux 5.0 (`neigh_alloc` with `exempt_from_gc`), but that of every
-/// namespace's loopback interface is.
+/// Checks the limit of the neighbour table, which all namespaces share. Since Linux 5.0, a lab's neighbours do not
+/// count because they are permanent (`neigh_alloc` with `exempt_from_gc`), but the entry of each namespace's loopback
+/// interface counts.
 pub(super) fn neighbours(limit: u64) -> Finding {
-    let about = Requirement("neighbour table", "it is shared by all namespaces");
+    let about = Requirement("neighbour table", "all namespaces share it");
     if limit >= NEIGHBOURS {
         return about.ok(format!("up to {limit} entries"));
     }
-    let finding = about.warn(format!("up to {limit} entries, it should be {NEIGHBOURS}"));
+    let finding = about.warn(format!("up to {limit} entries, fewer than the {NEIGHBOURS} recommended"));
     let enough = 2 * NEIGHBOURS;
     finding.with_fix(format!(
         "sysctl -w net.ipv4.neigh.default.gc_thresh3={enough}"
@@ -54,7 +54,7 @@ pub(super) fn neighbours(limit: u64) -> Finding {
 }
 
 pub(super) fn processes(free: u64) -> Finding {
-    let about = Requirement("processes", "a flow takes two, a DCI switch one");
+    let about = Requirement("processes", "a flow takes two, and a DCI switch takes one");
     let what = format!("{free} more can be started");
     match free {
         0..FEW_PROCESSES => about.fail(what).with_fix(RAISE_PROCESSES),
@@ -64,30 +64,30 @@ pub(super) fn processes(free: u64) -> Finding {
 }
 
 pub(super) fn memory(available: Bytes) -> Finding {
-    let about = Requirement("memory", "QPs and packets in flight are in it");
+    let about = Requirement("memory", "it holds QPs and packets in flight");
     let what = format!("{} available", in_short(available));
     if available < MEMORY {
-        return about.warn(format!("{what}, it should be {MEMORY}"));
+        return about.warn(format!("{what}, less than the {MEMORY} recommended"));
     }
     about.ok(what)
 }
 
-/// Checks the limit of the connections that packet filters track.
+/// Checks the limit of connections that packet filters track.
 pub(super) fn connections(connections: Connections) -> Finding {
     let about = Requirement(
         "tracked connections",
-        "a packet filter of the root namespace tracks two of each flow",
+        "a packet filter of the root namespace tracks two connections per flow",
     );
     let flows = connections.free_flows();
     let max = connections.max;
-    let what = format!("up to {max}, room for {flows} flows of a policy");
+    let what = format!("up to {max}, enough for {flows} flows per policy");
     if flows >= FLOWS {
         return about.ok(what);
     }
     about.warn(what).with_fix(connections.fix(FLOWS))
 }
 
-/// Returns the number of threads that the lowest limit still allows.
+/// Returns the number of threads that can still be started under the lowest of the limits.
 fn free_processes() -> Option<u64> {
     let running = u64::from(LoadAverage::current().ok()?.max);
     let of_kernel = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"]
@@ -97,7 +97,7 @@ fn free_processes() -> Option<u64> {
     of_kernel.chain(free_in_cgroup()).min()
 }
 
-/// Returns the lowest limit of this process's control group and its ancestors.
+/// Returns the number of threads that can still be started in this process's control group and its ancestors.
 fn free_in_cgroup() -> Option<u64> {
     let groups = Process::myself().ok()?.cgroups().ok()?;
     let own = groups.into_iter().find(|group| group.hierarchy == 0)?;
@@ -112,7 +112,7 @@ fn free_in_cgroup() -> Option<u64> {
     groups.filter_map(free).min()
 }
 
-/// Returns the memory that is available without swapping, of the machine, or of the control group if that is less.
+/// Returns the memory that is available without swapping: the lesser of the machine's and the control group's.
 #[must_use]
 pub fn available_memory() -> Bytes {
     let mut system = System::new();
@@ -130,21 +130,21 @@ fn number(path: &Path) -> Option<u64> {
 const GC_THRESH3: &str = "/proc/sys/net/ipv4/neigh/default/gc_thresh3";
 const RAISE_PROCESSES: &str = "sysctl -w kernel.pid_max=65536 kernel.threads-max=65536";
 
-/// Namespaces for eight datacenters, each with a fabric of 2 spines, 4 leaves and 16 hosts, and one for the delay
-/// lines.
+/// Number of namespaces for eight datacenters, each with a fabric of 2 spines, 4 leaves and 16 hosts, and one for the
+/// delay lines.
 const NAMESPACES: u64 = 185;
-/// Namespaces for two datacenters with a host each, and one for the delay lines.
+/// Number of namespaces for two datacenters with a host each, and one for the delay lines.
 const SMALLEST_LAB: u64 = 5;
 const FILES_PER_NAMESPACE: u64 = 2;
-/// Files besides namespaces: journals, pipes of flows, telemetry sockets.
+/// Number of open files besides namespaces: journals, pipes of flows, telemetry sockets.
 const OTHER_FILES: u64 = 1_024;
-/// Neighbours: one per namespace, and as many for the rest of the machine.
+/// Number of neighbour entries: one per namespace, and as many for the rest of the machine.
 const NEIGHBOURS: u64 = 2 * NAMESPACES;
-/// Processes of the smallest lab, with a few flows at once.
+/// Number of processes of the smallest lab, with a few flows at once.
 const FEW_PROCESSES: u64 = 50;
-/// Processes of a hundred flows at once, with the threads that start them.
+/// Number of processes and threads of a hundred flows at once, including the threads that start them.
 const MANY_PROCESSES: u64 = 300;
 /// Number of flows per policy that the limits must allow; `8dc.yaml` has 6,635.
 const FLOWS: u64 = 10_000;
-/// 32 hosts with 304 QPs were measured at 400 MB.
+/// Memory that a lab needs: 400 MB were measured for 32 hosts with 304 QPs.
 const MEMORY: Bytes = Bytes::new(500_000_000);

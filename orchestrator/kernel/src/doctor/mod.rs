@@ -1,4 +1,4 @@
-//! Requirements of a lab on this machine, and the commands that fix what is missing.
+//! Checks of a lab's requirements on this machine, with commands that fix what is missing.
 //!
 //! No requirement is inferred from versions or module names: the steps of a two-host lab are applied once, on a thread
 //! with its own namespaces, and two hosts of a lab in the machine's namespace exchange datagrams.
@@ -6,11 +6,11 @@
 //! - `finding`: result of one check
 //! - `feature`: kernel features of a lab
 //! - `trial`: trial of each feature, with `bpf` and `sandbox`
-//! - `placement`: namespace of hosts' NICs, tried with a flow
+//! - `placement`: choice of the namespace for hosts' NICs, by a trial flow
 //! - `rights`, `programs`, `files`, `labs`: requirements of every lab
-//! - `modules`: modules that were loaded
-//! - `datagrams`: datagrams between hosts in the root namespace, tested by sending some
-//! - `limits`, `network`: further requirements of labs on this kernel
+//! - `modules`: kernel modules that labs or trials load
+//! - `datagrams`: trial of datagrams between hosts in the root namespace
+//! - `limits`, `network`: limits and network state of this machine
 //! - `softroce`: upstream changes of SoftRoCE that affect a lab, by the kernel's release
 
 mod bpf;
@@ -48,7 +48,7 @@ pub use self::{
     softroce::softroce,
 };
 
-/// Checks the requirements of every lab, in the order in which a person would fix them. Run
+/// Checks the requirements of every lab, in the order in which to fix them. Run
 /// directories are created in `results`, which may not exist yet.
 #[must_use]
 pub fn everywhere(results: &Path) -> Vec<Finding> {
@@ -59,10 +59,10 @@ pub fn everywhere(results: &Path) -> Vec<Finding> {
     findings
 }
 
-/// Checks the requirements of a lab on this kernel. If this kernel fails, a guest's may do.
+/// Checks the requirements of a lab on this kernel. If this kernel fails, a guest's kernel may suffice.
 ///
-/// Takes some seconds on a kernel with SoftRoCE: it tries a flow and, if labs have their hosts in the root namespace,
-/// datagrams there. Everything created is removed; loaded modules stay, and a finding names them.
+/// Takes some seconds on a kernel with SoftRoCE, because a flow is tried, and also datagrams if labs have their hosts in
+/// the root namespace. Everything created is removed; loaded modules stay, and a finding names them.
 #[must_use]
 pub fn here() -> Vec<Finding> {
     let before = LoadedModules::now();
@@ -81,7 +81,7 @@ pub fn here() -> Vec<Finding> {
     findings
 }
 
-/// Lists the features that this kernel lacks for a lab; empty if labs run here.
+/// Lists the features that a lab needs and this kernel lacks; empty if labs run here.
 ///
 /// Takes some tens of milliseconds. Everything created is removed; loaded modules stay, and a warning names them.
 #[must_use]

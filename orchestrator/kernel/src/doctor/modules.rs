@@ -1,30 +1,29 @@
 //! Kernel modules that a lab or its trial loads, most of them through the kernel itself.
 //!
-//! They stay loaded: unloading `veth` or `rdma_rxe` deletes all devices of the kind, whoever made them, and the kernel
-//! does not count these devices as uses of the module.
+//! The modules stay loaded: unloading `veth` or `rdma_rxe` would delete every device of that kind, whoever made it,
+//! because the kernel does not count such devices as uses of the module.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use super::{feature::kernel_modules, finding::Finding};
 
-/// Modules of this kernel as `/proc/modules` lists them: a name, its size, the number of its uses, and the
-/// modules that use it.
+/// Loaded modules as listed in `/proc/modules`, one per line: name, size, number of uses, and the modules that use it.
 #[derive(Debug)]
 pub(crate) struct LoadedModules(String);
 
 impl LoadedModules {
-    /// Reads the modules that are loaded now; empty on a kernel without modules.
+    /// Reads the list of loaded modules; empty on a kernel without module support.
     pub fn now() -> Self {
         Self(fs::read_to_string(Path::new("/proc/modules")).unwrap_or_default())
     }
 
-    /// Returns the modules loaded since: modules of labs, and modules that these use.
+    /// Returns the modules of labs that were loaded since this reading, and the modules that these use.
     pub fn since(&self) -> Vec<String> {
         loaded(&self.0, &Self::now().0)
     }
 }
 
-/// Runs `work`, and warns of modules that were loaded meanwhile.
+/// Runs `work`, and logs a warning about modules that were loaded meanwhile.
 pub(crate) fn telling<T>(work: impl FnOnce() -> T) -> T {
     let before = LoadedModules::now();
     let result = work();
@@ -44,21 +43,21 @@ pub(super) fn finding(before: &LoadedModules) -> Option<Finding> {
 
 fn what(modules: &[String]) -> String {
     let names = modules.join("`, `");
-    let mut text = format!("`{names}` are loaded from now on, and `down` leaves them loaded");
+    let mut text = format!("`{names}` were loaded, and stay loaded after `down`");
     if modules.iter().any(|module| module == "rdma_rxe") {
-        text += "; with `rdma_rxe`, UDP port 4791 of the whole machine is SoftRoCE's";
+        text += "; while `rdma_rxe` is loaded, SoftRoCE occupies UDP port 4791 of the whole machine";
     }
     text
 }
 
 fn fix(modules: &[String]) -> String {
     format!(
-        "modprobe --remove {}, once nobody has devices of these kinds",
+        "modprobe --remove {}, once no devices of these kinds are in use",
         modules.join(" ")
     )
 }
 
-/// Returns the modules of `now` that are not in `before`, the users of a module before it.
+/// Returns the modules of `now` that are not in `before`. Each module comes before the modules that it uses.
 fn loaded(before: &str, now: &str) -> Vec<String> {
     let before: BTreeSet<&str> = before.lines().filter_map(name).collect();
     let mut ours: BTreeSet<&str> = kernel_modules().collect();
@@ -83,13 +82,14 @@ fn name(line: &str) -> Option<&str> {
     line.split_whitespace().next()
 }
 
-const WHY: &str = "what a lab needs was tried";
+const WHY: &str = "the trials of a lab's features loaded them";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Lines of Debian's Linux 6.1: `rdma_rxe` came with what it uses; `snd` is somebody else's, `veth` was there.
+    /// Lines of Debian's Linux 6.1: `rdma_rxe` was loaded with the modules that it uses; `snd` belongs to somebody else, and `veth` was
+    /// loaded before.
     #[test]
     fn modules_of_a_lab_and_those_they_use_are_told() {
         let before = "veth 40960 0 - Live 0x0\nnf_tables 303104 2 - Live 0x0\n";

@@ -12,7 +12,7 @@ pub(super) fn findings() -> Vec<Finding> {
         .map_err(NetlinkError::from)
         .and_then(root)
         .unwrap_or_else(|error| {
-            let about = Requirement("network", "a lab must not clash with what is there");
+            let about = Requirement("network", "a lab must not conflict with existing addresses and routes");
             vec![about.fail(format!("cannot be read: {error}"))]
         })
 }
@@ -39,7 +39,7 @@ fn root(mut handle: NetnsHandle) -> Result<Vec<Finding>, NetlinkError> {
 pub(super) fn loopback(up: bool) -> Finding {
     let about = Requirement(
         "loopback",
-        "the two processes of a flow shake hands over it",
+        "the two processes of a flow connect over it",
     );
     if up {
         about.ok("it is up")
@@ -48,16 +48,16 @@ pub(super) fn loopback(up: bool) -> Finding {
     }
 }
 
-/// The machine's own addresses in 10.0.0.0/8 do no harm: a lab takes a sixteenth without any, or stays
-/// behind rules of its own that no other traffic matches.
+/// Reports the machine's own addresses in 10.0.0.0/8. They do no harm: a lab takes a sixteenth of the block that has none
+/// of them, or else routes by rules that no other traffic matches.
 pub(super) fn addresses_of_labs(own: &[String]) -> Finding {
     let about = Requirement(
         "addresses",
-        "labs take theirs from 10.0.0.0/8, a sixteenth each",
+        "each lab takes a sixteenth of 10.0.0.0/8",
     );
     about.ok(match own {
-        [] => "this machine has none in 10.0.0.0/8".to_owned(),
-        own => format!("labs keep away from {}", own.join(", ")),
+        [] => "this machine has no address in 10.0.0.0/8".to_owned(),
+        own => format!("labs avoid {}", own.join(", ")),
     })
 }
 

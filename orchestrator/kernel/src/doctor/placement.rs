@@ -1,9 +1,9 @@
-//! Namespace of hosts' NICs: whether this kernel's SoftRoCE can send from inside a namespace.
+//! Choice of the namespace for hosts' NICs, by a trial of whether this kernel's SoftRoCE can send from a namespace.
 //!
 //! Five messages are sent between two hosts of a lab, each in its own namespace. Before Linux 7.1, rxe looks up routes
 //! in the root namespace and listens only there, so the first message fails. Since 7.1, rxe's sockets and devices
 //! belong to the namespace in which they were created (<https://github.com/torvalds/linux/commit/13f2a53c2a71>,
-//! <https://github.com/torvalds/linux/commit/f1327abd6abe>). The flow shows this, so the release is not checked.
+//! <https://github.com/torvalds/linux/commit/f1327abd6abe>). The outcome of the flow decides, not the kernel's release.
 
 use std::io;
 
@@ -24,21 +24,21 @@ use crate::{
     lower::HostPlacement,
 };
 
-/// Error of bringing up the two hosts. No other lab can be brought up either.
+/// Error of bringing up the two hosts. If it occurs, no other lab can be brought up either.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ProbeError {
-    #[error("cannot make two hosts to try SoftRoCE with: {0}")]
+    #[error("cannot create two hosts to try SoftRoCE: {0}")]
     Io(#[from] io::Error),
-    #[error("cannot make two hosts to try SoftRoCE with: {0}")]
+    #[error("cannot create two hosts to try SoftRoCE: {0}")]
     Reservation(#[from] ReservationError),
-    #[error("cannot make two hosts to try SoftRoCE with: {0}")]
+    #[error("cannot create two hosts to try SoftRoCE: {0}")]
     Lab(#[from] LabError),
 }
 
-/// Determines the namespace of hosts' NICs on this kernel: their own if a flow between two of them
-/// finishes; otherwise, and in any doubt, the root namespace, where every SoftRoCE sends. The reason
-/// is logged.
+/// Determines the namespace for hosts' NICs on this kernel: a namespace per host if a trial flow between two such
+/// namespaces finishes; otherwise, and in doubt, the root namespace, where SoftRoCE of every release can send. The
+/// reason is logged.
 ///
 /// Takes a second or two. Everything created is removed.
 pub fn probe_host_placement() -> Result<HostPlacement, ProbeError> {
@@ -47,9 +47,9 @@ pub fn probe_host_placement() -> Result<HostPlacement, ProbeError> {
     Ok(hosts)
 }
 
-/// Returns the finding, and the placement if it is known.
+/// Returns the finding, and the placement if it could be determined.
 pub(super) fn finding() -> (Finding, Option<HostPlacement>) {
-    let why = "before Linux 7.1 (f1327abd6abe) SoftRoCE sends from the root namespace only";
+    let why = "before Linux 7.1 (f1327abd6abe), SoftRoCE sends only from the root namespace";
     let about = Requirement("hosts", why);
     match probe() {
         Ok((hosts, reason)) => {
@@ -63,18 +63,18 @@ pub(super) fn finding() -> (Finding, Option<HostPlacement>) {
     }
 }
 
-/// Returns the placement and its reason.
+/// Determines the placement, and the reason for it.
 fn probe() -> Result<(HostPlacement, String), ProbeError> {
     Ok(match sandbox::run(try_flow)?? {
         Ok(()) => {
-            let reason = "a flow from one namespace to another ended well".to_owned();
+            let reason = "a flow from one namespace to another finished".to_owned();
             (HostPlacement::OwnNamespace, reason)
         }
         Err(reason) => (HostPlacement::RootNamespace, reason),
     })
 }
 
-/// Brings two hosts up and sends a flow between them; the inner error says why none was sent.
+/// Brings two hosts up and sends a flow between them; the inner error is the reason why the flow failed.
 fn try_flow() -> Result<Result<(), String>, ProbeError> {
     let TwoHosts {
         reservation,
@@ -93,7 +93,7 @@ fn try_flow() -> Result<Result<(), String>, ProbeError> {
         .enable_all()
         .build()?;
     let sent = runtime.block_on(send(&lab, &hosts));
-    // A flow that did not use the link did not send from inside its namespace.
+    // If a flow did not use the link, it was not sent from inside the namespace.
     let used = hosts.iter().try_for_each(|&host| has_sent(&mut lab, host));
     for error in lab.down() {
         tracing::warn!(%error, "an object of the doctor's lab remains until its thread ends");
@@ -116,7 +116,7 @@ async fn send(lab: &Lab, hosts: &[NodeId]) -> Result<(), String> {
         }
     }
     Err(format!(
-        "of {MAX_ATTEMPTS} flows between two namespaces none ended: {last}"
+        "none of {MAX_ATTEMPTS} flows between two namespaces finished: {last}"
     ))
 }
 
@@ -163,16 +163,16 @@ async fn flow(lab: &Lab, hosts: &[NodeId]) -> Result<Status, String> {
     Ok(row.status)
 }
 
-/// Returns an error if no packet left a host by its NIC.
+/// Returns an error if no packet left a host through its NIC.
 fn has_sent(lab: &mut Lab, host: NodeId) -> Result<(), String> {
     let counters = lab.counters(host).map_err(|error| error.to_string())?;
     match counters.iter().map(|port| port.tx_packets).sum() {
-        0u64 => Err("a flow between two namespaces ended without using their link".to_owned()),
+        0u64 => Err("a flow between two namespaces finished without using their link".to_owned()),
         _ => Ok(()),
     }
 }
 
-/// Returns true for a flow that ended only because of a timeout.
+/// Returns true if a flow failed only because of a timeout.
 const fn is_timeout(status: &Status) -> bool {
     matches!(
         status,
@@ -184,7 +184,7 @@ const fn is_timeout(status: &Status) -> bool {
     )
 }
 
-/// A flow of five messages ends within a second, or after seven retries of 67 ms each.
+/// Time limit of the trial flow. Its five messages take less than a second, or seven retries of 67 ms each.
 const DEADLINE: Nanos = Nanos::from_millis(60_000);
 const MAX_ATTEMPTS: u32 = 3;
 

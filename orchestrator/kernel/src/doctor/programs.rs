@@ -1,4 +1,4 @@
-//! Programs: perftest with its driver, and tools for inspecting a lab.
+//! Checks of programs: perftest with its libibverbs driver, and tools for inspecting a lab.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub(super) fn findings() -> Vec<Finding> {
 pub(super) type Probed = Result<Installed, lab_generators::perftest::ProbeError>;
 
 fn versions() -> std::io::Result<Vec<Probed>> {
-    // On a new thread: the caller may be on a runtime's, which must not block.
+    // On a new thread, because the caller may be on a thread of an async runtime, which must not block.
     netns::on_thread(|| {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -49,12 +49,12 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
                 about.ok(format!("version {version}"))
             } else {
                 about.warn(format!(
-                    "version {version}, whose start is not known as exactly as that of {known}"
+                    "version {version}, whose start time is known less exactly than with version {known}"
                 ))
             }
         }
         Err(lab_generators::perftest::ProbeError::Missing { .. }) => {
-            let finding = about.fail("it is not installed");
+            let finding = about.fail("not installed");
             finding.with_fix("apt-get install perftest")
         }
         Err(error) => {
@@ -64,14 +64,14 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
     }
 }
 
-/// Checks for the file by which libibverbs finds its driver.
+/// Checks for the file that names the SoftRoCE driver to libibverbs.
 fn driver() -> Finding {
     let about = Requirement(
         "libibverbs",
-        "no flow finishes without its driver for SoftRoCE",
+        "flows fail without its SoftRoCE driver",
     );
     if Path::new("/etc/libibverbs.d/rxe.driver").exists() {
-        return about.ok("it has a driver for SoftRoCE");
+        return about.ok("the SoftRoCE driver is installed");
     }
     let finding = about.fail("no driver for SoftRoCE in `/etc/libibverbs.d`");
     finding.with_fix("apt-get install ibverbs-providers")
@@ -80,7 +80,7 @@ fn driver() -> Finding {
 pub(super) fn helpers(is_there: impl Fn(&str) -> bool) -> Finding {
     let about = Requirement(
         "helpers",
-        "a person inspects a lab and repairs it with them",
+        "users inspect and repair a lab with them",
     );
     let missing = HELPERS.iter().filter(|(program, _)| !is_there(program));
     let (programs, mut packages): (Vec<_>, Vec<_>) = missing.copied().unzip();
@@ -92,7 +92,7 @@ pub(super) fn helpers(is_there: impl Fn(&str) -> bool) -> Finding {
     finding.with_fix(format!("apt-get install {}", packages.join(" ")))
 }
 
-const FLOWS: &str = "flows are made with it";
+const FLOWS: &str = "it generates the flows";
 
 /// Optional programs and their packages; programs of one package are adjacent.
 const HELPERS: [(&str, &str); 6] = [

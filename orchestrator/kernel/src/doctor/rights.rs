@@ -1,4 +1,4 @@
-//! Capabilities of this process.
+//! Check of this process's capabilities.
 
 use procfs::process::Process;
 
@@ -14,15 +14,15 @@ pub(super) fn judge(root: bool, capabilities: u64) -> Finding {
     let lacks = |need: &&(&str, u64)| capabilities & need.1 == 0;
     let lacking: Vec<&str> = NEEDED.iter().filter(lacks).map(|need| need.0).collect();
     match (root, lacking.as_slice()) {
-        (true, []) => RIGHTS.ok("root, with the capabilities it takes"),
-        (false, []) => RIGHTS.ok("the capabilities it takes"),
+        (true, []) => RIGHTS.ok("root, with all needed capabilities"),
+        (false, []) => RIGHTS.ok("all needed capabilities"),
         (true, lacking) => {
             let what = format!("root without {}, as in a container", lacking.join(", "));
             let fix = format!("docker run --cap-add={} …", lacking.join(" --cap-add="));
             RIGHTS.fail(what).with_fix(fix)
         }
         (false, lacking) => {
-            let finding = RIGHTS.fail(format!("not root, and without {}", lacking.join(", ")));
+            let finding = RIGHTS.fail(format!("not root, and lacks {}", lacking.join(", ")));
             finding.with_fix("sudo lcmp-lab doctor")
         }
     }
@@ -30,14 +30,14 @@ pub(super) fn judge(root: bool, capabilities: u64) -> Finding {
 
 const RIGHTS: Requirement = Requirement(
     "rights",
-    "a lab makes namespaces, interfaces and mounts, and loads eBPF programs",
+    "a lab creates namespaces, interfaces and mounts, and loads eBPF programs",
 );
 
 pub(super) const CAP_NET_ADMIN: u64 = 1 << 12;
 pub(super) const CAP_SYS_ADMIN: u64 = 1 << 21;
 const CAP_BPF: u64 = 1 << 39;
 
-/// Needed capabilities by name, each with the bits any of which suffices.
+/// Needed capabilities by name. Any one of the bits suffices for each.
 const NEEDED: [(&str, u64); 3] = [
     ("CAP_NET_ADMIN", CAP_NET_ADMIN),
     ("CAP_SYS_ADMIN", CAP_SYS_ADMIN),

@@ -1,4 +1,4 @@
-//! Two-host lab on a private machine: a thread with its own root namespace and its own `/run`.
+//! Two-host lab on an isolated "machine": a thread with its own root namespace and its own `/run`.
 
 use std::{
     io, process,
@@ -21,8 +21,8 @@ use crate::{
     name::LabName,
 };
 
-/// Runs `work` on a new thread with an empty root namespace and an empty `/run`. All namespaces,
-/// interfaces, mounts and journals that `work` creates end with the thread at the latest.
+/// Runs `work` on a new thread with an empty root namespace and an empty `/run`. All namespaces, interfaces, mounts and
+/// journals that `work` creates disappear when the thread ends, if not before.
 pub(super) fn run<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     netns::on_thread(|| {
         unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET)?;
@@ -64,8 +64,8 @@ pub(super) const fn options(lab: LabName) -> LowerOptions {
     }
 }
 
-/// Resolves the two-host scenario. RDMA devices are named after interfaces and machine-wide, so the
-/// interfaces have names that no other lab or process uses.
+/// Resolves the two-host scenario. RDMA devices are machine-wide and named after interfaces, so the interfaces have names
+/// that no other lab or process uses.
 pub(super) fn plan(slot: u8) -> Plan {
     let scenario = lab_scenario::parse("doctor.yaml", SCENARIO.as_bytes());
     let scenario = scenario.expect("the built-in scenario is valid");
@@ -81,23 +81,22 @@ pub(super) fn plan(slot: u8) -> Plan {
     plan
 }
 
-/// Adds congestion control and a legacy switch to the plan, which then needs every feature that a lab may
-/// need.
+/// Adds congestion control and a legacy switch to the plan, which then needs every feature that any lab needs.
 pub(super) fn with_every_feature(mut plan: Plan) -> Plan {
     plan.dcs[0].legacy = true;
     plan.transport.cc = CcPlan::Dcqcn(DcqcnConfig::PAPER);
     plan
 }
 
-/// Returns the prefix of this process's interfaces; their RDMA devices have `rxe_` before it.
+/// Returns the prefix of this process's interface names. RDMA device names have `rxe_` in front of it.
 pub(super) fn interface_prefix() -> String {
     format!("p{}n", process::id())
 }
 
-/// Number for this process's next lab.
+/// Number of this process's next two-host lab.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// The inter-DC link marks packets, at a legacy switch by a qdisc of its own.
+/// Two-host scenario. Its inter-DC link marks packets, which a legacy switch does with a separate qdisc.
 const SCENARIO: &str = "
 name: doctor
 topology:

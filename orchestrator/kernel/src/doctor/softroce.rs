@@ -5,8 +5,8 @@
 
 use super::finding::{Finding, Requirement};
 
-/// Returns what these changes mean for a lab on a kernel of `release`, as `uname -r` prints it; an empty list if the
-/// text contains no version.
+/// Returns findings about these changes for a kernel `release` as printed by `uname -r`; an empty list if the text
+/// contains no version.
 #[must_use]
 pub fn softroce(release: &str) -> Vec<Finding> {
     let Some(version) = Version::of(release) else {
@@ -15,48 +15,48 @@ pub fn softroce(release: &str) -> Vec<Finding> {
     vec![tasks(version), packets(version)]
 }
 
-/// Reports the context in which SoftRoCE sends, completes and responds.
+/// Reports whether SoftRoCE's tasks (send, complete, respond) run in tasklets or in workqueues.
 ///
 /// <https://github.com/torvalds/linux/commit/9b4b7c1f9f54>, "RDMA/rxe: Add workqueue support for rxe tasks".
 fn tasks(version: Version) -> Finding {
     let about = Requirement(
         "SoftRoCE tasks",
-        "flows of one kernel are not timed as those of the other kind",
+        "flow timing differs between the two kinds of kernel",
     );
     about.ok(if version < WORKQUEUES {
-        "tasklets run them, in softirqs, as before Linux 6.5"
+        "tasklets run them in softirqs, as before Linux 6.5"
     } else {
-        "workqueues run them, in threads that wait for a CPU, as since Linux 6.5 (9b4b7c1f9f54)"
+        "workqueues run them in threads, which may wait for a CPU, as since Linux 6.5 (9b4b7c1f9f54)"
     })
 }
 
 /// Reports what happens to a QP whose packets are still in a queue.
 ///
 /// - Before Linux 6.10 a packet holds a reference to its QP, and destroying the QP waits for the packet.
-/// - <https://github.com/torvalds/linux/commit/1a633bdc8fd9>, "RDMA/rxe: Let destroy qp succeed with stuck packet": a
-///   packet looks up its QP when the packet is freed, for which it needs a socket that may be gone.
+/// - <https://github.com/torvalds/linux/commit/1a633bdc8fd9>, "RDMA/rxe: Let destroy qp succeed with stuck packet": when
+///   a packet is freed, the kernel looks up its QP through the packet's socket, which may be gone.
 /// - <https://github.com/torvalds/linux/commit/3c3e9a9f2972>, "RDMA/rxe: Flush delayed SKBs while releasing RXE
 ///   resources", in Linux 6.17, 6.16.4 and 6.12.44: a packet holds a reference to its QP again.
 fn packets(version: Version) -> Finding {
     let about = Requirement(
         "SoftRoCE packets",
-        "with `cc: dcqcn` packets wait in the pacer; all other queues of a lab disown them",
+        "with `cc: dcqcn`, packets wait in the pacer with references to their QPs; other queues hold none",
     );
     if version < STUCK_PACKETS {
         return about
-            .ok("a packet in a queue keeps its QP, which is destroyed once the packet is gone");
+            .ok("a queued packet keeps its QP alive, and the QP is destroyed once the packet is gone");
     }
     let is_fixed = FIXED_STABLE
         .iter()
         .any(|fixed| version.series() == fixed.series() && version >= *fixed)
         || version >= FIXED_FROM;
     if is_fixed {
-        return about.ok("a packet in a queue keeps its QP (3c3e9a9f2972)");
+        return about.ok("a queued packet keeps its QP alive (3c3e9a9f2972)");
     }
     about
         .warn(
-            "a QP is destroyed while its packets are in a queue, and the kernel may warn of that or crash: by its \
-             release this kernel lacks 3c3e9a9f2972",
+            "a QP may be destroyed while its packets are queued, and the kernel may then log a warning or crash: \
+             judged by its release, this kernel lacks 3c3e9a9f2972",
         )
         .with_fix("boot Linux 6.12.44, 6.16.4, 6.17 or newer; for a guest, lcmp-lab provision --kernel PACKAGE")
 }
@@ -86,7 +86,7 @@ impl Version {
         Some(Self::new(next()?, next()?, next().unwrap_or(0)))
     }
 
-    /// Returns the major and minor number, which all stable releases of one kernel share.
+    /// Returns the major and minor numbers, which all releases of one stable series share.
     const fn series(self) -> (u32, u32) {
         (self.major, self.minor)
     }

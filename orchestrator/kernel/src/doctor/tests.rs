@@ -1,4 +1,4 @@
-//! Checks of this machine, compared with what `ip`, `tc` and `unshare` can create.
+//! Tests of the doctor: findings about this machine, compared with what `ip`, `tc` and `unshare` can create.
 #![expect(clippy::print_stdout, reason = "findings are printed for a person")]
 
 use std::{
@@ -29,7 +29,7 @@ use crate::{
     testing::{self, skipped},
 };
 
-/// RDMA devices are machine-wide: one test at a time, so that each sees only its own.
+/// Lock that runs one test at a time. RDMA devices are machine-wide, and each test must see only its own devices.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -83,7 +83,7 @@ fn a_two_host_lab_needs_every_feature_that_other_labs_need() {
             assert!(tried.is_superset(&features(&plan, hosts)));
         }
     }
-    // Agents and perftest need these; no step does.
+    // Agents and perftest need these features, but no step needs them.
     tried.extend([Feature::Bpf, Feature::IbUverbs]);
     assert_eq!(tried, BTreeSet::from(Feature::ALL));
 }
@@ -97,7 +97,7 @@ fn checks_leave_nothing_behind() {
     let (before, placement, after) = sandbox::run(|| {
         let before = machine();
         let _ = missing_here();
-        // Fails without SoftRoCE, after it created namespaces and interfaces.
+        // Without SoftRoCE the probe fails after it has created namespaces and interfaces.
         let placement = probe_host_placement();
         (before, placement, machine())
     })
@@ -138,7 +138,7 @@ fn every_finding_has_its_own_subject_and_a_text() {
     assert_eq!(subjects.len(), findings.len(), "a subject occurs twice");
 }
 
-/// Commands that need one feature, each run in a namespace with the interfaces `pa` and `pb`.
+/// Features with commands that need them. The commands run in a namespace with the interfaces `pa` and `pb`.
 const BY_PROGRAM: [(&str, &[&str]); 6] = [
     ("veth", &[]),
     (
@@ -187,7 +187,7 @@ fn cannot_compare() -> Option<String> {
 fn machine() -> [Vec<String>; 3] {
     let links = dump::links(&mut NetnsHandle::root().unwrap().socket).unwrap();
     let files = std::fs::read_dir("/run").unwrap();
-    // A kernel without the RDMA subsystem has no device.
+    // A kernel without the RDMA subsystem has no RDMA devices.
     let devices = Socket::rdma()
         .map(|mut socket| rdma::devices(&mut socket).unwrap())
         .unwrap_or_default()
@@ -203,7 +203,7 @@ fn machine() -> [Vec<String>; 3] {
     ]
 }
 
-/// Every judgement on either side of its bounds, with the command that fixes it.
+/// Every check is evaluated on either side of its bounds, and the findings include the commands that fix problems.
 #[test]
 fn findings_say_what_is_missing_and_how_to_fix_it() {
     let lab_names = ["8dc", "smoke"].map(|name| name.parse().unwrap());
@@ -258,7 +258,7 @@ fn findings_say_what_is_missing_and_how_to_fix_it() {
     let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
     insta::assert_snapshot!(lines.join("\n"));
     let json = serde_json::to_string(&findings[3]).unwrap();
-    let expected = r#"{"level":"ok","subject":"neighbour table","what":"up to 1024 entries","why":"it is shared by all namespaces","fix":null}"#;
+    let expected = r#"{"level":"ok","subject":"neighbour table","what":"up to 1024 entries","why":"all namespaces share it","fix":null}"#;
     assert_eq!(json, expected);
 }
 

@@ -25,7 +25,7 @@ use crate::{
     step::{DeviceChange, Parent, Qdisc, QdiscAt, Step},
 };
 
-/// Tries every feature. A feature that requires a missing one is left out.
+/// Tries every feature. A feature whose required feature is missing is left out.
 pub(super) fn findings() -> Vec<Finding> {
     match sandbox::run(try_all) {
         Ok(Ok(results)) => results
@@ -42,7 +42,7 @@ pub(super) fn findings() -> Vec<Finding> {
 
 type Results = BTreeMap<Feature, Result<(), StepCause>>;
 
-/// Applies the steps of a two-host lab that need a feature.
+/// Applies those steps of a two-host lab that need a feature, and returns the result for each feature.
 fn try_all() -> Result<Results, StepCause> {
     let TwoHosts {
         reservation,
@@ -57,7 +57,7 @@ fn try_all() -> Result<Results, StepCause> {
         let Some(feature) = Feature::of(&step) else {
             continue;
         };
-        // A kernel without tbf, the parent of red, may have red.
+        // red is normally attached below tbf, but a kernel may have red and lack tbf.
         if let Step::Qdisc(at) = &mut step
             && matches!(at.parent, Parent::Of(_))
             && !matches!(results.get(&Feature::Tbf), Some(Ok(())))
@@ -84,8 +84,8 @@ fn try_all() -> Result<Results, StepCause> {
     Ok(results)
 }
 
-/// Tries a feature, and again after loading its modules, unless it or a required one is missing. The
-/// error kept is the first one, in which the kernel reports missing modules.
+/// Tries a feature, and tries again after loading its modules. Does nothing if the feature or a required feature is
+/// already known to be missing. The first error is kept, because only that one reports missing modules.
 fn attempt(
     results: &mut Results,
     feature: Feature,
@@ -121,7 +121,7 @@ fn attach(lab: &mut Lab, at: &QdiscAt) -> Result<(), StepCause> {
     netns::inside(inside, || bpf::attach(&mut handle.socket, index))?
 }
 
-/// Finds the character device by which programs open an RDMA device.
+/// Checks for the character device through which programs open an RDMA device.
 fn verbs_device(device: &str) -> io::Result<()> {
     for entry in fs::read_dir("/sys/class/infiniband_verbs")? {
         let entry = entry?;
@@ -136,23 +136,23 @@ fn verbs_device(device: &str) -> io::Result<()> {
 
 fn present(feature: Feature) -> Finding {
     let about = feature.description();
-    Finding::ok(about.subject, "this kernel has it", about.why)
+    Finding::ok(about.subject, "available", about.why)
 }
 
 fn missing(feature: Feature, cause: &StepCause) -> Finding {
     let about = feature.description();
-    // The kernel then reports only that there is no such device.
+    // If SoftRoCE's port is taken, the kernel reports only "no such device".
     if feature == Feature::RdmaRxe && !Path::new("/sys/module/rdma_rxe").exists() && is_taken(ROCE)
     {
-        let what = format!("SoftRoCE cannot receive: UDP port {ROCE} is a program's");
+        let what = format!("SoftRoCE cannot receive: a program uses UDP port {ROCE}");
         return Finding::fail(about.subject, what, about.why).with_fix(format!(
-            "end the program that `ss -lunp sport = :{ROCE}` names"
+            "end the program listed by `ss -lunp sport = :{ROCE}`"
         ));
     }
     let what = if is_unknown(feature, cause) {
         format!("this kernel has no {}", about.thing)
     } else {
-        format!("one cannot be made: {cause}")
+        format!("cannot be created: {cause}")
     };
     let finding = Finding::fail(about.subject, what, about.why);
     if nix::unistd::geteuid().is_root() {
@@ -162,7 +162,7 @@ fn missing(feature: Feature, cause: &StepCause) -> Finding {
     }
 }
 
-/// Returns true if the kernel does not know the feature.
+/// Returns true if the error means that the kernel lacks the feature.
 fn is_unknown(feature: Feature, cause: &StepCause) -> bool {
     match cause.errno() {
         Some(
@@ -184,8 +184,8 @@ fn is_taken(port: u16) -> bool {
     bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
 }
 
-/// Loads modules if this kernel has any on disk; returns true if all were loaded. A feature may be
-/// present without its modules, since it may be built in.
+/// Loads modules if this kernel has modules on disk; returns true if all were loaded. A feature may be present without
+/// its modules if it is built in.
 fn load(modules: &[&str]) -> bool {
     if !modules_directory().is_dir() {
         return false;
@@ -207,11 +207,11 @@ fn load(modules: &[&str]) -> bool {
     }
 }
 
-/// Returns the command that provides a missing module.
+/// Returns the command that installs missing modules.
 fn modules_fix() -> String {
     let system = fs::read_to_string("/etc/os-release").unwrap_or_default();
     if modules_directory().is_dir() && is_ubuntu(&system) {
-        // A fresh Ubuntu has a third of its modules.
+        // A fresh Ubuntu installation has only a third of the modules.
         format!("apt-get install linux-modules-extra-{}", release())
     } else if release().contains("-cloud-") {
         // Debian's kernel for clouds has neither SoftRoCE nor netem.
@@ -230,7 +230,7 @@ pub(crate) fn modules_directory() -> PathBuf {
     PathBuf::from("/lib/modules").join(release())
 }
 
-/// Returns the release of this kernel, as `uname -r` prints it; empty if it is not known.
+/// Returns the release of this kernel, as `uname -r` prints it; empty if it cannot be determined.
 pub(super) fn release() -> String {
     let name = uname().map(|name| name.release().to_string_lossy().into_owned());
     name.unwrap_or_default()

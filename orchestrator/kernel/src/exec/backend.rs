@@ -31,7 +31,7 @@ pub(super) enum Backend {
     Ioctl,
     /// Netlink messages to the RDMA subsystem.
     Rdma,
-    /// A `/sys` of the namespace.
+    /// A mount of `/sys` that shows the namespace.
     Sysfs,
     /// Machine-wide sysctls, under the machine's lock.
     Machine,
@@ -95,8 +95,7 @@ pub(super) fn add_rdma_devices(steps: &[Step]) -> Result<(), StepError> {
     })
 }
 
-/// Loads the host programs of a step, with interfaces from the root namespace, to which `handle`
-/// belongs.
+/// Loads a step's host programs. Their interfaces are in the root namespace, whose handle is `handle`.
 pub(super) fn load_programs(
     handle: &mut NetnsHandle,
     programs: &HostPrograms,
@@ -160,7 +159,7 @@ fn steering_file(dev: &str) -> String {
     format!("/sys/class/net/{dev}/queues/rx-0/rps_cpus")
 }
 
-/// Runs `work` on each change of an interface until one fails.
+/// Calls `work` with each interface change, until a call fails.
 fn each_change(
     steps: &[Step],
     mut work: impl FnMut(&str, &DeviceChange) -> Result<(), StepCause>,
@@ -181,7 +180,7 @@ pub(super) fn add_veth(veth: &Veth, other: Option<&NetnsHandle>, batch: &mut Bat
     batch.route(&route::veth(veth, other.map(AsFd::as_fd)), CREATE);
 }
 
-/// Adds the message of any other step that is applied by netlink messages.
+/// Adds the message for a step that netlink applies, other than a veth pair.
 pub(super) fn add_message(
     handle: &mut NetnsHandle,
     step: &Step,
@@ -243,8 +242,8 @@ pub(super) fn add_message(
     Ok(())
 }
 
-/// Writes a sysctl of the calling thread's namespace and reads it back. A missing one is an error
-/// unless `optional`.
+/// Writes a sysctl of the calling thread's namespace and reads it back. A missing sysctl is an
+/// error unless `optional`.
 pub(super) fn write_sysctl(key: &str, value: &str, optional: bool) -> io::Result<()> {
     match fs::write(sysctl_path(key), value) {
         Err(error) if optional && error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -261,13 +260,14 @@ pub(super) fn read_sysctl(key: &str) -> io::Result<String> {
     Ok(fs::read_to_string(sysctl_path(key))?.trim().to_owned())
 }
 
-/// No interface of a lab has a dot in its name.
+/// Returns the file of a sysctl. Every dot separates two directories, since no interface of a lab has a dot in its
+/// name.
 fn sysctl_path(key: &str) -> PathBuf {
     PathBuf::from("/proc/sys").join(key.replace('.', "/"))
 }
 
 fn changed_by_kernel(found: &str) -> io::Error {
-    io::Error::other(format!("the kernel made it `{found}`"))
+    io::Error::other(format!("the kernel set it to `{found}`"))
 }
 
 /// Flags that let a request create an object but not replace one.

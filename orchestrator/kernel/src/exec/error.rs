@@ -16,9 +16,7 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 #[error("`{step}` failed: {cause}{}", Hint { step, cause })]
 pub struct StepError {
-    /// Step that failed.
     pub step: Box<Step>,
-    /// Cause of the failure.
     pub cause: StepCause,
 }
 
@@ -71,7 +69,7 @@ impl StepCause {
     }
 }
 
-/// Fix of a step's failure, if one is known.
+/// Hint that fixes a step's failure; empty if no fix is known.
 struct Hint<'a> {
     step: &'a Step,
     cause: &'a StepCause,
@@ -112,7 +110,7 @@ impl fmt::Display for Hint<'_> {
     }
 }
 
-/// Runs `work` on each step until one fails.
+/// Calls `work` with each step, until a call fails.
 pub(super) fn each(
     steps: &[Step],
     mut work: impl FnMut(&Step) -> Result<(), StepCause>,
@@ -135,18 +133,18 @@ pub enum UndoError {
     #[error("`{undo}` failed: {error}")]
     Step { undo: String, error: NetlinkError },
     #[error(
-        "the journal of lab `{lab}` has format {found}, this program knows {FORMAT} (hint: take it \
+        "the journal of lab `{lab}` has format {found}; this program supports {FORMAT} (hint: take it \
          down with the program that made it)"
     )]
     Format { lab: LabName, found: u32 },
     #[error("cannot remove namespace `{name}`: {error}")]
     Netns { name: NetnsName, error: io::Error },
-    #[error("`{what}` is not what the lab made, it is left as it is")]
+    #[error("`{what}` is not what the lab made, so it is left as it is")]
     NotOurs { what: String },
     #[error("process {pid} of the lab did not end")]
     Process { pid: i32 },
     #[error(
-        "process {pid} is in another control group than the lab's process was (`{}`), it is left as it is",
+        "process {pid} is in another control group than the lab's process was (`{}`), so it is left running",
         cgroup.trim_end()
     )]
     OtherCgroup { pid: i32, cgroup: String },
@@ -155,7 +153,7 @@ pub enum UndoError {
 }
 
 impl UndoError {
-    /// Returns true if the object is somebody else's, so that there is nothing to try again.
+    /// Returns true if the object belongs to somebody else, so that a second attempt is pointless.
     pub(super) const fn is_left(&self) -> bool {
         matches!(self, Self::NotOurs { .. } | Self::OtherCgroup { .. })
     }

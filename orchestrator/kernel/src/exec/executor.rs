@@ -71,7 +71,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Returns the lab's journal, to write to before the lab changes what labs share.
+    /// Returns the lab's journal, which must record a change of state that labs share before the change is made.
     pub const fn journal(&mut self) -> &mut Journal {
         &mut self.journal
     }
@@ -156,7 +156,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Returns one message for each of the first steps, as many as fit in one batch.
+    /// Returns a batch with one message per step, for as many of the first steps as fit.
     fn batch(&mut self, netns: &Namespace, steps: &[Step]) -> Result<Batch, StepError> {
         let mut batch = Batch::default();
         for step in steps {
@@ -188,7 +188,7 @@ impl Executor {
     }
 
     fn known(&mut self, netns: &Namespace, step: &Step) -> Result<&mut NetnsHandle, StepError> {
-        let unknown = || io::Error::new(io::ErrorKind::NotFound, "the namespace is not there");
+        let unknown = || io::Error::new(io::ErrorKind::NotFound, "the namespace does not exist");
         self.handle(netns).ok_or_else(|| failed(step, unknown()))
     }
 }
@@ -223,7 +223,7 @@ mod tests {
         for step in steps {
             let applied = executor.apply(slice::from_ref(&step), || false, |_| {});
             let error = applied.expect_err(&step.to_string()).to_string();
-            assert!(error.contains("the namespace is not there"), "{error}");
+            assert!(error.contains("the namespace does not exist"), "{error}");
         }
     }
 }

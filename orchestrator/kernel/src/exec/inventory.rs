@@ -1,4 +1,4 @@
-//! Objects of a lab, as its journal names them.
+//! Objects that a lab's journal names.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,7 +11,7 @@ use crate::{
     step::{Rule, Step, Undo, Veth},
 };
 
-/// Objects that a journal names and no undo has finished with: created, or about to be created when the owner ended.
+/// Objects that remain to be undone: a journal names them as created or about to be created, and not as undone.
 #[derive(Default)]
 pub(super) struct Inventory<'a> {
     pub processes: Vec<&'a Process>,
@@ -21,16 +21,16 @@ pub(super) struct Inventory<'a> {
     pub rxe: Vec<(&'a str, &'a str)>,
     pub rules: Vec<&'a Rule>,
     pub links: Vec<(&'a str, Mac)>,
-    /// Groups of the interfaces in the root namespace.
+    /// Group numbers of the lab's interfaces in the root namespace.
     pub groups: Vec<u32>,
     /// Sysctls of the whole machine by their keys.
     pub sysctls: BTreeMap<&'a str, Sysctl<'a>>,
     pub netns_directory: bool,
 }
 
-/// Values of a sysctl that a lab raised last.
+/// Values of a sysctl before and after the lab raised it.
 pub(super) struct Sysctl<'a> {
-    /// Value before the first lab.
+    /// Value before any lab raised it.
     pub before: &'a str,
     /// Value that the lab wrote.
     pub ours: &'a str,
@@ -72,7 +72,7 @@ impl<'a> Inventory<'a> {
             Some(Undo::Rxe { name, dev }) if !self.rxe.contains(&(name, dev)) => {
                 self.rxe.push((name, dev));
             }
-            // These have entries of their own, once they are about to exist.
+            // Separate journal entries name these objects just before they are created.
             Some(Undo::Netns(_) | Undo::SharedSysctl { .. } | Undo::Rxe { .. }) | None => {}
         }
     }

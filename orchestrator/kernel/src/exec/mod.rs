@@ -1,5 +1,5 @@
-//! Execution: applies steps, reads the result back, and undoes it. Execution decides nothing: the
-//! steps and the journal say what to do.
+//! Execution: applies steps, reads the result back and undoes the steps. All decisions are in the steps and in the
+//! journal.
 
 mod backend;
 mod check;

@@ -27,7 +27,7 @@ use crate::{
     process::NetnsId,
 };
 
-/// Open namespace with a netlink socket that stays in it.
+/// Open namespace, with a netlink socket that acts in the namespace.
 #[derive(Debug)]
 pub(crate) struct NetnsHandle {
     pub socket: Socket,
@@ -36,7 +36,7 @@ pub(crate) struct NetnsHandle {
 }
 
 impl NetnsHandle {
-    /// Opens the root namespace: that of the calling thread.
+    /// Opens the calling thread's namespace as the root namespace.
     pub fn root() -> io::Result<Self> {
         Self::here(File::open(OWN)?)
     }
@@ -59,7 +59,7 @@ impl NetnsHandle {
         })
     }
 
-    /// Returns the index of an interface. Lists all interfaces if it is not known yet.
+    /// Returns the index of an interface; lists all interfaces first if the index is not cached.
     pub fn interface(&mut self, dev: &str) -> Result<Option<u32>, NetlinkError> {
         if !self.interfaces.contains_key(dev) {
             let links = dump::links(&mut self.socket)?.into_iter();
@@ -90,7 +90,7 @@ pub(crate) fn directory_is_ready() -> io::Result<bool> {
     if !directory().is_dir() {
         return Ok(false);
     }
-    // The mounts of this thread, which may be in a mount namespace of its own.
+    // Not `/proc/self`: this thread may have a mount namespace of its own.
     let mut mounts = MountInfos::from_file("/proc/thread-self/mountinfo")
         .map_err(io::Error::other)?
         .into_iter();
@@ -134,8 +134,8 @@ pub(crate) fn create<T: Send>(
     let path = path(name);
     on_thread(|| {
         unshare(CloneFlags::CLONE_NEWNET)?;
-        // Kept open until the namespace is mounted: the kernel makes a file that nobody has open anew at the next
-        // lookup.
+        // Kept open until the namespace is mounted: when the last holder closes the file, the kernel discards the inode
+        // and makes another at the next lookup.
         let own = File::open(OWN)?;
         record(NetnsId::of_file(&own.metadata()?))?;
         File::create_new(&path)?;
@@ -145,7 +145,7 @@ pub(crate) fn create<T: Send>(
             .map_err(io::Error::from)
             .and_then(|()| File::open(&path));
         if made.is_err() {
-            // The file was new, so it is ours, mounted or not.
+            // The lab created the file, so it may remove the file, mounted or not.
             let _ = remove(&path);
         }
         Ok(work(made?))
@@ -163,7 +163,7 @@ pub(crate) fn inside<T: Send>(
     })
 }
 
-/// Runs `work` in a namespace, on a new thread with a `/sys` of the namespace.
+/// Runs `work` in a namespace, on a new thread whose `/sys` shows the namespace.
 pub(crate) fn inside_with_sysfs<T: Send>(
     netns: impl AsFd + Send,
     work: impl FnOnce() -> T + Send,
@@ -171,8 +171,8 @@ pub(crate) fn inside_with_sysfs<T: Send>(
     inside(netns, || own_sysfs().map(|()| work()))?
 }
 
-/// Mounts a `/sys` for the calling thread alone, which shows the thread's namespace. `/sys/fs` stays
-/// the machine's, with its file system of pinned BPF objects.
+/// Mounts, for the calling thread alone, a `/sys` that shows the thread's namespace. `/sys/fs` stays the machine's,
+/// because pinned BPF objects are there.
 pub(crate) fn own_sysfs() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     let none = None::<&str>;
@@ -188,7 +188,7 @@ pub(crate) fn own_sysfs() -> io::Result<()> {
 /// Removes a namespace's file. The namespace ends with its last process.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match umount2(path, MntFlags::MNT_DETACH) {
-        // Not mounted yet or any more.
+        // The namespace is not mounted yet, or no longer.
         Ok(()) | Err(Errno::EINVAL) => {}
         Err(Errno::ENOENT) => return Ok(()),
         Err(errno) => return Err(errno.into()),
@@ -207,7 +207,7 @@ pub(crate) enum Name {
     Netns(NetnsId),
 }
 
-/// Returns the present state of a namespace's name.
+/// Returns the current state of a namespace's name.
 pub(crate) fn state(name: &NetnsName) -> Name {
     let path = path(name);
     let is_netns = statfs(&path).is_ok_and(|found| found.filesystem_type() == NSFS_MAGIC);
@@ -218,10 +218,10 @@ pub(crate) fn state(name: &NetnsName) -> Name {
     }
 }
 
-/// Namespace of the calling thread.
+/// File of the calling thread's namespace.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// Runs `work` on a new thread, whose changes of its own namespaces end with it.
+/// Runs `work` on a new thread. If `work` switches the thread to other namespaces, the caller's thread is not affected.
 pub(crate) fn on_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| scope.spawn(work).join())
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -1,7 +1,7 @@
 //! Termination of a lab's processes.
 //!
-//! A process is the lab's if the journal names it, or if it is in a namespace of the journal that still has its name:
-//! the kernel gives the inode of an ended namespace to a later one.
+//! A process belongs to the lab if the journal names the process, or if it runs in a namespace that the journal names
+//! and that still has its name. The name must be checked because the kernel reuses the inodes of ended namespaces.
 
 use std::{
     collections::BTreeSet,
@@ -14,12 +14,12 @@ use nix::sys::signal::Signal;
 use super::{error::UndoError, inventory::Inventory, netns};
 use crate::process::{self, NetnsId, ProcessId};
 
-/// Processes of a lab after they were asked to end.
+/// Processes of a lab after they were killed.
 #[derive(Default)]
 pub(super) struct Ended {
-    /// Processes that are gone, or are not the lab's.
+    /// Processes that have ended or do not belong to the lab.
     pub done: Vec<ProcessId>,
-    /// Processes that do not end.
+    /// Processes that still run after the timeout.
     pub left: Vec<ProcessId>,
     pub errors: Vec<UndoError>,
 }
@@ -41,7 +41,7 @@ pub(super) fn end(inventory: &Inventory<'_>) -> Ended {
     let namespaces = mounted(inventory);
     let deadline = Instant::now() + KILL_TIMEOUT;
     loop {
-        // A process may start others until it is killed.
+        // A process may start further processes until it is killed.
         let running: BTreeSet<ProcessId> = named
             .iter()
             .copied()
@@ -59,7 +59,7 @@ pub(super) fn end(inventory: &Inventory<'_>) -> Ended {
             return ended;
         }
         for process in &running {
-            // A process that cannot be signalled is reported, since it does not end.
+            // An error needs no handling here: a process that cannot be signalled does not end, and is reported below.
             let _ = process.signal(Signal::SIGKILL);
         }
         sleep(PAUSE);
@@ -75,14 +75,14 @@ fn mounted(inventory: &Inventory<'_>) -> BTreeSet<NetnsId> {
     mounted.map(|(_, id)| *id).collect()
 }
 
-/// Returns the processes in namespaces, apart from this one.
+/// Returns the processes in `namespaces`, except the calling process.
 fn inside(namespaces: &BTreeSet<NetnsId>) -> Vec<ProcessId> {
     if namespaces.is_empty() {
         return Vec::new();
     }
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let all = process::all().unwrap_or_default().into_iter();
-    // The process is identified first: a later process with the same ID does not count as this one.
+    // The start time is read before the namespace, so that a later process with the same ID is not taken for this one.
     let all = all.filter(|pid| *pid != own).filter_map(ProcessId::of);
     let is_inside = |process: &ProcessId| {
         NetnsId::of_process(process.pid).is_some_and(|id| namespaces.contains(&id))
@@ -90,6 +90,6 @@ fn inside(namespaces: &BTreeSet<NetnsId>) -> Vec<ProcessId> {
     all.filter(is_inside).collect()
 }
 
-/// A killed process ends at once unless the kernel blocks it.
+/// Maximum wait for the end of a killed process, which ends at once unless it is blocked in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(2);

@@ -2,7 +2,7 @@
 //!
 //! The record is `/run/lcmp-lab/shared`, changed under the machine's lock. A lab is in the record before it changes
 //! anything, and the last lab to leave restores the machine. The labs' journals hold the same facts: a record that
-//! cannot be read is set aside and rebuilt from them.
+//! cannot be read is set aside and rebuilt from the journals.
 
 use std::{
     collections::BTreeMap,
@@ -26,15 +26,15 @@ use crate::{
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 struct Record {
     sysctls: BTreeMap<String, Raised>,
-    /// Labs that need the directory of namespaces, if a lab created it.
+    /// Labs that need the directory of namespaces; empty if no lab created it.
     netns_directory: Vec<LabName>,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 struct Raised {
-    /// Value before the first lab.
+    /// Value before any lab raised it.
     before: String,
-    /// Value that a lab wrote last.
+    /// Value that the latest lab wrote.
     ours: String,
     /// Labs that need the value.
     labs: Vec<LabName>,
@@ -42,7 +42,7 @@ struct Raised {
 
 /// Raises a sysctl to at least a value, for a lab. The caller holds the machine's lock.
 ///
-/// A container lacks the machine's sysctls; nothing is changed there.
+/// Does nothing in a container without machine-wide sysctls.
 pub(crate) fn raise(
     lab: &LabName,
     journal: &mut Journal,
@@ -85,7 +85,7 @@ pub(crate) fn release(lab: &LabName, key: &str) -> io::Result<()> {
     };
     raised.labs.retain(|other| other != lab);
     if raised.labs.is_empty() {
-        // A value that someone else wrote since then stays.
+        // If somebody else has written another value since, that value stays.
         if read_sysctl(key)? == raised.ours {
             write_sysctl(key, &raised.before, false)?;
         }
@@ -134,7 +134,7 @@ fn number(value: &str) -> u64 {
 
 impl Record {
     fn read() -> io::Result<Self> {
-        // A process that is killed while it writes leaves it.
+        // A process that was killed while it wrote a record left this file.
         if_found(fs::remove_file(next_path())).map_err(at(&next_path()))?;
         let text = match fs::read(path()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -165,7 +165,7 @@ impl Record {
         fs::rename(path(), &aside).map_err(at(&path()))?;
         record.write()?;
         tracing::warn!(
-            "`{}` was damaged ({damage}): it is made again from the journals of the labs, and set aside as `{}` \
+            "`{}` was damaged ({damage}): it is rebuilt from the labs' journals, and the damaged file is kept as `{}` \
              (hint: compare the sysctls in both, then remove it)",
             path().display(),
             aside.display()
@@ -173,7 +173,7 @@ impl Record {
         Ok(record)
     }
 
-    /// Adds the shared state that a lab holds by its journal.
+    /// Adds the shared state that a lab uses according to its journal.
     fn add(&mut self, lab: &LabName, contents: &Contents) -> io::Result<()> {
         let boot_id = process::boot_id()?;
         if contents.head().is_none_or(|head| head.boot_id != boot_id) {
@@ -212,7 +212,7 @@ impl Record {
     }
 }
 
-/// Returns a function that names the file in an error.
+/// Returns a function that adds the file's path to an error.
 fn at(path: &Path) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }
@@ -221,7 +221,7 @@ fn path() -> PathBuf {
     journal::base().join("shared")
 }
 
-/// Returns the path of a record that is being written.
+/// Returns the path of the temporary file for the next record.
 fn next_path() -> PathBuf {
     path().with_extension("next")
 }

@@ -1,7 +1,7 @@
-//! Removal of a lab by its journal alone.
+//! Removal of a lab from its journal alone.
 //!
-//! A failure does not stop the rest, a missing object is no error, and an object that is not the one
-//! in the journal is left as it is.
+//! Removal continues after a failure. A missing object is not an error, and an object that is not the one in the
+//! journal is left as it is.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +25,7 @@ use crate::{
     step::{Rule, Undo},
 };
 
-/// Removes every object that the journal names, and records each object that it has finished with. The caller holds
+/// Removes every object that the journal names, and records each object as undone once it is handled. The caller holds
 /// the machine's lock.
 pub(crate) fn undo(lab: &LabName, contents: &Contents, journal: &mut Journal) -> Vec<UndoError> {
     let inventory = Inventory::of(contents);
@@ -64,8 +64,8 @@ struct Undoing<'a> {
 }
 
 impl Undoing<'_> {
-    /// Records the end of an object's undo: from now on, whatever has the object's name is not the lab's, unless the
-    /// undo failed.
+    /// Records an object as undone unless the undo failed. An object that has the same name later does not belong to
+    /// the lab.
     fn done(&mut self, object: Undone, error: Option<UndoError>) {
         if error.as_ref().is_none_or(UndoError::is_left) {
             self.write(Entry::Undone(vec![object]));
@@ -83,7 +83,7 @@ impl Undoing<'_> {
         let ended = processes::end(inventory);
         let known = |id: &ProcessId| inventory.processes.iter().any(|process| process.id == *id);
         for id in ended.left.into_iter().filter(|id| !known(id)) {
-            // Its namespace will have no name any more.
+            // Read now, because the process's namespace is about to lose its name.
             let cgroup = process::cgroup(id.pid).unwrap_or_default();
             self.write(Entry::Process(Process { id, cgroup }));
         }
@@ -108,7 +108,7 @@ impl Undoing<'_> {
     }
 
     fn delete_rxe(&mut self, rxe: &[(&str, &str)]) {
-        // Without the RDMA subsystem there is no device.
+        // A kernel without the RDMA subsystem has no RDMA devices.
         let Ok(mut socket) = Socket::rdma() else {
             return;
         };
@@ -151,8 +151,8 @@ impl Undoing<'_> {
         }
     }
 
-    /// Deletes the interfaces in the root namespace, a whole group at once if the group has no other
-    /// members: single deletions cost tens of milliseconds each.
+    /// Deletes the interfaces in the root namespace: a whole group at once if all its members are the lab's, because
+    /// each single deletion costs tens of milliseconds.
     fn delete_links(
         &mut self,
         inventory: &Inventory<'_>,
@@ -197,7 +197,7 @@ impl Undoing<'_> {
     }
 }
 
-/// Removes the name of the namespace `made`.
+/// Removes the namespace's name if it still stands for `made`, the namespace that the lab created.
 fn remove_netns(name: &NetnsName, made: NetnsId) -> Option<UndoError> {
     match netns::state(name) {
         netns::Name::Free => return None,
@@ -205,7 +205,7 @@ fn remove_netns(name: &NetnsName, made: NetnsId) -> Option<UndoError> {
             let what = netns::path(name).display().to_string();
             return Some(UndoError::NotOurs { what });
         }
-        // An owner that was killed before it mounted the namespace left a file.
+        // If the owner was killed before it mounted the namespace, only the file exists.
         netns::Name::Netns(_) | netns::Name::File => {}
     }
     let removed = netns::remove(&netns::path(name));
@@ -218,7 +218,7 @@ fn remove_netns(name: &NetnsName, made: NetnsId) -> Option<UndoError> {
 /// Unmounts a BPF file system, which removes the objects pinned there.
 fn remove_pins(path: &Path) -> Option<UndoError> {
     match umount2(path, MntFlags::MNT_DETACH) {
-        // Not mounted yet or any more.
+        // The file system is not mounted yet, or no longer.
         Ok(()) | Err(Errno::EINVAL | Errno::ENOENT) => {}
         Err(errno) => return Some(file(&path.display().to_string(), errno.into())),
     }
@@ -245,5 +245,5 @@ fn file(path: &str, error: io::Error) -> UndoError {
     }
 }
 
-/// Rules deleted by one system call, which takes many more.
+/// Number of rules deleted by one system call, far below the limit of a call.
 const RULES_AT_ONCE: usize = 256;

@@ -1,11 +1,11 @@
-//! Chains of a packet filter, and the chains that drop packets that no rule accepts.
+//! Model of a packet filter's chains, and the search for chains that drop packets.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
 
-/// Direction in which a host's datagram passes chains.
+/// Direction in which a host's datagram passes through chains.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Direction {
     /// From the host's socket to its NIC.
@@ -23,7 +23,7 @@ pub(super) struct Chains(pub BTreeMap<String, Chain>);
 pub(super) struct Chain {
     /// Hook of a base chain, in lower case; other chains have none.
     pub hook: Option<String>,
-    /// True if a base chain drops packets that no rule decides.
+    /// True if the chain's policy is to drop packets that no rule decides.
     pub drops_rest: bool,
     pub rules: Vec<Rule>,
     /// Command that lets the datagrams of a lab's hosts pass.
@@ -54,12 +54,12 @@ pub(super) enum Verdict {
 pub(crate) struct Dropper {
     pub chain: String,
     how: How,
-    /// True if the chain drops every packet that it does not accept, false if only some.
+    /// True if the chain drops every packet that it does not accept; false if it drops only some.
     pub is_certain: bool,
     pub fix: String,
 }
 
-/// Way in which a chain drops packets.
+/// Means by which a chain drops packets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum How {
     Policy,
@@ -88,8 +88,8 @@ impl Chains {
         found
     }
 
-    /// Adds the dropping rules in a chain and in the chains that it leads to, each chain once; `is_certain` is true if
-    /// every packet that no rule accepts reaches the chain.
+    /// Adds the dropping rules of a chain and of the chains that it jumps to; visits each chain once. `is_certain` is true
+    /// if every packet that no rule accepts reaches the chain.
     fn follow<'a>(
         &'a self,
         (name, is_certain): (&'a str, bool),
@@ -128,9 +128,9 @@ impl fmt::Display for Dropper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chain = &self.chain;
         let what = match (self.how, self.is_certain) {
-            (How::Policy, _) => "drops by its policy what no rule accepts",
-            (How::Drops, true) => "drops by a rule what none before it accepts",
-            (How::Rejects, true) => "rejects by a rule what none before it accepts",
+            (How::Policy, _) => "drops by policy every packet that no rule accepts",
+            (How::Drops, true) => "has a rule that drops every packet that no earlier rule accepts",
+            (How::Rejects, true) => "has a rule that rejects every packet that no earlier rule accepts",
             (How::Drops, false) => "has a rule that drops some packets",
             (How::Rejects, false) => "has a rule that rejects some packets",
         };
@@ -150,7 +150,7 @@ mod tests {
         droppers.iter().map(ToString::to_string).collect()
     }
 
-    /// firewalld's last rule, in JSON of nft 1.0.6.
+    /// The input is firewalld's last rule, in the JSON of nft 1.0.6.
     #[test]
     fn a_final_reject_drops_what_no_rule_accepts() {
         let listing = r#"{"nftables": [
@@ -175,7 +175,7 @@ mod tests {
             shown(&chains, Direction::In),
             [
                 format!("{chain} has a rule that drops some packets"),
-                format!("{chain} rejects by a rule what none before it accepts"),
+                format!("{chain} has a rule that rejects every packet that no earlier rule accepts"),
             ]
         );
         assert_eq!(shown(&chains, Direction::Out), [""; 0]);
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(fix, "firewall-cmd --add-port=4791/udp");
     }
 
-    /// The same listing by `iptables-nft` 1.8.9, whose targets nft cannot parse, and a chain's policy.
+    /// A listing of rules made by `iptables-nft` 1.8.9, whose targets nft cannot parse, and of a chain's policy.
     #[test]
     fn rules_of_iptables_are_read_as_nft_lists_them() {
         let listing = r#"{"nftables": [
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(
             shown(&chains, Direction::In),
             [
-                "chain `ip filter INPUT` of the packet filter rejects by a rule what none before it accepts"
+                "chain `ip filter INPUT` of the packet filter has a rule that rejects every packet that no earlier rule accepts"
             ]
         );
         let chain = "chain `ip filter OUTPUT` of the packet filter";
@@ -209,7 +209,7 @@ mod tests {
             shown(&chains, Direction::Out),
             [
                 format!("{chain} has a rule that drops some packets"),
-                format!("{chain} drops by its policy what no rule accepts"),
+                format!("{chain} drops by policy every packet that no rule accepts"),
             ]
         );
         let fix = &chains.droppers(Direction::Out)[0].fix;
@@ -219,7 +219,7 @@ mod tests {
         );
     }
 
-    /// Output of `iptables-legacy-save` 1.8.9.
+    /// The input is output of `iptables-legacy-save` 1.8.9.
     #[test]
     fn chains_of_the_older_tables_are_followed() {
         let listing = "\
@@ -239,8 +239,8 @@ COMMIT
         assert_eq!(
             shown(&chains, Direction::In),
             [
-                "chain `filter ufw-user` of the packet filter rejects by a rule what none before it accepts",
-                "chain `filter INPUT` of the packet filter drops by its policy what no rule accepts",
+                "chain `filter ufw-user` of the packet filter has a rule that rejects every packet that no earlier rule accepts",
+                "chain `filter INPUT` of the packet filter drops by policy every packet that no rule accepts",
             ]
         );
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Chains of the kernel's older tables, as `iptables-legacy-save` lists them.
+//! Chains of the kernel's older (x_tables) tables, as listed by `iptables-legacy-save`.
 
 use std::{collections::BTreeMap, fs};
 
@@ -11,7 +11,7 @@ use super::{
 
 /// Lists the chains of the calling thread's namespace.
 pub(super) fn chains() -> Result<Chains, String> {
-    // The file is missing without these tables; it lists the tables that were ever used here.
+    // The file lists the tables that were ever used in this namespace; it is missing if the kernel has no such tables.
     let tables = fs::read_to_string("/proc/thread-self/net/ip_tables_names").unwrap_or_default();
     if tables.trim().is_empty() {
         return Ok(Chains::default());
@@ -32,7 +32,7 @@ pub(super) fn parse(listing: &str) -> Chains {
             let name = words.next().unwrap_or_default();
             let policy = words.next();
             let chain = Chain {
-                // Only chains of a hook have a policy.
+                // Only base chains have a policy; their names are those of the hooks.
                 hook: (policy != Some("-")).then(|| name.to_ascii_lowercase()),
                 drops_rest: policy == Some("DROP"),
                 rules: Vec::new(),

@@ -1,11 +1,11 @@
-//! Listings of rules by programs.
+//! Output of the programs that list packet filter rules.
 
 use std::{
     os::unix::process::CommandExt,
     process::{Command, Stdio},
 };
 
-/// Returns the output of a program, or the reason why there is none.
+/// Returns the output of a program, or the reason why the program failed.
 pub(super) fn output(program: &str, arguments: &[&str]) -> Result<Vec<u8>, String> {
     let output = Command::new(program)
         .args(arguments)

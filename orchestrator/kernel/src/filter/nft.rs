@@ -1,4 +1,4 @@
-//! Chains of nf_tables, as `nft` lists them; see libnftables-json(5).
+//! Chains of nf_tables, as listed by `nft`; see libnftables-json(5).
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -20,15 +20,15 @@ pub(super) fn chains() -> Result<Chains, String> {
     parse(&output("nft", &["--json", "list", "ruleset"])?)
 }
 
-/// Returns true if nf_tables is a module that is not loaded: it has no rules then, and listing them would load it. A
-/// kernel with nf_tables built in names it nowhere.
+/// Returns true if nf_tables is a module that is not loaded. There are no rules then, and listing them would load the
+/// module. A kernel with nf_tables built in does not list the module anywhere.
 fn is_unloaded_module() -> bool {
     let modules = fs::read_to_string(modules_directory().join("modules.dep"));
     let is_module = modules.is_ok_and(|modules| modules.contains("/nf_tables.ko"));
     is_module && !Path::new("/sys/module/nf_tables").exists()
 }
 
-/// Reads a listing in JSON.
+/// Parses a listing in JSON.
 pub(super) fn parse(listing: &[u8]) -> Result<Chains, String> {
     let listing: Listing = serde_json::from_slice(listing)
         .map_err(|error| format!("the listing of `nft` cannot be read: {error}"))?;
@@ -85,12 +85,12 @@ struct ListedRule {
     family: String,
     table: String,
     chain: String,
-    /// Statements, each an object of one field.
+    /// Statements, each an object with a single field.
     expr: Vec<BTreeMap<String, Value>>,
 }
 
 impl ListedChain {
-    /// Returns true if IPv4 packets of hosts come to the chain.
+    /// Returns true if IPv4 packets of hosts pass through the chain.
     fn sees_hosts(&self) -> bool {
         matches!(self.family.as_str(), "ip" | "inet")
     }

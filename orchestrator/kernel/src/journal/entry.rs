@@ -21,17 +21,17 @@ pub(crate) enum Entry {
     Nodes(Vec<NodeEntry>),
     /// Steps that are about to be applied.
     Do(Vec<Step>),
-    /// A new namespace that is about to get its name; another namespace with that name is somebody else's.
+    /// A new namespace that is about to get its name. Any other namespace of that name belongs to somebody else.
     MadeNetns {
         name: NetnsName,
         id: NetnsId,
     },
-    /// The lab needs the directory of namespaces, which a lab creates.
+    /// The lab uses the directory of namespaces, which a lab created.
     NetnsDirectory,
     /// A sysctl of the whole machine that the lab is about to raise.
     Raised {
         key: String,
-        /// Value before the first lab that raised it.
+        /// Value before any lab raised it.
         before: String,
         /// Value that this lab writes.
         ours: String,
@@ -42,7 +42,7 @@ pub(crate) enum Entry {
     Pins(PathBuf),
     /// The lab remains when its owner ends.
     Kept,
-    /// Objects that an undo has finished with, so that a later undo leaves alone whatever has their names by then.
+    /// Objects that an undo has handled. A later undo leaves objects with the same names alone.
     Undone(Vec<Undone>),
 }
 
@@ -54,13 +54,12 @@ pub(crate) struct Process {
     pub cgroup: String,
 }
 
-/// Object that an undo has removed, or has left because it is not the lab's.
+/// Object that an undo has removed, or has left because it belongs to somebody else.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Undone {
     Process(ProcessId),
     Pins(PathBuf),
-    /// RDMA device.
     Rxe(String),
     Rule(Rule),
     /// Interface of the root namespace.
@@ -125,11 +124,11 @@ impl NodeEntry {
         }
     }
 
-    /// True if `name` is the node's name or its short name.
+    /// Returns true if `name` is the node's name or its short name.
     pub fn is_named(&self, name: &str) -> bool {
         self.name == name || self.short == name
     }
 }
 
-/// Version of the journal's format. A lab whose journal has another is not taken down.
+/// Version of the journal's format. A lab whose journal has another format version is not taken down.
 pub(crate) const FORMAT: u32 = 3;

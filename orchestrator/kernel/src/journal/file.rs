@@ -11,14 +11,14 @@ use serde_json::Value;
 
 use super::{Entry, FORMAT, OWNER_ONLY, if_found};
 
-/// Journal being written.
+/// Open journal, to which entries are appended.
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
 }
 
 impl Journal {
-    /// Creates a journal; an existing one is an error.
+    /// Creates a journal; an existing journal is an error.
     pub fn create(directory: &Path) -> io::Result<Self> {
         let file = OpenOptions::new()
             .create_new(true)
@@ -28,7 +28,7 @@ impl Journal {
         Ok(Self { file })
     }
 
-    /// Opens the journal of a lab for more lines, without a torn last one.
+    /// Opens a lab's journal for appending, and cuts off an incomplete last line.
     pub fn open(directory: &Path) -> io::Result<Self> {
         let path = directory.join(NAME);
         let file = OpenOptions::new().append(true).open(&path)?;
@@ -45,15 +45,15 @@ impl Journal {
     }
 }
 
-/// Entries of a journal; only the head if the journal has another format.
+/// Entries of a journal; only the head if the journal has another format version.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
     pub entries: Vec<Entry>,
 }
 
 impl Contents {
-    /// Reads a journal; a missing one is empty. The change of a last line without its end never
-    /// happened.
+    /// Reads a journal; a missing journal is empty. An incomplete last line is ignored, because its change was never
+    /// made.
     pub fn read(directory: &Path) -> io::Result<Self> {
         let path = directory.join(NAME);
         let text = if_found(std::fs::read(&path))?.unwrap_or_default();
@@ -69,7 +69,7 @@ impl Contents {
             serde_json::from_slice(line).map_err(|error| {
                 let text = match other_format(line) {
                     Some(format) => format!(
-                        "`{}` has format {format}, this version reads {FORMAT}",
+                        "`{}` has format {format}; this version reads format {FORMAT}",
                         path.display()
                     ),
                     None => format!("`{}` line {number}: {error}", path.display()),
@@ -88,7 +88,7 @@ impl Contents {
         Ok(contents)
     }
 
-    /// Returns the head; `None` if the owner was killed before it was written.
+    /// Returns the head; `None` if the owner was killed before it wrote the head.
     pub fn head(&self) -> Option<&super::Head> {
         self.entries.iter().find_map(|entry| match entry {
             Entry::Lab(head) => Some(head),
@@ -97,13 +97,13 @@ impl Contents {
     }
 }
 
-/// Returns a journal without its last line if that line lacks its end.
+/// Returns the complete lines of a journal: cuts off a last line without its newline.
 fn whole_lines(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|&b| b == b'\n');
     &text[..end.map_or(0, |at| at + 1)]
 }
 
-/// Returns the format of a head that another version wrote, whatever else it holds.
+/// Returns the format version of a head, which may have other fields than this version's.
 fn other_format(line: &[u8]) -> Option<u64> {
     let head: Value = serde_json::from_slice(line).ok()?;
     let format = head.get("lab")?.get("format")?.as_u64()?;
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_head_of_an_unknown_shape_is_named_by_its_format() {
         let error = read("{\"lab\":{\"format\":99,\"colour\":1}}\n").unwrap_err();
-        assert!(error.to_string().contains("has format 99, "), "{error}");
+        assert!(error.to_string().contains("has format 99; "), "{error}");
         let error = read("{\"lab\":{}}\n").unwrap_err().to_string();
         assert!(error.contains("line 1: missing field"), "{error}");
     }

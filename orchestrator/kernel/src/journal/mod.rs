@@ -2,7 +2,8 @@
 //!
 //! `/run/lcmp-lab/<lab>/journal` has one JSON object per line. A line is complete before the objects
 //! it names are created. Whenever an owner is killed, the journal therefore names at least every
-//! object that exists; a torn last line names none. Undoing a lab needs nothing but its journal.
+//! object that exists; an incomplete last line names no object that exists. The journal is all that is needed to undo a
+//! lab.
 
 mod entry;
 mod file;
@@ -39,12 +40,12 @@ pub(crate) fn hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// Returns true for an error of one lab's journal, false for one that all labs have.
+/// Returns true if the error is damage of one lab's journal, false if it affects all labs.
 pub(crate) fn is_damage(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::PermissionDenied
 }
 
-/// Returns `None` for a file or directory that does not exist.
+/// Converts a "not found" error to `None`.
 pub(crate) fn if_found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -63,7 +64,7 @@ pub fn directory(lab: &LabName) -> PathBuf {
     base().join(lab.as_str())
 }
 
-/// Records the run directory that the lab belongs to. The record is removed with the lab.
+/// Records the run directory that belongs to the lab. The record is removed with the lab.
 pub(crate) fn record_run(lab: &LabName, run: &Path) -> io::Result<()> {
     symlink(std::path::absolute(run)?, run_link(lab))
 }

@@ -39,35 +39,32 @@ impl fmt::Display for LabState {
 /// Status of a lab on the machine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Status {
-    /// Name of the lab.
     pub lab: LabName,
-    /// State of the lab.
     pub state: LabState,
     /// Kernel that the lab runs on.
     #[serde(rename = "place")]
     pub location: Location,
-    /// Name of the scenario; empty if the journal has no head.
+    /// Name of the scenario; empty if the journal has no head entry.
     pub scenario: String,
-    /// Run directory that the lab belongs to; `None` if there is none, for example before the run starts.
+    /// Run directory of the lab; `None` if no run directory is recorded, for example before the run starts.
     pub run: Option<PathBuf>,
-    /// Slot; `None` if the journal has no head.
+    /// Slot; `None` if the journal has no head entry.
     pub slot: Option<u8>,
     /// Process ID of the owner.
     pub owner_pid: Option<i32>,
     /// Command line of the owner.
     pub owner_command: Option<String>,
-    /// Age of the lab in seconds.
+    /// Age of the lab, s.
     pub age_seconds: Option<u64>,
     /// Number of DCI switches, spines and leaves.
     pub switches: usize,
-    /// Number of hosts.
     pub hosts: usize,
     /// Reason why the journal cannot be read; `None` if it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// Lists the labs of the machine, by name.
+/// Lists the names of the machine's labs, sorted.
 pub(crate) fn labs() -> io::Result<Vec<LabName>> {
     let mut labs: Vec<LabName> = Vec::new();
     for entry in if_found(std::fs::read_dir(base()))?.into_iter().flatten() {
@@ -144,7 +141,7 @@ impl Status {
     }
 }
 
-/// Returns the seconds since 1970.
+/// Returns the current time, s since 1970.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())

@@ -21,16 +21,15 @@ pub struct UpDown {
     pub namespaces: usize,
     /// Number of interface pairs.
     pub links: usize,
-    /// Number of steps.
     pub steps: usize,
     /// Time to apply the steps and read them back.
     pub up: Duration,
-    /// Time to undo them.
+    /// Time to undo the steps.
     pub down: Duration,
 }
 
-/// Brings a lab up and down and measures both.
-/// Fails as [`Lab::up`], and when the lab cannot be taken down.
+/// Brings a lab up, takes it down, and measures both.
+/// Fails if [`Lab::up`] fails or if the lab cannot be taken down.
 pub fn bench_up_down(
     reservation: Reservation,
     plan: &Plan,
@@ -47,7 +46,7 @@ pub fn bench_up_down(
     if !left.is_empty() {
         let kind = LabErrorKind::Io {
             what: "down",
-            error: io::Error::other("not all could be undone"),
+            error: io::Error::other("some objects could not be removed"),
         };
         return Err(LabError { kind, left });
     }

@@ -1,4 +1,4 @@
-//! Removal of labs by their journals, and the lab list.
+//! Removal of labs from their journals, and the list of labs.
 
 use std::{
     fs, io,
@@ -20,7 +20,7 @@ use crate::{
 /// Treatment of a lab whose owner runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Live {
-    /// Leave the lab.
+    /// Leave the lab up and report an error.
     Refuse,
     /// Ask the owner to stop, then kill it.
     Stop,
@@ -34,7 +34,7 @@ pub enum DownError {
     NoLab { lab: LabName },
     #[error("lab `{}` is running: process {}", status.lab, status.owner_pid.unwrap_or_default())]
     Live { status: Box<Status> },
-    #[error("the journal of lab `{lab}` can be read (hint: `lcmp-lab down {lab}`)")]
+    #[error("the journal of lab `{lab}` is intact, so the lab must be taken down (hint: `lcmp-lab down {lab}`)")]
     Readable { lab: LabName },
     #[error("cannot take labs down: {error}{}", journal::hint(error))]
     Io {
@@ -44,7 +44,7 @@ pub enum DownError {
 }
 
 /// Takes a lab down, whoever created it, and returns the errors of objects that remain.
-/// Fails when there is no such lab, its owner runs, or its journal cannot be read.
+/// Fails if the lab does not exist, its owner runs (with [`Live::Refuse`]), or its journal cannot be read.
 pub fn down(lab: &LabName, live: Live) -> Result<Vec<UndoError>, DownError> {
     let lock = MachineLock::take()?;
     if journal::read(lab)?.is_none() {
@@ -73,9 +73,9 @@ pub fn down_all(live: Live) -> io::Result<Vec<(LabName, Result<Vec<UndoError>, D
     Ok(labs.map(|lab| (lab.clone(), down(&lab, live))).collect())
 }
 
-/// Sets a lab's directory aside if its journal is damaged or has another format, so that it is no lab any more, and
-/// returns its new path. What the lab made on this machine stays. Fails when there is no such lab, or it can be taken
-/// down.
+/// Sets a lab's directory aside if its journal is damaged or has another format, so that the lab is no longer listed, and
+/// returns the directory's new path. The lab's objects on this machine stay. Fails if the lab does not exist or can be
+/// taken down.
 pub fn forget(lab: &LabName) -> Result<PathBuf, DownError> {
     let _lock = MachineLock::take()?;
     match journal::read(lab) {
@@ -88,7 +88,7 @@ pub fn forget(lab: &LabName) -> Result<PathBuf, DownError> {
         Err(error) => return Err(error.into()),
     }
     let directory = journal::directory(lab);
-    // A name with a dot is no lab's.
+    // A lab's name has no dot, so the directory is no longer listed as a lab.
     let aside = directory.with_file_name(format!(".{lab}-{}", journal::now()));
     fs::rename(&directory, &aside)?;
     Ok(aside)
@@ -118,11 +118,11 @@ pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoEr
         Some(head) if head.boot_id == process::boot_id()? => {
             undo(lab, contents, &mut Journal::open(&journal::directory(lab))?)
         }
-        // Only files survive a reboot.
+        // After a reboot only files are left.
         Some(_) | None => Vec::new(),
     };
     if errors.is_empty() {
-        // The journal is last, since it names the rest.
+        // The journal is removed last, because it names all other objects.
         let directory = journal::directory(lab);
         let journal = directory.join("journal");
         for entry in fs::read_dir(&directory)? {
@@ -136,7 +136,7 @@ pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoEr
     Ok(errors)
 }
 
-/// Asks the owner of a live lab to stop, waits as long as the owner works, and kills the owner if it does not end.
+/// Asks the owner of a live lab to stop, waits while the owner uses CPU time, and kills the owner if it does not end.
 fn stop_owner(lab: &LabName) -> io::Result<()> {
     let owner = match journal::read(lab)? {
         Some((contents, LabState::Live)) => contents.head().map(|head| head.owner.process),
@@ -159,7 +159,7 @@ fn stop_owner(lab: &LabName) -> io::Result<()> {
                 break;
             }
             if start.elapsed() > SILENCE && !is_said {
-                tracing::warn!(%lab, process = owner.pid, "waiting for the lab's owner, which ends its run");
+                tracing::warn!(%lab, process = owner.pid, "waiting for the lab's owner to end its run");
                 is_said = true;
             }
             sleep(PAUSE);
@@ -176,6 +176,6 @@ fn remove(path: &std::path::Path) -> io::Result<()> {
     }
 }
 
-/// Longest wait without a message.
+/// Maximum wait before a message is logged.
 const SILENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(50);

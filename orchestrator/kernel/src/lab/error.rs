@@ -13,7 +13,6 @@ use crate::{
 /// Error of bringing a lab up, with the objects that remain.
 #[derive(Debug, thiserror::Error)]
 pub struct LabError {
-    /// Cause of the failure.
     #[source]
     pub kind: LabErrorKind,
     /// Objects that could not be removed.
@@ -24,17 +23,16 @@ pub struct LabError {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum LabErrorKind {
-    /// A step failed.
     #[error(transparent)]
     Step(#[from] StepError),
     #[error("the kernel's state differs from the steps: {}", list(differences))]
     Differs { differences: Vec<Difference> },
     #[error(
-        "{what} `{name}` is there already and is not this lab's (hint: `--lab NAME` makes another)"
+        "{what} `{name}` already exists and does not belong to this lab (hint: `--lab NAME` makes a lab of another name)"
     )]
     Exists { what: &'static str, name: String },
     #[error(
-        "the plan is for slot {plan} and lab `{lab}`, the reservation is for slot {slot} and `{reserved}`"
+        "the plan is for slot {plan} and lab `{lab}`, but the reservation is for slot {slot} and lab `{reserved}`"
     )]
     OtherReservation {
         plan: u8,
@@ -43,16 +41,16 @@ pub enum LabErrorKind {
         reserved: crate::LabName,
     },
     #[error(
-        "rule `{rule}` of this machine takes the packets of the lab's hosts: it comes before the lab's own, \
-         which begin at {own} (hint: {}, or `up --guest`)",
+        "rule `{rule}` of this machine diverts the packets of the lab's hosts: it precedes the lab's rules, \
+         whose priorities begin at {own} (hint: {}, or `up --guest`)",
         rule.remedy()
     )]
     Rule { rule: TakingRule, own: u32 },
-    #[error("the lab needs {needed} open files, the limit is {limit} (hint: `ulimit -n {needed}`)")]
+    #[error("the lab needs {needed} open files, but the limit is {limit} (hint: `ulimit -n {needed}`)")]
     Files { needed: u64, limit: u64 },
     #[error(
-        "a packet filter of this machine tracks connections and has room for those of {room} flows, the plan \
-         has {flows} (hint: `{fix}`)"
+        "a packet filter of this machine tracks connections and has room for {room} flows, but the plan has \
+         {flows} (hint: `{fix}`)"
     )]
     Connections { flows: u64, room: u64, fix: String },
     #[error("RDMA device `{device}` has no RoCE v2 GID for {addr}")]

@@ -8,7 +8,7 @@ use lab_units::NodeId;
 use super::LabErrorKind;
 use crate::lower::{Layout, LowerOptions, rdma_device};
 
-/// Waits until every RDMA device has a GID for each of its interface's addresses; the kernel adds them later.
+/// Waits until every RDMA device has a GID for each of its interface's addresses. The kernel adds GIDs asynchronously.
 pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     let layout = Layout::new(plan, options);
     if !options.delay_lines {
@@ -53,8 +53,8 @@ pub(super) fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
     })
 }
 
-/// Maximum number of checks for a GID, which the kernel adds within milliseconds. A count bounds the
-/// wait, since the clock of a guest may jump.
+/// Maximum number of checks for a GID, which the kernel adds within milliseconds. The wait is bounded by a count, not by
+/// time, because a guest's clock may jump.
 const MAX_GID_CHECKS: u32 = 10_000;
 
 const PAUSE: Duration = Duration::from_millis(1);

@@ -20,28 +20,27 @@ use crate::{
     step::{DeviceChange, Step},
 };
 
-/// Parameters with which a program sends from or to a host.
+/// Parameters that a program needs to send from or to a host.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HostEndpoint {
-    /// Name of the RDMA device.
     pub rdma_device: String,
     /// Index of the RoCE v2 GID for the host's IPv4 address.
     pub gid_index: u8,
-    /// IPv4 address of the host that the GID stands for.
+    /// The host's IPv4 address, which corresponds to the GID.
     pub addr: Ipv4Addr,
     /// File of the host's namespace; `None` for the root namespace.
     pub netns: Option<PathBuf>,
 }
 
 impl Lab {
-    /// Returns the endpoint of a host at its own address; `None` if the node is no host or has no RDMA device.
+    /// Returns the endpoint of a host at its own address; `None` if the node is not a host or has no RDMA device.
     #[must_use]
     pub fn host_endpoint(&self, host: NodeId) -> Option<HostEndpoint> {
         self.host_endpoint_at(host, self.plan.nodes[host.index()].addr)
     }
 
-    /// Returns the endpoint of a host at one of its addresses; `None` if the node is no host or has no RDMA
-    /// device.
+    /// Returns the endpoint of a host at one of its addresses; `None` if the node is not a host or has no
+    /// RDMA device.
     #[must_use]
     pub fn host_endpoint_at(&self, host: NodeId, addr: Ipv4Addr) -> Option<HostEndpoint> {
         let layout = Layout::new(&self.plan, &self.options);
@@ -86,9 +85,8 @@ impl Lab {
         ports.filter_map(index).collect()
     }
 
-    /// Restores the lab's initial state: undoes the faults of links and replaces all RDMA devices, so
-    /// that QP numbers, and the UDP source ports derived from them, are equal in every run. Congestion
-    /// control forgets all QPs.
+    /// Restores the lab's initial state: undoes link faults, clears the QP state of congestion control, and replaces all
+    /// RDMA devices, so that QP numbers, and the UDP source ports derived from them, are equal in every run.
     pub fn reset(&mut self) -> Result<(), LabErrorKind> {
         self.apply(&lower_repair(&self.plan, &self.options))?;
         if !self.options.delay_lines {
@@ -115,12 +113,13 @@ impl Lab {
         wait_for_gids(&self.plan, &self.options)
     }
 
-    /// Returns an error if a rule that was made since the lab came up takes the packets of its hosts.
+    /// Returns an error if a rule of the machine, for example one added since the lab came up, diverts packets of the
+    /// lab's hosts.
     pub(crate) fn check_rules(&self) -> Result<(), LabErrorKind> {
         rules::check(&self.plan, &self.options)
     }
 
-    /// Returns the rule that takes packets of the lab's hosts, if there is one.
+    /// Returns the machine's rule that diverts packets of the lab's hosts, if there is one.
     pub(crate) fn taking_rule(&self) -> Result<Option<TakingRule>, LabErrorKind> {
         rules::taking(&self.plan, &self.options)
     }

@@ -1,4 +1,4 @@
-//! Programs on a node of a lab.
+//! Execution of programs on a node of a lab.
 
 use std::{
     ffi::OsString,
@@ -83,7 +83,7 @@ impl NodeCommand {
         self.node.netns.is_none()
     }
 
-    /// Replaces this process by the program, which inherits its streams, signals and exit code.
+    /// Replaces this process with the program, which inherits its streams, signals and exit code.
     /// Returns only on failure.
     #[must_use]
     pub fn exec(mut self) -> EnterError {
@@ -125,7 +125,7 @@ impl NodeCommand {
 
 impl Lab {
     /// Starts a program in a node's namespace, with its `/sys`, and records the process in the
-    /// journal. Fails when the namespace cannot be entered or the program does not start.
+    /// journal. Fails if the namespace cannot be entered or the program does not start.
     pub fn spawn_on(
         &mut self,
         node: lab_units::NodeId,
@@ -137,7 +137,7 @@ impl Lab {
             Some(file) => netns::inside_with_sysfs(file, || command.spawn())??,
         };
         if let Err(error) = self.record_process(child.id()) {
-            // `down` would not find the process.
+            // Without a journal entry, `down` would not find the process.
             child.kill()?;
             child.wait()?;
             return Err(error);
@@ -146,7 +146,7 @@ impl Lab {
     }
 }
 
-/// Returns the nodes of a lab on this kernel, from its journal.
+/// Reads the nodes of a lab on this kernel from the lab's journal.
 fn nodes(lab: &LabName) -> Result<Vec<NodeEntry>, EnterError> {
     let io = |error| EnterError::Journal {
         lab: lab.clone(),

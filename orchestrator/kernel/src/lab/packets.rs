@@ -1,4 +1,4 @@
-//! Packets of a lab that were lost: in its emulated queues, outside them, and as SoftRoCE sees it.
+//! Counts of lost packets: in the lab's emulated queues, elsewhere, and as detected by SoftRoCE.
 
 use std::{collections::BTreeMap, fs, io, iter::Sum, path::Path};
 
@@ -13,29 +13,29 @@ use crate::{
     step::Namespace,
 };
 
-/// Losses since the lab was made.
+/// Losses since the lab was brought up.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Losses {
-    /// Packets that queueing disciplines dropped: from full queues, and as link loss that the plan specifies.
+    /// Packets dropped by queueing disciplines: by full queues, and as the plan's random link loss.
     pub emulated: u64,
     /// Packets dropped by delay lines of links without loss in the plan.
     pub unasked: u64,
-    /// Packets that were dropped elsewhere: at CPU backlogs, in veths, on receive.
+    /// Packets dropped elsewhere: at CPU backlogs, in veths, on receive.
     pub outside: u64,
-    /// None if SoftRoCE does not count them.
+    /// Loss recovery by SoftRoCE; `None` if SoftRoCE does not count it.
     pub recovery: Option<RecoveryCounts>,
 }
 
-/// SoftRoCE's counts of how it recovered from loss, over all devices.
+/// SoftRoCE's counts of loss recovery, summed over all devices.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct RecoveryCounts {
-    /// Times that a sender went back to an earlier packet.
+    /// Number of times that a sender went back to an earlier packet (go-back-N).
     pub go_backs: u64,
-    /// NAKs that receivers sent, one for each gap in the order of packets.
+    /// Number of NAKs that receivers sent, one for each gap in the packet sequence.
     pub naks: u64,
 }
 
-/// Interface of a lab, with what decides how its losses count.
+/// Interface of a lab, with the flags that decide how its losses are counted.
 struct Dev {
     /// True if a fault makes the interface lose packets.
     is_faulty: bool,
@@ -58,8 +58,8 @@ impl Losses {
 }
 
 impl Lab {
-    /// Returns the losses so far. Interfaces of the links in `faulty` do not count: a cut drops packets where
-    /// it is made.
+    /// Returns the losses so far. Interfaces of the links in `faulty` do not count, because a cut link drops packets by
+    /// design.
     pub(crate) fn losses(&mut self, faulty: &[LinkId]) -> Result<Losses, LabErrorKind> {
         let plan = self.plan.clone();
         let options = self.options.clone();
@@ -72,7 +72,7 @@ impl Lab {
         namespaces.sort();
         namespaces.dedup();
         let ports = (0..).map(PortId).take(plan.ports.len());
-        // Interfaces of each port, at the node and at the fiber.
+        // The interfaces of each port: at the node, and in the fiber.
         let devs: BTreeMap<String, Dev> = ports
             .flat_map(|port| {
                 let is_faulty = faulty.contains(&port.link());
@@ -99,7 +99,7 @@ impl Lab {
             ..Losses::default()
         };
         for netns in namespaces {
-            let gone = || io::Error::other(format!("{netns} is not the lab's"));
+            let gone = || io::Error::other(format!("{netns} does not belong to the lab"));
             let handle = self.executor()?.handle(&netns).ok_or_else(gone)?;
             let drops = tc::drops(&mut handle.socket)?;
             for link in dump::links(&mut handle.socket)? {
@@ -127,7 +127,7 @@ impl Lab {
     }
 }
 
-/// Returns the packets that all CPUs' backlogs dropped: the second number of each line.
+/// Returns the packets dropped by the backlogs of all CPUs: the sum of the second column of `softnet_stat`.
 fn backlog_drops(softnet: &str) -> u64 {
     let drops = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
     softnet.lines().filter_map(drops).sum()
@@ -176,7 +176,7 @@ mod tests {
             Some((found.go_backs, found.timeouts))
         };
         assert_eq!(between(Some((5, 4)), Some((15, 11))), Some((10, 3)));
-        // A NAK may arrive when nothing is left to be sent again.
+        // A NAK may arrive when no packet is left to retransmit.
         assert_eq!(between(Some((0, 0)), Some((2, 3))), Some((2, 0)));
         assert_eq!(between(None, Some((2, 3))), None);
     }

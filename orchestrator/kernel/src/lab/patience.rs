@@ -1,22 +1,23 @@
-//! Wait for a process that was asked to end, for as long as the process works.
+//! Wait for a process that was asked to end. The wait goes on while the process uses CPU time.
 
 use std::time::{Duration, Instant};
 
 use procfs::process::{Stat, all_processes};
 
-/// Wait for a process. It is over once the process has not worked for [`IDLE`], or after [`LONGEST`].
+/// Wait for a process to end. The wait is over once the process has used less CPU time than [`WORK`] for [`IDLE`], or
+/// after [`LONGEST`].
 #[derive(Debug)]
 pub(super) struct Patience {
     /// End of the whole wait.
     last: Instant,
-    /// End of the wait for more work.
+    /// End of the wait unless the process does more work.
     until: Instant,
-    /// Work that was done when `until` was set.
+    /// CPU time used by the process when `until` was set.
     worked: Duration,
 }
 
 impl Patience {
-    /// Begins a wait at `now` for a process that has worked for `worked`.
+    /// Begins a wait at `now` for a process that has used the CPU time `worked`.
     pub fn new(now: Instant, worked: Duration) -> Self {
         Self {
             last: now + LONGEST,
@@ -25,7 +26,7 @@ impl Patience {
         }
     }
 
-    /// Returns true if the wait is over at `now`, when the process has worked for `worked`.
+    /// Returns true if the wait is over at `now`, when the process has used the CPU time `worked`.
     pub fn is_over(&mut self, now: Instant, worked: Duration) -> bool {
         if worked.saturating_sub(self.worked) >= WORK {
             (self.until, self.worked) = (now + IDLE, worked);
@@ -51,14 +52,14 @@ pub(super) fn worked(pid: i32) -> Duration {
     Duration::from_millis(ticks.saturating_mul(1_000) / procfs::ticks_per_second().max(1))
 }
 
-/// An owner that does nothing ends its processes and takes its lab down within a few seconds.
+/// Maximum time without work. An otherwise idle owner ends its processes and takes its lab down within a few seconds.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// CPU time within [`IDLE`] that counts as work, such as a report being drawn, or a guest that ends its flows. A
+/// CPU time within [`IDLE`] that counts as work, such as drawing a report, or ending a guest's flows. A
 /// process that only waits and polls uses less.
 const WORK: Duration = Duration::from_millis(500);
 
-/// Longer than any report takes.
+/// Maximum wait, longer than any report takes.
 const LONGEST: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
@@ -70,12 +71,12 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut patience = Patience::new(start, Duration::from_secs(7));
-        // Half of each second: 3.5 s after 7, and so on.
+        // The process works for half of each second: 3.5 s after 7 s, and so on.
         for seconds in 1..=40 {
             let worked = Duration::from_secs(7) + Duration::from_millis(500 * seconds);
             assert!(!patience.is_over(at(seconds), worked), "{seconds}");
         }
-        // It has worked for 27 s after 40, and does not go on.
+        // The process has worked for 27 s after 40 s, and does no more work.
         let worked = Duration::from_secs(27);
         assert!(!patience.is_over(at(54), worked));
         assert!(patience.is_over(at(55), worked));

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Checks that the plan and options match the reservation, that the lab's names are free, and that no rule of the
-/// machine takes the lab's packets.
+/// machine diverts the lab's packets.
 pub(super) fn check(
     reservation: &Reservation,
     plan: &Plan,
@@ -34,7 +34,7 @@ pub(super) fn check(
     rules::check(plan, options)
 }
 
-/// Returns an error if the lab's congestion control cannot run as the lab is made.
+/// Returns an error if the lab has congestion control that cannot run with these options.
 fn check_pacer(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     if Layout::new(plan, options).dcqcn().is_none() {
         return Ok(());
@@ -42,16 +42,15 @@ fn check_pacer(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> 
     match (options.clock, options.hosts) {
         (Clock::Virtual, HostPlacement::RootNamespace) => Ok(()),
         (Clock::Real, _) => Err(LabErrorKind::CongestionControl {
-            why: "its programs count on one CPU, whose timers are on time",
+            why: "its programs rely on a single CPU with exact timers",
         }),
         (Clock::Virtual, HostPlacement::OwnNamespace) => Err(LabErrorKind::CongestionControl {
-            why: "its pacer is in the root namespace, and hosts are in their own",
+            why: "its pacer is in the root namespace, but each host is in its own namespace",
         }),
     }
 }
 
-/// Raises the limit of open files to the lab's need: two for each namespace, and some for everything
-/// else.
+/// Raises the limit of open files to the number that the lab needs: two per namespace, and [`OTHER_FILES`].
 pub(super) fn allow_files(steps: &[Step]) -> Result<(), LabErrorKind> {
     let is_netns = |step: &&Step| matches!(step, Step::Netns { .. });
     let namespaces = steps.iter().filter(is_netns).count();
@@ -81,7 +80,7 @@ fn check_names(steps: &[Step]) -> Result<(), LabErrorKind> {
         .into_iter()
         .map(|link| link.name)
         .collect();
-    // A kernel without the RDMA subsystem has no device.
+    // A kernel without the RDMA subsystem has no RDMA devices.
     let devices: BTreeSet<String> = Socket::rdma()
         .map(|mut socket| rdma::devices(&mut socket).unwrap_or_default())
         .unwrap_or_default()
@@ -116,5 +115,5 @@ fn check_names(steps: &[Step]) -> Result<(), LabErrorKind> {
     Ok(())
 }
 
-/// Files besides namespaces: journals, pipes of flows, telemetry sockets.
+/// Number of open files besides namespaces: journals, pipes of flows, telemetry sockets.
 const OTHER_FILES: u64 = 1_024;

@@ -22,7 +22,6 @@ pub enum Phase {
 /// Progress of bringing a lab up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Progress {
-    /// Current phase.
     pub phase: Phase,
     /// Number of applied steps, over all phases.
     pub done: usize,
@@ -37,7 +36,7 @@ impl fmt::Display for Phase {
             Self::Links => "links",
             Self::Nodes => "queues, addresses and routes",
             Self::RdmaDevices => "RDMA devices",
-            Self::Check => "read back and compared",
+            Self::Check => "read-back and comparison",
         })
     }
 }

@@ -27,7 +27,7 @@ use crate::{
 pub struct Reservation {
     lab: LabName,
     slot: u8,
-    /// Moved into the lab when it is brought up.
+    /// Journal, which moves into the lab when the lab is brought up.
     journal: Option<Journal>,
 }
 
@@ -44,7 +44,7 @@ pub enum ReservationError {
     Live { status: Box<Status> },
     #[error(
         "lab `{}` was kept {} s ago by `{}` (hint: `lcmp-lab down {0}` removes it, \
-         `--lab NAME` makes another)",
+         `--lab NAME` makes a lab of another name)",
         status.lab, status.age_seconds.unwrap_or_default(),
         status.owner_command.as_deref().unwrap_or_default(),
     )]
@@ -55,13 +55,13 @@ pub enum ReservationError {
         errors: Vec<UndoError>,
     },
     #[error(
-        "no address block is free: 10.0.0.0/8 is cut into 16 and each is in use by a lab or by this \
+        "no address block is free: all 16 blocks of 10.0.0.0/8 are in use by labs or by this \
          machine (hint: `lcmp-lab status`, `ip -4 addr`, `ip rule`)"
     )]
     NoSlot,
     #[error("cannot read the machine's network: {0}")]
     Netlink(#[from] NetlinkError),
-    #[error("cannot reserve a place for the lab: {error}{}", journal::hint(error))]
+    #[error("cannot reserve the lab: {error}{}", journal::hint(error))]
     Io {
         #[from]
         error: io::Error,
@@ -69,9 +69,9 @@ pub enum ReservationError {
 }
 
 impl Reservation {
-    /// Reserves a lab on this kernel. A dead lab of the name is removed first; a live or kept one is an
+    /// Reserves a lab on this kernel. A dead lab of the same name is removed first; a live or kept lab of the name is an
     /// error.
-    /// Fails when the name or all slots are in use, or the machine's network cannot be read.
+    /// Fails if the name or all slots are in use, or the machine's network cannot be read.
     pub fn acquire(lab: &LabName, scenario: &str) -> Result<Self, ReservationError> {
         Self::acquire_on(Location::Here, lab, scenario)
     }
@@ -106,7 +106,7 @@ impl Reservation {
         }
         let slot = free_slot()?;
         let directory = journal::directory(lab);
-        // Other users may see only a lab's name.
+        // Other users may see a lab's name, but not its files.
         DirBuilder::new().mode(OWNER_ENTERS).create(&directory)?;
         let mut journal = Journal::create(&directory)?;
         journal.write(&Entry::Lab(head(location, lab, scenario, slot)?))?;
@@ -129,13 +129,13 @@ impl Reservation {
         self.slot
     }
 
-    /// Returns the lab's directory, for sockets and other files that go with it.
+    /// Returns the lab's directory, for sockets and other files that are removed with the lab.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         journal::directory(&self.lab)
     }
 
-    /// Records `run` as the run directory that the lab belongs to, which `status` shows.
+    /// Records `run` as the lab's run directory, which `status` shows.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -159,7 +159,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Mode of a lab's directory: its journal, sockets and pinned programs are for its owner only.
+/// Mode of a lab's directory: only its owner may access the journal, sockets and pinned programs.
 const OWNER_ENTERS: u32 = 0o700;
 
 /// Returns the number of labs that can still be reserved.
@@ -175,9 +175,9 @@ fn in_use() -> Result<InUse, ReservationError> {
     let mut in_use = InUse::read(&mut Socket::route()?)?;
     for lab in journal::labs()? {
         let slot = match journal::read(&lab) {
-            // What that lab has on this kernel is in use by its addresses.
+            // The slot of an unreadable lab still counts as used, because its addresses exist on this kernel.
             Err(error) if journal::is_damage(&error) => {
-                tracing::warn!(%lab, %error, "its journal cannot be read");
+                tracing::warn!(%lab, %error, "the lab's journal cannot be read");
                 None
             }
             read => read?.and_then(|(contents, _)| contents.head().map(|head| head.slot)),
@@ -204,7 +204,7 @@ fn head(location: Location, lab: &LabName, scenario: &str, slot: u8) -> io::Resu
     })
 }
 
-/// Returns the nodes of a lab that has no objects on this kernel.
+/// Returns the nodes of a lab in a guest, which has no objects on this kernel.
 fn nodes_elsewhere(plan: &Plan) -> Vec<NodeEntry> {
     let entry = |node| NodeEntry::of(node, None, Vec::new());
     plan.nodes.iter().map(entry).collect()

@@ -1,8 +1,8 @@
-//! Rules of the root namespace that come before a lab's and take its packets.
+//! Detection of rules in the root namespace that precede a lab's rules and divert its packets.
 //!
-//! A lab's rules are early, but a rule without a priority that is made while a lab is up comes before them, and so do
-//! some rules of a few programs. Most of these rules do no harm: they select by a mark, a user or an interface that no
-//! packet of a lab has, or look up a table without a route to the lab's hosts.
+//! A lab's rules have low priority numbers, but a rule that is added without a priority while a lab is up precedes them,
+//! as do some rules of a few programs. Most such rules are harmless: they select by a mark, a user or an interface that
+//! no packet of a lab has, or look up a table that has no route to the lab's hosts.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/net/core/fib_rules.c>, `fib_rules_lookup`;
 //! <https://github.com/torvalds/linux/blob/v6.1/net/ipv4/fib_rules.c>, `fib4_rule_match`, `fib4_rule_suppress`
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Returns an error that names the rule if a rule takes the packets of the lab's hosts.
+/// Returns an error with the rule if a rule diverts packets of the lab's hosts.
 pub(super) fn check(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     match taking(plan, options)? {
         Some(rule) => Err(LabErrorKind::Rule {
@@ -37,7 +37,7 @@ pub(super) fn check(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorK
     }
 }
 
-/// Returns the first rule that takes packets of the lab's hosts.
+/// Returns the first rule that diverts packets of the lab's hosts.
 pub(super) fn taking(
     plan: &Plan,
     options: &LowerOptions,
@@ -55,28 +55,28 @@ pub(super) fn taking(
     }))
 }
 
-/// Packets of a lab's hosts in the root namespace, and the routes that rules look up for them.
+/// Packets of a lab's hosts in the root namespace, and the routes of the tables that rules look up for the packets.
 struct HostPackets<'a> {
     plan: &'a Plan,
     nics: Vec<&'a str>,
     addresses: Vec<Ipv4Addr>,
     routes: Vec<Route>,
-    /// Lookups of the packets.
+    /// Route lookups that the kernel makes for the packets.
     lookups: Vec<Lookup>,
 }
 
-/// Lookup of a packet's route.
+/// Kind of route lookup.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Lookup {
-    /// Packet that a host sends, by its NIC: no route by another interface counts.
+    /// Route of a packet that a host sends. Only routes through the host's NIC count.
     Send,
-    /// Packet that a host receives.
+    /// Route of a packet that a host receives.
     Receive,
-    /// Sender of a packet that a host receives (`rp_filter`).
+    /// Reverse route, to the sender of a packet that a host receives (`rp_filter`).
     Source,
 }
 
-/// Share of the packets that a selector matches.
+/// Share of the packets that a selector matches: all, some or none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Share {
     None,
@@ -101,7 +101,7 @@ impl<'a> HostPackets<'a> {
         }
     }
 
-    /// Returns true if some packet does not reach the lab's rules because of `rule`.
+    /// Returns true if `rule` keeps some packet from reaching the lab's rules.
     fn are_taken_by(&self, rule: &Rule) -> bool {
         let slot = self.plan.slot;
         let own = address::routing_table(slot, NodeId(0));
@@ -123,7 +123,7 @@ impl<'a> HostPackets<'a> {
         }
     }
 
-    /// Returns true if a lookup that `rule` matches ends there.
+    /// Returns true if a lookup that `rule` matches ends at the rule, instead of continuing at the next one.
     fn ends(&self, rule: &Rule, lookup: Lookup) -> bool {
         match rule.action {
             Action::Lookup { table, suppressed } => self.addresses.iter().any(|addr| {
@@ -137,8 +137,8 @@ impl<'a> HostPackets<'a> {
         }
     }
 
-    /// Returns true if a lookup of `addr` in a table finds a route, or a route that refuses, which has no interface.
-    /// Routes of at most `suppressed` bits do not count.
+    /// Returns true if a lookup of `addr` in a table finds a route. Routes that refuse packets (`unreachable`, for example)
+    /// count, although they have no interface. Prefixes of at most `suppressed` bits do not count.
     fn has_route(
         &self,
         (table, suppressed): (u32, Option<u8>),
@@ -160,8 +160,8 @@ impl<'a> HostPackets<'a> {
         })
     }
 
-    /// Returns the share of a lookup's packets that a selector matches. The packets are UDP to RoCE's port, without a
-    /// mark, of the superuser; SoftRoCE's route lookups name no ports.
+    /// Returns the share of a lookup's packets that a selector matches. The packets are UDP packets to RoCE's
+    /// port, from root, without a mark; SoftRoCE's route lookups give no ports.
     fn share(&self, selector: &Match, lookup: Lookup) -> Share {
         let some_if = |is_some| if is_some { Share::Some } else { Share::None };
         let all_if = |is_all| if is_all { Share::All } else { Share::None };
@@ -169,7 +169,7 @@ impl<'a> HostPackets<'a> {
         match selector {
             Match::From(prefix) | Match::To(prefix) => self.share_in(*prefix),
             Match::Iif(dev) if is_received => some_if(self.nics.contains(&dev.as_str())),
-            // For a rule, a packet that a host sends comes from the loopback interface.
+            // To rules, the input interface of a locally sent packet is the loopback interface.
             Match::Iif(dev) => all_if(dev == "lo"),
             Match::Oif(dev) => some_if(lookup == Lookup::Send && self.nics.contains(&dev.as_str())),
             Match::Mark { value, mask } => all_if(value & mask == 0),
@@ -200,8 +200,8 @@ impl<'a> HostPackets<'a> {
     }
 }
 
-/// Returns true if the kernel looks up the senders of packets on all interfaces; a lab turns this off on its own
-/// interfaces, and the stricter of the two settings counts.
+/// Returns true if the machine-wide `rp_filter` is on. A lab turns the filter off on its own interfaces, but the stricter
+/// of the two settings applies.
 fn filters_by_source() -> bool {
     let all = std::fs::read_to_string("/proc/sys/net/ipv4/conf/all/rp_filter");
     all.is_ok_and(|all| all.trim() == "1")
@@ -252,7 +252,7 @@ mod tests {
             action,
         };
         let is_taken = packets.are_taken_by(&rule);
-        // Slot 0 has 32 to 34.
+        // Slot 0 has the priorities 32 to 34.
         rule.priority = 35;
         assert!(!packets.are_taken_by(&rule), "{rule}");
         is_taken
@@ -290,8 +290,8 @@ mod tests {
         }
     }
 
-    /// If a socket or device names the NIC, a route by another interface does not count; a route that refuses has no
-    /// interface.
+    /// A host's sockets and device are bound to its NIC, so a route through another interface does not count. A route that
+    /// refuses packets counts, because it has no interface.
     #[test]
     fn what_a_host_sends_is_taken_only_by_what_refuses_it() {
         for (action, expected) in [
@@ -305,7 +305,7 @@ mod tests {
         }
     }
 
-    /// With `rp_filter`, the sender's address is looked up as if the machine were to send there.
+    /// With `rp_filter`, the sender's address is looked up as if the machine were sending to it.
     #[test]
     fn a_filter_by_source_looks_up_senders_too() {
         let plan = testing::pair(0);
@@ -328,7 +328,7 @@ mod tests {
             len,
         };
         let mark = |value, mask| Match::Mark { value, mask };
-        // Hosts of slot 0's pair: 10.0.16.1 at `l0d1h1` and 10.0.32.1 at `l0d2h1`.
+        // The hosts of slot 0's pair are 10.0.16.1 at `l0d1h1` and 10.0.32.1 at `l0d2h1`.
         for (selector, as_is, inverted) in [
             (Match::From(prefix("10.0.0.0", 8)), true, false),
             (Match::From(prefix("10.0.16.0", 20)), true, true),
@@ -339,7 +339,7 @@ mod tests {
             (Match::Iif("l0d1h1".into()), true, true),
             (Match::Iif("lo".into()), false, true),
             (Match::Oif("tun0".into()), false, true),
-            // Tailscale's `fwmark 0x80000/0xff0000`, wg-quick's `not fwmark 0xca6c`, and no bit of a mark.
+            // Tailscale's `fwmark 0x80000/0xff0000`, wg-quick's `not fwmark 0xca6c`, and a mask without bits.
             (mark(0x8_0000, 0xff_0000), false, true),
             (mark(0xca6c, u32::MAX), false, true),
             (mark(0, 0xff), true, false),
@@ -365,7 +365,7 @@ mod tests {
         }
         let both = vec![mark(0, 1), Match::Iif("eth0".into())];
         assert!(!is_taken(both, false, lookup(7)));
-        // A table without a route to the only destination that the rule matches.
+        // The table has no route to the only destination that the rule matches.
         let to = vec![Match::To(prefix("192.168.7.9", 32))];
         assert!(!is_taken(to, false, lookup(10)));
     }

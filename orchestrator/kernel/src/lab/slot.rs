@@ -1,4 +1,4 @@
-//! Choice of a free slot: addresses, tables, rules and names that nobody else uses.
+//! Choice of a free slot: a set of addresses, tables, rules and names that nobody else uses.
 
 use lab_plan::{
     address::{self, HostRule, SLOTS},
@@ -18,7 +18,7 @@ pub(crate) struct InUse {
 }
 
 impl InUse {
-    /// Reads the root namespace.
+    /// Reads the objects of the root namespace.
     pub fn read(socket: &mut Socket) -> Result<Self, NetlinkError> {
         let links = dump::links(socket)?.into_iter();
         let addresses = dump::addresses(socket)?.into_iter();
@@ -33,9 +33,9 @@ impl InUse {
         })
     }
 
-    /// Returns the lowest slot without a conflict. If the machine's own network covers all slots, as
-    /// 10.0.0.0/8 does, this is the lowest slot without any of the machine's addresses: traffic of
-    /// the lab and of the machine stay apart.
+    /// Returns the lowest slot without a conflict. If the machine's own network covers all slots, as 10.0.0.0/8 does, this
+    /// is the lowest slot that has none of the machine's addresses. Traffic of the lab and of the machine stay separate
+    /// even then.
     pub fn free_slot(&self) -> Option<u8> {
         let apart = |slot: &u8| !self.overlaps(address::slot_prefix(*slot));
         let free = || (0..SLOTS).filter(|slot| self.is_free(*slot));
@@ -80,7 +80,7 @@ fn prefix_of(dump::Address { addr, len, .. }: dump::Address) -> Prefix {
     Prefix { addr, len }
 }
 
-/// Routing tables of a slot, one per node ID.
+/// Number of routing tables of a slot, one per node ID.
 pub(super) const TABLES: u32 = 1 << 24;
 
 #[cfg(test)]

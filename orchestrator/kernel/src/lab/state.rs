@@ -1,4 +1,4 @@
-//! The lab's queueing disciplines, links and kernel settings as text, for the records.
+//! State of the lab as text, for the records: queueing disciplines, links and kernel settings.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,10 +15,10 @@ use lab_host::HostMaps;
 use super::Lab;
 use crate::{exec::netns, lower::Layout, step::Namespace};
 
-/// The state of a lab's namespaces, by the record files that keep it.
+/// State of a lab's namespaces: contents of the record files, by file name.
 pub type LabState = BTreeMap<&'static str, String>;
 
-/// What is read in one namespace.
+/// State of one namespace.
 struct NamespaceState {
     qdiscs: String,
     links: String,
@@ -27,8 +27,8 @@ struct NamespaceState {
 
 impl Lab {
     /// Returns the state of the lab's namespaces: `tc -s qdisc`, `ip -d link` and the settings under
-    /// `net.core` and `net.ipv4`. A program that cannot run is named in the text. The root namespace is
-    /// left out, because it is the machine's.
+    /// `net.core` and `net.ipv4`. If a program cannot run, the text says so. The root namespace is
+    /// left out, because it belongs to the machine.
     #[must_use]
     pub fn state(&self) -> LabState {
         let layout = Layout::new(self.plan(), self.options());
@@ -71,7 +71,7 @@ impl Lab {
     }
 
     /// Returns the QPs of the last repetition, if the hosts have congestion control: state, counters, and
-    /// what their receivers saw.
+    /// the packets that their receivers observed.
     fn paced_qps(&self) -> Option<String> {
         let read = |maps: &HostMaps| {
             let receivers: BTreeMap<_, _> = maps.receivers()?.into_iter().collect();
@@ -122,7 +122,7 @@ fn read() -> NamespaceState {
     }
 }
 
-/// Returns what a program prints, or why it does not run.
+/// Returns a program's output, or the reason why it cannot run.
 fn output(words: &[&str]) -> String {
     let mut command = Command::new(words[0]);
     match command.args(&words[1..]).process_group(0).output() {
@@ -135,8 +135,8 @@ fn output(words: &[&str]) -> String {
     }
 }
 
-/// Returns the settings in the folders of [`FOLDERS`] below `root`: names as `sysctl` has them, and values.
-/// Keys are left out, and settings that cannot be read.
+/// Returns the values of the settings in [`FOLDERS`] below `root`, by their `sysctl` names. Cryptographic keys and
+/// unreadable settings are left out.
 fn settings(root: &Path) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     for folder in FOLDERS {
@@ -160,38 +160,38 @@ fn settings(root: &Path) -> BTreeMap<String, String> {
     settings
 }
 
-/// Returns the settings that are not those of the first namespace, a line each.
+/// Returns the settings whose values differ from those in the first namespace, one per line.
 fn changed(first: &BTreeMap<String, String>, settings: &BTreeMap<String, String>) -> String {
     let mut text = String::new();
     for (name, value) in settings {
         if first.get(name) != Some(value) {
-            // Writing to a text does not fail.
+            // Writing to a string does not fail.
             let _ = writeln!(text, "{name} = {value}");
         }
     }
     if text.is_empty() {
-        "as in the first\n".to_owned()
+        "as in the first namespace\n".to_owned()
     } else {
         text
     }
 }
 
-/// Files of the records: queueing disciplines with their counters, links, settings.
+/// Names of the record files for queueing disciplines with their counters, links, and settings.
 const STATE_FILES: [&str; 3] = ["lab-qdiscs.txt", "lab-links.txt", "lab-sysctls.txt"];
 
-/// File of the records: QPs with congestion control.
+/// Name of the record file for QPs with congestion control.
 const QPS_FILE: &str = "lab-qps.csv";
 
-/// Columns of [`QPS_FILE`]: emulated quantities.
+/// Columns of [`QPS_FILE`]. Quantities are emulated, not in paper units.
 const QPS_HEAD: &str = "src,dst,dest_qp,rate_bps,target_bps,alpha_q30,cnps,packets,bytes,rounds,max_parked,out_of_order,marked,cnps_sent";
 
-/// Root of the network settings.
+/// Directory of the network settings.
 const SETTINGS: &str = "/proc/sys/net";
 
-/// Folders of settings that RDMA flows depend on.
+/// Subdirectories with settings that affect RDMA flows.
 const FOLDERS: [&str; 4] = ["core", "ipv4", "ipv4/conf/all", "ipv4/conf/default"];
 
-/// Maximum number of settings in a folder.
+/// Maximum number of settings recorded per directory.
 const MAX_SETTINGS: usize = 400;
 
 /// Maximum length of a value in characters.
@@ -217,7 +217,7 @@ mod tests {
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(found, BTreeMap::from(expected));
-        assert_eq!(changed(&found, &found), "as in the first\n");
+        assert_eq!(changed(&found, &found), "as in the first namespace\n");
         let other = BTreeMap::from([("net.core.rmem_max".to_owned(), "1".to_owned())]);
         assert_eq!(changed(&found, &other), "net.core.rmem_max = 1\n");
     }

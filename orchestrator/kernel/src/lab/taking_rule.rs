@@ -1,10 +1,10 @@
-//! Rule of the machine that takes packets of a lab.
+//! Rule of the machine that diverts packets of a lab.
 
 use std::fmt;
 
 use lab_plan::address::{self, HostRule, SLOTS};
 
-/// Rule of the machine that takes packets of a lab's hosts. It prints in the format of `ip rule`.
+/// Rule of the machine that diverts packets of a lab's hosts. Displayed in the format of `ip rule`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TakingRule {
     pub(crate) priority: u32,
@@ -12,11 +12,11 @@ pub struct TakingRule {
 }
 
 impl TakingRule {
-    /// Returns the command by which the rule's owner can fix the conflict.
+    /// Returns the command that resolves the conflict, for the rule's owner to run.
     pub(crate) fn remedy(&self) -> String {
         let priority = self.priority;
         let last = address::rule_priority(SLOTS - 1, HostRule::From);
-        format!("`ip rule del pref {priority}`, and make it again with a priority above {last}")
+        format!("`ip rule del pref {priority}`, and add the rule again with a priority above {last}")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Lab that is up.
+//! A lab that is up: its creation, inspection and removal.
 
 use std::{io, mem, path::PathBuf, time::Duration};
 
@@ -27,7 +27,7 @@ use crate::{
 pub struct Lab {
     pub(super) plan: Plan,
     pub(super) options: LowerOptions,
-    /// `None` after the lab was taken down or kept.
+    /// Executor; `None` after the lab was taken down or kept.
     pub(super) executor: Option<Executor>,
 }
 
@@ -35,8 +35,8 @@ impl Lab {
     /// Brings a lab up: applies all steps, reads the kernel's state back and compares. After a failure
     /// or a cancellation, the applied steps are undone.
     ///
-    /// The caller passes the plan in the reservation's slot, and options with the reservation's lab.
-    /// Fails when a step fails, the kernel's state differs from the steps, or the caller cancels.
+    /// The plan must be for the reservation's slot, and the options for the reservation's lab.
+    /// Fails if a step fails, the kernel's state differs from the steps, or the caller cancels.
     pub fn up(
         reservation: Reservation,
         plan: &Plan,
@@ -61,7 +61,7 @@ impl Lab {
         }
     }
 
-    /// Opens a lab with no step applied yet.
+    /// Opens a lab to which no step has been applied yet.
     pub(crate) fn open(
         reservation: Reservation,
         plan: &Plan,
@@ -84,7 +84,6 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Returns the plan of the lab.
     #[must_use]
     pub const fn plan(&self) -> &Plan {
         &self.plan
@@ -96,7 +95,6 @@ impl Lab {
         &self.options
     }
 
-    /// Returns the lab's name.
     #[must_use]
     pub const fn name(&self) -> &LabName {
         &self.options.lab
@@ -109,14 +107,14 @@ impl Lab {
         layout.netns(layout.node(node)).name().map(netns::path)
     }
 
-    /// Returns the lab's directory, for sockets and other files that go with it.
+    /// Returns the lab's directory, for sockets and other files that are removed with the lab.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         journal::directory(self.name())
     }
 
-    /// Returns the lab's own BPF file system, mounted by the first call. It is removed with the lab, and
-    /// with all objects pinned there.
+    /// Returns the lab's own BPF file system, mounted by the first call. It is removed with the lab,
+    /// including all objects pinned there.
     pub fn bpf_directory(&mut self) -> io::Result<PathBuf> {
         let path = journal::bpf_directory(self.name());
         if !path.exists() {
@@ -137,11 +135,10 @@ impl Lab {
         self.record(&Entry::Process(Process { id, cgroup }))
     }
 
-    /// Measures both directions of every link in the lab's own clock and holds them to `bounds`.
+    /// Measures both directions of every link in the lab's own clock, and compares the figures with `bounds`.
     ///
     /// # Errors
-    /// The measurement cannot be made, or the caller cancels. A link out of its bounds is a row with a
-    /// problem, not an error.
+    /// If the measurement fails or the caller cancels. A link outside its bounds is not an error, but a row with a problem.
     pub fn certify(
         &mut self,
         bounds: &LinkBounds,
@@ -150,8 +147,7 @@ impl Lab {
         certify::measure(self, bounds, cancel)
     }
 
-    /// Reads the kernel's state back and returns what differs from the plan. Carriers may take `patience` to
-    /// come up.
+    /// Reads the kernel's state back and returns the differences from the plan. Waits up to `patience` for carriers.
     pub(crate) fn differences(
         &mut self,
         patience: Duration,
@@ -161,7 +157,7 @@ impl Lab {
     }
 
     /// Reads the kernel's interfaces and queues back after flows, and returns the differences from the plan with the
-    /// `injected` faults, which somebody else must have caused.
+    /// `injected` faults. Any difference was caused by somebody else.
     pub(crate) fn altered(
         &mut self,
         injected: &[FaultPlan],
@@ -176,7 +172,7 @@ impl Lab {
     }
 
     /// Leaves the lab up after its owner ends.
-    /// Fails when the journal cannot be written; the lab is then taken down as usual.
+    /// Fails if the journal cannot be written; the lab is then taken down as usual.
     pub fn keep(mut self) -> io::Result<()> {
         self.record(&Entry::Kept)?;
         self.executor = None;
@@ -200,7 +196,7 @@ impl Lab {
         let node = layout.node(node);
         let netns = layout.netns(node);
         let devs = layout.interfaces(node);
-        let gone = || io::Error::other(format!("{netns} is not the lab's"));
+        let gone = || io::Error::other(format!("{netns} does not belong to the lab"));
         let handle = self.executor()?.handle(&netns).ok_or_else(gone)?;
         let links = dump::links(&mut handle.socket)?;
         let stats = |dev: &String| {
@@ -210,7 +206,7 @@ impl Lab {
         Ok(devs.iter().filter_map(stats).collect())
     }
 
-    /// Returns the packets that have been sent on the lab's links, each counted on every link.
+    /// Returns the number of packets sent on all of the lab's links. A packet counts once per link that it crosses.
     pub(crate) fn sent_packets(&mut self) -> Result<u64, LabErrorKind> {
         let mut packets = 0u64;
         for node in (0..).map(NodeId).take(self.plan.nodes.len()) {
@@ -318,11 +314,11 @@ impl From<io::Error> for LabErrorKind {
     }
 }
 
-/// Mount options of a lab's BPF file system: by default, everyone may make files in one.
+/// Mount options of a lab's BPF file system, in which every user could otherwise create files.
 const BPF_OPTIONS: &str = "mode=0700";
 
-/// Time in which all carriers are up: milliseconds, longer on a loaded machine.
+/// Maximum wait for all carriers, which takes milliseconds, or longer on a loaded machine.
 const CARRIERS: Duration = Duration::from_secs(60);
 
-/// Time that a carrier restored just before the flows' end may take to come up.
+/// Maximum wait for a carrier that was restored just before the flows ended.
 const CARRIERS_AFTER: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Faults: the steps that change a link while flows run.
+//! Lowering of faults to the steps that change a link while flows run.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use crate::step::{DeviceChange, QdiscAt, Step};
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum FaultError {
-    #[error("link `{link}` is inside a datacenter, only links between datacenters can change")]
+    #[error("link `{link}` is inside a datacenter, but faults are possible only on links between datacenters")]
     InsideDc { link: String },
 }
 
 /// Returns the steps that inject a fault.
 ///
-/// A link is cut in its fiber: both DCI switches lose their carrier, as with a real cable, and
-/// keep their addresses, neighbours and routes. Packets in flight are lost.
+/// A link is cut in the middle, in its fiber: both DCI switches lose the carrier, as with a real cable, but keep their
+/// addresses, neighbours and routes. Packets in flight are lost.
 pub fn lower_fault(
     plan: &Plan,
     options: &LowerOptions,
@@ -48,8 +48,8 @@ pub fn lower_fault(
     })
 }
 
-/// Returns the steps that restore every link that a plan's faults change, before the next run.
-/// They do not depend on which faults were injected: a run may have ended before the last.
+/// Returns the steps that restore every link changed by the plan's faults, before the next run. All faults are undone,
+/// injected or not, because a run may end before its last fault.
 #[must_use]
 pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     let layout = Layout::new(plan, options);
@@ -70,8 +70,8 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     steps
 }
 
-/// Returns the steps for a plan's interfaces and queues, with the parameters after the injected `faults`, for
-/// comparison with the kernel's state after flows.
+/// Returns the steps for a plan's interfaces and queues, with their parameters after the injected `faults`. Used to
+/// compare with the kernel's state after flows have run.
 ///
 /// # Errors
 /// If a fault is on a link that cannot change.
@@ -128,8 +128,7 @@ fn replace(steps: &mut [Step], changed: Step) {
     }
 }
 
-/// Returns changes to those disciplines alone whose parameters differ: a change empties `red`'s
-/// queue.
+/// Returns change steps only for disciplines whose parameters differ, because any change empties `red`'s queue.
 fn changed_qdiscs(
     layout: &Layout<'_>,
     id: LinkId,
@@ -142,7 +141,7 @@ fn changed_qdiscs(
     after.into_iter().map(Step::QdiscChange).collect()
 }
 
-/// Returns the disciplines of a link with the parameters `wire`.
+/// Returns the queueing disciplines of a link with the parameters `wire`.
 fn qdiscs(layout: &Layout<'_>, id: LinkId, wire: &WirePlan) -> Vec<QdiscAt> {
     let mut link = layout.link(id).clone();
     link.emu = *wire;

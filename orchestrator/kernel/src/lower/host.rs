@@ -1,10 +1,10 @@
-//! Hosts whose NIC is in the root namespace, and RDMA devices.
+//! Lowering of hosts whose NICs are in the root namespace, and of RDMA devices.
 //!
 //! A host's addresses are not in the `local` table: packets to them from another host would never leave
-//! the machine. They are local in a table of the host's own, which three rules select: by the
-//! receiving interface, by the interface that a socket is bound to (rxe names it in route lookups),
+//! the machine. They are local in a separate table for each host, which three rules select: by the
+//! receiving interface, by the interface that a socket is bound to (rxe gives it in route lookups),
 //! and by source address. Rules of the first kind precede the others, so that a packet from one
-//! host to another is received, not sent again. The machine's own rules stay unchanged, and its
+//! host to another is received and not sent again. The machine's own rules stay unchanged, and its
 //! other traffic matches none of the lab's rules.
 
 use lab_plan::{
@@ -70,7 +70,7 @@ fn nic(layout: &Layout<'_>, host: &Node, id: PortId, steps: &mut Vec<Step>) {
     let changes = [DeviceChange::Up].into_iter().chain(addresses);
     steps.extend(changes.map(|change| Step::device(&root, dev, change)));
     steps.push(neighbour(layout, &root, id));
-    // Routes with a source address need it to be local in their own table.
+    // The kernel accepts a route's source address only if the address is local in the route's table.
     for addr in host.addrs() {
         let local = RouteTarget::Local { dev: dev.clone() };
         steps.push(route(address::single(addr), local, None));
@@ -98,8 +98,8 @@ pub(crate) fn rdma_device(layout: &Layout<'_>, host: NodeId) -> Option<String> {
     Some(address::rxe_device(&layout.port(port).interface))
 }
 
-/// Sysctls of a NIC as (family, name, value, optional): packets may come from addresses that are
-/// also this machine's, and ARP requests for another interface's address are not answered.
+/// Sysctls of a NIC as (family, name, value, optional): accept packets from addresses that also belong to this machine,
+/// and answer no ARP requests for other interfaces' addresses.
 const NIC_SETTINGS: &[(&str, &str, &str, bool)] = &[
     ("ipv6", "disable_ipv6", "1", true),
     ("ipv4", "rp_filter", "0", false),

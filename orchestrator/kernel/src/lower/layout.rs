@@ -1,4 +1,4 @@
-//! Namespaces, interfaces and addresses of a plan's objects.
+//! Names of the namespaces and interfaces of a plan's objects, and their addresses.
 
 use std::path::PathBuf;
 
@@ -48,12 +48,12 @@ impl<'a> Layout<'a> {
             .collect()
     }
 
-    /// Returns all links with their IDs.
+    /// Lists all links with their IDs.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &'a Link)> + use<'a> {
         (0..).map(LinkId).zip(&self.plan.links)
     }
 
-    /// Returns the ports whose cables lead into the fiber.
+    /// Returns the ports whose links run through the fiber.
     pub fn fiber_ports(&self) -> impl Iterator<Item = PortId> + use<'a> {
         let links = self.links();
         let inter_dc = links.filter(|(_, link)| link.kind == LinkKind::InterDc);
@@ -76,17 +76,18 @@ impl<'a> Layout<'a> {
         self.netns(self.node(self.port(port).node))
     }
 
-    /// Returns the namespace of the inter-DC links' delay lines.
+    /// Returns the fiber: the namespace of the inter-DC links' delay lines.
     pub fn fiber(&self) -> Namespace {
         Namespace::Named(self.options.lab.netns(FIBER))
     }
 
-    /// Returns the interface in the fiber of the cable at a DCI switch's port.
+    /// Returns the interface in the fiber that faces a DCI switch's port.
     pub fn fiber_dev(&self, port: PortId) -> String {
         format!("f{}", port.0)
     }
 
-    /// Returns the hardware address of the interface in the fiber: the port's with one more bit set.
+    /// Returns the hardware address of the interface in the fiber that faces a port: the port's address with one more bit
+    /// set.
     pub fn fiber_mac(&self, port: PortId) -> Mac {
         let Mac(mut bytes) = self.port(port).mac;
         bytes[1] |= FIBER_MAC_BIT;
@@ -133,12 +134,12 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Node name of the fiber. No node has it: a datacenter's name is shorter, and the part after the
-/// hyphen of another node's name ends with a number.
+/// Node name of the fiber. No real node can have this name: datacenter names are shorter, and other nodes' names end
+/// with a number.
 pub(crate) const FIBER: &str = "delay-lines";
 
-/// Bit of the second byte that no port's hardware address has, see [`address::mac`].
+/// Bit of the second byte that is clear in every port's hardware address, see [`address::mac`].
 const FIBER_MAC_BIT: u8 = 0x20;
 
-/// Bytes of an Ethernet header.
+/// Size of an Ethernet header, bytes.
 const ETHERNET_HEADER: u64 = 14;

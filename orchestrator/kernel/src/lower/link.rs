@@ -1,4 +1,4 @@
-//! Links: pairs of interfaces, their queues, and the fibers between datacenters.
+//! Lowering of links: pairs of interfaces, their queues, and the fibers between datacenters.
 
 use lab_plan::model::{EcnConfig, Link, LinkKind, Node, Role, WirePlan};
 use lab_units::{Bytes, Nanos, PortId, Ratio};
@@ -12,8 +12,8 @@ use crate::step::{
     DeviceChange, Handle, Namespace, Netem, Parent, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd,
 };
 
-/// Appends all pairs of interfaces. Each end is created in its final namespace, since moving one
-/// later costs milliseconds.
+/// Appends the steps for all pairs of interfaces. Each end is created in its final namespace, since moving an interface
+/// later takes milliseconds.
 pub(super) fn pairs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let pair = |a, b| {
         Step::Veth(Veth {
@@ -64,8 +64,8 @@ fn fiber_end(layout: &Layout<'_>, port: PortId) -> VethEnd {
     }
 }
 
-/// Appends the offload and queue settings of a node's interfaces, before these are up: attaching a
-/// queue to an interface that is up waits for the packets of all CPUs, milliseconds each time.
+/// Appends the offload and queue settings of a node's interfaces. They come before the interfaces are brought up,
+/// because attaching a queue to an interface that is up waits milliseconds for the packets of all CPUs.
 pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
     let netns = layout.netns(node);
     let devs = node.ports.iter().map(|&id| &layout.port(id).interface);
@@ -80,7 +80,7 @@ pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
     }
 }
 
-/// Appends the fibers: each end sends what it receives out at the other, after the fiber's delay.
+/// Appends the fibers: each end forwards the packets that it receives to the other end, after the fiber's delay.
 pub(super) fn fiber(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let netns = layout.fiber();
     let fibers = layout.fiber_ports();
@@ -133,7 +133,7 @@ pub(crate) fn egress(
             .flatten();
     }
     let shaper = shaper(layout, wire, buffer(layout, link, node));
-    // The switches' agents mark packets; a legacy switch has none.
+    // Agents mark packets at switches; a legacy switch has no agent and marks with `red`.
     let is_legacy = layout.plan.dcs[node.dc.index()].legacy;
     let marks = wire.ecn.filter(|_| full && is_legacy);
     let marking = marks.map(|ecn| {
@@ -144,11 +144,11 @@ pub(crate) fn egress(
     [Some(first), marking].into_iter().flatten()
 }
 
-/// Returns the queue of a legacy switch's shaper, which marks packets. The bytes that wait at the fiber are subtracted
-/// from its thresholds, as from its limit.
+/// Returns the marking queue of a legacy switch's shaper. The bytes that wait at the fiber are subtracted from its
+/// thresholds and from its limit.
 ///
-/// With a probability of p, `red` marks after 1 to 1/p packets, all equally likely: a share of 2p/(1 + p), where the
-/// plan asks for p. Half of p gives p/(1 + p/2).
+/// With probability p, `red` marks one packet after every 1 to 1/p packets, uniformly distributed, which marks a share of
+/// 2p/(1 + p). The plan asks for p; probability p/2 gives p/(1 + p/2), which is close.
 /// <https://github.com/torvalds/linux/blob/v6.1/include/net/red.h>, `red_mark_probability`.
 fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnConfig) -> Red {
     let half = Ratio::new(1, 2);
@@ -165,7 +165,7 @@ fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnConfig) -> Red {
     }
 }
 
-/// Returns the bytes that the plan has a node hold for a link beside the packet that it sends.
+/// Returns the buffer that the plan gives a node for a link, in bytes, besides the packet that is being sent.
 pub(crate) fn buffer(layout: &Layout<'_>, link: &Link, node: &Node) -> Bytes {
     match link.kind {
         LinkKind::InterDc => layout.plan.transport.queue_limit(&link.emu),
@@ -183,14 +183,13 @@ fn at(netns: &Namespace, dev: &str, parent: Parent, handle: Handle, qdisc: Qdisc
     }
 }
 
-/// Returns the rate and queue of a switch's egress, which holds `buffer` bytes besides the packet that it sends.
+/// Returns the rate and queue of a switch's egress port, which holds `buffer` bytes besides the packet that is being sent.
 ///
-/// A bucket of one frame would suffice if timers were never late: tokens that arrive while a full
-/// bucket waits for its timer are lost, and rate with them. The bucket therefore holds the frames of
-/// the greatest timer delay, too. These frames may leave the queue early; they wait in the delay line's `netem`, which
-/// sends at exactly the same rate. Queue and `netem` together hold the buffer, so the queue is shorter by the frames
-/// in `netem`. Only whole frames leave early, so that the rest leaves when it would leave a link without a bucket. A
-/// buffer of fewer frames cannot be emulated, and the certificate reports it.
+/// A bucket of one frame would suffice if timers were never late: tokens that arrive while a full bucket waits for its
+/// timer are lost, which lowers the rate. The bucket therefore also holds the frames of the greatest timer delay. These
+/// frames may leave the queue early; they wait in the delay line's `netem`, which sends at exactly the same rate. Queue and `netem` together hold the buffer, so the queue is shorter by the frames
+/// in `netem`. Only whole frames leave early, so that all other frames leave at the same time as on an ideal link. A
+/// buffer that holds fewer frames than the bucket cannot be emulated, and the certificate reports it.
 fn shaper(layout: &Layout<'_>, wire: &WirePlan, buffer: Bytes) -> Tbf {
     let late = match layout.options.clock {
         Clock::Virtual => LATEST_VIRTUAL_TIMER,
@@ -205,7 +204,7 @@ fn shaper(layout: &Layout<'_>, wire: &WirePlan, buffer: Bytes) -> Tbf {
     }
 }
 
-/// Returns the delay line towards the switch at whose port the cable starts.
+/// Returns the delay line towards the switch that has `port`.
 pub(super) fn fiber_line(layout: &Layout<'_>, port: PortId, wire: &WirePlan) -> Option<QdiscAt> {
     let line = Qdisc::Netem(wire.into());
     let netns = layout.fiber();
@@ -221,14 +220,14 @@ const CHILD: Handle = Handle(0x10);
 /// The indexes are equal in every run and differ between the ends of a pair: with equal ones the
 /// kernel would delay the carrier by up to a second
 /// (<https://github.com/torvalds/linux/blob/v6.1/net/core/link_watch.c>, `linkwatch_urgent_event`).
-/// No interface of the root namespace, where the kernel counts from 1, has such an index. rxe of
-/// Linux 6.1 looks up routes there by the index of a host's interface; it must not find one and send
-/// the flow to the user's network.
+/// No interface of the root namespace has such an index, because the kernel counts from 1 there. rxe of Linux 6.1 looks up
+/// routes in the root namespace by the index of a host's interface; it must not find an interface of that index there
+/// and send the flow to the user's network.
 const FIRST_INDEX: u32 = 0x4c43_0000;
 
 /// Greatest timer delay in virtual time: a timer waits for the instructions of earlier packets,
 /// 15 µs each.
 const LATEST_VIRTUAL_TIMER: Nanos = Nanos::new(1_000_000);
 
-/// Greatest timer delay in real time: nearly no timer of a loaded, emulated guest is later.
+/// Greatest timer delay in real time: timers of a loaded, emulated guest are almost never later.
 const LATEST_REAL_TIMER: Nanos = Nanos::new(30_000_000);

@@ -9,8 +9,8 @@
 //!
 //! `tbf` releases a packet at the start of its serialisation time and so keeps the queue at the
 //! switch, where it is measured; `netem` with the same rate adds the serialisation time.
-//! Together they are an exact store-and-forward link, as is the one `netem` of an intra-DC link. The
-//! fibers of all inter-DC links are in one namespace of their own, `delay-lines`.
+//! Together they are an exact store-and-forward link, as is the single `netem` of an intra-DC link. The
+//! fibers of all inter-DC links are in a separate namespace, `delay-lines`.
 
 mod fault;
 mod host;
@@ -39,7 +39,7 @@ pub use self::{
 };
 use crate::step::Step;
 
-/// Returns the steps, in order, that bring up the plan's lab on a machine that has no part of it.
+/// Returns the steps, in order, that bring up the plan's lab on a machine that has none of the lab's objects.
 #[must_use]
 pub fn lower(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     let layout = Layout::new(plan, options);

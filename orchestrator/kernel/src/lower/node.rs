@@ -1,4 +1,4 @@
-//! Node namespaces, and the addresses, neighbours and routes of their interfaces.
+//! Lowering of nodes: their namespaces, and the addresses, neighbours and routes of their interfaces.
 
 use lab_plan::model::{Node, Role};
 
@@ -106,8 +106,8 @@ const HOST: &[(&str, &str)] = &[
     ("net.ipv4.conf.default.rp_filter", "0"),
 ];
 
-/// Sysctls that disable IPv6, whose own packets would be the only unplanned traffic. They are set
-/// before any interface exists and so apply to each.
+/// Sysctls that disable IPv6, whose control packets would be the only unplanned traffic. They are set before any
+/// interface exists and therefore apply to every interface.
 const NO_IPV6: &[(&str, &str)] = &[
     ("net.ipv6.conf.all.disable_ipv6", "1"),
     ("net.ipv6.conf.default.disable_ipv6", "1"),

@@ -13,9 +13,8 @@ pub struct LowerOptions {
     pub hosts: HostPlacement,
     /// Clock that the lab runs on.
     pub clock: Clock,
-    /// True for a whole lab. False for kernels without netem, red and rxe: links then have rate and
-    /// queue but no delay, loss or marks, and hosts no RDMA devices. Used only to measure and test
-    /// how a lab is brought up.
+    /// True for a whole lab. False for kernels without netem, red and rxe: links then have a rate and a queue but no delay,
+    /// loss or marks, and hosts have no RDMA devices. False is used only in tests and benchmarks of bring-up.
     pub delay_lines: bool,
     /// Number of CPUs of the machine.
     pub cpus: u32,
@@ -39,7 +38,7 @@ impl LowerOptions {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostPlacement {
-    /// In the root namespace behind policy routing, where every rxe can send.
+    /// In the root namespace behind policy routing, where rxe of every release can send.
     RootNamespace,
     /// Each in a namespace of its own, for kernels whose rxe can send from there.
     OwnNamespace,

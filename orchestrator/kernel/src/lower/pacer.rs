@@ -4,9 +4,9 @@
 //! rxe ──> NIC's egress ⇒ pacer [fq] ──veth── gate ⇒ NIC's egress [netem]
 //! ```
 //!
-//! Programs pass each data packet from its NIC to the pacer and back, once its time has come by the rate of
-//! its QP; `agents/ebpf/host.bpf.c` says how. One pacer serves all hosts. fq's limits hold every packet
-//! that SoftRoCE leaves to the kernel, since a dropped packet would hold up its QP.
+//! Programs pass each data packet from its NIC to the pacer, and back at the departure time that follows from its QP's
+//! rate; see `agents/ebpf/host.bpf.c`. One pacer serves all hosts. fq's limits hold every packet
+//! that SoftRoCE leaves to the kernel, since a dropped packet would stall its QP.
 
 use lab_host::HostProgram;
 use lab_plan::{
@@ -25,12 +25,12 @@ use crate::step::{
     DeviceChange, Fq, HostPrograms, Namespace, NicRate, Parent, Qdisc, QdiscAt, Step, Veth, VethEnd,
 };
 
-/// Appends the pair of interfaces.
+/// Appends the step for the pacer's pair of interfaces.
 pub(super) fn pair(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     if layout.dcqcn().is_none() {
         return;
     }
-    // After the last port's, of which no interface has them.
+    // Hardware addresses that follow those of the last port, so that no other interface has them.
     let ports = u32::try_from(layout.plan.ports.len()).unwrap_or(u32::MAX);
     let end = |dev: String, number| VethEnd {
         netns: Namespace::Root,
@@ -48,7 +48,7 @@ pub(super) fn pair(layout: &Layout<'_>, steps: &mut Vec<Step>) {
 }
 
 /// Appends the settings of the pair, the programs, and their attachment to the pair. The hosts' NICs
-/// exist.
+/// must exist.
 pub(super) fn programs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let Some(dcqcn) = layout.dcqcn() else {
         return;
@@ -129,33 +129,33 @@ fn fq(layout: &Layout<'_>) -> Fq {
     let packets = max_flows(layout.plan).saturating_mul(parked);
     Fq {
         limit: packets.max(MIN_FQ_LIMIT),
-        // A socket may serve several QPs.
+        // A socket may carry several QPs.
         flow_limit: packets.max(MIN_FQ_LIMIT),
         orphan_mask: PACKETS_APART,
         horizon: MAX_PARKED,
     }
 }
 
-/// Returns the largest number of flows in one repetition; each has a QP at both ends.
+/// Returns the largest number of flows in one repetition; each flow has a QP at both ends.
 fn max_flows(plan: &Plan) -> u32 {
     let repetitions = plan.flows.chunk_by(|a, b| a.repetition == b.repetition);
     let max = repetitions.map(<[_]>::len).max().unwrap_or(0);
     u32::try_from(max).unwrap_or(u32::MAX)
 }
 
-/// Time after which a parked packet is looked at again at the earliest: a shorter one costs CPU and was
-/// not measured to raise rates sooner.
+/// Minimum time until a parked packet is checked again. Measurements showed that a shorter time costs CPU and does not
+/// raise rates sooner.
 const HORIZON: Nanos = Nanos::from_millis(5);
 
-/// Mask of the hashes by which fq knows flows: each packet has its own, so that none is held back until another's
-/// time.
+/// Mask of the hashes by which fq distinguishes flows. Each packet has its own hash, so that no packet waits for the
+/// departure time of another.
 const PACKETS_APART: u32 = (1 << 24) - 1;
 
-/// Longest time in fq; no packet is given a longer one, unless the timer's interval is over 7 s.
+/// Maximum time of a packet in fq. No packet gets a longer time unless the timer's interval is over 7 s.
 const MAX_PARKED: Nanos = Nanos::from_millis(60_000);
 
 /// Smallest fq limit; a packet takes no memory until it is queued.
 const MIN_FQ_LIMIT: u32 = 100_000;
 
-/// QPs besides those of flows: a user's own.
+/// Number of QPs besides those of flows, for the user's own programs.
 const SPARE_QPS: u32 = 1_024;

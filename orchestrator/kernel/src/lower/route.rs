@@ -15,7 +15,7 @@ pub(super) fn neighbour(layout: &Layout<'_>, netns: &Namespace, port: PortId) ->
     Step::device(netns, &layout.port(port).interface, neighbour)
 }
 
-/// Converts the next hops of a plan's route; a host at the other end of a link needs no gateway.
+/// Converts the next hops of a plan's route to a target; a host at the other end of a link needs no gateway.
 pub(super) fn route_target(layout: &Layout<'_>, to: Prefix, via: &[PortId]) -> RouteTarget {
     if let [port] = *via
         && to.len == 32

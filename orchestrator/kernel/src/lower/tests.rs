@@ -131,7 +131,7 @@ fn faults_become_steps_on_the_fiber_and_the_egress_queues() {
     insta::assert_snapshot!(text);
 }
 
-/// Link 0 of 100 Mbit/s is at 50 Mbit/s after the first fault, cut after the second, and up again after the third.
+/// Link 0 has 100 Mbit/s. The first fault sets 50 Mbit/s, the second cuts the link, and the third restores it.
 #[test]
 fn links_and_queues_are_compared_as_faults_left_them() {
     let mut plan = testing::pair(0);
@@ -194,7 +194,7 @@ fn a_link_inside_a_datacenter_has_no_faults() {
     let fault = fault(LinkId(1), 0, FaultChange::Down);
     let error = lower_fault(&plan, &options, &fault).unwrap_err();
     let expected =
-        "link `dc1-dc1/h1` is inside a datacenter, only links between datacenters can change";
+        "link `dc1-dc1/h1` is inside a datacenter, but faults are possible only on links between datacenters";
     assert_eq!(error.to_string(), expected);
 }
 

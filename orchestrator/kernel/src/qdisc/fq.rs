@@ -15,9 +15,9 @@ pub struct Fq {
     pub limit: u32,
     /// Capacity of one QP's queue in packets.
     pub flow_limit: u32,
-    /// Mask of a packet's hash: packets that are equal under the mask are one flow, which leaves in order.
+    /// Mask of a packet's hash. Packets whose masked hashes are equal are one flow, which leaves in order.
     pub orphan_mask: u32,
-    /// Maximum time that a packet is kept, also if its time of departure is later.
+    /// Maximum time that a packet is kept, even if its departure time is later.
     pub horizon: Nanos,
 }
 
@@ -100,10 +100,10 @@ impl fmt::Display for Attributes {
         } = self;
         write!(
             f,
-            "fq limit {limit} packets, {flow_limit} of a flow, orphan mask {orphan_mask}, timer \
+            "fq limit {limit} packets, {flow_limit} per flow, orphan mask {orphan_mask}, timer \
              slack {timer_slack} ns, horizon {horizon_micros} µs{}",
             if *drops {
-                ", beyond which it drops"
+                ", packets beyond it dropped"
             } else {
                 ""
             }

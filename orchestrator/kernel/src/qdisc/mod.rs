@@ -1,5 +1,5 @@
-//! Queueing disciplines: a file for each kind, with its parameters, their text as `tc` arguments, and their attributes
-//! in the kernel's units.
+//! Queueing disciplines. Each kind has a file with its parameters, their text as `tc` arguments, and their netlink
+//! attributes in the kernel's units.
 
 mod fq;
 mod netem;
@@ -18,15 +18,11 @@ use crate::name::Namespace;
 /// Queueing discipline and its attachment.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct QdiscAt {
-    /// Namespace of the interface.
     pub netns: Namespace,
-    /// Interface.
     pub dev: String,
-    /// Attachment point.
     pub parent: Parent,
-    /// Number of the discipline itself.
+    /// Handle of the discipline.
     pub handle: Handle,
-    /// Kind and parameters.
     pub qdisc: Qdisc,
 }
 
@@ -40,7 +36,7 @@ pub enum Qdisc {
     Red(Red),
     /// Delay, exact serialisation and loss.
     Netem(Netem),
-    /// Queue per QP, which keeps a packet until the time that a program gave it.
+    /// One queue per QP, which holds each packet until the departure time set by an eBPF program.
     Fq(Fq),
     /// Ingress and egress hooks for classifiers.
     Clsact,
@@ -54,7 +50,7 @@ pub(crate) enum Attributes {
     Netem(netem::Attributes),
     Fq(fq::Attributes),
     Clsact,
-    /// A kind that no lab has.
+    /// A kind that labs do not use.
     Other(String),
 }
 
@@ -166,7 +162,7 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// Without tbf: the kernel converts the depth of its bucket to ticks.
+    /// tbf is left out, because the kernel converts the depth of its bucket to ticks.
     #[test]
     fn the_kernel_lists_a_discipline_as_it_was_sent() {
         let mut wire = testing::wire("100 Mbit", "25 ms", "620 kB");

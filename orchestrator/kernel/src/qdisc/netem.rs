@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::units::{Decimal, bytes_per_sec, narrow, of_all_ones, signed};
 
-/// Delay line: a packet leaves `delay` after its last bit was serialised at `rate`.
+/// Delay line: each packet is serialised at `rate` and leaves `delay` after its last bit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Netem {
     /// Propagation delay.
@@ -54,7 +54,7 @@ pub(crate) struct Attributes {
     bytes_per_sec: u64,
     limit: u32,
     loss: u32,
-    /// True with jitter, duplicates, reordering or corruption, which no lab has.
+    /// True if jitter, duplication, reordering or corruption is configured, which no lab uses.
     disturbs: bool,
 }
 
@@ -120,7 +120,7 @@ impl fmt::Display for Attributes {
     }
 }
 
-/// True if netem does more to packets than delay and lose them.
+/// Returns true if netem does anything to packets besides delay and loss.
 fn disturbs(head: &TcNetemQopt, netem: &IterableNetemAttrs<'_>) -> bool {
     let jitter = head.jitter > 0 || netem.get_jitter64().is_ok_and(|jitter| jitter > 0);
     let reorders = netem.get_reorder().is_ok_and(|it| it.probability > 0);

@@ -1,4 +1,4 @@
-//! `red`: ECN marks of legacy switches.
+//! `red`: ECN marking at legacy switches.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::units::{Decimal, clamp, of_all_ones};
 
-/// RED on the instantaneous queue length, in marking mode: a packet that cannot be marked is
-/// queued, and only a full queue drops.
+/// RED on the instantaneous queue length, in marking mode: a packet that cannot be marked is queued, and packets are
+/// dropped only if the queue is full.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Red {
     /// Capacity of the queue.
@@ -119,9 +119,9 @@ impl fmt::Display for Attributes {
 
 /// `TC_RED_ECN | TC_RED_NODROP`.
 const RED_FLAGS: u32 = 1 | 8;
-/// RED averages over one packet: the average is the queue length itself.
+/// Exponent of RED's averaging weight, 2^-0: the average is the queue length itself.
 const WEIGHT_LOG: u8 = 0;
 
-/// RED's table of the average's decay while a queue is idle: to zero at once, since the average is
-/// the queue length itself.
+/// RED's table for the decay of the average while the queue is idle. The average drops to zero at once, since it is the
+/// queue length itself.
 const FORGET_WHEN_IDLE: [u8; 256] = [31; 256];

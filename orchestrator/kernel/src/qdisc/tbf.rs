@@ -1,4 +1,4 @@
-//! `tbf`: rate and queue of a switch's egress.
+//! `tbf`: rate and queue of a switch's egress port.
 
 use std::fmt;
 

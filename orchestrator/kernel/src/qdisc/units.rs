@@ -12,12 +12,12 @@ pub(super) fn bytes_per_sec(rate: BitsPerSec) -> u64 {
     (rate.get() / 8).max(1)
 }
 
-/// Converts a probability `p` to `p · (2^32 - 1)`, rounded to nearest: all ones are certainty.
+/// Converts a probability `p` to `p · (2^32 - 1)`, rounded to nearest: all bits set means 1.
 pub(super) fn of_all_ones(probability: Ratio) -> u32 {
     u32::try_from(probability.scale_nearest(u64::from(u32::MAX))).unwrap_or(u32::MAX)
 }
 
-/// Converts a rate to the old 32-bit attribute, saturating; the kernel prefers the 64-bit attribute beside it.
+/// Converts a rate to the old 32-bit attribute, saturating; if the 64-bit attribute is also present, the kernel uses that.
 pub(super) fn narrow(bytes_per_sec: u64) -> u32 {
     u32::try_from(bytes_per_sec).unwrap_or(u32::MAX)
 }
@@ -37,7 +37,7 @@ pub(super) fn signed(time: Nanos) -> i64 {
     i64::try_from(time.get()).unwrap_or(i64::MAX)
 }
 
-/// Returns the time in which a bucket fills, in ticks, as `psched_l2t_ns` computes it.
+/// Returns the fill time of a token bucket in ticks, as computed by `psched_l2t_ns`.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_generic.c>, `psched_ratecfg_precompute`.
 pub(super) fn ticks(bytes_per_sec: u64, burst: Bytes) -> u32 {
@@ -56,7 +56,7 @@ pub(super) fn ticks(bytes_per_sec: u64, burst: Bytes) -> u32 {
     u32::try_from(nanos >> 6).unwrap_or(u32::MAX)
 }
 
-/// Fraction with six decimal places, rounded to nearest; in percent if the factor is 100.
+/// Display of a ratio times a factor with six decimal places, rounded to nearest; factor 100 gives percent.
 pub(super) struct Decimal(pub Ratio, pub u64);
 
 impl fmt::Display for Decimal {

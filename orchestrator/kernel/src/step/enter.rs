@@ -1,10 +1,10 @@
-//! Entry into a namespace, in the text of a step.
+//! Text that makes a shown command run in a namespace.
 
 use std::fmt;
 
 use crate::name::Namespace;
 
-/// Option by which `ip` and `tc` enter a namespace.
+/// Option of `ip` and `tc` that selects a namespace.
 pub(super) struct Flag<'a>(pub &'a Namespace);
 
 impl fmt::Display for Flag<'_> {

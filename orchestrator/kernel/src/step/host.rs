@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::netlink::tc::Hook;
 
-/// Host programs for a lab, with their maps' contents.
+/// Host programs of a lab, with the contents of their maps.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct HostPrograms {
     /// Directory of the programs and maps, in the lab's BPF file system.
@@ -22,18 +22,17 @@ pub struct HostPrograms {
     pub pfc: bool,
     /// Largest number of QPs in one repetition, in each direction.
     pub qps: u32,
-    /// Parameters of the law, emulated.
+    /// Parameters of DCQCN, in emulated units.
     pub dcqcn: DcqcnConfig,
-    /// Time after which a parked packet is looked at again at the earliest.
+    /// Minimum time until a parked packet is checked again.
     pub horizon: Nanos,
 }
 
 /// NIC of a host, and its rate.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct NicRate {
-    /// Interface.
     pub dev: String,
-    /// Rate, which is the first rate of the NIC's QPs.
+    /// Rate of the NIC, at which its QPs start.
     pub rate: BitsPerSec,
 }
 

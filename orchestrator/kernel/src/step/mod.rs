@@ -32,18 +32,16 @@ pub enum Step {
         /// Name in `/run/netns`.
         name: NetnsName,
     },
-    /// Sets a sysctl in a namespace or on an interface of the lab; it goes with them.
+    /// Sets a sysctl of a namespace or interface of the lab; the sysctl disappears with the namespace or interface.
     Sysctl {
-        /// Namespace of the sysctl.
         netns: Namespace,
         /// Key, e.g. `net.ipv4.ip_forward`.
         key: String,
-        /// Text to write.
         value: String,
         /// True if the kernel may be built without the sysctl.
         optional: bool,
     },
-    /// Raises a sysctl of the whole machine, shared by all labs and restored by the last.
+    /// Raises a machine-wide sysctl, which all labs share and the last lab restores.
     SharedSysctl {
         /// Key, e.g. `net.core.netdev_max_backlog`.
         key: String,
@@ -54,11 +52,8 @@ pub enum Step {
     Veth(Veth),
     /// Changes an interface.
     Device {
-        /// Namespace of the interface.
         netns: Namespace,
-        /// Interface.
         dev: String,
-        /// Change.
         change: DeviceChange,
     },
     /// Adds a route.
@@ -84,31 +79,27 @@ pub enum DeviceChange {
     Up,
     /// Sets the interface down.
     Down,
-    /// Adds an address as a /32, without the route to its prefix.
+    /// Adds an address as a /32, without a prefix route.
     Address(Ipv4Addr),
     /// Removes an address that the kernel added to the `local` table.
     NotLocal(Ipv4Addr),
     /// Adds a permanent neighbour entry.
     Neighbour {
-        /// IPv4 address of the neighbour.
         addr: Ipv4Addr,
-        /// Hardware address of the neighbour.
         mac: Mac,
     },
     /// Redirects every received packet to this interface's egress in the same namespace. The
-    /// receiving interface has a clsact qdisc.
+    /// receiving interface must have a clsact qdisc.
     Redirect(String),
     /// Creates a SoftRoCE device of this name, which is unique on the machine.
     Rxe(String),
-    /// Attaches a host program that was pinned in this directory to the hook of its name. The interface has
-    /// a clsact qdisc.
+    /// Attaches a pinned host program to its hook on the interface, which must have a clsact qdisc.
     Program {
-        /// Program.
         program: HostProgram,
-        /// Directory of the pins.
+        /// Directory in which the program is pinned.
         directory: PathBuf,
     },
-    /// Spreads received packets over the CPUs of this bit mask by their flow, so that no flow is
+    /// Spreads received packets over the CPUs of this bit mask (RPS). The flow decides the CPU, so that no flow is
     /// reordered.
     Rps(u64),
 }
@@ -116,9 +107,7 @@ pub enum DeviceChange {
 /// Pair of virtual Ethernet interfaces.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Veth {
-    /// First end.
     pub a: VethEnd,
-    /// Second end.
     pub b: VethEnd,
     /// MTU of both ends, in bytes.
     pub mtu: u32,
@@ -129,43 +118,35 @@ pub struct Veth {
 /// One end of a veth pair.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct VethEnd {
-    /// Namespace of the interface.
     pub netns: Namespace,
-    /// Name of the interface.
     pub dev: String,
-    /// Hardware address.
     pub mac: Mac,
-    /// Interface group for deletion in one request; 0 for none.
+    /// Interface group, whose members can be deleted in one request; 0 is the default group.
     pub group: u32,
     /// Interface index; 0 lets the kernel choose. End `b` has one only if end `a` does.
     pub index: u32,
 }
 
-/// Inverse of a step. Most steps need none: objects in a namespace go with the namespace, and
-/// objects on an interface go with the interface.
+/// Inverse of a step. Most steps need no inverse, because their objects disappear with a namespace or interface.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Undo<'a> {
     /// Removes a namespace with everything in it.
     Netns(&'a NetnsName),
     /// Deletes an interface in the root namespace if it has this hardware address.
     Link {
-        /// Name of the interface.
         dev: &'a str,
-        /// Hardware address of the interface.
         mac: Mac,
     },
     /// Deletes a rule in the root namespace.
     Rule(&'a Rule),
     /// Deletes an RDMA device if it is on this interface.
     Rxe {
-        /// Name of the RDMA device.
         name: &'a str,
         /// Interface of the device.
         dev: &'a str,
     },
     /// Releases the lab's share of a machine-wide sysctl; the last lab restores its value.
     SharedSysctl {
-        /// Key.
         key: &'a str,
     },
 }
@@ -195,8 +176,7 @@ impl Step {
         netns.name()
     }
 
-    /// Returns the inverse of the step; `None` if its object goes with a namespace or interface of
-    /// the lab.
+    /// Returns the inverse of the step; `None` if the step's object disappears with a namespace or interface of the lab.
     #[must_use]
     pub fn undo(&self) -> Option<Undo<'_>> {
         match self {
@@ -210,7 +190,7 @@ impl Step {
                 Some(Undo::Link { dev, mac })
             }
             Self::Rule(rule) if rule.netns == Namespace::Root => Some(Undo::Rule(rule)),
-            // Names of RDMA devices are machine-wide, whatever namespace the interface is in.
+            // RDMA device names are machine-wide, whatever the interface's namespace.
             Self::Device {
                 dev,
                 change: DeviceChange::Rxe(name),

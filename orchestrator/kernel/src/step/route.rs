@@ -8,52 +8,45 @@ use serde::{Deserialize, Serialize};
 use super::enter::Flag;
 use crate::name::Namespace;
 
-/// Kernel route.
+/// Route in a kernel routing table.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Route {
-    /// Namespace of the table.
     pub netns: Namespace,
-    /// Routing table number.
     pub table: u32,
-    /// Destination prefix.
     pub to: Prefix,
-    /// Delivery or next hops.
+    /// Local delivery, or the next hops.
     pub target: RouteTarget,
-    /// Source address for packets that have none yet.
+    /// Source address for packets without one (`src` of `ip route`).
     pub src: Option<Ipv4Addr>,
 }
 
-/// Delivery or next hops of a route.
+/// Local delivery, or the next hops of a route.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RouteTarget {
     /// Local delivery: the destination is an address of this interface.
     Local {
-        /// Interface.
         dev: String,
     },
     /// The destination is the other end of the link.
     OnLink {
-        /// Interface.
         dev: String,
     },
     /// One of these next hops, selected by the flow's hash.
     Gateways(Vec<NextHop>),
 }
 
-/// Next hop, reachable on the link whatever addresses the interface has.
+/// Next hop. It counts as reachable on the link, whatever addresses the interface has (`onlink`).
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct NextHop {
-    /// Address of the other end.
+    /// Address of the link's other end.
     pub gateway: Ipv4Addr,
-    /// Interface.
     pub dev: String,
 }
 
 /// Policy routing rule.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
-    /// Namespace of the rule.
     pub netns: Namespace,
     /// Priority; lower values match first.
     pub priority: u32,

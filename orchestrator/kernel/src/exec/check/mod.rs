@@ -40,9 +40,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares the objects that the steps created with the kernel's, and waits for carriers at most for
-/// `patience`. Changes of existing objects
-/// ([`Step::LinkDown`], [`Step::QdiscChange`]) are not compared.
+/// Compares the objects that the steps created with the kernel's objects; waits at most `patience` for carriers.
+/// Steps that change existing objects ([`Step::LinkDown`], [`Step::QdiscChange`]) are not compared.
 pub(crate) fn check(
     executor: &mut Executor,
     steps: &[Step],
@@ -92,7 +91,7 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// Returns the changes of interfaces.
+    /// Returns the changes to interfaces, each with its interface's name.
     fn changes(&self) -> impl Iterator<Item = (&'a str, &'a DeviceChange)> {
         self.steps.iter().filter_map(|step| match step {
             Step::Device { dev, change, .. } => Some((dev.as_str(), change)),
@@ -112,8 +111,7 @@ struct Checker<'a> {
     differences: Vec<Difference>,
 }
 
-/// Lists the interfaces once all of them have a carrier, which follows a moment after both ends of a
-/// pair are up.
+/// Lists the interfaces once all of them have a carrier. A carrier appears a moment after both ends of a pair are up.
 fn wait_for_links(
     handle: &mut NetnsHandle,
     wanted: &Wanted<'_>,
@@ -138,7 +136,7 @@ fn wait_for_links(
 
 impl Checker<'_> {
     fn compare(&mut self) -> Result<(), NetlinkError> {
-        // Only objects with a step are listed: a listing of routes is long.
+        // Only kinds of objects that some step creates are listed, because listings are long (routes, for example).
         let steps = &self.wanted.steps;
         let has = |kind: fn(&Step) -> bool| steps.iter().any(|step| kind(step));
         let changes = |kind: fn(&DeviceChange) -> bool| {
@@ -173,7 +171,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns the index of an interface; 0, which none has, if it does not exist.
+    /// Returns the index of an interface; 0, which no interface has, if the interface does not exist.
     fn index(&self, dev: &str) -> u32 {
         self.links.get(dev).map_or(0, |link| link.index)
     }

@@ -32,7 +32,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Compares the sysctls of the namespace, and those that the machine's labs share.
+    /// Compares the namespace's sysctls, and the machine-wide sysctls that labs share.
     pub(super) fn sysctls(&mut self) -> Result<(), NetlinkError> {
         let keys: Vec<&str> = self
             .wanted
@@ -63,7 +63,7 @@ impl Checker<'_> {
                     }
                 }
                 Step::SharedSysctl { key, at_least } => {
-                    // A container lacks the machine's sysctls.
+                    // A container lacks machine-wide sysctls.
                     if let Some(found) = values.get(key.as_str()).cloned().flatten() {
                         let is_enough = found.parse::<u64>().is_ok_and(|it| it >= *at_least);
                         let wanted = if is_enough {
@@ -210,10 +210,10 @@ impl Checker<'_> {
                     let found = if listed.iter().any(local) {
                         "there"
                     } else {
-                        "not there"
+                        "missing"
                     };
                     let object = format!("route to {addr} in table `local`");
-                    self.same(object, "not there".into(), Some(found.into()));
+                    self.same(object, "missing".into(), Some(found.into()));
                 }
                 _ => {}
             }
@@ -221,7 +221,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Converts a step's route to the form in which the kernel lists it.
+    /// Converts a step's route to the form of the kernel's listing.
     fn listed_route(&self, route: &Route) -> dump::Route {
         let hops = match &route.target {
             RouteTarget::Local { dev } | RouteTarget::OnLink { dev } => {
@@ -278,7 +278,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Notes every discipline at an interface of the lab that no step has put there.
+    /// Adds a difference for every queueing discipline on the lab's interfaces that no step added.
     fn no_other_qdiscs(&mut self, listed: &[tc::Held]) {
         let wanted: Vec<tc::Held> = self
             .wanted
@@ -304,7 +304,7 @@ impl Checker<'_> {
             let is_wanted =
                 |it: &tc::Held| (it.interface, it.parent) == (found.interface, found.parent);
             let dev = devs.iter().find(|(index, _)| *index == found.interface);
-            // Handle 0 is the kernel's own, of an interface without a discipline.
+            // Handle 0: the kernel's default discipline of an interface that has no other.
             if let Some((_, dev)) = dev
                 && found.handle != 0
                 && !wanted.iter().any(is_wanted)
@@ -334,5 +334,5 @@ impl Checker<'_> {
     }
 }
 
-/// Routing table of the machine's own addresses.
+/// Number of the `local` routing table, to which the kernel adds the machine's own addresses.
 const LOCAL_TABLE: u32 = 255;

@@ -34,8 +34,8 @@ const FILTERS: [Filter; 7] = [
         make: "nft add table inet a
                nft 'add chain inet a in { type filter hook input priority 0; policy drop; }'",
         expected: [
-            "came to its NIC and not to its sockets",
-            "chain `inet a in` of the packet filter drops by its policy what no rule accepts",
+            "reached its NIC but not its sockets",
+            "chain `inet a in` of the packet filter drops by policy every packet that no rule accepts",
         ],
     },
     // firewalld.
@@ -47,8 +47,8 @@ const FILTERS: [Filter; 7] = [
                nft add rule inet a in iifname lo accept
                nft add rule inet a in reject with icmpx admin-prohibited",
         expected: [
-            "came to its NIC and not to its sockets",
-            "chain `inet a in` of the packet filter rejects by a rule what none before it accepts",
+            "reached its NIC but not its sockets",
+            "chain `inet a in` of the packet filter has a rule that rejects every packet that no earlier rule accepts",
         ],
     },
     Filter {
@@ -57,7 +57,7 @@ const FILTERS: [Filter; 7] = [
                nft 'add chain ip a pre { type filter hook prerouting priority 0; policy accept; }'
                nft add rule ip a pre udp dport 4791 drop",
         expected: [
-            "came to its NIC and not to its sockets",
+            "reached its NIC but not its sockets",
             "chain `ip a pre` of the packet filter has a rule that drops some packets",
         ],
     },
@@ -67,7 +67,7 @@ const FILTERS: [Filter; 7] = [
                nft 'add chain ip a out { type filter hook output priority 0; policy drop; }'",
         expected: [
             "were refused: Operation not permitted (os error 1)",
-            "chain `ip a out` of the packet filter drops by its policy what no rule accepts",
+            "chain `ip a out` of the packet filter drops by policy every packet that no rule accepts",
         ],
     },
     Filter {
@@ -76,15 +76,15 @@ const FILTERS: [Filter; 7] = [
                nft 'add chain ip a post { type filter hook postrouting priority 0; policy drop; }'",
         expected: [
             "were refused: Operation not permitted (os error 1)",
-            "chain `ip a post` of the packet filter drops by its policy what no rule accepts",
+            "chain `ip a post` of the packet filter drops by policy every packet that no rule accepts",
         ],
     },
     Filter {
         program: "iptables-legacy",
         make: "iptables-legacy -P INPUT DROP",
         expected: [
-            "came to its NIC and not to its sockets",
-            "chain `filter INPUT` of the packet filter drops by its policy what no rule accepts",
+            "reached its NIC but not its sockets",
+            "chain `filter INPUT` of the packet filter drops by policy every packet that no rule accepts",
         ],
     },
     Filter {
@@ -94,7 +94,7 @@ const FILTERS: [Filter; 7] = [
                iptables-legacy -A OUTPUT -j last",
         expected: [
             "were refused: Operation not permitted (os error 1)",
-            "chain `filter last` of the packet filter rejects by a rule what none before it accepts",
+            "chain `filter last` of the packet filter has a rule that rejects every packet that no earlier rule accepts",
         ],
     },
 ];
@@ -170,9 +170,9 @@ fn the_doctor_tries_datagrams_and_names_what_drops_them() {
             let lines = findings.iter().map(ToString::to_string);
             lines.collect::<Vec<_>>().join("\n")
         };
-        let why = "hosts in the root namespace send to one another by UDP port 4791";
+        let why = "hosts in the root namespace send to one another on UDP port 4791";
         let passed = format!(
-            "ok    datagrams: all of 40 came, by the machine's rules and packet filters; {why}"
+            "ok    datagrams: all 40 arrived past the machine's rules and packet filters; {why}"
         );
         assert_eq!(tried(), passed);
         for filter in FILTERS {
@@ -194,7 +194,7 @@ fn the_doctor_tries_datagrams_and_names_what_drops_them() {
         sh("ip rule add pref 5 lookup 77");
         let text = tried();
         let expected =
-            "fail  datagrams: rule `5: from all lookup 77` of this machine takes the packets";
+            "fail  datagrams: rule `5: from all lookup 77` of this machine diverts the packets";
         assert!(text.starts_with(expected), "{text}");
     });
 }
@@ -226,12 +226,12 @@ fn a_rule_that_takes_datagrams_is_the_cause_of_their_loss() {
         create_foreign_objects();
         for (rule, place) in [
             // The table's default route is not by the sender's NIC.
-            ("pref 5 lookup 77", "came to its NIC and not to its sockets"),
+            ("pref 5 lookup 77", "reached its NIC but not its sockets"),
             // For a socket that is bound to an interface, a destination without a route is on the link, and nobody
             // there has its address (`ip_route_output_key_hash_rcu`).
             (
                 "pref 5 blackhole",
-                "did not come to the switch that it is on",
+                "did not reach the sender's switch",
             ),
         ] {
             let mut lab = up("t", HostPlacement::RootNamespace, testing::pair);
@@ -239,8 +239,8 @@ fn a_rule_that_takes_datagrams_is_the_cause_of_their_loss() {
             let found = texts(&losses(&mut lab));
             let rule = rule.replace("pref 5", "5: from all");
             let expected = format!(
-                "{place} (likely cause: rule `{rule}` of this machine, which comes before the lab's) (hint: \
-                 `ip rule del pref 5`, and make it again with a priority above 79)"
+                "{place} (likely cause: rule `{rule}` of this machine, which precedes the lab's rules) (hint: \
+                 `ip rule del pref 5`, and add the rule again with a priority above 79)"
             );
             assert_eq!(found.len(), 2, "{found:?}");
             assert!(found.iter().all(|it| it.ends_with(&expected)), "{found:?}");

@@ -83,7 +83,7 @@ fn a_rule_that_takes_a_labs_packets_is_named() {
         // The kernel puts this rule before the second of all rules, at 9.
         sh("ip rule add not fwmark 0xca6c lookup 77");
         let expected =
-            "rule `9: not from all fwmark 0xca6c lookup 77` of this machine takes the packets";
+            "rule `9: not from all fwmark 0xca6c lookup 77` of this machine diverts the packets";
         let error = lab.check_rules().unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
         assert_eq!(left(lab.down()), Vec::<String>::new());
@@ -196,7 +196,7 @@ fn a_namespace_that_replaced_one_of_the_lab_is_left_alone() {
         sh("ip netns add lcmp-t-dc2");
         assert_eq!(
             left(lab.down()),
-            ["`/run/netns/lcmp-t-dc2` is not what the lab made, it is left as it is"]
+            ["`/run/netns/lcmp-t-dc2` is not what the lab made, so it is left as it is"]
         );
         assert!(netns::path(&name.netns("dc2")).exists());
         assert!(!netns::path(&name.netns("dc1")).exists());
