@@ -128,8 +128,8 @@ _Static_assert(__builtin_offsetof(struct congestion_point, k_min) == 0, "congest
 _Static_assert(__builtin_offsetof(struct congestion_point, k_max) == 8, "congestion_point.k_max");
 _Static_assert(__builtin_offsetof(struct congestion_point, p_max_q32) == 16, "congestion_point.p_max_q32");
 
-// Virtual queue of an egress port that marks packets: the bytes that a link of the port's rate would hold,
-// regardless of bursts that the port's shaper lets through.
+// Virtual queue of an egress port that marks packets: the bytes that a link at the port's rate would hold, whatever
+// bursts the port's shaper lets through.
 struct port_queue {
 	// Time at which the virtual queue will be empty.
 	__u64 busy_until_ns;
@@ -291,7 +291,7 @@ _Static_assert(__builtin_offsetof(struct switch_table, netns) == 96, "switch_tab
 _Static_assert(__builtin_offsetof(struct switch_table, ports) == 104, "switch_table.ports");
 _Static_assert(__builtin_offsetof(struct switch_table, queues) == 1640, "switch_table.queues");
 
-// Packet and decision counters of a DCI switch: of one CPU in the switch program, of all in a report. The simulator's
+// Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The simulator's
 // switches count in them, too.
 struct counters {
 	// Frames received.

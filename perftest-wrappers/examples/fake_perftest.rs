@@ -17,7 +17,7 @@ use nix::time::{ClockId, clock_gettime};
 
 /// Duration of a fake flow.
 const FLOW: Duration = Duration::from_millis(40);
-/// CPU time of the calibration after the flow, regardless of other processes' use of the CPU.
+/// CPU time of the calibration after the flow, however busy other processes keep the CPU.
 const CALIBRATION: Duration = Duration::from_millis(60);
 
 struct Fake {

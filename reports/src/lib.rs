@@ -60,7 +60,7 @@ pub mod words;
 
 pub use closing::{closing_answer, closing_table};
 pub use error::{DrawError, ReportError};
-pub use page::document as bare_page;
+pub use page::frame::document as bare_page;
 pub use published::{Series, draw_published};
 pub use report::{Report, render};
 pub use stats::{

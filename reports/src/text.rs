@@ -5,10 +5,7 @@ use lab_units::{
     show::{commas, counted},
 };
 
-use crate::{
-    document::NONE,
-    stats::{Estimate, Interval, Statistic},
-};
+use crate::stats::{Estimate, Interval, Statistic};
 
 /// Returns a rate: `200 Gbit/s`.
 pub fn rate(rate: BitsPerSec) -> String {
@@ -246,6 +243,9 @@ pub fn to_float(value: u64) -> f64 {
     let float = value as f64;
     float
 }
+
+/// Text of a table's cell without a value.
+pub const NONE: &str = "–";
 
 /// Largest width of the text, in characters.
 pub const WIDTH: usize = 80;

@@ -38,7 +38,7 @@ pub const MECHANISM_BUCKETS: u32 = 0;
 /// Value of `SwitchParams::mechanism`: LCMP.
 pub const MECHANISM_LCMP: u32 = 1;
 
-/// Value of `SwitchParams::keep`: ⌈m/2⌉ of m candidates, and all that tie with the last of these.
+/// `SwitchParams::keep` for the cheaper half: ⌈m/2⌉ of m candidates, and all that tie with the last one.
 pub const KEEP_HALF: u32 = 0;
 
 /// Value of `SwitchParams::keep`: ⌈m/2⌉.
@@ -297,8 +297,8 @@ row! {
 }
 
 row! {
-    /// Virtual queue of an egress port that marks packets: the bytes that a link of the port's rate would hold,
-    /// regardless of bursts that the port's shaper lets through.
+    /// Virtual queue of an egress port that marks packets: the bytes that a link at the port's rate would hold, whatever
+    /// bursts the port's shaper lets through.
     pub struct PortQueueRow as "port_queue" {
         /// Time at which the virtual queue will be empty.
         pub busy_until_ns: u64,
@@ -369,7 +369,7 @@ row! {
 
 row! {
     // `received`, `passed` and `pauses` tell the program's tests which branch a frame took; no run's records need them.
-    /// Packet and decision counters of a DCI switch: of one CPU in the switch program, of all in a report. The simulator's
+    /// Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The simulator's
     /// switches count in them, too.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct Counters as "counters" {

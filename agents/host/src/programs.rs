@@ -29,7 +29,7 @@ pub(crate) const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/host.bp
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostProgram {
-    /// Ingress of a NIC: notification point, and end of the path of CNPs.
+    /// Ingress of a NIC: notification point, where the path of CNPs ends.
     NicIngress,
     /// Egress of a NIC: redirects data packets into the pacer.
     NicEgress,

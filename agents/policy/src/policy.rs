@@ -52,7 +52,7 @@ pub enum Mechanism {
     Scores,
 }
 
-/// Function that returns the number of buckets of each path, in the order of the paths.
+/// Function that returns each path's number of buckets, in the order of the paths.
 pub type BucketLaw = fn(&[Path]) -> [u16; MAX_CANDIDATES];
 
 /// Policy that hashes over buckets, which depend only on the paths.

@@ -148,7 +148,7 @@ fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Differen
     Ok(Some(Difference { file, detail }))
 }
 
-/// Returns a description of the number of differing lines and the first of them.
+/// Returns how many lines differ and the first one that does.
 fn lines(kept: &str, again: &str) -> String {
     let count = kept.lines().count().max(again.lines().count());
     let line = |text: &str, at| text.lines().nth(at).unwrap_or("nothing").trim().to_owned();

@@ -812,7 +812,7 @@ fn runs_of_which_only_some_flows_are_common_are_not_paired() {
     let text = bench.expect_exit(&["compare", &short, &long, "--differs", differs], 0);
     assert!(text.stdout.contains("% in this draw"), "{text:?}");
     assert!(
-        text.stdout.contains("- (157 flows have no p99)"),
+        text.stdout.contains("– (157 flows have no p99)"),
         "{text:?}"
     );
     assert!(!has_meaning(&text.stdout), "{text:?}");

@@ -95,7 +95,7 @@ parameters! {
             derived: Some("the maximum rate of an inter-DC link"),
             is_scaled: false,
         };
-        /// Shift K of the queue trend: each sample contributes 2^-K of its growth and removes 2^-K of the old trend.
+        /// Shift K of the queue trend: each sample adds 2^-K of its growth and decays the old trend by 2^-K.
         trend_shift: u8 = 3 => {
             is_tunable: true,
             domain: STATE_SHIFTS,

@@ -183,7 +183,7 @@ const PERCENTS: [u32; 2] = [50, 99];
 /// Share of suites without a true change that raise a false alarm.
 pub const FALSE_ALARMS: f64 = 0.01;
 
-/// Share of increases of the stated detectable size that do not fail, and share of increases by [`MIN_EFFECT`] that
+/// Share of increases at the stated detectable size that do not fail, and share of increases by [`MIN_EFFECT`] that
 /// pass.
 const MISSED: f64 = 0.1;
 

@@ -189,8 +189,8 @@ mod tests {
         assert_eq!(series("other", &rows), []);
     }
 
-    /// With two runs, the points are at a quarter and three quarters of the width 420; of the height 40, a margin of
-    /// 4 is left free at both edges.
+    /// With two runs, the points are at a quarter and three quarters of the width 420; the height 40 has a margin of 4 at
+    /// both edges.
     #[test]
     fn runs_are_spread_over_the_width_and_values_over_the_height() {
         let rows = history(&[1.0, 3.0]);

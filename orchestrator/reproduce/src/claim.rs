@@ -532,8 +532,8 @@ mod tests {
         );
     }
 
-    /// Returns values of a run in which LCMP's p50 and p99 differ from those of each other policy as the text states,
-    /// at the `end` of its ranges. A change without a number counts as +4 %, as for medians that are slightly lower.
+    /// Returns values of a run in which LCMP's p50 and p99 differ from each other policy's as the text states, at the
+    /// `end` of its ranges. A change without a number counts as +4 %, as for medians that are slightly lower.
     fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> Values {
         let slowdowns = |p50, p99| {
             let spread = |mean| Spread { mean, ends: None };

@@ -106,17 +106,19 @@ pub fn document(report: &Report, figures: &str) -> Document<'static> {
     let contradictions = Table::new([Column::names("figure")].into_iter().chain(heads)).with(
         contradictions.map(|row| [&row.figure, &row.text, &row.data].map(|it| it.as_str().into())),
     );
-    let titled = [
+    let tables = [
         ("Percentages of the text", TEXT_LEGEND, changes),
         ("Values of the text", STATEMENT_LEGEND, values),
         ("Text against data", "", contradictions),
     ];
-    let titled = titled.into_iter().filter(|(.., table)| !table.is_empty());
-    let titled = titled.map(|(title, legend, table)| {
-        let legend = (!legend.is_empty()).then(|| Block::Text(Medium::Any, legend.to_owned()));
-        let table = Block::Table(Medium::Any, table);
-        Section::new(title, legend.into_iter().chain([table]).collect())
-    });
+    let titled = tables
+        .into_iter()
+        .filter(|(.., table)| !table.is_empty())
+        .map(|(title, legend, table)| {
+            let legend = (!legend.is_empty()).then(|| Block::Text(Medium::Any, legend.to_owned()));
+            let table = Block::Table(Medium::Any, table);
+            Section::new(title, legend.into_iter().chain([table]).collect())
+        });
     let sections = [Section::new("Claims", claims)].into_iter().chain(titled);
     let last = [Section::new("Values", cases(report, figures)), runs(report)];
     Document {
@@ -172,14 +174,17 @@ fn cases(report: &Report, figures: &str) -> Vec<Block<'static>> {
         .map(|row| format!("{}.", fidelity_line(row)));
     blocks.extend(fidelity.map(|line| Block::Text(Medium::Any, line)));
     for case in &report.cases {
-        let causes = causes(case).into_iter();
-        let causes =
-            causes.map(|(names, cause)| ("over 5 %".to_owned(), vec![format!("{names}: {cause}")]));
-        let warnings =
-            warnings(case).map(|(source, it)| (source.name().to_owned(), vec![it.to_owned()]));
-        let without = case.without.iter();
-        let without = without
-            .map(|(source, reason)| (format!("not {}", source.name()), vec![reason.clone()]));
+        let mut facts: Vec<(String, Vec<String>)> = Vec::new();
+        let mut fact = |term: String, value: String| facts.push((term, vec![value]));
+        for (names, cause) in causes(case) {
+            fact("over 5 %".to_owned(), format!("{names}: {cause}"));
+        }
+        for (source, warning) in warnings(case) {
+            fact(source.name().to_owned(), warning.to_owned());
+        }
+        for (source, reason) in &case.without {
+            fact(format!("not {}", source.name()), reason.clone());
+        }
         blocks.extend([
             Block::Heading(format!("{} {}", case.figure, case.case)),
             Block::Text(Medium::Any, format!("{}.", traffic(case))),
@@ -187,7 +192,7 @@ fn cases(report: &Report, figures: &str) -> Vec<Block<'static>> {
                 Medium::Any,
                 Table::of(CELL_HEADS, 2, case.cells.iter().map(cell_row)),
             ),
-            Block::Facts(Medium::Any, causes.chain(warnings).chain(without).collect()),
+            Block::Facts(Medium::Any, facts),
         ]);
     }
     blocks

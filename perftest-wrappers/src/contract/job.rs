@@ -38,7 +38,7 @@ pub struct FlowJob {
     pub src: Endpoint,
     /// End that receives the data.
     pub dst: Endpoint,
-    /// Size of one message; the flow consists of `messages` of them.
+    /// Size of one message; the flow consists of `messages` messages.
     pub message_bytes: Bytes,
     /// Number of messages, at least [`MIN_MESSAGES`].
     pub messages: u32,

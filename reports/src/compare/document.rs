@@ -64,8 +64,8 @@ fn differences(comparison: &Comparison) -> Vec<Block<'static>> {
         return vec![Block::Text(Medium::Page, text)];
     }
     let fact = |it: &super::Difference| {
-        let values = comparison.runs.iter().zip(&it.values);
-        let values = values.map(|(run, value)| format!("{}: {value}", run.name));
+        let of_runs = comparison.runs.iter().zip(&it.values);
+        let values = of_runs.map(|(run, value)| format!("{}: {value}", run.name));
         (it.aspect.name().to_owned(), values.collect())
     };
     let facts = comparison.differences.iter().map(fact).collect();

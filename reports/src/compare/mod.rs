@@ -3,7 +3,8 @@
 //! - `differences`: the aspects in which the runs' plans differ
 //! - `schedule`: proof that two runs schedule the same flows
 //! - `policy`: the comparison of one policy in two runs
-//! - `document`, `figures`: the comparison shown
+//! - `answer`, `document`, `figures`: the comparison shown
+mod answer;
 mod differences;
 mod document;
 mod error;
@@ -11,7 +12,7 @@ mod figures;
 mod policy;
 mod schedule;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lab_records::EngineInfo;
 use serde::Serialize;
@@ -22,12 +23,10 @@ pub use self::{
     policy::{BinChange, PolicyComparison},
 };
 use crate::{
-    check::{Answer, Check},
-    document::Document,
+    check::Check,
     error::ReportError,
     facts::{RunFacts, RunOrigin},
     fidelity::flows::Flows,
-    figures::Captioned,
     frames::Unfinished,
     stats::Intervals,
     text,
@@ -111,39 +110,6 @@ pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, Compare
         differences,
         against,
     })
-}
-
-impl Answer for Comparison {
-    type Values = Self;
-
-    const FOLDER: &'static str = "compare";
-
-    fn values(&self) -> &Self {
-        self
-    }
-
-    fn checks(&self) -> &[Check] {
-        &self.checks
-    }
-
-    fn omissions(&self) -> Vec<String> {
-        let of_run = |against: &Against| {
-            let run = against.run.clone();
-            let policies = against.in_one_run.clone().into_iter();
-            policies.map(move |policy| {
-                format!("{policy} is not in both {run} and A and is not compared")
-            })
-        };
-        self.against.iter().flat_map(of_run).collect()
-    }
-
-    fn figures(&self, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
-        figures::draw(self, dir)
-    }
-
-    fn document<'a>(&'a self, figures: &'a [Captioned]) -> Document<'a> {
-        document::document(self, figures)
-    }
 }
 
 /// Reads the flows of both runs under the policies that both have.

@@ -1,6 +1,6 @@
 //! Cells of percentiles and of their changes.
 
-use super::Cell;
+use super::table::Cell;
 use crate::{
     stats::{Estimate, Interval},
     text,
@@ -24,7 +24,7 @@ impl Cell {
         }
     }
 
-    /// Returns the cell of the change of a `statistic` of `flows` flows; better or worse only if `is_ranked`.
+    /// Returns the cell of a change in a `statistic` over `flows` flows; better or worse only if `is_ranked`.
     pub fn change(
         estimate: Option<Estimate>,
         flows: usize,

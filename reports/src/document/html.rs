@@ -2,8 +2,15 @@
 
 use maud::{Markup, html};
 
-use super::{Banner, Block, Cell, Column, Document, Medium, Section, Table, table::Kind};
-use crate::page::{captioned, document, swatched};
+use super::{
+    block::{Banner, Block, Document, Section},
+    medium::Medium,
+    table::{Cell, Column, Kind, Table},
+};
+use crate::page::{
+    frame::{captioned, document},
+    swatch::swatched,
+};
 
 impl Document<'_> {
     /// Returns the page: one file that loads nothing.

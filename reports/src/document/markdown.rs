@@ -1,6 +1,10 @@
 //! Documents as Markdown.
 
-use super::{Block, Cell, Document, Medium, Section, Table};
+use super::{
+    block::{Block, Document, Section},
+    medium::Medium,
+    table::{Cell, Table},
+};
 
 impl Document<'_> {
     /// Returns the document as Markdown; figures are files in the folder `figures` beside it.

@@ -2,7 +2,8 @@
 
 use lab_units::show::Side;
 
-use super::{Medium, NONE};
+use super::medium::Medium;
+use crate::text::NONE;
 
 /// Rows of cells under named columns; the first column has the rows' names.
 #[derive(Clone, Debug)]

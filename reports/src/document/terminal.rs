@@ -2,7 +2,11 @@
 
 use lab_units::show::{self, Side};
 
-use super::{Block, Cell, Document, Medium, Section, Table, table::Kind};
+use super::{
+    block::{Block, Document, Section},
+    medium::Medium,
+    table::{Cell, Kind, Table},
+};
 
 impl Document<'_> {
     /// Returns the document as text in lines of at most [`show::WIDTH`] characters, but for tables that are wider. A

@@ -70,7 +70,7 @@ impl RunOrigin {
     /// Returns the origin as a list of facts under the run's name.
     pub(crate) fn blocks(&self) -> [Block<'static>; 2] {
         let scale = &self.scale;
-        let facts = [
+        let named = [
             ("directory", self.directory.clone()),
             (
                 "engine",
@@ -86,7 +86,7 @@ impl RunOrigin {
             ("plan", format!("SHA-256 {}", self.plan_hash)),
             ("version", format!("lcmp-lab {}", self.tool_version)),
         ];
-        let facts = facts.map(|(term, value)| (term.to_owned(), vec![value]));
+        let facts = named.map(|(term, value)| (term.to_owned(), vec![value]));
         [
             Block::Heading(self.name.clone()),
             Block::Facts(Medium::Page, facts.into()),

@@ -138,11 +138,11 @@ impl RunFacts {
             ))];
         };
         let at_end = outcome.counts.flows;
-        let lost = self.flows.get().filter(|&rows| rows != at_end);
-        let lost = lost.map(|rows| format!("flow rows: {rows}, but the run ended with {at_end}"));
-        let truncated = Some(self.truncated()).filter(|&rows| rows > 0);
-        let truncated =
-            truncated.map(|rows| format!("rows that are truncated and left out: {rows}"));
+        let changed = self.flows.get().filter(|&rows| rows != at_end);
+        let lost =
+            changed.map(|rows| format!("flow rows: {rows}, but the run ended with {at_end}"));
+        let cut = Some(self.truncated()).filter(|&rows| rows > 0);
+        let truncated = cut.map(|rows| format!("rows that are truncated and left out: {rows}"));
         let mut doubts = words::reasons(&outcome.verdict);
         doubts.extend(lost);
         doubts.extend(truncated);

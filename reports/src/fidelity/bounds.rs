@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{Fidelity, agreement::Agreement, error::FidelityError};
+use super::{Comparison, Fidelity, agreement::Agreement, error::FidelityError};
 use crate::{check::Check, text};
 
 /// Bounds on a comparison; a bound without a policy applies to all, and one with a policy overrides
@@ -88,6 +88,18 @@ impl FromStr for Bound {
             value: if is_percent { number / 100.0 } else { number },
             is_percent,
         })
+    }
+}
+
+impl Comparison {
+    /// Checks the agreement of each policy by `bounds`, too.
+    ///
+    /// # Errors
+    /// If a bound names a policy that is not compared.
+    pub fn bounded(mut self, bounds: &Bounds) -> Result<Self, FidelityError> {
+        let checks = bounds.checks(&self.fidelity)?;
+        self.checks.splice(..0, checks);
+        Ok(self)
     }
 }
 

@@ -63,8 +63,8 @@ fn headline(fidelity: &Fidelity) -> String {
 /// Returns the banner on the bounds; `None` without bounds.
 fn bounds(comparison: &Comparison) -> Option<Banner> {
     let bounded = comparison.checks().iter().filter(|it| it.bound.is_some());
-    let failed = bounded.clone().filter(|it| it.grade == Judgement::Fail);
-    let failed: Vec<String> = failed.map(|it| it.reason.clone()).collect();
+    let broken = bounded.clone().filter(|it| it.grade == Judgement::Fail);
+    let failed: Vec<String> = broken.map(|it| it.reason.clone()).collect();
     let title = format!("Bounds that do not hold: {}.", failed.len());
     let holds = || Banner {
         is_bad: false,

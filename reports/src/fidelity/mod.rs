@@ -5,8 +5,9 @@
 //! - `worst`, `side`, `tables`, `sentence`: the flows that differ most, with facts that may explain them
 //! - `links`: queues, marks and CNPs of both runs
 //! - `bounds`: bounds that a comparison must hold
-//! - `document`, `figures`, `over_time`: the comparison shown
+//! - `answer`, `document`, `figures`, `over_time`: the comparison shown
 mod agreement;
+mod answer;
 mod bounds;
 mod correlation;
 mod document;
@@ -31,11 +32,9 @@ use self::{
     links::{Links, OverTime},
 };
 use crate::{
-    check::{Answer, Check},
-    document::Document,
+    check::Check,
     error::ReportError,
     facts::{RunFacts, RunOrigin},
-    figures::Captioned,
 };
 pub use agreement::{Agreement, BinPoint, Differences};
 pub use bounds::{Bound, Bounds, ParseBoundError};
@@ -82,11 +81,11 @@ pub struct Comparison {
     over_time: OverTime,
 }
 
-/// Compares the run directories at `first` and `second`, and checks their agreement by `bounds`.
+/// Compares the run directories at `first` and `second`.
 ///
 /// # Errors
-/// If a run cannot be read, if the runs are not of one plan, or if a bound names a policy that is not compared.
-pub fn compare(first: &Path, second: &Path, bounds: &Bounds) -> Result<Comparison, FidelityError> {
+/// If a run cannot be read, or if the runs are not of one plan.
+pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError> {
     let runs = [open(first)?, open(second)?];
     let [first, second] = &runs;
     let infos = [first.info(), second.info()];
@@ -121,44 +120,13 @@ pub fn compare(first: &Path, second: &Path, bounds: &Bounds) -> Result<Compariso
         in_one_run: in_one_run.collect(),
         worst,
     };
-    let mut checks = bounds.checks(&fidelity)?;
-    checks.extend(fidelity.runs.iter().flat_map(RunOrigin::checks));
     Ok(Comparison {
+        checks: fidelity.runs.iter().flat_map(RunOrigin::checks).collect(),
         fidelity,
-        checks,
         flows,
         bins,
         over_time: links.over_time,
     })
-}
-
-impl Answer for Comparison {
-    type Values = Fidelity;
-
-    const FOLDER: &'static str = "fidelity";
-
-    fn values(&self) -> &Fidelity {
-        &self.fidelity
-    }
-
-    fn checks(&self) -> &[Check] {
-        &self.checks
-    }
-
-    fn omissions(&self) -> Vec<String> {
-        let alone = self.fidelity.in_one_run.iter();
-        alone
-            .map(|(policy, run)| format!("{policy} is only in the {run} and is not compared"))
-            .collect()
-    }
-
-    fn figures(&self, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
-        figures::draw(self, dir)
-    }
-
-    fn document<'a>(&'a self, figures: &'a [Captioned]) -> Document<'a> {
-        document::document(self, figures)
-    }
 }
 
 impl Fidelity {

@@ -8,7 +8,7 @@ use crate::{
     text,
 };
 
-/// Returns the table of every direction that was measured, with the problem of each direction that is out of bounds.
+/// Returns the table of measured directions; a direction out of bounds has its problem beside it.
 pub fn table(rows: &[CertifiedRow]) -> Markup {
     if rows.is_empty() {
         return html! { p { "The links were not measured." } };

@@ -5,23 +5,18 @@ mod contents;
 mod evidence;
 mod facts;
 mod flows;
+pub(crate) mod frame;
 mod links;
 mod live;
 mod results;
-mod swatch;
+pub(crate) mod swatch;
 
 use lab_records::Grade;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
-use crate::{
-    error::ReportError,
-    figure::font_face,
-    figures::{Captioned, Section},
-    summary::Summary,
-    words,
-};
+use self::frame::{captioned, document};
+use crate::{error::ReportError, figures::Section, summary::Summary, words};
 pub use contents::Page;
-pub use swatch::swatched;
 
 /// Returns the page's HTML.
 pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
@@ -130,29 +125,6 @@ fn figures_of(page: &Page<'_>, section: Section) -> Markup {
     html! { @for figure in figures { (captioned(figure, "figures/")) } }
 }
 
-/// Returns a page that loads nothing, with this title and body, as lcmp-lab of this version writes it.
-pub fn document(title: &str, version: &str, body: &Markup) -> String {
-    let html = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(security_policy());
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content=(format!("lcmp-lab {version}"));
-                title { (title) }
-                style {
-                    (PreEscaped(STYLE))
-                    @for style in live::STYLES { (PreEscaped(style)) }
-                    (PreEscaped(font_face()))
-                }
-            }
-            body { (body) }
-        }
-    };
-    html.into_string() + "\n"
-}
-
 fn banner(summary: &Summary) -> Markup {
     html! {
         @if summary.verdict == Grade::Valid {
@@ -176,35 +148,4 @@ fn banner(summary: &Summary) -> Markup {
             }
         }
     }
-}
-
-/// Returns a figure with its title and caption, and links to its files in `folder`.
-pub fn captioned(figure: &Captioned, folder: &str) -> Markup {
-    let name = figure.image.name;
-    html! {
-        figure id=(name) {
-            h3 { (figure.title) }
-            div.drawing { (figure.image.inline(&figure.title)) }
-            figcaption {
-                @if let Some(caption) = &figure.caption { (caption) " " }
-                span.files {
-                    @for kind in ["png", "svg", "csv"] {
-                        a href=(format!("{folder}{name}.{kind}")) { (kind.to_uppercase()) } " "
-                    }
-                }
-            }
-        }
-    }
-}
-
-const STYLE: &str = include_str!("style.css");
-
-/// Returns the content security policy: nothing is loaded, only the page's own scripts run; styles and
-/// the font are in the page.
-fn security_policy() -> String {
-    let scripts = live::allowed_scripts();
-    format!(
-        "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; font-src data:; \
-         base-uri 'none'; form-action 'none'"
-    )
 }

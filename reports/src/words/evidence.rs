@@ -12,10 +12,10 @@ use super::{NO_CHOICE, percent};
 
 /// Returns the counts of a policy's mechanism, samples and failovers in a sentence.
 pub fn policy(evidence: &PolicyEvidence) -> String {
-    let parts = [mechanism(&evidence.mechanism)].into_iter();
-    let parts = parts.chain(evidence.sampling.iter().map(sampling));
-    let parts = parts.chain(evidence.failovers.iter().map(failover));
-    parts.collect::<Vec<_>>().join("; ")
+    let mut parts = vec![mechanism(&evidence.mechanism)];
+    parts.extend(evidence.sampling.iter().map(sampling));
+    parts.extend(evidence.failovers.iter().map(failover));
+    parts.join("; ")
 }
 
 /// Returns the reason why a failover has a lab time beside the paper's time, if one has.

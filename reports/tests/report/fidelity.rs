@@ -66,7 +66,7 @@ impl Twins {
 
     fn compare(&self, name: &str) -> Result<Comparison, FidelityError> {
         let [kernel, sim] = self.write(name);
-        fidelity::compare(&kernel, &sim, &Bounds::default())
+        fidelity::compare(&kernel, &sim)
     }
 
     fn fidelity(&self, name: &str) -> Fidelity {
@@ -206,7 +206,7 @@ fn runs_of_other_plans_are_refused_with_what_differs() {
         assert!(error.to_string().contains(expected), "{error}");
     }
     let [kernel, sim] = Twins::new().write("other-order");
-    let swapped = fidelity::compare(&sim, &kernel, &Bounds::default());
+    let swapped = fidelity::compare(&sim, &kernel);
     assert!(
         matches!(swapped, Err(FidelityError::Swapped)),
         "{swapped:?}"
@@ -330,7 +330,9 @@ fn the_comparison_is_written_as_page_and_figures() {
         ..Bounds::default()
     };
     let [kernel, sim] = twins.write("written");
-    let mut comparison = fidelity::compare(&kernel, &sim, &bounds).expect("runs of one plan");
+    let mut comparison = fidelity::compare(&kernel, &sim)
+        .and_then(|it| it.bounded(&bounds))
+        .expect("runs of one plan");
     let written = comparison.write(&kernel.join("fidelity")).expect("a page");
     let page = fs::read_to_string(&written.html).expect("a page");
     html::assert_well_formed(&page);

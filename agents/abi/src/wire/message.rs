@@ -123,7 +123,7 @@ pub struct BucketRow {
     pub addr: Ipv4Addr,
     /// Length of the prefix in bits.
     pub prefix_len: u8,
-    /// Number of buckets of each candidate, in the order of the configuration or of the latest
+    /// Number of buckets per candidate, in the order of the configuration or the latest
     /// [`SetDestination`](AgentCommand::SetDestination).
     pub buckets: Vec<u16>,
 }

@@ -19,8 +19,9 @@ pub fn fidelity(arguments: &FidelityArgs, global: &Global) -> Outcome {
         min_pearson: arguments.min_pearson.clone(),
         min_compared: arguments.min_compared.clone(),
     };
-    let comparison = fidelity::compare(&arguments.first, &arguments.second, &bounds);
-    let comparison = comparison.map_err(failure)?;
+    let comparison = fidelity::compare(&arguments.first, &arguments.second)
+        .and_then(|it| it.bounded(&bounds))
+        .map_err(failure)?;
     let dir = folder(&comparison, arguments.output.as_deref(), &arguments.first)?;
     conclude(&comparison, &dir, global)
 }

@@ -448,7 +448,7 @@ impl<'a> Work<'a> {
         };
         let arguments = self.sim_args(&request, &options)?;
         let simulated = ended(&sim::run(&arguments, self.global)?)?;
-        let all = fidelity::compare(&kernel, &simulated, &fidelity::Bounds::default())
+        let all = fidelity::compare(&kernel, &simulated)
             .map_err(Failure::usage)?
             .fidelity
             .all;

@@ -207,7 +207,7 @@ fn checks(policy: &Comparison) -> Vec<Check> {
         )
     };
     let published = number(flows.published);
-    let counts = [
+    let flow_counts = [
         (
             "compared",
             flows.compared,
@@ -225,7 +225,7 @@ fn checks(policy: &Comparison) -> Vec<Check> {
             ),
         ),
     ];
-    let counts = counts.map(|(code, count, reason)| {
+    let counts = flow_counts.map(|(code, count, reason)| {
         check(
             code,
             count >= flows.published,

@@ -326,9 +326,9 @@ mod tests {
             let unreachable = BTreeSet::from(unreachable);
             report.end_repetition(title, &unreachable, |dc| format!("dc{}", dc.0 + 1));
         }
-        let found = report.conduct.deviations.iter();
-        let found: Vec<_> = found
-            .map(|found| (found.subject.as_str(), found.code, found.count))
+        let deviations = report.conduct.deviations.iter();
+        let found: Vec<_> = deviations
+            .map(|it| (it.subject.as_str(), it.code, it.count))
             .collect();
         assert_eq!(
             found,

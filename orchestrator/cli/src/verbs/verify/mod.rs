@@ -64,8 +64,8 @@ pub fn verify(arguments: &VerifyArgs, global: &Global) -> Outcome {
 impl Verified {
     /// Returns a check of the derived numbers and one of the second run, each with its differences as reasons.
     fn checks(&self) -> Vec<Check> {
-        let differences = self.differences.iter();
-        let differences = differences
+        let derived = self.differences.iter();
+        let differences = derived
             .map(|it| format!("{}: {}", it.file, it.detail))
             .collect();
         let mut checks = same("derived-numbers", differences);

@@ -256,7 +256,8 @@ fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> 
         min_paths: bound("98%"),
         ..Bounds::default()
     };
-    let compared = fidelity::compare(kept.path(), again.path(), &bounds)
+    let compared = fidelity::compare(kept.path(), again.path())
+        .and_then(|it| it.bounded(&bounds))
         .map_err(|error| Failure::environment(with_causes(&error)))?;
     let failed = compared
         .checks()

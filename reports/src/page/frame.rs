@@ -1,0 +1,60 @@
+//! Frame of every page: head, style, and figures with their captions.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::live;
+use crate::{figure::font_face, figures::Captioned};
+
+/// Returns a page that loads nothing, with this title and body, as lcmp-lab of this version writes it.
+pub fn document(title: &str, version: &str, body: &Markup) -> String {
+    let html = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(security_policy());
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content=(format!("lcmp-lab {version}"));
+                title { (title) }
+                style {
+                    (PreEscaped(STYLE))
+                    @for style in live::STYLES { (PreEscaped(style)) }
+                    (PreEscaped(font_face()))
+                }
+            }
+            body { (body) }
+        }
+    };
+    html.into_string() + "\n"
+}
+
+/// Returns a figure with its title and caption, and links to its files in `folder`.
+pub fn captioned(figure: &Captioned, folder: &str) -> Markup {
+    let name = figure.image.name;
+    html! {
+        figure id=(name) {
+            h3 { (figure.title) }
+            div.drawing { (figure.image.inline(&figure.title)) }
+            figcaption {
+                @if let Some(caption) = &figure.caption { (caption) " " }
+                span.files {
+                    @for kind in ["png", "svg", "csv"] {
+                        a href=(format!("{folder}{name}.{kind}")) { (kind.to_uppercase()) } " "
+                    }
+                }
+            }
+        }
+    }
+}
+
+const STYLE: &str = include_str!("style.css");
+
+/// Returns the content security policy: nothing is loaded, only the page's own scripts run; styles and
+/// the font are in the page.
+fn security_policy() -> String {
+    let scripts = live::allowed_scripts();
+    format!(
+        "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; font-src data:; \
+         base-uri 'none'; form-action 'none'"
+    )
+}
