@@ -47,7 +47,7 @@ mod tests {
         }
     }
 
-    /// Between thresholds of 3 and 4 GB, a 3.5 GB queue is marked at half of Pmax = 1/4: 2^29 out of 2^32.
+    /// Between thresholds at 3 and 4 GB, a 3.5 GB queue is marked at half of Pmax = 1/4: 2^29 ÷ 2^32.
     #[test]
     fn thresholds_of_gigabytes_are_kept() {
         let point = CongestionPoint {
