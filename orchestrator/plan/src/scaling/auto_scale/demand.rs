@@ -1,4 +1,4 @@
-//! Facts of a scenario that the bounds of an automatic scale depend on, in paper units.
+//! Facts of a scenario that constrain an automatic scale, in paper units.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,20 @@ use crate::{
     schedule,
 };
 
-/// Facts of a scenario, in paper units.
+/// Facts of a scenario that constrain an automatic scale, in paper units.
 #[derive(Debug)]
 pub(super) struct Demand {
-    /// Largest flow.
+    /// Size of the largest flow.
     largest: Bytes,
-    /// Wire bits of a full packet.
+    /// Bits of a full packet on the wire.
     packet_bits: u64,
-    /// Smallest product, over host pairs, of the slowest link's rate (bit/s) and the round trip (ns): the pair for
-    /// which a packet's size matters most.
+    /// Minimum over all host pairs of the slowest link's rate (bit/s) times the round trip (ns). A packet's size
+    /// matters most for the pair with this minimum.
     least_product: u128,
-    /// Shortest round trip between two hosts with flows, propagation alone.
+    /// Shortest propagation round trip between two hosts with flows.
     pub round_trip: Nanos,
-    /// Last start, and the longest round trip of any path.
+    /// Last flow start plus the longest round trip of any path.
     pub end: Nanos,
-    /// Rate of the fastest inter-DC link.
     pub fastest_bps: u64,
     /// Number of links between two hosts.
     lengths: BTreeMap<(NodeId, NodeId), usize>,
