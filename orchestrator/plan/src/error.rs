@@ -90,7 +90,7 @@ pub enum PlanError {
     NoHosts {
         /// YAML path in the scenario.
         path: String,
-        /// The datacenter.
+        /// Name of the datacenter.
         dc: String,
     },
     /// Workload without pairs of datacenters: fewer than two have hosts.
