@@ -5,31 +5,30 @@ use lab_units::{Nanos, Place, Ratio};
 
 /// Error of planning a scenario.
 ///
-/// A parsed scenario is consistent in itself; these errors need names, numbers and files together.
+/// A parsed scenario is consistent in itself; these errors need its names, numbers and files together.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// More of something than there are addresses for.
+    /// Number of objects exceeds the address plan.
     #[error("{object} has {count} {what}, the address plan holds at most {max}")]
     TooMany {
-        /// The object that has too many.
+        /// Object that has too many parts.
         object: String,
-        /// Kind of thing counted.
+        /// Kind of part that is counted, in the plural.
         what: &'static str,
-        /// Number found.
+        /// Number of parts in the scenario.
         count: u64,
-        /// The bound.
+        /// Maximum that the address plan holds.
         max: u64,
     },
-    /// A name that nothing has.
+    /// Name that no object of the scenario has.
     #[error("`{path}`: there is no {what} `{name}`{hint}")]
     Unknown {
         /// YAML path in the scenario.
         path: String,
-        /// Kind of object that should have the name.
+        /// Kind of object that the name should denote.
         what: &'static str,
-        /// The name.
         name: String,
-        /// ` (hint: …)` or nothing.
+        /// Hint in parentheses after a blank, or an empty string.
         hint: String,
     },
     /// Two datacenters without a path between them.
@@ -37,103 +36,100 @@ pub enum PlanError {
         "no inter-DC links lead from `{from}` to `{to}` (hint: connect them in `topology.links`)"
     )]
     Unreachable {
-        /// Source datacenter.
         from: String,
-        /// Destination datacenter.
         to: String,
     },
-    /// A window of measured flows without a flow.
+    /// Window of measured flows in which no flow starts.
     #[error(
         "`measure`: no flow starts {window}, the last one starts at {last} (hint: move `from` or `to`, or \
          lengthen the traffic)"
     )]
     NothingMeasured {
-        /// The window in words.
+        /// Description of the window.
         window: String,
         /// Scheduled start of the last flow.
         last: Nanos,
     },
-    /// A file the scenario names was not handed over.
+    /// File named in the scenario whose text the caller did not pass.
     #[error("`{path}`: the text of `{file}` is missing")]
     MissingFile {
         /// YAML path in the scenario.
         path: String,
-        /// The file as written there.
+        /// Path of the file as written in the scenario.
         file: String,
     },
-    /// A file the scenario names is wrong in itself.
+    /// File named in the scenario that has errors.
     #[error("`{path}`: {source}")]
     File {
         /// YAML path in the scenario.
         path: String,
-        /// Problems by line of the file.
+        /// Errors by line of the file.
         source: ScenarioErrors,
     },
-    /// A row of a flow file names a host that the topology does not have.
+    /// Row of a flow file that names a host which the topology does not have.
     #[error(
         "`{file}`, line {line}: host {host} is host {number} of datacenter {dc}, but {lack} \
          (hint: these files number 16 hosts per datacenter, from 0)"
     )]
     FlowFileHost {
-        /// The file as written in the scenario.
+        /// Path of the file as written in the scenario.
         file: String,
         /// Line of the file, from 1.
         line: usize,
-        /// The host's id in the file.
+        /// Host id in the file.
         host: u32,
         /// Datacenter of the host, from 1.
         dc: u32,
         /// Number of the host in the datacenter, from 1.
         number: u32,
-        /// Description of the topology's hosts.
+        /// Description of the hosts that the topology has.
         lack: String,
     },
-    /// A datacenter that should send or receive has no hosts.
+    /// Datacenter without hosts that should send or receive.
     #[error("`{path}`: `{dc}` has no hosts (hint: set `topology.dcs[].hosts`)")]
     NoHosts {
         /// YAML path in the scenario.
         path: String,
-        /// The datacenter.
+        /// Name of the datacenter.
         dc: String,
     },
-    /// A workload has nobody to talk to.
+    /// Workload without pairs of datacenters: fewer than two have hosts.
     #[error("`{path}`: fewer than two datacenters have hosts")]
     NoPairs {
         /// YAML path in the scenario.
         path: String,
     },
-    /// More flows than a plan holds, or arrivals than a workload samples.
+    /// More flows than a plan may hold, or more arrivals than a workload may sample.
     #[error(
-        "`{path}`: more than {max} flows, or arrivals of which `max_flows` keeps some (hint: lower \
+        "`{path}`: more than {max} flows, or more than {max} arrivals before `max_flows` is applied (hint: lower \
          `duration`, `load` or `repetitions`)"
     )]
     TooManyFlows {
         /// YAML path in the scenario.
         path: String,
-        /// The bound.
+        /// Maximum of flows and of arrivals.
         max: usize,
     },
-    /// A flow to its own source.
+    /// Flow whose source is its destination.
     #[error("`{path}`: host `{host}` sends to itself")]
     SelfFlow {
         /// YAML path in the scenario.
         path: String,
-        /// The host.
+        /// Name of the host.
         host: String,
     },
-    /// A quantity that vanishes when scaled.
+    /// Quantity that scales to zero.
     #[error("`{path}` is {paper}, which is nothing at a scale of {scale} (hint: {hint})")]
     Vanishes {
         /// YAML path in the scenario.
         path: String,
-        /// The paper value.
+        /// Value in paper units.
         paper: String,
-        /// The factor.
+        /// Scale factor.
         scale: Ratio,
-        /// Hint.
         hint: &'static str,
     },
-    /// A quantity that rounding would change too much.
+    /// Quantity that rounding to the emulated unit would change too much.
     #[error(
         "`{path}` is {paper}, which at a scale of {scale} is rounded to {emulated} and changed by \
          more than 1/{tolerance} (hint: {hint})"
@@ -141,45 +137,43 @@ pub enum PlanError {
     Inexact {
         /// YAML path in the scenario.
         path: String,
-        /// The paper value.
+        /// Value in paper units.
         paper: String,
-        /// The factor.
+        /// Scale factor.
         scale: Ratio,
         /// The nearest emulated value.
         emulated: String,
-        /// One over the tolerated change.
+        /// Inverse of the tolerated relative change.
         tolerance: u64,
-        /// Hint.
         hint: &'static str,
     },
-    /// More next hops than a switch chooses among.
+    /// More next hops than a switch can choose among.
     #[error(
         "`{from}` has {found} next hops on shortest paths to `{to}`, a switch chooses among at most {max} \
          (hint: remove some of its links, or one of theirs to `{to}`)"
     )]
     TooManyNextHops {
-        /// Name of the datacenter that has them.
+        /// Name of the datacenter whose switch has the next hops.
         from: String,
-        /// Name of the destination.
+        /// Name of the destination datacenter.
         to: String,
-        /// Number of next hops.
+        /// Number of next hops on shortest paths.
         found: usize,
-        /// Largest number.
+        /// Maximum number of next hops.
         max: usize,
     },
-    /// A quantity that leaves 64 bits when scaled.
+    /// Quantity that exceeds 64 bits when scaled.
     #[error("`{path}` is {paper}, which is too much at a scale of {scale} (hint: {hint})")]
     Overflows {
         /// YAML path in the scenario.
         path: String,
-        /// The paper value.
+        /// Value in paper units.
         paper: String,
-        /// The factor.
+        /// Scale factor.
         scale: Ratio,
-        /// Hint.
         hint: &'static str,
     },
-    /// A scale that is zero or whose product leaves 64 bits.
+    /// Scale factors whose product is zero or exceeds 64 bits.
     #[error(
         "`scale`: sizes would be scaled by {rate} · {time}, which is not a fraction above zero (hint: use rounder factors)"
     )]
@@ -189,39 +183,39 @@ pub enum PlanError {
         /// Factor of times.
         time: Ratio,
     },
-    /// A scenario that no automatic scale fits.
+    /// Scenario that no automatic scale fits.
     #[error(
         "`scale: auto` finds none that fits {place}: {why} (hint: lower the load, or pin `scale: {{ rate, time }}`)"
     )]
     NoScale {
-        /// The place.
+        /// Place where the scenario should run.
         place: Place,
-        /// The bound that cannot be kept.
+        /// Description of the bound that no scale keeps.
         why: &'static str,
     },
-    /// A policy parameter outside what the switch program computes with.
+    /// Policy parameter out of the range that the switch program supports.
     #[error("`{path}`: {why}")]
     Parameter {
         /// YAML path in the scenario.
         path: String,
-        /// Description with value, bound and hint.
+        /// Description with the value, its bound and a hint.
         why: String,
     },
-    /// No policy is left to run.
+    /// Empty list of policies.
     #[error("`policies` has nothing to run")]
     NoPolicies,
-    /// A round trip longer than any QP time-out.
+    /// Round trip longer than the longest QP time-out.
     #[error(
         "the longest round trip with full queues is {round_trip}, a QP waits at most {max} \
          (hint: lower `scale.time` or the buffers)"
     )]
     QpTimeout {
-        /// The round trip.
+        /// Longest round trip with full queues.
         round_trip: Nanos,
-        /// The longest time-out.
+        /// Longest QP time-out.
         max: Nanos,
     },
-    /// QPs cannot wait as long as is asked for.
+    /// Requested retransmission time-out longer than the longest QP time-out.
     #[error(
         "`transport.retransmit_timeout` is {requested} emulated, a QP waits at most {max} (hint: lower \
          it or `scale.time`)"
@@ -229,7 +223,7 @@ pub enum PlanError {
     RequestedTimeout {
         /// Requested time-out.
         requested: Nanos,
-        /// The longest time-out.
+        /// Longest QP time-out.
         max: Nanos,
     },
 }

@@ -13,15 +13,15 @@ use crate::{
     path_costs::PathCosts,
 };
 
-/// Link change, with the link after it.
+/// Link change with the link's parameters after it.
 pub(crate) struct Change {
     fault: FaultPlan,
-    /// Link after the change, in paper units; `None` for a cut or a repair.
+    /// Parameters of the link after the change, in paper units; `None` if the change cuts or repairs the link.
     paper: Option<LinkConfig>,
 }
 
-/// Returns link changes by time, then position in the scenario; a fault between two datacenters with several links
-/// changes all of them.
+/// Returns the link changes by time, then by position in the scenario. A fault between two datacenters changes every
+/// link between them.
 pub(crate) fn resolve(
     scenario: &Scenario,
     network: &Network,
@@ -29,7 +29,8 @@ pub(crate) fn resolve(
 ) -> Result<Vec<Change>, PlanError> {
     let mut faults: Vec<(usize, &Fault)> = scenario.faults.iter().enumerate().collect();
     faults.sort_by_key(|(index, fault)| (fault.at, *index));
-    // State of each link so far, in paper units: a change keeps those before it.
+    // Parameters of each link so far, in paper units: a change keeps the values of earlier changes that it does not
+    // set.
     let mut wires: BTreeMap<LinkId, LinkConfig> = BTreeMap::new();
     let mut changes = Vec::new();
     for (index, fault) in faults {
@@ -54,7 +55,7 @@ pub(crate) fn resolve(
     Ok(changes)
 }
 
-/// Returns the faults of a plan: `changes` with the path costs that the control plane updates after each.
+/// Returns the faults of a plan: `changes` with the path costs that the control plane updates after each change.
 pub(crate) fn with_path_costs(
     changes: Vec<Change>,
     network: &Network,
@@ -64,7 +65,7 @@ pub(crate) fn with_path_costs(
     let mut scores = PathCosts::new(network, switches, policies);
     let mut faults = Vec::with_capacity(changes.len());
     for Change { mut fault, paper } in changes {
-        // Path costs do not depend on liveness, which switches see themselves.
+        // Path costs do not depend on liveness, which switches detect themselves.
         if let Some(wire) = paper {
             fault.path_cost_updates = scores.provision(fault.link, wire.rate_bps, wire.delay_ns)?;
         }
@@ -74,12 +75,12 @@ pub(crate) fn with_path_costs(
 }
 
 impl Change {
-    /// Returns the time of the change, emulated.
+    /// Returns the emulated time of the change.
     pub const fn at(&self) -> Nanos {
         self.fault.at_ns
     }
 
-    /// Gives the link of `network` its new rate and delay; false if the change sets neither.
+    /// Applies the new rate and delay to the link in `network`; returns false if the change sets neither.
     pub fn apply(&self, network: &mut Network) -> bool {
         let (Some(paper), FaultChange::Wire(emu)) = (self.paper, self.fault.change) else {
             return false;

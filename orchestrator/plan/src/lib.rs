@@ -1,19 +1,18 @@
 //! Resolution of a scenario into a plan: everything that is decided before a run, as integers.
 //!
-//! Engines read the plan: names, addresses, paths and their attributes, queue parameters, policy
-//! parameters, and each flow's start, size and ideal FCT. [`resolve`](resolve()) makes it from
-//! a scenario, the texts of the files the scenario names, and [`PlanOptions`]. The same arguments
-//! give the same bytes on every machine.
+//! Engines read the plan: names, addresses, paths and their attributes, queue parameters, policy parameters, and each
+//! flow's start, size and ideal FCT. [`resolve`](resolve()) makes the plan from a scenario, the texts of the files that
+//! the scenario names, and [`PlanOptions`]. The same arguments give the same bytes on every machine.
 //!
-//! Must not contain: clocks, kernel, threads, file system, unnamed randomness, floats that are not
-//! turned into integers before they are stored.
+//! Must not contain: clocks, kernel, threads, file system, unnamed randomness, or floats that are stored without being
+//! converted to integers.
 //!
 //! Folders: `fabric` (datacenters, links, addresses), `host`, `switch`, `traffic`, `scaling`, `view` (text forms). The
-//! crate's root re-exports their modules, so that paths do not name the folder.
+//! crate's root re-exports the modules of these folders, so that paths do not name the folder.
 //!
 //! Contents of a plan:
 //! - [`model`][]: the plan itself
-//! - [`address`][]: names, addresses and numbers, apart for each lab of a machine
+//! - [`address`][]: names, addresses and numbers, which differ between the labs of a machine
 //! - `slot`: relabelling of a plan for the slot of a lab, [`Plan::in_slot`]
 //! - `difference`: the first difference of two plans, [`Plan::difference`]
 //! - [`frame`][]: wire sizes of RoCEv2 packets
@@ -31,18 +30,17 @@
 //! - `topology`, `network`: nodes, links and ports
 //! - `paths`, `routes`: next hops and their attributes; kernel routes
 //! - `schedule`, `demand`, `workload`, `drafts`, `sample`: flows, sampled or listed
-//! - `networks`: rates and delays in force between faults, which ideal FCTs follow
+//! - `networks`: rates and delays between faults, for ideal FCTs
 //! - `connection`, `source_addrs`: five-tuples of flows, and the addresses that they need
-//! - `load`: the rate that workloads ask for, and the rate that flows offer
-//! - `auto_scale`, `scale`, `paper_units`: similitude, pinned or picked for the [`Capacity`] of a place
+//! - `load`: the rate that workloads request, and the rate that flows offer
+//! - `auto_scale`, `scale`, `paper_units`: similitude, with a scale that is pinned or fits the [`Capacity`] of a place
 //! - `round_trip`, `policy`, `faults`, `path_costs`: parts that depend on the emulated network
-//! - `estimate`, `offer`, `warnings`: cost, also [at a place](estimate_at()), and facts to know before
-//!   trusting results
+//! - `estimate`, `offer`, `warnings`: cost, also [at a place](estimate_at()), and facts to know before trusting results
 //!
-//! Text forms: [`render_table`][], [`render_svg`][]. Decisions of its switches:
-//! [`explain`](explain())[]; their state: [`account`][].
+//! Text forms: [`render_table`][], [`render_svg`][]. Decisions of the switches: [`explain`](explain())[]; state of the
+//! switches: [`account`][].
 //!
-//! Quantities are paper units where a name says so, else emulated; see [`Scale`].
+//! Quantities are in paper units if a name says so, else emulated; see [`Scale`].
 //!
 //! ```
 //! let text = "

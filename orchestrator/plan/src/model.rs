@@ -1,8 +1,8 @@
 //! Types of the plan.
 //!
-//! Tables are vectors indexed by the ids of [`lab_units::ids`]; their order is part of the plan.
-//! `paper` values are the scenario's, `emu` values are scaled for an engine. Every other quantity is
-//! emulated unless its name says otherwise.
+//! Tables are vectors indexed by the ids of [`lab_units::ids`]; their order is part of the plan. Values named `paper`
+//! are the scenario's, values named `emu` are scaled for an engine. Every other quantity is emulated unless its name
+//! says otherwise.
 
 use std::{net::Ipv4Addr, ops::Range};
 
@@ -26,28 +26,25 @@ pub use load::{Concurrency, ListedFlows, LoadPlan, SenderLoad};
 pub use policy::{EbpfPlan, PolicyPlan};
 pub use wire::WirePlan;
 
-/// Everything that is decided before a run.
+/// Result of resolution: everything that is decided before a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// [`PLAN_FORMAT`].
+    /// Version of the plan format: [`PLAN_FORMAT`].
     pub format: u32,
-    /// The scenario's name.
     pub name: String,
-    /// The scenario's description.
     pub description: String,
-    /// SHA-256 over the scenario's text and every file it names, in hex.
+    /// SHA-256 over the scenario's text and the texts of all files that it names, in hexadecimal.
     pub scenario_hash: String,
-    /// Seed of everything sampled.
+    /// Seed of all random samples.
     pub seed: u64,
-    /// Slot of the machine: address block, table numbers and interface prefix, which keep labs apart;
-    /// see [`crate::address`]. 0 in records; a lab takes the plan [in its own slot](Plan::in_slot).
+    /// Slot of the machine. It selects the address block, table numbers and interface prefix that keep labs apart; see
+    /// [`crate::address`]. 0 in records; a lab runs the plan [in its own slot](Plan::in_slot).
     pub slot: u8,
-    /// Factors from paper to emulated quantities.
+    /// Factors from paper units to emulated quantities.
     pub scale: Scale,
-    /// Reasons of the scale, if it is automatic.
+    /// Rationale of the scale, if it is automatic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_scale: Option<AutoScale>,
-    /// Datacenters.
     pub dcs: Vec<Dc>,
     /// DCI switches, spines, leaves and hosts.
     pub nodes: Vec<Node>,
@@ -57,21 +54,20 @@ pub struct Plan {
     pub ports: Vec<Port>,
     /// Routing state of each DCI switch, in the order of `dcs`.
     pub switches: Vec<Switch>,
-    /// Runs of each policy, in the order of the scenario.
+    /// Policies to run, in the order of the scenario.
     pub policies: Vec<PolicyRun>,
     /// Number of runs per policy; each repetition has its own flows.
     pub repetitions: u32,
     /// The flow schedule of all repetitions, by repetition, then start, then id.
     pub flows: Vec<Flow>,
-    /// Load that the workloads ask for and the flows offer.
+    /// Load that the workloads request and the flows offer.
     pub load: LoadPlan,
-    /// QP settings.
     pub rdma: Rdma,
     /// Transport and buffers in the simulator.
     pub transport: TransportPlan,
     /// Recording intervals.
     pub measure: MeasurePlan,
-    /// Age from which a switch's tables are stale, emulated.
+    /// Age after which a switch's tables are stale, emulated.
     pub max_table_age_ns: Nanos,
     /// Link changes while flows run, by time.
     pub faults: Vec<FaultPlan>,
@@ -98,35 +94,29 @@ impl Plan {
 /// Factors emulated ÷ paper: rates by `rate`, times by `time`, sizes by `size = rate · time`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
-    /// Factor of rates.
     pub rate: Ratio,
-    /// Factor of times.
     pub time: Ratio,
-    /// Factor of sizes.
     pub size: Ratio,
 }
 
 /// A datacenter.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Dc {
-    /// Name.
     pub name: String,
-    /// DCI switch.
     pub dci: NodeId,
-    /// Hosts.
     pub hosts: Vec<NodeId>,
-    /// The prefix that holds all its hosts.
+    /// Prefix that contains all hosts of the datacenter.
     pub prefix: Prefix,
-    /// True if its DCI switch runs no agent: plain kernel ECMP.
+    /// True if the DCI switch of the datacenter runs no agent and forwards by kernel ECMP.
     pub legacy: bool,
 }
 
 /// An IPv4 prefix.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Prefix {
-    /// The first address.
+    /// First address of the prefix.
     pub addr: Ipv4Addr,
-    /// Number of leading bits.
+    /// Length of the prefix in bits.
     pub len: u8,
 }
 
@@ -144,7 +134,7 @@ impl Prefix {
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// The switch at a datacenter's edge, where policies act.
+    /// Switch at the edge of a datacenter, where policies act.
     DciSwitch,
     /// Upper tier of the fabric.
     Spine,
@@ -157,27 +147,25 @@ pub enum Role {
 /// A node of the lab.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Node {
-    /// `dc1` for a DCI switch, `dc1/s1`, `dc1/l1`, `dc1/h1` behind it.
+    /// Name: `dc1` for a DCI switch; `dc1/s1`, `dc1/l1`, `dc1/h1` for a spine, leaf and host behind it.
     pub name: String,
-    /// Name for contexts without `/`: `dc1`, `dc1-s1`, `dc1-l1`, `dc1-h1`.
+    /// Name without `/`: `dc1`, `dc1-s1`, `dc1-l1`, `dc1-h1`.
     pub short: String,
-    /// Role.
     pub role: Role,
-    /// Datacenter.
     pub dc: DcId,
-    /// A host's NIC address, any other node's loopback address.
+    /// Address of a host's NIC; loopback address of any other node.
     pub addr: Ipv4Addr,
-    /// Further addresses of a host's NIC, for flows whose five-tuple would else be an earlier flow's.
+    /// Additional addresses of a host's NIC, for flows whose five-tuple would otherwise equal an earlier flow's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further_addrs: Vec<Ipv4Addr>,
-    /// Its ports, in the order of their links.
+    /// Ports of the node, in the order of their links.
     pub ports: Vec<PortId>,
     /// Kernel routes: every destination outside the node, with all equal-hop next hops.
     pub routes: Vec<Route>,
 }
 
 impl Node {
-    /// Returns all addresses: the node's own, then a host's further ones.
+    /// Returns all addresses: the node's own, then a host's additional ones.
     pub fn addrs(&self) -> impl Iterator<Item = Ipv4Addr> {
         std::iter::once(self.addr).chain(self.further_addrs.iter().copied())
     }
@@ -188,7 +176,7 @@ impl Node {
 pub struct Route {
     /// Destination: a DC's prefix, a host's or switch's /32, or a host's default route.
     pub to: Prefix,
-    /// Egress ports, which the kernel hashes over.
+    /// Egress ports over which the kernel hashes flows.
     pub via: Vec<PortId>,
 }
 
@@ -196,34 +184,33 @@ pub struct Route {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
-    /// Between two DCI switches: rate and queue at the switch, delay on the fiber.
+    /// Link between two DCI switches: rate and queue are at the switch, the delay is on the fiber.
     InterDc,
-    /// Between two switches of one fabric.
+    /// Link between two switches of one datacenter's fabric.
     Fabric,
-    /// Between a host and its switch; the host is at end `b`.
+    /// Link between a host and its switch; the host is at end `b`.
     Host,
 }
 
-/// A full-duplex link, alike in both directions.
+/// Full-duplex link with the same parameters in both directions.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// `dc1-dc2`, `dc1-dc1/h1`.
+    /// Name: `dc1-dc2`, `dc1-dc1/h1`.
     pub name: String,
-    /// Kind.
     pub kind: LinkKind,
     /// The node at end `a`.
     pub a: NodeId,
     /// The node at end `b`.
     pub b: NodeId,
-    /// Link in paper units.
+    /// Parameters in paper units.
     pub paper: WirePlan,
-    /// Link as emulated.
+    /// Emulated parameters.
     pub emu: WirePlan,
 }
 
 impl Link {
-    /// Packets that an intra-DC netem holds at a node with `role`, in frames with `frame` bytes: a host waits for its
-    /// NIC and never drops, so its limit is above all QPs' windows together.
+    /// Returns the packet limit of netem at a node with `role` on a link inside a DC, in frames of `frame` bytes. A
+    /// host waits for its NIC and never drops, so its limit exceeds the sum of all QPs' windows.
     #[must_use]
     pub fn queue_packets(&self, role: Role, frame: Bytes) -> u32 {
         let wire = &self.emu;
@@ -235,7 +222,7 @@ impl Link {
         }
     }
 
-    /// Bytes that the egress queue holds at a node with `role`, emulated.
+    /// Returns the bytes that the egress queue holds at a node with `role`, emulated.
     #[must_use]
     pub const fn queue_bytes(&self, role: Role) -> Bytes {
         match role {
@@ -251,29 +238,28 @@ const HOST_QUEUE_BYTES: Bytes = Bytes::new(1 << 30);
 /// One end of a link.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Port {
-    /// Node of the port.
+    /// Node that has the port.
     pub node: NodeId,
-    /// Interface name, at most 15 characters, unique on the machine among labs of other slots.
+    /// Interface name: at most 15 characters and different from the names in other slots of the machine.
     pub interface: String,
-    /// Hardware address, derived from slot and port id.
+    /// MAC address, derived from the slot and the port id.
     pub mac: Mac,
-    /// This end's address on the link, for routes and traceroute; a host's is the host's own.
+    /// Address of this link end, for routes and traceroute; on a host, the host's own address.
     pub addr: Ipv4Addr,
 }
 
-/// A DCI switch's routing state, the same for every policy.
+/// Routing state of a DCI switch, the same for every policy.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Switch {
-    /// The node.
     pub node: NodeId,
-    /// Seed of its flow hash.
+    /// Seed of the switch's flow hash.
     pub hash_seed: u32,
-    /// Every other DC that has hosts, in the order of ids.
+    /// Paths to every other DC that has hosts, in the order of ids.
     pub destinations: Vec<Destination>,
 }
 
 impl Switch {
-    /// Returns the paths to a datacenter; `None` for one without hosts, and for the switch's own.
+    /// Returns the paths to a datacenter; `None` for a datacenter without hosts and for the switch's own.
     #[must_use]
     pub fn towards(&self, dc: DcId) -> Option<&Destination> {
         self.destinations.iter().find(|row| row.dc == dc)
@@ -283,21 +269,20 @@ impl Switch {
 /// Paths from one DCI switch to one DC.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Destination {
-    /// Destination datacenter.
     pub dc: DcId,
-    /// Number of links between DCI switches.
+    /// Number of links between DCI switches on each path.
     pub hops: u32,
     /// Equal-hop next hops, by increasing one-way delay, then port.
     pub candidates: Vec<Candidate>,
 }
 
-/// One next hop towards a DC, with the attributes of the best path behind it: the least delay among
-/// all equal-hop paths through it, then the most capacity.
+/// Next hop towards a DC, with the attributes of the best path through it: the path with the least delay among all
+/// equal-hop paths, then with the most capacity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// The egress port.
+    /// Egress port towards the next hop.
     pub port: PortId,
-    /// Datacenter at the port's other end.
+    /// Datacenter of the next hop.
     pub next_dc: DcId,
     /// End-to-end one-way delay between the DCI switches, in paper time.
     pub paper_delay_ns: Nanos,
@@ -309,23 +294,23 @@ pub struct Candidate {
     pub paper_first_link_bps: BitsPerSec,
 }
 
-/// One policy's run.
+/// Run of one policy.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PolicyRun {
-    /// Name in records and plots.
+    /// Name of the policy in records and plots.
     pub label: String,
-    /// The policy and its parameters. Times in it are emulated; `max_delay_ns` and
-    /// `max_capacity_bps`, which only path scores depend on, are paper units.
+    /// Policy with its parameters. Times are emulated; `max_delay_ns` and `max_capacity_bps`, which affect only path
+    /// scores, are in paper units.
     pub policy: PolicyPlan,
-    /// C_path by switch, destination and candidate, in the order of [`Plan::switches`]; empty under a
-    /// policy without path scores.
+    /// C_path by switch, destination and candidate, in the order of [`Plan::switches`]; empty under a policy without
+    /// path scores.
     pub path_scores: Vec<Vec<Vec<u8>>>,
-    /// Hash buckets in the same order; empty under a policy that gives each candidate one.
+    /// Hash buckets by switch, destination and candidate; empty under a policy that gives each candidate one bucket.
     pub buckets: Vec<Vec<Vec<u16>>>,
 }
 
 impl Candidate {
-    /// Returns the path behind the next hop, of `hops` links.
+    /// Returns the path through the next hop; `hops` is the path's number of links.
     #[must_use]
     pub const fn path(&self, hops: u32) -> Path {
         Path {
@@ -338,7 +323,7 @@ impl Candidate {
 }
 
 impl PolicyRun {
-    /// Returns the hash buckets of a candidate; arguments are positions in [`Plan::switches`],
+    /// Returns the number of hash buckets of a candidate. The arguments are positions in [`Plan::switches`],
     /// [`Switch::destinations`] and [`Destination::candidates`].
     #[must_use]
     pub fn buckets_of(&self, switch: usize, destination: usize, candidate: usize) -> u16 {
@@ -352,44 +337,42 @@ impl PolicyRun {
 pub struct Flow {
     /// Position in [`Plan::flows`].
     pub id: FlowId,
-    /// The repetition it belongs to, from 0.
+    /// Repetition of the flow, from 0.
     pub repetition: u32,
-    /// Sending host.
     pub src: NodeId,
-    /// Receiving host.
     pub dst: NodeId,
     /// Size in paper units.
     pub paper_size_bytes: Bytes,
     /// Start in paper time, from the repetition's start.
     pub paper_start_ns: Nanos,
-    /// Bytes actually moved: `messages · message_bytes`, the scaled size rounded to whole messages.
+    /// Bytes that the engine transfers: `messages · message_bytes`, the scaled size rounded to whole messages.
     pub size_bytes: Bytes,
-    /// Messages the flow is sent as.
+    /// Number of messages of the flow.
     pub messages: u32,
     /// Bytes of each message.
     pub message_bytes: Bytes,
-    /// Start from the repetition's start.
+    /// Start, emulated, from the repetition's start.
     pub start_ns: Nanos,
-    /// Round trip of one full packet and its ACK on the path with the least delay, nothing queued.
+    /// Round-trip time of one full packet and its ACK on the path with the least delay and empty queues.
     pub base_rtt_ns: Nanos,
-    /// FCT of this flow alone on the fastest path in the tables.
+    /// FCT of this flow alone on the fastest path that the tables allow.
     pub ideal_fct_ns: Nanos,
-    /// True if the flow is from a list or a flow file, which a workload's load does not include.
+    /// True if the flow is from a list or a flow file and therefore not part of a workload's load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_listed: bool,
 }
 
 impl Flow {
-    /// Number of packets that its messages are cut into.
+    /// Returns the number of packets of the flow's messages.
     #[must_use]
     pub fn packets(&self, path_mtu: u32) -> u64 {
         u64::from(self.messages) * frame::packets(self.message_bytes, path_mtu)
     }
 
-    /// Upper bound of its data's wire bytes.
+    /// Returns an upper bound of the wire bytes of the flow's data.
     ///
-    /// Headers are under a sixteenth of full packets of the smallest MTU; each message also has one
-    /// packet that is not full.
+    /// In full packets of the smallest MTU, headers take less than a sixteenth; each message also has one packet that
+    /// is not full.
     pub(crate) fn max_wire_bytes(&self) -> Bytes {
         let payload = self.size_bytes.get();
         let partial = u64::from(self.messages) * frame::data(0, frame::RETH);
@@ -400,32 +383,31 @@ impl Flow {
 /// QP settings.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Rdma {
-    /// Program that makes flows.
+    /// Program that generates the flows.
     pub tool: Tool,
     /// RoCE path MTU in bytes.
     pub path_mtu: u32,
-    /// MTU of every interface: the path MTU and room for the RoCEv2 headers.
+    /// MTU of every interface: the path MTU plus room for the RoCEv2 headers.
     pub interface_mtu: u32,
-    /// Traffic class of the QPs.
     pub traffic_class: u8,
-    /// QP transport time-out exponent `u`: 4.096 µs · 2^u, no less than the scenario's
-    /// `retransmit_timeout` or, if that is not said, above twice the longest round trip with full
-    /// queues, so that no retransmission is spurious.
+    /// Exponent `u` of the QPs' transport time-out 4.096 µs · 2^u. The time-out is at least the scenario's
+    /// `retransmit_timeout`; if that is not set, it is over twice the longest round trip with full queues, so that no
+    /// retransmission is spurious.
     pub qp_timeout: u8,
-    /// Time from its start after which an unfinished flow is given up.
+    /// Time from a flow's start after which the flow is aborted if unfinished.
     pub flow_deadline_ns: Nanos,
 }
 
 /// Recording intervals, emulated, and the window of measured flows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasurePlan {
-    /// Egress queues of DCI switches.
+    /// Recording interval of egress queues of DCI switches.
     pub queues_ns: Nanos,
-    /// Bytes carried by inter-DC links.
+    /// Recording interval of bytes carried by inter-DC links.
     pub links_ns: Nanos,
-    /// Counters of DCI switches.
+    /// Recording interval of DCI switch counters.
     pub switches_ns: Nanos,
-    /// Window of measured flows; `None` if all are measured.
+    /// Window of measured flows; `None` if all flows are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredWindow>,
 }
@@ -433,15 +415,15 @@ pub struct MeasurePlan {
 /// Window of scheduled starts; percentiles and comparisons include only flows that start in it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredWindow {
-    /// Earliest start of a measured flow, paper.
+    /// Earliest start of a measured flow, in paper time.
     pub paper_from_ns: Nanos,
-    /// Start from which on flows are not measured, paper.
+    /// Start from which flows are no longer measured, in paper time.
     pub paper_to_ns: Option<Nanos>,
 }
 
 impl MeasuredWindow {
-    /// Returns the ids of the measured flows in `flows`, a plan's flows: one range per repetition that has measured
-    /// flows, because ids are ordered by repetition and start.
+    /// Returns the ids of the measured flows in `flows`, the flows of a plan: one range per repetition that has
+    /// measured flows, because ids are ordered by repetition and start.
     #[must_use]
     pub fn ids(&self, flows: &[Flow]) -> Vec<Range<u32>> {
         let is_in = |flow: &&Flow| {
@@ -459,22 +441,20 @@ impl MeasuredWindow {
     }
 }
 
-/// A link change.
+/// Link change while flows run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FaultPlan {
-    /// Time from the repetition's start, emulated.
+    /// Time of the change from the repetition's start, emulated.
     pub at_ns: Nanos,
-    /// Time from the repetition's start, paper.
+    /// Time of the change from the repetition's start, in paper time.
     pub paper_at_ns: Nanos,
-    /// Changed link.
     pub link: LinkId,
-    /// Change, emulated.
     pub change: FaultChange,
-    /// New candidate rows under every policy whose tables depend on links' rates and delays.
+    /// New candidate rows for every policy whose tables depend on the rates and delays of links.
     pub path_cost_updates: Vec<PathCostUpdate>,
 }
 
-/// Candidates of one destination at one switch after a link change.
+/// Candidates for one destination at one switch after a link change.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PathCostUpdate {
     /// Position in [`Plan::policies`].
@@ -483,18 +463,18 @@ pub struct PathCostUpdate {
     pub switch: usize,
     /// Position in [`Switch::destinations`].
     pub destination: usize,
-    /// All its candidates, by increasing one-way delay after the change, then port.
+    /// All candidates for the destination, by increasing one-way delay after the change, then port.
     pub candidates: Vec<ScoredCandidate>,
 }
 
-/// Next hop, the path behind it, and its cost under a policy.
+/// Next hop, the best path through it, and the path's cost under a policy.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ScoredCandidate {
-    /// The next hop and the path behind it.
+    /// Next hop with the attributes of its best path.
     pub candidate: Candidate,
-    /// C_path; 0 where the policy has no path scores.
+    /// C_path; 0 if the policy has no path scores.
     pub c_path: u8,
-    /// Hash buckets.
+    /// Number of hash buckets.
     pub buckets: u16,
 }
 
@@ -506,12 +486,12 @@ pub enum FaultChange {
     Down,
     /// The link is restored.
     Up,
-    /// New rate and delay line.
+    /// The link gets a new rate and delay line.
     Wire(WirePlan),
 }
 
 impl FaultChange {
-    /// Kind of the change, as records name it.
+    /// Returns the kind of the change for records.
     #[must_use]
     pub const fn kind(self) -> LinkChange {
         match self {
@@ -522,24 +502,24 @@ impl FaultChange {
     }
 }
 
-/// Cost of the plan's run.
+/// Estimated cost of the plan's run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Data packets of one policy's run, all repetitions.
+    /// Data packets of one policy's run over all repetitions.
     pub data_packets: u64,
-    /// Data and ACK packets times the links they cross.
+    /// Data and ACK packets, each multiplied by the number of links that it crosses.
     pub packet_hops: u64,
-    /// CPU time of one policy's run on the reference guest (10^9 instructions a second).
+    /// CPU time of one policy's run on the reference guest (10^9 instructions per second).
     pub cpu_ns: Nanos,
-    /// Time from a repetition's start to the last flow's ideal end.
+    /// Time from a repetition's start to the ideal end of its last flow.
     pub span_ns: Nanos,
     /// Memory for queues, delay lines and processes.
     pub memory_bytes: Bytes,
-    /// Largest share of the reference guest that packets and samples take in one second, in percent.
+    /// Maximum share of the reference guest's CPU that packets and samples take within one second, in percent.
     pub forwarding_percent: u32,
     /// Share of flows whose emulated size is under one packet, in percent.
     pub sub_packet_flows_percent: u32,
-    /// Longest serialisation of one full packet against the shortest inter-DC delay, in percent.
+    /// Longest serialisation time of a full packet relative to the shortest inter-DC delay, in percent.
     pub packet_vs_delay_percent: u32,
 }
 
@@ -548,6 +528,6 @@ pub struct Estimate {
 pub struct Warning {
     /// Stable name: `rxe-window`, `delay-score-ties`, …
     pub code: String,
-    /// The sentence, with numbers and a hint.
+    /// Warning text, with numbers and a hint.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! Resolution of a scenario into a plan, from top to bottom.
+//! Resolution of a scenario into a plan, step by step.
 
 use lab_scenario::{Files, Measure, ScaleSpec, Scenario};
 use lab_units::{Engine, Nanos, Ratio, Semantics, show};
@@ -26,35 +26,34 @@ use crate::{
 /// Inputs of a plan besides the scenario.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PlanOptions {
-    /// Seed in place of the scenario's.
+    /// Seed that replaces the scenario's.
     pub seed: Option<u64>,
-    /// Labels of the policies to run; all of the scenario's if absent.
+    /// Labels of the policies to run; `None` for all policies of the scenario.
     pub policies: Option<Vec<String>>,
-    /// Engine that the plan is made for.
     pub engine: Engine,
-    /// True if a plan for the simulator is scaled by the scenario's `scale`, to compare with the
-    /// kernel engine; a plan for the kernel always is.
+    /// True if a plan for the simulator uses the scenario's `scale`, so that it can be compared with the kernel engine;
+    /// a plan for the kernel engine always uses it.
     pub is_scaled: bool,
-    /// Factors of rates and times in place of the scenario's `scale`.
+    /// Factors of rates and times that replace the scenario's `scale`.
     pub scale: Option<(Ratio, Ratio)>,
-    /// Capacity that an automatic scale fits.
+    /// Capacity that an automatic scale is chosen for.
     pub capacity: Capacity,
 }
 
 impl PlanOptions {
-    /// True if the plan is scaled, and unset transport parameters follow SoftRoCE.
+    /// Returns true if the plan is scaled, so that unset transport parameters follow SoftRoCE.
     pub(crate) fn follows_rxe(&self) -> bool {
         self.engine == Engine::Kernel || self.is_scaled
     }
 }
 
-/// Resolves `scenario` into the plan that engines carry out, in slot 0.
+/// Resolves `scenario` into a plan for engines, in slot 0.
 ///
-/// `source_text` is the text `scenario` was read from and `files` those it names, by the path as
-/// written. The same arguments give the same plan on every machine.
+/// `source_text` is the text from which `scenario` was read; `files` contains the texts of the files that the scenario
+/// names, by their paths as written. The same arguments give the same plan on every machine.
 ///
 /// # Errors
-/// A scenario whose names, numbers and files do not fit together: see [`PlanError`].
+/// Fails if the scenario's names, numbers and files are inconsistent: see [`PlanError`].
 pub fn resolve(
     scenario: &Scenario,
     source_text: &str,
@@ -246,7 +245,7 @@ fn measured_window(measure: &Measure, flows: &[Flow]) -> Result<Option<MeasuredW
     Ok(Some(window))
 }
 
-/// SHA-256 of the scenario's text and the files it names, each behind its length.
+/// Returns the SHA-256 of the scenario's text and of the files that it names; the length of each text precedes it.
 fn hash(scenario: &Scenario, source_text: &str, files: &Files) -> String {
     let texts = lab_scenario::files(scenario)
         .into_iter()

@@ -11,7 +11,7 @@
 //! use         = [policy "."] "path(" dc "," dc ")" "uses" dc [">=" number "%"]
 //! ```
 //!
-//! A `-` between letters belongs to a name, as in `te-100ms.p99`; to subtract, put blanks around it.
+//! A `-` between letters is part of a name, as in `te-100ms.p99`; a subtraction needs blanks around the `-`.
 
 use std::fmt;
 
@@ -24,30 +24,27 @@ use winnow::{
     token::take_while,
 };
 
-/// An assertion on a run.
+/// Assertion on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
-    /// The assertion as written.
+    /// Text of the assertion as written.
     pub text: String,
-    /// Its meaning.
+    /// Meaning of the assertion.
     pub claim: Claim,
 }
 
 /// Meaning of an assertion.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claim {
-    /// A comparison of two values.
+    /// Comparison of two values.
     Compare {
-        /// Left side.
         left: Expr,
-        /// Relation of both sides.
         relation: Relation,
-        /// Right side.
         right: Expr,
     },
-    /// A path that flows take.
+    /// Path that flows take.
     Uses {
-        /// Label of the policy; none for every policy.
+        /// Label of the policy; `None` for every policy.
         policy: Option<String>,
         /// Datacenter of the flows' senders.
         from: String,
@@ -55,12 +52,12 @@ pub enum Claim {
         to: String,
         /// Datacenter that the flows' data crosses.
         via: String,
-        /// Smallest share of the flows; one if not written.
+        /// Minimum share of the flows; 1 if not written.
         share: f64,
     },
 }
 
-/// Relation of two values.
+/// Relation between two values.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(missing_docs, reason = "the names are those of the operators")]
 pub enum Relation {
@@ -71,25 +68,24 @@ pub enum Relation {
     Equal,
 }
 
-/// A value.
+/// Value in an assertion.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
-    /// A number; a percentage is a hundredth.
+    /// Number; a percentage is divided by 100.
     Number(f64),
-    /// A result of the run.
+    /// Result of the run.
     Metric {
-        /// Label of the policy; none for the sum over all policies.
+        /// Label of the policy; `None` for the sum over all policies.
         policy: Option<String>,
-        /// The result.
         metric: Metric,
     },
-    /// The negative of a value.
+    /// Negated value.
     Minus(Box<Expr>),
-    /// Two values under an operator.
+    /// Two values with an operator between them.
     Pair(Box<Expr>, Operator, Box<Expr>),
 }
 
-/// Operator of two values.
+/// Operator on two values.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(missing_docs, reason = "the names say the operation")]
 pub enum Operator {
@@ -99,7 +95,7 @@ pub enum Operator {
     Divide,
 }
 
-/// A result of a run.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Metric {
     /// Percentile of FCT slowdowns: 50, 95 or 99.
@@ -108,17 +104,17 @@ pub enum Metric {
     Mean,
     /// Largest FCT slowdown.
     Max,
-    /// Flows recorded.
+    /// Number of recorded flows.
     Flows,
-    /// Flows that finished.
+    /// Number of finished flows.
     Finished,
-    /// Flows that did not finish.
+    /// Number of unfinished flows.
     Unfinished,
-    /// Flows with a slowdown under one.
+    /// Number of flows with a slowdown below 1.
     BelowOne,
 }
 
-/// Error of a text that is no assertion.
+/// Error of a text that is not an assertion.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "`{found}` is no assertion: expected {expected} (hint: write it like `lcmp.p99 <= 0.6 * ecmp.p99`)"
@@ -126,7 +122,7 @@ pub enum Metric {
 pub struct ParseExpectationError {
     found: String,
     expected: String,
-    /// Byte of the text that the error is at.
+    /// Byte offset of the error in the text.
     pub offset: usize,
 }
 
@@ -277,7 +273,7 @@ fn product(input: &mut &str) -> ModalResult<Expr> {
     chain(factor, operator).parse_next(input)
 }
 
-/// Returns the parser for values of `of`, from left to right under `operator`.
+/// Returns the parser for a sequence of `of` values joined by `operator`, evaluated from left to right.
 fn chain<'i>(
     mut of: impl FnMut(&mut &'i str) -> ModalResult<Expr>,
     operator: impl Parser<&'i str, Operator, winnow::error::ErrMode<winnow::error::ContextError>>,
@@ -305,7 +301,7 @@ fn factor(input: &mut &str) -> ModalResult<Expr> {
 }
 
 fn number(input: &mut &str) -> ModalResult<Expr> {
-    // The parser of floats reads `inf` and `nan` too.
+    // The parser for floats would also accept `inf` and `nan`.
     winnow::combinator::peek(take_while(1, |c: char| c.is_ascii_digit() || c == '.'))
         .parse_next(input)?;
     let (number, percent): (f64, Option<&str>) = (float, opt(padded("%"))).parse_next(input)?;
@@ -340,7 +336,7 @@ fn metric(input: &mut &str) -> ModalResult<Expr> {
     }
 }
 
-/// Letters, digits and dashes, as in labels and names of datacenters.
+/// Parses letters, digits and dashes, as in labels and names of datacenters.
 fn name<'i>(input: &mut &'i str) -> ModalResult<&'i str> {
     let first = |c: char| c.is_ascii_lowercase();
     let rest = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
@@ -380,7 +376,7 @@ const METRICS: [(&str, Metric); 9] = [
     ("below_one", Metric::BelowOne),
 ];
 
-/// Characters of a text that an error shows.
+/// Maximum number of characters of a text that an error shows.
 const MAX_SHOWN: usize = 80;
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! Scenario text to [`Scenario`]: shapes, units, limits, and errors with their location.
+//! Parsing of a scenario text into a [`Scenario`]: shapes, units, limits, and errors with their location.
 //!
-//! A scenario is one YAML document. [`parse`](parse()) reads the document into a [`Scenario`] in
-//! paper units, with defaults filled in; the plan continues from there. The same text gives the same
-//! scenario on every machine. Must not contain: file system, environment, clocks, randomness. The
-//! caller reads the files that a scenario names ([`files`](files())) and passes their texts on.
+//! A scenario is one YAML document. [`parse`](parse()) converts the document into a [`Scenario`] in paper units, with
+//! defaults filled in, from which the plan is resolved. The same text gives the same scenario on every machine. Must
+//! not contain: file system, environment, clocks, randomness. The caller reads the files that a scenario names
+//! ([`files`](files())) and passes on their texts.
 //!
 //! - [`model`][]: scenarios as values
 //! - [`error`][]: problems of a text, with file, line, column, YAML path and hint
-//! - [`defaults`][] and [`limits`][]: documented constants, also in the schema
+//! - [`defaults`][] and [`limits`][]: documented constants, which are also in the schema
 //! - [`mod@files`]: size distributions and the artifact's flow lists
 //! - `yaml`: values with their ranges, and the YAML path of a range
-//! - `raw`: shapes as written, from which the JSON Schema is made
-//! - `resolve`: from `raw` to `model`, with every check
+//! - `raw`: shapes as written, from which the JSON Schema is generated
+//! - `resolve`: conversion from `raw` to `model`, with all checks
 //! - `schema`: [`schema`](schema()) and the parameters' [`reference`](reference())
 //!
 //! ```

@@ -1,19 +1,19 @@
-//! Bounds of a scenario; a value beyond its bound is refused with the bound.
+//! Bounds of a scenario; a value beyond its bound is rejected with a message that states the bound.
 
 pub use lab_parameters::limits::{MAX_INTERVAL, MIN_INTERVAL};
 use std::ops::RangeInclusive;
 
 use lab_units::{Bytes, Nanos, Ratio};
 
-/// Maximum size of a scenario text in bytes; a wrong file (a log, an image) is not parsed.
+/// Maximum size of a scenario text in bytes, so that a wrong file (a log, an image) is not parsed.
 pub const MAX_SCENARIO_BYTES: usize = 1 << 20;
 /// Maximum size of a size distribution or flow file in bytes; a flow file of [`MAX_FLOWS`] rows fits.
 pub const MAX_FILE_BYTES: usize = 64 << 20;
-/// Maximum number of problems shown at once; more would hide the first.
+/// Maximum number of problems shown at once; more would hide the first ones.
 pub const MAX_PROBLEMS: usize = 20;
-/// Maximum number of YAML nodes after aliases are expanded: a short text cannot grow without bound.
+/// Maximum number of YAML nodes after alias expansion, so that a short text cannot grow without bound.
 pub const MAX_YAML_NODES: usize = 250_000;
-/// Maximum depth of YAML lists and mappings; scenarios have eight.
+/// Maximum depth of YAML lists and mappings; scenarios need eight levels.
 pub const MAX_YAML_DEPTH: usize = 32;
 
 /// Maximum length of a single value in characters, for descriptions and paths.
@@ -25,16 +25,16 @@ pub const NAME_PATTERN: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";
 /// Maximum number of runs per policy.
 pub const MAX_REPETITIONS: u32 = 1_000;
 
-/// Maximum number of datacenters; the switch program's tables have a row for each.
+/// Maximum number of datacenters; the switch program's tables have a row for each datacenter.
 pub const MAX_DCS: usize = 64;
 /// Maximum length of a datacenter name: interface names have 15 characters, of which the plan needs seven.
 pub const MAX_DC_NAME: usize = 8;
-/// Pattern of datacenter names. A dash separates the datacenters of a path in records,
+/// Pattern of datacenter names. Names have no dash, because a dash separates the datacenters of a path in records,
 /// `dc1-dc4-dc8`, and a datacenter from its node in namespace names, `dc1-h1`.
 pub const DC_NAME_PATTERN: &str = "^[a-z][a-z0-9]*$";
-/// Datacenter names reserved in namespace names or on the command line.
+/// Datacenter names that have another meaning in namespace names or on the command line.
 pub const RESERVED_NAMES: &[&str] = &["all", "any", "ecmp", "fiber", "lcmp", "none", "root"];
-/// Maximum number of hosts in all datacenters together; each is a network namespace.
+/// Maximum number of hosts in all datacenters together; each host is a network namespace.
 pub const MAX_HOSTS: u32 = 4_096;
 /// Maximum number of spine switches, and of leaf switches, in a datacenter.
 pub const MAX_FABRIC_SWITCHES: u32 = 64;
@@ -49,10 +49,11 @@ pub const MAX_FLOWS: usize = 1_000_000;
 pub const MAX_FLOW_SIZE: Bytes = Bytes::new(100_000_000_000);
 /// Maximum number of points in a size distribution.
 pub const MAX_CDF_POINTS: usize = 10_000;
-/// Maximum load: far past full links every scenario is the same queue.
+/// Maximum load; with more load, links are always full and results no longer differ.
 pub const MAX_LOAD: u64 = 4;
 
-/// Returns a message with the bounds of a load and a hint if `load`, which was written as `text`, is outside them.
+/// Returns a message with the bounds of a load and a hint if `load`, which was written as `text`, is outside the
+/// bounds.
 #[must_use]
 pub fn beyond_load(load: Ratio, text: &str) -> Option<String> {
     let whole = |number| Ratio::new(number, 1).expect("one is not zero");
@@ -71,7 +72,7 @@ pub fn beyond_load(load: Ratio, text: &str) -> Option<String> {
     ))
 }
 
-/// Loads of a sweep.
+/// Maximum number of loads in a sweep.
 pub const MAX_SWEEP: usize = 16;
 /// Maximum start time of flows and faults.
 pub const MAX_DURATION: Nanos = Nanos::from_millis(3_600_000);
@@ -85,20 +86,20 @@ pub const MAX_POLICIES: usize = 32;
 /// Maximum length of a policy's label.
 pub const MAX_LABEL: usize = 16;
 
-/// Maximum factor of a scale, and maximum divisor.
+/// Maximum factor of a scale; its inverse is the minimum factor.
 pub const MAX_SCALE: u64 = 1_000_000;
 
-/// Returns the bounds on the rates' scale factor: a lab is no faster than the paper's network.
+/// Returns the bounds of the rates' scale factor: a lab must not be faster than the paper's network.
 #[must_use]
 pub fn rate_factors() -> RangeInclusive<Ratio> {
     *time_factors().start()..=Ratio::ONE
 }
 
-/// Returns the bounds on the times' scale factor.
+/// Returns the bounds of the times' scale factor.
 #[must_use]
 pub fn time_factors() -> RangeInclusive<Ratio> {
     let max = Ratio::new(MAX_SCALE, 1).expect("one is not zero");
     max.inverse().expect("it is not zero")..=max
 }
-/// RoCE path MTUs of the traffic generator, in bytes.
+/// RoCE path MTUs that the traffic generator supports, in bytes.
 pub const MTUS: &[u32] = &[1024, 2048, 4096];

@@ -1,6 +1,6 @@
 //! Scenarios as values, in paper units.
 //!
-//! Defaults are the constants in [`crate::defaults`]; the limits are in [`crate::limits`].
+//! Defaults are constants in [`crate::defaults`], limits are constants in [`crate::limits`].
 
 #![expect(
     missing_docs,
@@ -24,7 +24,7 @@ mod transport;
 pub use settings::Settings;
 pub use transport::{CcSpec, TransportSpec};
 
-/// One experiment: a topology, traffic over it, and the policies to compare.
+/// Experiment: a topology, traffic over it, and the policies to compare.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scenario {
     pub name: String,
@@ -45,15 +45,15 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns the sweep's loads, each of them a run; empty without a sweep.
+    /// Returns the loads of the sweep, with one run per load; empty without a sweep.
     #[must_use]
     pub fn sweep(&self) -> &[Ratio] {
         let sweeps = self.workloads().map(|workload| workload.sweep.as_slice());
         sweeps.max_by_key(|sweep| sweep.len()).unwrap_or_default()
     }
 
-    /// Returns the scenario for one run at `load`, which the workloads with a sweep get, or all workloads if none has a
-    /// sweep. Its name ends in the load, in percent.
+    /// Returns the scenario for one run at `load`. The load applies to the workloads with a sweep, or to all workloads
+    /// if none of them has a sweep. The load in percent is appended to the scenario's name.
     #[must_use]
     pub fn at_load(mut self, load: Ratio) -> Self {
         let has_sweep = !self.sweep().is_empty();
@@ -84,7 +84,7 @@ pub struct Topology {
     pub links: Vec<InterDcLink>,
 }
 
-/// A datacenter: one DCI switch with its fabric and hosts.
+/// Datacenter: one DCI switch with its fabric and hosts.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Dc {
     pub name: String,
@@ -95,20 +95,18 @@ pub struct Dc {
 /// Hosts and switches of a datacenter.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum Fabric {
-    /// Hosts on the DCI switch itself.
+    /// Hosts linked directly to the DCI switch.
     Direct {
-        /// Number of hosts; zero for a transit DC.
+        /// Number of hosts; zero for a transit datacenter.
         hosts: u32,
-        /// Each host's link to the DCI switch.
+        /// Link from each host to the DCI switch.
         host_link: LinkConfig,
     },
-    /// Hosts – leaves – spines – DCI switch, each tier fully meshed with the next.
+    /// Leaf-spine fabric: hosts – leaves – spines – DCI switch, each tier fully meshed with the next.
     LeafSpine {
-        /// Number of spine switches.
         spines: u32,
-        /// Number of leaf switches.
         leaves: u32,
-        /// Hosts on each leaf switch.
+        /// Number of hosts on each leaf switch.
         hosts_per_leaf: u32,
         /// Link from host to leaf.
         host_link: LinkConfig,
@@ -119,7 +117,7 @@ pub enum Fabric {
     },
 }
 
-/// A link between the DCI switches of two datacenters.
+/// Link between the DCI switches of two datacenters.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct InterDcLink {
     pub between: [String; 2],
@@ -130,19 +128,19 @@ pub struct InterDcLink {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agent {
-    /// Switch agent with the policy of the run.
+    /// Switch agent that runs the policy.
     #[default]
     Policy,
-    /// Plain kernel ECMP without an agent.
+    /// Kernel ECMP without an agent.
     Legacy,
 }
 
-/// A source of flows.
+/// Source of flows.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum Traffic {
     /// Flows sampled from a size distribution and an arrival process.
     Workload(Workload),
-    /// Flows written down one by one.
+    /// Flows listed one by one.
     Flows(Vec<FlowSpec>),
     /// Flows from a file in the format of the paper's artifact.
     FlowFile {
@@ -158,7 +156,7 @@ pub struct Workload {
     pub pairs: Pairs,
     /// Load in this run; with a sweep, the first load.
     pub load: Ratio,
-    /// Loads in a sweep, each of them a run; empty without a sweep.
+    /// Loads of a sweep, with one run per load; empty without a sweep.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Ratio>,
     pub load_base: LoadBase,
@@ -170,13 +168,13 @@ pub struct Workload {
 /// Pairs of datacenters with traffic.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum Pairs {
-    /// Every DC with hosts to every other, uniformly.
+    /// All ordered pairs of datacenters with hosts, uniformly.
     AllToAll,
-    /// Listed pairs.
+    /// Pairs listed in the scenario.
     Listed(Vec<DcPair>),
 }
 
-/// A sending and a receiving datacenter.
+/// Sending and receiving datacenter.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct DcPair {
     pub from: String,
@@ -184,14 +182,14 @@ pub struct DcPair {
     pub both_ways: bool,
 }
 
-/// Capacity of which an offered load is a share.
+/// Capacity to which an offered load is relative.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadBase {
-    /// Capacity of every sending host's NIC (the paper's and its artifact's meaning).
+    /// Capacity of every sending host's NIC, as in the paper and its artifact.
     #[default]
     HostNic,
-    /// Capacity of the sending DC's inter-DC links.
+    /// Capacity of the inter-DC links of the sending datacenter.
     DciEgress,
 }
 
@@ -202,11 +200,11 @@ pub enum Arrivals {
     /// Independent exponential gaps at each source.
     #[default]
     Poisson,
-    /// Equal gaps at each source, the first one at a random phase.
+    /// Equal gaps at each source, with a random start of the first flow.
     Even,
 }
 
-/// One flow, written down.
+/// Single flow that is listed in the scenario.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct FlowSpec {
     pub from: String,
@@ -218,28 +216,28 @@ pub struct FlowSpec {
 /// Policy to run, with the parameters that a scenario sets.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum PolicySpec {
-    /// 5-tuple hash over the candidates of minimum uniform cost; minimum delay without flow ageing.
+    /// 5-tuple hash over the candidates of minimum uniform cost; without flow ageing, over those of minimum delay.
     Ucmp(Settings),
     /// Centralised traffic engineering.
     Te(Settings),
     /// Long-haul cost-aware multi-path routing.
     Lcmp(Settings),
-    /// User-defined policy, compiled in.
+    /// User-defined policy that is compiled into the program.
     Own(OwnSpec),
     /// User-defined switch program.
     Ebpf(EbpfSpec),
-    /// 5-tuple hash over buckets that follow from the paths alone.
+    /// 5-tuple hash over buckets that depend only on the paths.
     #[serde(untagged, serialize_with = "as_name")]
     Buckets(&'static BucketPolicy),
 }
 
-/// Writes a bucket policy as its name.
+/// Serialises a bucket policy as its name.
 fn as_name<S: Serializer>(policy: &BucketPolicy, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(policy.name)
 }
 
 impl PolicySpec {
-    /// Returns the policy's name in records and plots; labels of a scenario differ.
+    /// Returns the policy's name in records and plots; labels in a scenario are unique.
     #[must_use]
     pub fn label(&self) -> &str {
         match self {
@@ -253,7 +251,7 @@ impl PolicySpec {
     }
 }
 
-/// User-defined policy, compiled in.
+/// User-defined policy that is compiled into the program.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct OwnSpec {
     pub name: String,
@@ -268,7 +266,7 @@ pub struct EbpfSpec {
 }
 
 impl EbpfSpec {
-    /// Returns the file's name up to the first dot: `two-choice` of `own/two-choice.bpf.o`.
+    /// Returns the file's name up to the first dot: `two-choice` for `own/two-choice.bpf.o`.
     #[must_use]
     pub fn name(&self) -> &str {
         let file = self.object.rsplit('/').next().unwrap_or_default();
@@ -276,10 +274,10 @@ impl EbpfSpec {
     }
 }
 
-/// Number of runs per policy, in each engine.
+/// Number of runs per policy in each engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Repetitions {
-    /// Repetitions in the lab and in `sim --scaled`, its counterpart.
+    /// Repetitions in the lab and in `sim --scaled`, the lab's counterpart.
     pub lab: u32,
     /// Repetitions in `sim`.
     pub sim: u32,
@@ -296,12 +294,12 @@ impl Repetitions {
     }
 }
 
-/// Scale from paper to emulated quantities: rates by `rate`, times by `time`, sizes by the product.
+/// Scale from paper to emulated quantities: rates by `rate`, times by `time`, sizes by their product.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub enum ScaleSpec {
-    /// Factors chosen by the capacity of the place.
+    /// Factors chosen to fit the capacity of the place.
     Auto,
-    /// Both pinned.
+    /// Factors set by the scenario.
     Fixed {
         /// Emulated rate / paper rate.
         rate: Ratio,
@@ -323,14 +321,14 @@ pub struct Generator {
 pub struct Measure {
     /// Earliest scheduled start of a measured flow.
     pub from: Nanos,
-    /// Scheduled start from which on flows are not measured.
+    /// Scheduled start from which flows are no longer measured.
     pub to: Option<Nanos>,
     pub queues: Nanos,
     pub links: Nanos,
     pub switches: Nanos,
 }
 
-/// A change to a link at a time after the first flow may start.
+/// Link change at a time relative to the earliest possible flow start.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Fault {
     pub at: Nanos,
@@ -338,14 +336,14 @@ pub struct Fault {
     pub change: FaultSpec,
 }
 
-/// Change that a fault makes to a link.
+/// Kind of link change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub enum FaultSpec {
-    /// Link cut.
+    /// The link is cut.
     Down,
-    /// Link restored.
+    /// The link is restored.
     Up,
-    /// New value for one of the link's parameters.
+    /// A parameter of the link gets a new value.
     Set {
         /// Name of the parameter.
         parameter: &'static str,
@@ -354,5 +352,5 @@ pub enum FaultSpec {
     },
 }
 
-/// Texts of the files a scenario names, by path as written.
+/// Texts of the files that a scenario names, by path as written.
 pub type Files = BTreeMap<String, String>;

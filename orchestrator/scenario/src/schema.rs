@@ -16,8 +16,8 @@ use crate::{
 
 /// Returns the JSON Schema (draft 2020-12) of a scenario.
 ///
-/// The schema describes form, units and bounds of single values; what depends on two places, such
-/// as a link to a datacenter that does not exist, only [`parse`](crate::parse()) finds.
+/// The schema describes form, units and bounds of single values. Constraints between values, such as that the
+/// datacenters of a link exist, are checked only by [`parse`](crate::parse()).
 #[must_use]
 pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
@@ -45,7 +45,7 @@ pub fn reference() -> String {
     text
 }
 
-/// Appends the parameters of links and their marking.
+/// Appends the parameters of links and of their ECN marking.
 fn links(text: &mut String) {
     let _ = write!(
         text,
@@ -74,7 +74,7 @@ fn links(text: &mut String) {
     }
 }
 
-/// Appends the row for a link parameter.
+/// Appends the table row of a link parameter.
 fn row(text: &mut String, name: &str, parameter: &Parameter, defaults: [Option<String>; 2]) {
     let [inside, between] = defaults.map(|default| default.unwrap_or_else(|| "–".to_owned()));
     let _ = writeln!(
@@ -120,7 +120,7 @@ fn set<S: ParameterSet>(text: &mut String, path: &str) {
     }
 }
 
-/// Returns the cell with the publication's value for `parameter`.
+/// Returns the table cell with the published value of `parameter`.
 fn publication(parameter: &Parameter) -> String {
     match parameter.published {
         Some(published) => format!(" {}, {} |", published.words, published.place),

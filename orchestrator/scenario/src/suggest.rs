@@ -1,12 +1,12 @@
-//! Suggestions: "did you mean …?"
+//! Suggestions for misspelt words: "did you mean …?"
 
-/// Returns the word in `known` that `found` is a slip of, if one is close.
+/// Returns the word in `known` that `found` most likely misspells, if one is close enough.
 ///
-/// Close is one slip (a letter left out, added, changed, or two swapped) for every three letters,
-/// and closer than every other.
+/// A word is close enough if it has at most one typing error per three letters (a letter omitted, added or changed, or
+/// two letters swapped) and fewer errors than every other word.
 #[must_use]
 pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // Texts far longer than any key cannot be close, and distances cost the product of lengths.
+    // A text much longer than any key cannot be close, and the cost of a distance is the product of both lengths.
     if found.len() > MAX_LENGTH {
         return None;
     }
@@ -24,7 +24,7 @@ pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-/// Maximum length of a text that is compared, in bytes.
+/// Maximum length of a text that is compared with the known words, in bytes.
 const MAX_LENGTH: usize = 40;
 
 #[cfg(test)]

@@ -12,27 +12,27 @@ use crate::{
     yaml::{self, At, Locator, Maybe, Text},
 };
 
-/// Scenarios with assertions.
+/// Suite of scenarios with assertions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suite {
     /// Name of the suite.
     pub name: String,
-    /// Its cases, in order.
+    /// Cases of the suite, in order.
     pub cases: Vec<Case>,
 }
 
-/// A scenario with assertions.
+/// Scenario with assertions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Case {
-    /// Name of the case; names in a suite differ.
+    /// Name of the case, unique within the suite.
     pub name: String,
     /// Path of the scenario as written, relative to the suite.
     pub scenario: String,
-    /// Policies to run; empty for all of the scenario.
+    /// Labels of the policies to run; empty for all policies of the scenario.
     pub policies: Vec<String>,
-    /// Repetitions in place of the scenario's.
+    /// Number of repetitions that replaces the scenario's.
     pub repetitions: Option<u32>,
-    /// Assertions, besides those of the scenario.
+    /// Assertions in addition to the scenario's.
     pub expect: Vec<Expectation>,
     /// Line of the case in the suite.
     pub line: usize,
@@ -60,10 +60,10 @@ struct RawCase {
     expect: Maybe<At<Vec<Text<Expectation>>>>,
 }
 
-/// Reads a suite; errors call the text `source_name`.
+/// Parses a suite; `source_name` is the name of the text in errors.
 ///
 /// # Errors
-/// The first problem of the text's form, or all problems of its meaning.
+/// Fails with the first problem of the text's form, or with all problems of its meaning.
 pub fn parse_suite(source_name: &str, text: &[u8]) -> Result<Suite, ScenarioErrors> {
     let text = utf8(source_name, text)?;
     let source = SourceText {

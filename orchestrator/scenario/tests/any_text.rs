@@ -1,4 +1,4 @@
-//! No text makes the readers panic, and every problem has a location inside the text.
+//! Fuzz tests: no text makes the parsers panic, and every problem has a location inside the text.
 
 use std::fmt::Debug;
 
@@ -18,7 +18,7 @@ const DISTRIBUTIONS: &[&str] = &[include_str!("../../../scenarios/workloads/webs
 
 const FLOWS: &str = include_str!("../../artifact/tests/files/data/flows.txt");
 
-/// Parts of texts.
+/// Parts from which replacements are chosen.
 const PARTS: &[&str] = &[
     "", " ", "\n", "\t", "\0", "\u{feff}", "é", "…", "0", "-1", "1e999", ".nan", "0x", "1/0",
     "5 ms", "200 Gbit", "9 MB", "~", "null", "true", "[", "]", "{", "}", "[]", "{}", "- ", ": ",
@@ -26,7 +26,7 @@ const PARTS: &[&str] = &[
     "# ", "dc1", "dc8/h1", "name", "hosts", "fabric", "lcmp", "auto", "none",
 ];
 
-/// Longer replacements.
+/// Longer parts from which replacements are chosen.
 const LONG_PARTS: &[&str] = &[
     "18446744073709551616 s",
     "%YAML 1.2\n",
@@ -57,7 +57,7 @@ fn shown<T: Debug>(source: &str, result: Result<T, ScenarioErrors>) {
     assert!(!errors.coloured().is_empty());
 }
 
-/// Feeds damaged copies of texts to a reader, as UTF-8.
+/// Passes damaged copies of texts to a parser, as UTF-8.
 fn fuzz<T: Debug>(format: &str, corpus: &[&str], read: impl Fn(&str) -> Result<T, ScenarioErrors>) {
     lab_fuzz::fuzz(format, corpus, |bytes| {
         let text = String::from_utf8_lossy(bytes);
@@ -119,7 +119,7 @@ proptest! {
         for (rise, weight) in &steps {
             size += rise + 1;
             seen += weight + 1;
-            // Five decimals, cut off, except that the last is exact.
+            // Percentages are truncated to five decimals; the last one is exact.
             let share = u128::from(seen) * 10_000_000 / u128::from(total);
             text += &format!("{size},{}.{:05}\n", share / 100_000, share % 100_000);
         }

@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// The scenarios in the folder, by file name.
+/// Returns the scenarios in the folder, by file name.
 fn all() -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -65,7 +65,7 @@ fn a_file_named_twice_is_listed_once() {
     assert_eq!(files(&scenario), ["workloads/websearch.csv"]);
 }
 
-/// Loss for each kind of link, and for a link without the key.
+/// The test sets a loss on each kind of link, and has one link without the key.
 #[test]
 fn loss_is_read_where_it_is_written_and_nowhere_else() {
     let text = "\
@@ -131,7 +131,7 @@ fn repetitions_are_of_both_engines_or_of_each() {
     assert_eq!(of("repetitions: { lab: 2, sim: 8 }"), (2, 8));
 }
 
-/// Text of a scenario with two workloads, the first with `load`, the second with 0.1.
+/// Returns a scenario with two workloads: the first with `load`, the second with a load of 0.1.
 fn two_workloads(load: &str) -> String {
     let workload = |from: &str, to: &str, load: &str| {
         format!(
@@ -180,7 +180,7 @@ fn every_scenario_names_its_schema_to_editors() {
     }
 }
 
-/// Reads `entry` as the only policy of the smoke scenario, or as its section `transport`.
+/// Parses `entry` as the only policy of the smoke scenario, or as its section `transport`.
 fn settings(key: &str, entry: &str) -> Settings {
     let text = fs::read_to_string(folder().join("smoke.yaml")).unwrap();
     let scenario = match key {
@@ -197,7 +197,7 @@ fn settings(key: &str, entry: &str) -> Settings {
     }
 }
 
-/// Sets each parameter that the preset `artifact` has to its default there.
+/// Sets each parameter of the preset `artifact` to its default in that preset.
 fn every_parameter_is_read_as_it_is_printed<S: ParameterSet>(key: &str, name: &str) {
     let set = S::preset(Preset::Artifact);
     let declared = S::PARAMETERS
@@ -230,7 +230,7 @@ fn every_parameter_can_be_set() {
     assert_eq!(labelled.label.as_deref(), Some("tuned"));
 }
 
-/// Value of `domain` that no link has by default.
+/// Returns a value of `domain` that is not the default of any link.
 fn unusual(domain: Domain) -> Value {
     match domain {
         Domain::Flag => Value::Flag(true),
@@ -245,7 +245,7 @@ fn unusual(domain: Domain) -> Value {
     }
 }
 
-/// At a link, as a default of links inside and between datacenters, and as a change by a fault.
+/// Parameters are set at a link, as defaults of links inside and between datacenters, and by a fault.
 #[test]
 fn every_parameter_of_links_is_read_where_it_may_be_set() {
     for parameter in LinkConfig::PARAMETERS {

@@ -1,4 +1,4 @@
-//! JSON Schema: the committed file is the code's, and accepts the lab's scenarios.
+//! JSON Schema: the committed file equals the generated one and accepts the lab's scenarios.
 
 use std::{env, fs, path::PathBuf};
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 mod validator;
 
-/// A scenario with `transport` as its section, if any.
+/// Returns a scenario with the section `transport`, if it is not empty.
 fn text(transport: &str) -> String {
     format!(
         "name: case\n\

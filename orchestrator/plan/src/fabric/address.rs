@@ -25,28 +25,28 @@ use lab_units::{DcId, Mac, NodeId, PortId};
 
 use crate::model::{Prefix, Role};
 
-/// Slots of a machine.
+/// Number of lab slots on a machine.
 pub const SLOTS: u8 = 1 << SLOT_BITS.count_ones();
 
-/// Datacenters a lab can address; one of the 256 blocks holds the inter-DC links.
+/// Maximum number of datacenters in a lab; one of the 256 address blocks holds the inter-DC links.
 pub const MAX_DCS: u32 = 255;
 
-/// Inter-DC links a lab can address.
+/// Maximum number of inter-DC links in a lab.
 pub const MAX_INTER_DC_LINKS: u32 = NUMBERS / 2;
 
-/// Number of host addresses in a datacenter, the hosts' further addresses included.
+/// Maximum number of host addresses in a datacenter, including additional addresses of hosts.
 pub const MAX_HOSTS: u32 = FIRST_LOOPBACK - 1;
 
-/// Maximum addresses per host: an rxe device finds each by its GID index, which has eight bits.
+/// Maximum addresses per host: an rxe device identifies each by an eight-bit GID index.
 pub const MAX_HOST_ADDRS: u8 = 64;
 
-/// Spines, and leaves, a datacenter can address.
+/// Maximum number of spines, and of leaves, in a datacenter.
 pub const MAX_TIER: u32 = 127;
 
-/// Addresses for the ends of links inside a datacenter.
+/// Maximum number of link-end addresses inside a datacenter.
 pub const MAX_FABRIC_ENDS: u32 = NUMBERS - FIRST_FABRIC_END;
 
-/// Prefix of a slot, which holds every address of the lab.
+/// Returns the prefix of a slot, which contains every address of the lab.
 #[must_use]
 pub fn slot_prefix(slot: u8) -> Prefix {
     Prefix {
@@ -55,7 +55,7 @@ pub fn slot_prefix(slot: u8) -> Prefix {
     }
 }
 
-/// The prefix of a datacenter.
+/// Returns the prefix of a datacenter.
 #[must_use]
 pub const fn dc_prefix(dc: DcId) -> Prefix {
     Prefix {
@@ -75,7 +75,7 @@ pub const fn in_slot(addr: Ipv4Addr, slot: u8) -> Ipv4Addr {
     }
 }
 
-/// Prefix of the one address `addr`.
+/// Returns the /32 prefix of `addr`.
 #[must_use]
 pub const fn single(addr: Ipv4Addr) -> Prefix {
     Prefix { addr, len: 32 }
@@ -90,16 +90,14 @@ pub const EVERYWHERE: Prefix = Prefix {
 /// Position of a node in the lab.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NodePosition {
-    /// The datacenter.
     pub dc: DcId,
-    /// Role of the node.
     pub role: Role,
     /// Number among the nodes of its role in the datacenter, from 1; 0 for a DCI switch.
     pub number: u32,
 }
 
 impl NodePosition {
-    /// The address of a host's NIC or a switch's loopback.
+    /// Returns the address of a host's NIC or of a switch's loopback interface.
     #[must_use]
     pub const fn addr(self) -> Ipv4Addr {
         let first = match self.role {
@@ -110,7 +108,7 @@ impl NodePosition {
         in_dc(self.dc, first + self.number)
     }
 
-    /// Name within the datacenter: nothing, `s1`, `l1`, `h1`.
+    /// Returns the name within the datacenter: an empty string for a DCI switch, else `s1`, `l1` or `h1`.
     #[must_use]
     pub fn inside(self) -> String {
         let number = self.number;
@@ -123,30 +121,30 @@ impl NodePosition {
     }
 }
 
-/// Address of an inter-DC link end; `number` counts ends, two for each link.
+/// Returns the address of an inter-DC link end; `number` counts ends, two per link.
 #[must_use]
 pub const fn inter_dc_end(number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(base(0) | number)
 }
 
-/// Address of a link end inside a DC; `number` counts the DC's link ends.
+/// Returns the address of a link end inside a DC; `number` counts the DC's link ends.
 #[must_use]
 pub const fn fabric_end(dc: DcId, number: u32) -> Ipv4Addr {
     in_dc(dc, FIRST_FABRIC_END + number)
 }
 
-/// The hardware address of a port: locally administered, slot, port id.
+/// Returns the MAC address of a port: locally administered, containing the slot and the port id.
 #[must_use]
 pub fn mac(slot: u8, port: PortId) -> Mac {
     let [high, upper, lower, low] = port.0.to_be_bytes();
     Mac([0x02, 0x40 | slot, high, upper, lower, low])
 }
 
-/// The interface at `near` of a link to `far`: `l0d1-d2`, and `l0d1-d2_2` for the second link
-/// between the two.
+/// Returns the name of the interface at `near` on a link to `far`: `l0d1-d2`, and `l0d1-d2_2` for the second link
+/// between the same nodes.
 ///
-/// A host has one NIC, so its interface is the host's own name (`l0d1h1`) and the switch's end of
-/// the link is `l0d1-h1`, whatever the switch.
+/// A host has one NIC, so its interface has the host's own name (`l0d1h1`), and the switch's end of that link is
+/// `l0d1-h1`, whatever the switch.
 #[must_use]
 pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
     let start = interface_start(0);
@@ -167,7 +165,7 @@ pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
     }
 }
 
-/// Prefix of a slot's interface names.
+/// Returns the prefix of a slot's interface names.
 ///
 /// The slot is one hexadecimal digit, so that the longest name, `lfd255s127-l127`, has the kernel's maximum of 15
 /// characters.
@@ -176,15 +174,15 @@ pub fn interface_start(slot: u8) -> String {
     format!("l{slot:x}d")
 }
 
-/// The rxe device on a host's interface.
+/// Returns the name of the rxe device on a host's interface.
 #[must_use]
 pub fn rxe_device(interface: &str) -> String {
     format!("rxe_{interface}")
 }
 
-/// The routing table of a host whose NIC is in the root namespace.
+/// Returns the number of the routing table of a host whose NIC is in the root namespace.
 ///
-/// Above 2^30, where no distribution and no VPN tool numbers its tables.
+/// The numbers are above 2^30, which distributions and VPN tools do not use.
 #[must_use]
 pub const fn routing_table(slot: u8, host: NodeId) -> u32 {
     (1 << 30) | ((slot as u32) << 24) | host.0
@@ -193,16 +191,16 @@ pub const fn routing_table(slot: u8, host: NodeId) -> u32 {
 /// Match of a host's policy routing rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HostRule {
-    /// Packets that came in by the host's NIC.
+    /// Packets received on the host's NIC.
     In,
     /// Packets of sockets bound to the host's NIC.
     Out,
-    /// Packets from one of the host's addresses.
+    /// Packets with one of the host's addresses as source.
     From,
 }
 
-/// Priority for a slot's rules of one kind: after the `local` table's 0, and before other programs' rules that would
-/// take a lab's packets; the first are VRFs (1000) and VPNs (Tailscale's 5210 to 5270, wg-quick's just below the `main`
+/// Returns the priority of a slot's rules of one kind. It is after the `local` table's 0 and before the rules of other
+/// programs that would match a lab's packets: VRFs (1000), Tailscale (5210 to 5270) and wg-quick (just below the `main`
 /// table's 32766).
 #[must_use]
 pub const fn rule_priority(slot: u8, rule: HostRule) -> u32 {
@@ -226,24 +224,24 @@ const fn in_dc(dc: DcId, number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(base(0) | ((dc.0 + 1) << 12) | number)
 }
 
-/// Length of a slot's prefix: the block's first byte and the slot's bits.
+/// Length of a slot's prefix: the first byte of the address block and the slot's bits.
 const SLOT_PREFIX_LEN: u8 = 12;
 const _: () = assert!(
     SLOT_BITS == 0x00f0_0000,
     "a slot is the four bits before the datacenter"
 );
 
-/// Addresses of a DC's block.
+/// Number of addresses in a DC's block.
 const NUMBERS: u32 = 1 << 12;
 const FIRST_LOOPBACK: u32 = 1_536;
 const FIRST_FABRIC_END: u32 = 1_792;
 
-/// Lowest priority of a rule. The kernel puts a rule without a priority before the second of all rules, which may be a
-/// lab's: there is room for 31 such rules, in their own order. If a lab's rules began at 0 or 1, all would get 0, in
-/// the order of their making, which is the wrong order for wg-quick's two rules.
+/// Lowest priority of a rule. The kernel inserts a rule without a priority before the second of all rules, which may be
+/// a lab's rule: there is room for 31 such rules in their own order. If a lab's rules began at 0 or 1, all inserted
+/// rules would get priority 0, in order of creation, which is the wrong order for wg-quick's two rules.
 const FIRST_RULE: u32 = 32;
 
-/// Number of a host's rules.
+/// Number of rules per host.
 const RULE_KINDS: u32 = 3;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Datacenters, links and addresses of a plan: what flows cross.
+//! Datacenters, links, paths and addresses of a plan.
 
 pub mod address;
 pub mod frame;

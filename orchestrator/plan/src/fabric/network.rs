@@ -4,7 +4,7 @@ use lab_units::{DcId, LinkId, NodeId, PortId};
 
 use crate::model::{Dc, Link, LinkKind, Node, Plan, Port, Role};
 
-/// Tables of a lab; [`Node::routes`] are still empty.
+/// Nodes, links and ports of a lab while a plan is resolved; [`Node::routes`] are still empty.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub dcs: Vec<Dc>,
@@ -14,7 +14,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// The network of a plan.
+    /// Copies the network of a plan.
     pub fn of(plan: &Plan) -> Self {
         Self {
             dcs: plan.dcs.clone(),
@@ -32,17 +32,17 @@ impl Network {
         &self.links[id.index()]
     }
 
-    /// The node at the other end of `port`'s link.
+    /// Returns the id of the node at the other end of `port`'s link.
     pub fn far_end(&self, port: PortId) -> NodeId {
         self.ports[port.peer().index()].node
     }
 
-    /// The node at the other end of `port`'s link.
+    /// Returns the node at the other end of `port`'s link.
     pub fn neighbour(&self, port: PortId) -> &Node {
         self.node(self.far_end(port))
     }
 
-    /// The ports of `node` whose link leads to a node with `role`.
+    /// Returns the ports of `node` whose links lead to nodes with `role`.
     pub fn ports_to(&self, node: NodeId, role: Role) -> impl Iterator<Item = PortId> {
         self.node(node)
             .ports
@@ -51,7 +51,7 @@ impl Network {
             .filter(move |port| self.neighbour(*port).role == role)
     }
 
-    /// Total rate of the links at `ports` in the paper's network, in bits per second.
+    /// Returns the total rate of the links at `ports` in the paper's network, in bits per second.
     pub fn rate_of(&self, ports: impl Iterator<Item = PortId>) -> u64 {
         ports
             .map(|port| self.link(port.link()).paper.rate_bps.get())
@@ -63,7 +63,7 @@ impl Network {
         DcId::from_index(index)
     }
 
-    /// The inter-DC links between two datacenters, in either direction.
+    /// Returns the inter-DC links between two datacenters, in either direction.
     pub fn links_between(&self, a: DcId, b: DcId) -> impl Iterator<Item = LinkId> {
         let between = move |link: &Link| {
             let ends = (self.node(link.a).dc, self.node(link.b).dc);

@@ -1,4 +1,4 @@
-//! Networks in force: the links' rates and delays between two faults.
+//! Rates and delays of links between two successive faults.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::{
     table_paths::TablePaths,
 };
 
-/// All rates and delays that a run's links have, in order of time.
+/// All states of the network during a run, in order of time.
 pub(crate) struct Networks {
-    /// Networks by the emulated time from which they are in force; the first one from 0.
+    /// Network states by the emulated time from which they are valid; the first starts at 0.
     epochs: Vec<(Nanos, Network)>,
-    /// Paths, by the first and last epoch that they combine, and by their end hosts.
+    /// Paths and best link values by the first and last epoch that they combine.
     best: BTreeMap<(usize, usize), Combined>,
 }
 
-/// Best rate and delay of each link in several epochs.
+/// Best rate and delay of each link in several epochs, with the paths between hosts that they give.
 struct Combined {
     network: Network,
     paths: Paths,
@@ -29,7 +29,7 @@ struct Combined {
 }
 
 impl Networks {
-    /// Returns the networks of a run that begins with `network` and has `changes`.
+    /// Returns the network states of a run that begins with `network` and has `changes`.
     pub fn new(network: &Network, changes: &[Change]) -> Self {
         let mut epochs = vec![(Nanos::ZERO, network.clone())];
         let mut now = network.clone();
@@ -48,18 +48,18 @@ impl Networks {
         }
     }
 
-    /// Returns the path of least delay between two hosts before any fault.
+    /// Returns the path with the least delay between two hosts before any fault.
     pub fn first(&mut self, src: NodeId, dst: NodeId) -> &[Hop] {
         &self.all((0, 0), src, dst)[0].hops
     }
 
-    /// Returns the ideal FCT of a flow between two hosts that starts at `start`. `alone` computes its FCT
-    /// without faults from all paths between the hosts, the path of least delay first.
+    /// Returns the ideal FCT of a flow between two hosts that starts at `start`. `alone` computes the flow's FCT
+    /// without faults from all paths between the hosts, of which the first has the least delay.
     ///
-    /// A flow that ends before the next fault sees the network as it is at its start. A flow that ends later
-    /// takes at least the time until the fault, and at least as long as on links with the better rate and delay
-    /// of before and after. The ideal FCT is the least of these bounds, so no FCT is below it, whatever changes
-    /// while the flow runs.
+    /// A flow that ends before the next fault uses the network as it is at the flow's start. A flow that ends later
+    /// takes at least the time until the fault, and at least as long as on links with the better rate and delay of
+    /// before and after the fault. The ideal FCT is the minimum of these bounds, so that no FCT is below it, whatever
+    /// changes while the flow runs.
     pub fn ideal(
         &mut self,
         (src, dst): (NodeId, NodeId),
@@ -78,7 +78,7 @@ impl Networks {
         ideal
     }
 
-    /// Returns the paths that the tables allow between two hosts, the path of least delay first.
+    /// Returns the paths that the tables allow between two hosts, the path with the least delay first.
     fn all(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &[HostPath] {
         let epochs = &self.epochs;
         let combined = self.best.entry((first, last)).or_insert_with(|| {
@@ -109,7 +109,7 @@ impl Networks {
     }
 }
 
-/// Returns the network whose links have their largest rate and their least delay in any of `epochs`.
+/// Returns a network whose links have their maximum rate and minimum delay over `epochs`.
 fn best_of(epochs: &[(Nanos, Network)]) -> Network {
     let mut best = epochs[0].1.clone();
     for (_, network) in &epochs[1..] {

@@ -1,8 +1,8 @@
-//! Paths between datacenters: candidate next hops, their best paths, and paths between hosts.
+//! Paths between datacenters: candidate next hops, the best path behind each, and paths between hosts.
 //!
-//! As in the paper's testbed, the next hops of a destination are all neighbours one hop nearer to
-//! it, found by breadth-first search over the DCI switches; delay and rate decide only their order.
-//! Hosts never transit.
+//! As in the paper's testbed, the next hops of a destination are all neighbours that are one hop nearer to it, found by
+//! breadth-first search over the DCI switches; delay and rate decide only the order of next hops. Paths never cross
+//! hosts.
 
 use std::{cmp::Reverse, collections::VecDeque};
 
@@ -15,10 +15,10 @@ use crate::{
     network::Network,
 };
 
-/// Best equal-hop paths between all datacenters.
+/// Best equal-hop paths between all pairs of datacenters.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
-    /// By destination, then by source.
+    /// Best paths by destination, then by source.
     towards: Vec<Vec<Option<BestPath>>>,
 }
 
@@ -27,9 +27,9 @@ pub(crate) struct Paths {
 struct BestPath {
     hops: u32,
     delay: Nanos,
-    /// Smallest link capacity; `None` at the destination itself.
+    /// Smallest link capacity on the path; `None` at the destination itself.
     bottleneck: Option<BitsPerSec>,
-    /// First port; `None` at the destination itself.
+    /// First egress port of the path; `None` at the destination itself.
     port: Option<PortId>,
 }
 
@@ -41,7 +41,7 @@ impl BestPath {
         port: None,
     };
 
-    /// Returns this path preceded by `port`'s link.
+    /// Returns this path with `port`'s link in front of it.
     fn behind(&self, network: &Network, port: PortId) -> Self {
         let wire = &network.link(port.link()).paper;
         let ahead = self.bottleneck.unwrap_or(wire.rate_bps);
@@ -53,7 +53,7 @@ impl BestPath {
         }
     }
 
-    /// Sort key, best first: delay, then capacity, then the port's number.
+    /// Returns the sort key, best path first: delay, then capacity, then the port's number.
     fn rank(&self) -> (Nanos, Reverse<Option<BitsPerSec>>, Option<PortId>) {
         (self.delay, Reverse(self.bottleneck), self.port)
     }
@@ -73,7 +73,7 @@ impl Paths {
         self.towards[to.index()][at.index()].as_ref()
     }
 
-    /// Number of links between DCI switches from `from` to `to`.
+    /// Returns the number of links between DCI switches from `from` to `to`.
     pub fn hops(&self, from: DcId, to: DcId) -> Option<u32> {
         self.best(from, to).map(|path| path.hops)
     }
@@ -93,7 +93,7 @@ impl Paths {
         })
     }
 
-    /// Next hops from `from` to `to`, by increasing delay, then port.
+    /// Returns the next hops from `from` to `to`, by increasing delay, then port.
     pub fn candidates(
         &self,
         network: &Network,
@@ -145,7 +145,7 @@ fn best_paths(network: &Network, to: DcId) -> Vec<Option<BestPath>> {
     best_paths[to.index()] = Some(BestPath::ARRIVED);
     let mut queue = VecDeque::from([to]);
     while let Some(at) = queue.pop_front() {
-        // Breadth first: every DC with fewer hops has been visited, so this path is final.
+        // In breadth-first order, every DC with fewer hops has been visited, so this path is final.
         let Some(ahead) = best_paths[at.index()] else {
             continue;
         };
@@ -167,7 +167,7 @@ fn best_paths(network: &Network, to: DcId) -> Vec<Option<BestPath>> {
     best_paths
 }
 
-/// The routing state of every DCI switch.
+/// Returns the routing state of every DCI switch.
 pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, PlanError> {
     let all = || (0u32..).map(DcId).zip(&network.dcs);
     all()
@@ -191,7 +191,7 @@ pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, 
             });
             Ok(Switch {
                 node: dc.dci,
-                // As in the artifact: the switch's node id, so that switches hash apart.
+                // As in the artifact, the seed is the switch's node id, so that switches hash differently.
                 hash_seed: dc.dci.0,
                 destinations: destinations.collect::<Result<_, PlanError>>()?,
             })
@@ -206,8 +206,8 @@ pub(crate) fn host_path(network: &Network, paths: &Paths, src: NodeId, dst: Node
     host_path_over(network, src, dst, &paths.ports(network, from, to))
 }
 
-/// Returns the egress ports from `src` to `dst`; `between` has those from the source's DCI switch to the
-/// destination's. All paths inside a DC are alike, so the first node of each tier represents them.
+/// Returns the egress ports from `src` to `dst`; `between` contains the ports from the source's DCI switch to the
+/// destination's. All paths inside a DC are equivalent, so the first node of each tier represents its tier.
 pub(crate) fn host_path_over(
     network: &Network,
     src: NodeId,
@@ -226,7 +226,7 @@ pub(crate) fn host_path_over(
     path
 }
 
-/// Egress ports from a host up to its DCI switch.
+/// Returns the egress ports from a host up to its DCI switch.
 pub(crate) fn climb(network: &Network, host: NodeId) -> Vec<PortId> {
     let mut path = Vec::new();
     let mut at = host;
@@ -244,7 +244,7 @@ pub(crate) fn climb(network: &Network, host: NodeId) -> Vec<PortId> {
     path
 }
 
-/// Number of steps up after which two hosts of one DC meet.
+/// Returns the number of steps upwards after which the paths of two hosts in one DC meet.
 fn meeting(network: &Network, up: &[PortId], down: &[PortId]) -> usize {
     let together = |(a, b): (&PortId, &PortId)| network.far_end(*a) == network.far_end(*b);
     let met = up.iter().zip(down).position(together);

@@ -10,7 +10,7 @@ use crate::{
     paths::Paths,
 };
 
-/// Gives every node of `network` its routes.
+/// Adds routes to every node of `network`.
 pub(crate) fn add(network: &mut Network, paths: &Paths) -> Result<(), PlanError> {
     for index in 0..network.nodes.len() {
         let node = NodeId::from_index(index).expect("nodes are numbered in 32 bits");
@@ -31,7 +31,7 @@ fn of_node(network: &Network, paths: &Paths, node: NodeId) -> Result<Vec<Route>,
     }
 }
 
-/// Routes of a leaf: its hosts below, everything else above.
+/// Returns the routes of a leaf: its hosts below, everything else above.
 fn leaf_routes(network: &Network, leaf: NodeId) -> Vec<Route> {
     let up: Vec<_> = network.ports_to(leaf, Role::Spine).collect();
     let mut routes = below(network, leaf, Role::Host);
@@ -42,7 +42,7 @@ fn leaf_routes(network: &Network, leaf: NodeId) -> Vec<Route> {
     routes
 }
 
-/// Routes of a spine: leaves and their hosts below, everything else above.
+/// Returns the routes of a spine: leaves and their hosts below, everything else above.
 fn spine_routes(network: &Network, spine: NodeId) -> Vec<Route> {
     let up: Vec<_> = network.ports_to(spine, Role::DciSwitch).collect();
     let mut routes = below(network, spine, Role::Leaf);
@@ -60,7 +60,7 @@ fn spine_routes(network: &Network, spine: NodeId) -> Vec<Route> {
     routes
 }
 
-/// Routes of a DCI switch: its own DC below, other DCs over all candidates.
+/// Returns the routes of a DCI switch: its own DC below, other DCs over all candidates.
 fn dci_routes(network: &Network, paths: &Paths, dci: NodeId) -> Result<Vec<Route>, PlanError> {
     let own = network.node(dci).dc;
     let down: Vec<_> = network.ports_to(dci, Role::Spine).collect();
@@ -85,7 +85,7 @@ fn dci_routes(network: &Network, paths: &Paths, dci: NodeId) -> Result<Vec<Route
     Ok(routes)
 }
 
-/// Routes to each neighbour of `role` through its own port.
+/// Returns routes to each neighbour of `role` through the port towards that neighbour.
 fn below(network: &Network, node: NodeId, role: Role) -> Vec<Route> {
     let ports = network.ports_to(node, role);
     ports

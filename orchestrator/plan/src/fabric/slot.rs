@@ -8,8 +8,9 @@ use crate::{
 };
 
 impl Plan {
-    /// Returns the plan with the addresses and interfaces of `slot`, which is below [`address::SLOTS`]. Nothing else in
-    /// a plan depends on its slot. An interface keeps its name if the name does not start with the slot of the plan.
+    /// Returns the plan with the addresses and interfaces of `slot`, which must be less than [`address::SLOTS`].
+    /// Nothing else in a plan depends on the slot. An interface whose name does not start with the prefix of the plan's
+    /// slot keeps its name.
     #[must_use]
     pub fn in_slot(mut self, slot: u8) -> Self {
         let from = self.slot;
@@ -45,7 +46,7 @@ fn relabel_port(port: &mut Port, id: PortId, from: u8, to: u8) {
     port.addr = address::in_slot(port.addr, to);
 }
 
-/// Returns `prefix` in `slot`; the prefix of a default route stays as it is, outside the addresses of labs.
+/// Returns `prefix` in `slot`; a default route's prefix is outside the addresses of labs and stays as it is.
 const fn prefix(prefix: Prefix, slot: u8) -> Prefix {
     Prefix {
         addr: address::in_slot(prefix.addr, slot),

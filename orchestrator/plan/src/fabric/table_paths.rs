@@ -10,8 +10,8 @@ use crate::{
     paths::Paths,
 };
 
-/// Paths between DCI switches, by source and destination; a path on which no transfer can end sooner than on
-/// another one is left out.
+/// Paths between DCI switches, by source and destination, without paths on which no transfer can end sooner than on
+/// another path.
 #[derive(Default)]
 pub(crate) struct TablePaths(BTreeMap<(DcId, DcId), Vec<TablePath>>);
 
@@ -70,14 +70,15 @@ impl TablePath {
         self.hops.iter().map(|hop| hop.delay).sum()
     }
 
-    /// True if every transfer ends at least as soon on this path as on `other`, which has as many links: a
-    /// packet that leaves one link sooner leaves no later link later, and only the sum of the delays counts.
+    /// Returns true if every transfer ends at least as soon on this path as on `other`, which has the same number of
+    /// links: a packet that leaves one link sooner does not leave a later link later, and of the delays only the sum
+    /// counts.
     fn beats(&self, other: &Self) -> bool {
         let mut rates = self.hops.iter().zip(&other.hops);
         self.delay() <= other.delay() && rates.all(|(hop, other)| hop.rate >= other.rate)
     }
 
-    /// Adds the path to `paths` unless one of them beats it, and removes those that it beats.
+    /// Adds this path to `paths` unless one of them beats it, and removes the paths that it beats.
     fn join(self, paths: &mut Vec<Self>) {
         if !paths.iter().any(|path| path.beats(&self)) {
             paths.retain(|path| !self.beats(path));

@@ -1,8 +1,8 @@
 //! Nodes, links and ports, with names and addresses.
 //!
-//! Nodes are numbered by tier — all DCI switches, so that a DCI switch has its datacenter's number,
-//! then all spines, leaves and hosts — and links from the outside in: inter-DC links, then each
-//! datacenter's. Switches are at a link's `a` end and what is below them at `b`.
+//! Nodes are numbered by tier: all DCI switches, so that a DCI switch has its datacenter's number, then all spines,
+//! leaves and hosts. Links are numbered from the outside in: inter-DC links, then the links of each datacenter. The
+//! switch is at a link's end `a`, the node below it at end `b`.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::{
     network::Network,
 };
 
-/// Lays out `topology` in the names and addresses of slot 0.
+/// Builds the network of `topology` with the names and addresses of slot 0.
 pub(crate) fn build(topology: &Topology, scale: &Scale) -> Result<Network, PlanError> {
     check_bounds(topology)?;
     let mut builder = Builder::new(topology, scale);
@@ -35,9 +35,9 @@ struct Builder<'a> {
     network: Network,
     /// Position of each node, by its id.
     positions: Vec<NodePosition>,
-    /// Addresses given to the ends of links, by datacenter.
+    /// Number of link-end addresses assigned so far, by datacenter.
     ends: Vec<u32>,
-    /// Links between two nodes so far.
+    /// Number of links created so far between two nodes.
     twins: BTreeMap<(NodeId, NodeId), u32>,
 }
 
@@ -252,7 +252,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Number of nodes with `role` in a fabric.
+/// Returns the number of nodes with `role` in a fabric.
 fn count(fabric: &Fabric, role: Role) -> u32 {
     match (fabric, role) {
         (_, Role::DciSwitch) => 1,

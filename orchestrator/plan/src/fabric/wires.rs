@@ -1,20 +1,19 @@
-//! Parameters of links over a run.
+//! Parameters of links during a run.
 
 use lab_units::LinkId;
 
 use crate::model::{FaultChange, FaultPlan, Link, Plan, WirePlan};
 
-/// Links, and the faults that change them.
+/// Links, and the faults that change them during a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Wires<'a> {
-    /// The links.
     pub links: &'a [Link],
-    /// The faults, in order of time.
+    /// Faults in order of time.
     pub faults: &'a [FaultPlan],
 }
 
 impl Plan {
-    /// Returns the links' parameters over a run.
+    /// Returns the links' parameters during a run.
     #[must_use]
     pub fn wires(&self) -> Wires<'_> {
         Wires {
@@ -25,7 +24,7 @@ impl Plan {
 }
 
 impl<'a> Wires<'a> {
-    /// Returns the emulated parameters of `link`: at the start, then after each fault that changes them.
+    /// Returns the emulated parameters of `link`: the initial ones, then those after each fault that changes them.
     pub fn of(self, link: LinkId) -> impl Iterator<Item = &'a WirePlan> {
         let changes = self.faults.iter().filter(move |fault| fault.link == link);
         let wires = changes.filter_map(|fault| match &fault.change {
@@ -35,7 +34,7 @@ impl<'a> Wires<'a> {
         std::iter::once(&self.links[link.index()].emu).chain(wires)
     }
 
-    /// Returns the emulated parameters of `link` after the first faults, as long as `is_earlier` holds for them.
+    /// Returns the emulated parameters of `link` after the leading faults for which `is_earlier` is true.
     pub fn after(self, link: LinkId, is_earlier: impl Fn(&FaultPlan) -> bool) -> &'a WirePlan {
         let count = self
             .faults

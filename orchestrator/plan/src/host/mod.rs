@@ -1,4 +1,4 @@
-//! Hosts of a plan: queue pairs, transports, timers.
+//! Hosts of a plan: queue pairs, transports and timers.
 
 pub mod rdma;
 pub(crate) mod round_trip;

@@ -12,17 +12,17 @@ use crate::{
     round_trip::{self, RoundTrips},
 };
 
-/// Inputs of QP settings.
+/// Inputs from which QP settings are derived.
 pub(crate) struct Inputs<'a> {
     pub network: &'a Network,
     pub scale: &'a Scale,
     pub trips: RoundTrips,
     pub flows: &'a [Flow],
-    /// Minimum rate of a QP, if hosts have congestion control.
+    /// Minimum rate of a QP; `None` without congestion control.
     pub slowest_qp: Option<BitsPerSec>,
 }
 
-/// Returns QP settings of the scenario, or those that fit the plan's longest round trip and schedule.
+/// Returns the QP settings of the scenario; unset values are derived from the plan's longest round trip and schedule.
 pub(crate) fn settings(
     generator: &Generator,
     transport: &TransportSpec,
@@ -61,8 +61,8 @@ pub(crate) fn settings(
     })
 }
 
-/// Returns the time in which a QP that is paced at `rate` sends the full packets that SoftRoCE leaves to
-/// the kernel at once: the first packet's ACK may come before it, the last one's only after it.
+/// Returns the time that a QP paced at `rate` takes to send the full packets that SoftRoCE may have in the kernel at
+/// once: the first packet's ACK may arrive before that time, the last packet's ACK only after it.
 pub(crate) fn parked_time(path_mtu: u32, rate: BitsPerSec) -> Nanos {
     let packet = frame::data(u64::from(path_mtu), 0);
     let parked = Bytes::new(frame::RXE_PARKED_PACKETS * packet);
@@ -73,16 +73,16 @@ fn half_of(time: Nanos) -> Nanos {
     Nanos::new(time.get() / 2)
 }
 
-/// Transport time-out of a QP for exponent `u`: 4.096 µs · 2^u.
+/// Returns the transport time-out of a QP for exponent `u`: 4.096 µs · 2^u.
 #[must_use]
 pub fn timeout(exponent: u8) -> Nanos {
     Nanos::new(TIMEOUT_UNIT << exponent.min(MAX_EXPONENT))
 }
 
-/// Returns the smallest exponent whose time-out is over twice `round_trip`, so that no late packet is
-/// sent again: rxe restarts the timer (InfiniBand 9.7.6.1.3) only when an acknowledgement arrives.
-/// Measured at a round trip of 200 ms: 18 is clean, 14 (perftest's default, 67 ms) sends every packet
-/// several times, 12 ends in an error.
+/// Returns the smallest exponent whose time-out is over twice `round_trip`, so that no delayed packet is retransmitted:
+/// rxe restarts the timer (InfiniBand 9.7.6.1.3) only when an acknowledgement arrives. Measured at a round trip of 200
+/// ms: with 18 nothing is retransmitted; with 14 (perftest's default, 67 ms) every packet is sent several times; 12
+/// ends in an error.
 fn safe_exponent(round_trip: Nanos) -> Result<u8, PlanError> {
     let twice = round_trip.saturating_add(round_trip);
     let fits = |exponent: &u8| timeout(*exponent) > twice;
@@ -104,10 +104,10 @@ fn requested_exponent(requested: Nanos) -> Result<u8, PlanError> {
         })
 }
 
-/// Inputs of the time after which a flow is given up.
+/// Inputs of the time after which an unfinished flow is aborted.
 struct Deadline {
     path_mtu: u32,
-    /// The slowest inter-DC link.
+    /// Rate of the slowest inter-DC link.
     slowest: Option<BitsPerSec>,
     /// Longest round trip with empty queues.
     round_trip: Nanos,
@@ -116,8 +116,9 @@ struct Deadline {
 }
 
 impl Deadline {
-    /// Sum of the schedule's ideal end, all flows of a repetition one after the other over the slowest
-    /// link, the largest flow's round trips under rxe's window on the longest path, and a QP's tries.
+    /// Returns the sum of the schedule's ideal end, the time that all flows of a repetition take one after the other
+    /// over the slowest link, the round trips of the largest flow under rxe's window on the longest path, and all tries
+    /// of a QP.
     fn after(&self, flows: &[Flow]) -> Nanos {
         let wire_bytes = round_trip::max_wire_bytes(flows);
         let drained = self.slowest.and_then(|rate| rate.serialize(wire_bytes));
@@ -131,21 +132,21 @@ impl Deadline {
     }
 }
 
-/// Nanoseconds of the InfiniBand time-out unit.
+/// InfiniBand's time-out unit, in nanoseconds.
 const TIMEOUT_UNIT: u64 = 4_096;
 
 const TIMEOUT_KEY: &str = "transport.retransmit_timeout";
 
-/// perftest's default; a smaller value gains nothing.
+/// Minimum of a derived exponent: perftest's default; a smaller value has no benefit.
 const MIN_EXPONENT: u8 = 14;
 
-/// Smallest finite time-out; rxe reads 0 as never.
+/// Minimum of a requested exponent; rxe treats 0 as an infinite time-out.
 const MIN_REQUESTED_EXPONENT: u8 = 1;
 
-/// Largest value of the five-bit field.
+/// Maximum of the five-bit exponent.
 const MAX_EXPONENT: u8 = 31;
 
-/// First try and perftest's seven retries.
+/// Number of transmissions of a packet before a QP fails: the first one and perftest's seven retries.
 const QP_TRIES: u64 = 8;
 
 #[cfg(test)]
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_requested_timeout_is_rounded_up() {
-        // 4.096 µs · 2^25 are 137.4 s.
+        // 4.096 µs · 2^25 is 137.4 s.
         assert_eq!(requested("120 s"), 25);
         assert_eq!(requested("137438953472 ns"), 25);
         assert_eq!(requested("137438953473 ns"), 26);
@@ -169,7 +170,7 @@ mod tests {
         assert!(matches!(error, PlanError::RequestedTimeout { .. }));
     }
 
-    /// A flow of 2 MB is 490 packets with 4,096 B: four windows of 128.
+    /// A flow with 2 MB has 490 packets of 4,096 B: four windows of 128 packets.
     #[test]
     fn a_flow_has_the_time_of_a_round_trip_for_each_window() {
         let messages = 5;
@@ -202,7 +203,7 @@ mod tests {
     fn the_timeout_is_over_twice_the_round_trip() {
         let exponent = |text: &str| safe_exponent(text.parse().unwrap()).unwrap();
         assert_eq!(exponent("1 ms"), 14);
-        // 4.096 µs · 2^18 are 1.074 s.
+        // 4.096 µs · 2^18 is 1.074 s.
         assert_eq!(exponent("536 ms"), 18);
         assert_eq!(exponent("537 ms"), 19);
     }

@@ -1,4 +1,4 @@
-//! The longest round trips of the lab, over every equal-hop path and not only the best ones.
+//! Longest round trips of the lab over all equal-hop paths, not only the best ones.
 
 use lab_units::{Bytes, DcId, Nanos};
 
@@ -10,17 +10,18 @@ use crate::{
     paths::{self, Paths},
 };
 
-/// The longest round trips between any two hosts, emulated.
+/// Longest emulated round trips between any two hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct RoundTrips {
     /// Round trip with empty queues.
     pub base: Nanos,
-    /// Round trip with every egress queue full, both ways, or as full as all flows can make it.
+    /// Round trip with every egress queue full in both directions, or as full as all flows together can make it.
     pub queued: Nanos,
 }
 
 impl RoundTrips {
-    /// Longest round trips for a packet with `path_mtu` bytes and its ACK, if flows send at most `sent` bytes.
+    /// Returns the longest round trips for a packet of `path_mtu` bytes and its ACK, if flows send at most `sent`
+    /// bytes.
     pub fn longest(
         network: &Network,
         paths: &Paths,
@@ -46,7 +47,7 @@ impl RoundTrips {
     }
 }
 
-/// Returns an upper bound on the wire bytes of data that flows send in one repetition.
+/// Returns an upper bound of the wire bytes that the data of one repetition's flows takes.
 pub(crate) fn max_wire_bytes(flows: &[Flow]) -> Bytes {
     let repetitions = flows.chunk_by(|a, b| a.repetition == b.repetition);
     let sums = repetitions.map(|flows| flows.iter().map(Flow::max_wire_bytes).sum());
@@ -61,7 +62,7 @@ pub(crate) fn ideal_end(flows: &[Flow]) -> Nanos {
     ends.max().unwrap_or(Nanos::ZERO)
 }
 
-/// Returns the largest path cost between two hosts; a path's cost is the sum over its links.
+/// Returns the largest path cost between two hosts; a path's cost is the sum of its links' costs.
 fn longest(
     network: &Network,
     paths: &Paths,

@@ -1,4 +1,4 @@
-//! QPs whose rates are recorded over time.
+//! QPs whose sending rates are recorded over time.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -6,18 +6,18 @@ use lab_units::{FlowId, Nanos};
 
 use crate::model::Plan;
 
-/// QPs of a repetition whose rates are recorded, and how often.
+/// QPs of a repetition whose rates are recorded, and the recording interval.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SampledRates {
-    /// Flows of the QPs.
+    /// Flows whose QPs are sampled.
     pub flows: BTreeSet<FlowId>,
     /// Time between two samples, emulated.
     pub interval: Nanos,
 }
 
 impl SampledRates {
-    /// Returns a repetition's largest flows, among equal ones the first; none without DCQCN as
-    /// published, which both engines have.
+    /// Returns a repetition's largest flows, the first ones among flows of equal size. Returns `None` unless hosts have
+    /// DCQCN as published, which both engines implement.
     #[must_use]
     pub fn of(plan: &Plan, repetition: u32) -> Option<Self> {
         let dcqcn = plan.transport.cc.in_lab()?;
@@ -36,9 +36,8 @@ impl SampledRates {
     }
 }
 
-/// Maximum number of QPs sampled in a repetition: each sample takes ten microseconds of the lab's
-/// CPU time.
+/// Maximum number of sampled QPs per repetition: each sample takes ten microseconds of the lab's CPU time.
 const MAX_SAMPLED: usize = 32;
 
-/// Intervals of the increase timer between two samples.
+/// Number of increase-timer intervals between two samples.
 const RAISES: u64 = 4;

@@ -1,10 +1,10 @@
-//! Kernel timers as SoftRoCE sets them: whole jiffies, rounded up to the granularity of a timer-wheel level.
+//! Kernel timers as SoftRoCE uses them: whole jiffies, rounded up to the granularity of a timer-wheel level.
 //!
 //! Source: <https://github.com/torvalds/linux/blob/v6.1/kernel/time/timer.c>.
 
 use lab_units::Nanos;
 
-/// Duration of a timer that SoftRoCE sets anew at each answer.
+/// Timer duration, for a timer that SoftRoCE restarts at each acknowledgement.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct WheelTimer {
     jiffies: u64,
@@ -12,7 +12,7 @@ pub struct WheelTimer {
 }
 
 impl WheelTimer {
-    /// Creates a timer of `duration`, at least a jiffy.
+    /// Creates a timer with `duration`, at least one jiffy.
     #[must_use]
     pub fn new(duration: Nanos) -> Self {
         let jiffies = (duration.get() / JIFFY.get()).max(1);
@@ -23,16 +23,17 @@ impl WheelTimer {
         }
     }
 
-    /// Returns the granularity, in jiffies: timers with this duration expire at multiples of it.
+    /// Returns the granularity in jiffies: timers of this duration expire at multiples of it.
     #[must_use]
     pub const fn granularity(self) -> u64 {
         self.granularity
     }
 
-    /// Returns when the timer expires that is set at `now`, both since a time at which the jiffies were a multiple of
-    /// the granularity.
+    /// Returns the expiry time of a timer that is set at `now`. Both times are relative to an instant at which the
+    /// jiffies were a multiple of the granularity.
     ///
-    /// An expiry is the next multiple of the granularity, even if it is one already: up to a granularity late.
+    /// The timer expires at the next multiple of the granularity after its duration, even if the duration ends at a
+    /// multiple: up to one granularity late.
     #[must_use]
     pub const fn expiry(self, now: Nanos) -> Nanos {
         let expires = now.get() / JIFFY.get() + self.jiffies;
@@ -41,16 +42,16 @@ impl WheelTimer {
     }
 }
 
-/// Jiffy at Debian's `CONFIG_HZ` of 250.
+/// Length of a jiffy at Debian's `CONFIG_HZ` of 250.
 pub const JIFFY: Nanos = Nanos::from_millis(4);
 
-/// Jiffies that a level of the wheel spans, in its granularity: `LVL_SIZE - 1`.
+/// Number of granules that a level of the wheel spans: `LVL_SIZE - 1`.
 const SLOTS: u64 = 63;
 
-/// Each level is eight times as coarse as the one before: `LVL_CLK_SHIFT`.
+/// Binary logarithm of the ratio between the granularities of successive levels: `LVL_CLK_SHIFT`.
 const SHIFT: u32 = 3;
 
-/// Levels below the last, `LVL_DEPTH - 1`.
+/// Number of levels before the last one: `LVL_DEPTH - 1`.
 const LEVELS: u32 = 8;
 
 #[cfg(test)]
@@ -84,7 +85,7 @@ mod tests {
         assert_eq!(fine.expiry(Nanos::ZERO), jiffies(2), "a jiffy at least");
         assert_eq!(fine.expiry(Nanos::new(JIFFY.get() - 1)), jiffies(2));
         assert_eq!(fine.expiry(JIFFY), jiffies(3));
-        // 4.096 us * 2^24 are 17,179 jiffies, to the next multiple of 512: 33.55 of them.
+        // 4.096 µs · 2^24 is 17,179 jiffies, or 33.55 granules of 512 jiffies, rounded up.
         let coarse = WheelTimer::new(crate::rdma::timeout(24));
         for (now, expected) in [(0, 34), (228, 34), (229, 35), (741, 36)] {
             assert_eq!(

@@ -5,40 +5,39 @@ use std::collections::BTreeMap;
 use lab_units::{Bytes, DcId, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Load of a plan's workloads. Listed flows are not part of it and are counted in `listed`.
+/// Load of a plan's workloads. Listed flows are excluded and counted in `listed`.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
-    /// Longest duration of a workload, paper time; zero without workloads.
+    /// Longest duration of a workload in paper time; zero without workloads.
     pub paper_duration_ns: Nanos,
-    /// Start of a repetition's last workload flow, paper time; the earliest over all repetitions.
+    /// Start of a repetition's last workload flow in paper time; the earliest such start over all repetitions.
     pub paper_last_start_ns: Nanos,
-    /// Arrivals of the workloads within their durations, over all repetitions.
+    /// Number of arrivals of the workloads within their durations, over all repetitions.
     pub arrivals: u64,
-    /// Arrivals that are flows of the plan; the others are dropped by `max_flows`.
+    /// Number of arrivals that became flows of the plan; `max_flows` drops the rest.
     pub kept: u64,
-    /// Datacenters that send workloads, by id.
+    /// Loads of the datacenters that send workload flows, by id.
     pub senders: Vec<SenderLoad>,
-    /// Flows of lists and of flow files.
+    /// Flows from lists and flow files.
     #[serde(default)]
     pub listed: ListedFlows,
-    /// Flows under way at once if each takes its ideal FCT, which none does under load.
+    /// Number of concurrent flows if each takes its ideal FCT; under load every flow takes longer.
     pub ideal_concurrency: Concurrency,
 }
 
 /// Load of one sending datacenter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct SenderLoad {
-    /// The datacenter.
     pub dc: DcId,
-    /// Rate of a load of one: the workload's `load_base`, in bits per second.
+    /// Rate of a load of 1, the workload's `load_base`, in bits per second.
     pub capacity_bps: u64,
-    /// Mean rate that its workloads ask for over the duration, in bits per second.
+    /// Mean rate that the datacenter's workloads request over the duration, in bits per second.
     pub requested_bps: u64,
-    /// Bytes of its workloads' flows ÷ the duration, mean over the repetitions, in bits per second.
+    /// Bytes of the datacenter's workload flows ÷ the duration, mean over the repetitions, in bits per second.
     pub offered_bps: u64,
 }
 
-/// Flows of lists and of flow files, over all repetitions.
+/// Flows from lists and flow files, over all repetitions.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ListedFlows {
     /// Number of flows.
@@ -48,19 +47,19 @@ pub struct ListedFlows {
 }
 
 impl SenderLoad {
-    /// Returns the requested load, in percent of the capacity, rounded to the nearest.
+    /// Returns the requested load as a rounded percentage of the capacity.
     #[must_use]
     pub fn requested_percent(&self) -> u64 {
         percent(self.requested_bps, self.capacity_bps)
     }
 
-    /// Returns the offered load, in percent of the capacity, rounded to the nearest.
+    /// Returns the offered load as a rounded percentage of the capacity.
     #[must_use]
     pub fn offered_percent(&self) -> u64 {
         percent(self.offered_bps, self.capacity_bps)
     }
 
-    /// True if the flows offer less than 80 % of the rate that the workloads ask for.
+    /// Returns true if the flows offer less than 80 % of the rate that the workloads request.
     #[must_use]
     pub fn is_short(&self) -> bool {
         u128::from(self.offered_bps) * 100
@@ -69,7 +68,7 @@ impl SenderLoad {
 }
 
 impl LoadPlan {
-    /// Returns the share of the duration until the last start, in percent, rounded down.
+    /// Returns the share of the duration that ends at the last start, in percent, rounded down.
     #[must_use]
     pub fn covered_percent(&self) -> u64 {
         let last = u128::from(self.paper_last_start_ns.get()) * 100;
@@ -77,25 +76,25 @@ impl LoadPlan {
         u64::try_from(covered).unwrap_or(u64::MAX)
     }
 
-    /// True if the last flow of a workload starts before 90 % of the duration.
+    /// Returns true if the last workload flow starts before 90 % of the duration.
     #[must_use]
     pub fn ends_early(&self) -> bool {
         !self.senders.is_empty() && self.kept > 0 && self.covered_percent() < MIN_COVERED_PERCENT
     }
 }
 
-/// Number of flows under way at once.
+/// Number of concurrent flows.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Concurrency {
     /// Mean from the first start to the last end, in hundredths of a flow.
     pub mean_hundredths: u64,
-    /// Largest number.
+    /// Maximum number of concurrent flows.
     pub peak: u64,
 }
 
 impl Concurrency {
-    /// Returns the concurrency of flows that are under way from their first to their second time;
-    /// flows of different repetitions, the key, are never under way at once.
+    /// Returns the concurrency of flows. Each span is a flow's repetition, start and end; flows of different
+    /// repetitions are never concurrent.
     #[must_use]
     pub fn of(spans: impl IntoIterator<Item = (u32, Nanos, Nanos)>) -> Self {
         let mut by_repetition: BTreeMap<u32, Vec<(Nanos, Nanos)>> = BTreeMap::new();
@@ -124,8 +123,8 @@ impl Concurrency {
     }
 }
 
-/// Returns the largest number of spans with a common instant; a span ends before another starts at the
-/// same time.
+/// Returns the maximum number of spans that overlap at one instant; a span that ends when another starts does not
+/// overlap it.
 fn largest(spans: &[(Nanos, Nanos)]) -> u64 {
     let mut starts: Vec<Nanos> = spans.iter().map(|span| span.0).collect();
     let mut ends: Vec<Nanos> = spans.iter().map(|span| span.1).collect();
@@ -151,10 +150,10 @@ pub(crate) fn saturating(value: u128) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
 
-/// Share of the requested load under which a run says little about it, in percent.
+/// Minimum share of the requested load that the flows must offer for a representative run, in percent.
 const MIN_OFFERED_PERCENT: u64 = 80;
 
-/// Share of the duration that starts have to cover, in percent.
+/// Minimum share of the duration that flow starts must cover, in percent.
 const MIN_COVERED_PERCENT: u64 = 90;
 
 #[cfg(test)]

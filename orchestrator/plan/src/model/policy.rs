@@ -10,41 +10,40 @@ use serde::{
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// A policy and its parameters.
+/// Policy with its parameters.
 ///
-/// Its serialised form is the name of a bucket policy, or the variant's name with its parameters.
+/// The serialised form is the name of a bucket policy, or the variant's name with its parameters.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum PolicyPlan {
-    /// 5-tuple hash over buckets that follow from the paths alone.
+    /// 5-tuple hash over buckets that depend only on the paths.
     #[serde(skip)]
     Buckets(&'static BucketPolicy),
-    /// 5-tuple hash over the candidates of minimum uniform cost; minimum delay without flow ageing.
+    /// 5-tuple hash over the candidates of minimum uniform cost; without flow ageing, over those of minimum delay.
     Ucmp(UcmpConfig),
     /// Centralised traffic engineering.
     Te(TeConfig),
     /// LCMP with resolved parameters.
     Lcmp(LcmpConfig),
-    /// Compiled-in policy of the user's own, by name.
+    /// User-defined policy that is compiled into this program, by name.
     Own(String),
-    /// A switch program of the user's own.
+    /// User-defined switch program.
     Ebpf(EbpfPlan),
 }
 
-/// A switch program of the user's own.
+/// User-defined switch program with its parameters.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct EbpfPlan {
-    /// The path of its object as written, relative to the scenario.
+    /// Path of the program's object file as written in the scenario, relative to the scenario.
     pub object: String,
-    /// Parameters of C_path and C_cong in its tables.
+    /// Parameters of C_path and C_cong in the program's tables.
     pub parameters: LcmpConfig,
 }
 
 impl PolicyPlan {
-    /// ECMP.
     pub const ECMP: Self = Self::Buckets(&ecmp::POLICY);
 
-    /// Returns LCMP's parameters under LCMP and under a switch program that has LCMP's tables.
+    /// Returns LCMP's parameters for LCMP and for a switch program that uses LCMP's tables.
     #[must_use]
     pub const fn lcmp(&self) -> Option<&LcmpConfig> {
         match self {
@@ -54,8 +53,8 @@ impl PolicyPlan {
         }
     }
 
-    /// Returns the hash buckets of `paths` as provisioned: before any demand, and for a flow's first
-    /// packet. `None` if each path has one bucket.
+    /// Returns the provisioned hash buckets of `paths`, which apply to a flow's first packet before any demand is
+    /// known. `None` if each path has one bucket.
     pub(crate) fn buckets(&self, paths: &[Path]) -> Option<[u16; MAX_CANDIDATES]> {
         match self {
             Self::Buckets(policy) => policy.law.map(|law| law(paths)),
@@ -65,7 +64,7 @@ impl PolicyPlan {
         }
     }
 
-    /// Returns the reason why the kernel engine cannot run the policy, if there is one.
+    /// Returns the reason why the kernel engine cannot run the policy; `None` if it can.
     #[must_use]
     pub const fn not_in_kernel(&self) -> Option<&'static str> {
         match self {
@@ -81,7 +80,7 @@ impl Serialize for PolicyPlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Buckets(policy) => serializer.serialize_str(policy.name),
-            // The derived inherent function, not this trait's.
+            // Calls the inherent `serialize` that the remote derive generates, not this trait's method.
             _ => Self::serialize(self, serializer),
         }
     }

@@ -7,14 +7,12 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
 use crate::frame;
 
-/// A link's parameters, as declared, and the length of the delay line that follows from them. Dereferences to the
-/// parameters.
+/// Parameters of a link, and the length of its delay line, which follows from them. Dereferences to the parameters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
 pub struct WirePlan {
-    /// Parameters.
     #[serde(flatten)]
     pub parameters: LinkConfig,
-    /// Packets that the delay line of an inter-DC link holds: [`frame::delay_line_packets`].
+    /// Maximum packets in the delay line of an inter-DC link: [`frame::delay_line_packets`].
     pub delay_line_packets: u32,
 }
 
@@ -34,7 +32,7 @@ impl WirePlan {
         }
     }
 
-    /// Returns the parameters that a fault may change, in one line: `100 Mbit, 50 ms, loss 1/1000`.
+    /// Returns the parameters that a fault may change as one line: `100 Mbit, 50 ms, loss 1/1000`.
     pub(crate) fn changeable(&self) -> String {
         let words = LinkConfig::PARAMETERS
             .iter()
@@ -63,8 +61,8 @@ impl DerefMut for WirePlan {
     }
 }
 
-/// Writes the parameters in declaration order, and the delay line's packets after the buffer: `plan.json` is compared
-/// byte for byte between versions of the program.
+/// Serialises the parameters in declaration order, and the delay line's packets after the buffer, because versions of
+/// the program compare `plan.json` byte for byte.
 impl Serialize for WirePlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -87,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// The keys have the order that they have had since the first format of plans.
+    /// The keys keep their order since the first plan format.
     #[test]
     fn a_link_is_written_in_the_order_of_its_declaration_and_read_again() {
         let marking = LinkConfig {

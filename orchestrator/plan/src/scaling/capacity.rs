@@ -1,12 +1,10 @@
-//! Capacity of a place: the rates that its generator and its data path reach, measured or by
-//! default.
+//! Capacity of a place: the rates that its flow generator and its data path reach, measured or by default.
 //!
-//! Two loads measure a place, each of flows that start at once, so that the place is busy from the
-//! first start to the last end: many flows of one packet, and a few large ones. See
-//! `lcmp-lab doctor --measure`.
+//! Two loads measure a place: many flows of one packet, and a few large flows. All flows of a load start at once, so
+//! that the place is busy from the first start to the last end. See `lcmp-lab doctor --measure`.
 //!
-//! A measured capacity counts only where the command line names it, so that a scenario and a command line give
-//! the same plan on every machine.
+//! A measured capacity is used only if the command line names it, so that a scenario and a command line give the same
+//! plan on every machine.
 
 use std::{fmt, str::FromStr};
 
@@ -17,68 +15,68 @@ use lab_units::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Capacity of a place. Times are of the lab's clock, unless their name says otherwise.
+/// Capacity of a place. Times are measured by the lab's clock unless their name says otherwise.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capacity {
-    /// The place.
     pub place: Place,
     /// True if the capacity was measured; false if it is the default of the place.
     pub is_measured: bool,
-    /// Time for which a flow's queue pairs, decisions and records keep the place busy, whatever the
-    /// flow's size.
+    /// Time for which a flow's queue pairs, decisions and records keep the place busy, independent of the flow's size.
     pub flow_ns: Nanos,
     /// Time for which a packet on one link keeps the place busy.
     pub hop_ns: Nanos,
-    /// Wall-clock time of a flow, whatever its size; [`Self::flow_ns`] on the real clock. An emulator takes
-    /// much longer for it than for as many instructions of packets, since it translates them again.
+    /// Wall-clock time of a flow, independent of its size; equal to [`Self::flow_ns`] on the real clock. In an emulator
+    /// it is much longer than for the same number of instructions in packets, because the emulator translates the
+    /// instructions again.
     pub flow_wall_ns: Nanos,
-    /// Wall-clock time of a packet on one link; [`Self::hop_ns`] on the real clock.
+    /// Wall-clock time of a packet on one link; equal to [`Self::hop_ns`] on the real clock.
     pub hop_wall_ns: Nanos,
 }
 
-/// Flows that started at once, and the time that they took.
+/// Load of flows that started at once, and the time that they took.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredLoad {
-    /// Number of flows whose queue pairs were made while time ran.
+    /// Number of flows whose queue pairs were created during the measured time.
     pub flows: u64,
-    /// Data packets.
+    /// Number of data packets.
     pub data_packets: u64,
-    /// Data and ACK packets times the links they crossed.
+    /// Data and ACK packets, each multiplied by the number of links that it crossed.
     pub packet_hops: u64,
-    /// Payload that arrived.
+    /// Received payload bytes.
     pub bytes: Bytes,
-    /// Time from the first start to the last end, lab's clock.
+    /// Time from the first start to the last end, by the lab's clock.
     pub lab_ns: Nanos,
-    /// Wall-clock time of the same.
+    /// Wall-clock time from the first start to the last end.
     pub wall_ns: Nanos,
-    /// CPU time of the lab's kernel, lab's clock; none where other programs share this kernel.
+    /// CPU time of the lab's kernel by the lab's clock; `None` if other programs share this kernel.
     pub cpu_ns: Option<Nanos>,
 }
 
 impl Capacity {
     /// Returns the default of `place`.
     ///
-    /// The two guests under emulation were measured on two cores of a server, the one on the real clock
-    /// beside ten busy processes. The other two are cautious guesses; `--scale-for` can name a measured capacity
-    /// instead.
+    /// The two emulated guests were measured on two cores of a server, the guest on the real clock while ten other
+    /// processes were busy. The defaults of the two other places are cautious guesses; `--scale-for` can name a
+    /// measured capacity instead.
     ///
-    /// Wall-clock times of the emulated guest on the virtual clock were fitted to runs of `8dc` and of `paper/testbed`
-    /// at three loads, of 1,740 to 6,635 flows for each policy and repetition, on two cores. In these runs, packets
-    /// grow with flows, so they determine only the sum of both costs; the ratio is that of `bench generator`, where a
-    /// flow took 15 ms and a packet on a link 128 µs. Wall-clock seconds of all flows:
+    /// The wall-clock times of the emulated guest on the virtual clock were fitted to runs of `8dc` and of
+    /// `paper/testbed` at three loads, with 1,740 to 6,635 flows per policy and repetition, on two cores. In these
+    /// runs, the number of packets grows with the number of flows, so they determine only the sum of both costs. The
+    /// ratio of the costs is from `bench generator`, where a flow took 15 ms and a packet on a link 128 µs. Wall-clock
+    /// seconds of all flows:
     ///
-    /// | run | flows | packets on links | estimated | happened |
+    /// | run | flows | packets on links | estimated | measured |
     /// |---|---|---|---|---|
     /// | 8dc, alone | 39,810 | 1,356,960 | 566 | 579 |
-    /// | 8dc, beside builds | 39,810 | 1,356,960 | 566 | 649 to 660 |
-    /// | 8dc, beside other programs at first | 39,810 | 1,356,960 | 566 | 491 |
-    /// | 8dc, beside other programs throughout | 39,810 | 1,356,960 | 566 | 745 |
-    /// | 8dc-paper, beside other programs | 39,810 | 1,356,960 | 566 | 428 |
+    /// | 8dc, during builds | 39,810 | 1,356,960 | 566 | 649 to 660 |
+    /// | 8dc, with other programs at first | 39,810 | 1,356,960 | 566 | 491 |
+    /// | 8dc, with other programs throughout | 39,810 | 1,356,960 | 566 | 745 |
+    /// | 8dc-paper, with other programs | 39,810 | 1,356,960 | 566 | 428 |
     /// | 8dc, two policies | 13,270 | 452,320 | 189 | 177 |
-    /// | testbed, load 30 %, beside other programs at first | 20,884 | 730,288 | 300 | 348 |
+    /// | testbed, load 30 %, with other programs at first | 20,884 | 730,288 | 300 | 348 |
     /// | testbed, load 50 %, without the last of 12 runs of a policy | 31,926 | 1,126,635 | 457 | 373 |
-    /// | testbed, load 80 %, beside simulations on both cores | 55,840 | 1,992,448 | 800 | 1,706 |
+    /// | testbed, load 80 %, with simulations on both cores | 55,840 | 1,992,448 | 800 | 1,706 |
     #[must_use]
     pub const fn default_of(place: Place) -> Self {
         let (flow_us, hop_us) = match place {
@@ -108,7 +106,7 @@ impl Capacity {
         }
     }
 
-    /// Returns the capacity of `place`, given that it carried `small`, flows of one packet, and then `bulk`, few flows
+    /// Returns the capacity of `place`, measured with the loads `small`, flows of one packet, and `bulk`, a few flows
     /// with many packets.
     #[must_use]
     pub fn of(place: Place, small: &MeasuredLoad, bulk: &MeasuredLoad) -> Self {
@@ -130,11 +128,11 @@ impl Capacity {
         }
     }
 
-    /// Returns the text that names the capacity on a command line; [`Self::from_str`] reads it.
+    /// Returns the text that names the capacity on a command line; [`Self::from_str`] parses it.
     ///
-    /// For the default of a place, the text is the place's name: `here`. For a measured capacity, its times follow: of
-    /// a packet on one link and of a flow, by the lab's clock and, if that clock is virtual, then by the wall clock:
-    /// `guest-virtual:15300ns,382us,128us,15ms`.
+    /// The default of a place is written as the place's name: `here`. A measured capacity is written as the place's
+    /// name and times, in this order: a packet on one link and a flow by the lab's clock and, if that clock is virtual,
+    /// both again by the wall clock: `guest-virtual:15300ns,382us,128us,15ms`.
     #[must_use]
     pub fn argument(&self) -> String {
         if !self.is_measured {
@@ -154,13 +152,13 @@ impl Capacity {
         format!("{}:{}", self.place, times.join(","))
     }
 
-    /// Returns the packets on one link that the place carries each second of the lab's clock.
+    /// Returns the number of packets on one link that the place can carry per second of the lab's clock.
     #[must_use]
     pub const fn packet_hops_per_second(&self) -> u64 {
         per_second(self.hop_ns)
     }
 
-    /// Returns the flows that the place makes, starts, completes and destroys each second of the lab's
+    /// Returns the number of flows that the place can create, start, complete and destroy per second of the lab's
     /// clock.
     #[must_use]
     pub const fn flows_per_second(&self) -> u64 {
@@ -177,7 +175,7 @@ impl Default for Capacity {
 impl FromStr for Capacity {
     type Err = ParseCapacityError;
 
-    /// Reads a place's default, or a measured capacity, in the form of [`Self::argument`].
+    /// Parses the default of a place, or a measured capacity, in the form of [`Self::argument`].
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some((place, times)) = text.split_once(':') else {
             return Ok(Self::default_of(text.parse()?));
@@ -209,7 +207,7 @@ impl FromStr for Capacity {
     }
 }
 
-/// Reads a time of a capacity.
+/// Parses a time of a capacity.
 fn time(text: &str) -> Result<Nanos, ParseCapacityError> {
     let time: Nanos = text.parse()?;
     if time == Nanos::ZERO || time > MAX_TIME {
@@ -218,37 +216,34 @@ fn time(text: &str) -> Result<Nanos, ParseCapacityError> {
     Ok(time)
 }
 
-/// Error of a capacity that cannot be read.
+/// Error of a text that is not a capacity.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub enum ParseCapacityError {
-    /// The place is unknown.
     #[error(transparent)]
     Place(#[from] ParseKindError),
-    /// A time cannot be read.
+    /// A time cannot be parsed.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
-    /// A time is out of bounds.
+    /// A time is out of range.
     #[error("a capacity's time is {time}, it must be 1 ns to {MAX_TIME}")]
     Time {
-        /// The time.
         time: Nanos,
     },
-    /// The number of times does not fit the place's clock.
+    /// The number of times does not fit the clock of the place.
     #[error(
         "the number of times for `{place}` is {given}, expected `{place}:{form}` (hint: `lcmp-lab doctor --measure` \
          prints it)"
     )]
     Count {
-        /// The place.
         place: Place,
-        /// Number of times.
+        /// Number of times in the text.
         given: usize,
-        /// Names of the times.
+        /// Names of the expected times.
         form: &'static str,
     },
 }
 
-/// Longest time of a flow or a packet in a capacity; no kernel is slower.
+/// Maximum time of a flow or a packet in a capacity; even the slowest kernel takes less.
 const MAX_TIME: Nanos = Nanos::from_millis(10_000);
 
 impl fmt::Display for Capacity {
@@ -269,31 +264,31 @@ impl fmt::Display for Capacity {
 }
 
 impl MeasuredLoad {
-    /// Returns the flows a second of the lab's clock.
+    /// Returns the number of flows per second of the lab's clock.
     #[must_use]
     pub fn flows_per_second(&self) -> u64 {
         self.rate(self.flows)
     }
 
-    /// Returns the data packets a second of the lab's clock.
+    /// Returns the number of data packets per second of the lab's clock.
     #[must_use]
     pub fn packets_per_second(&self) -> u64 {
         self.rate(self.data_packets)
     }
 
-    /// Returns the data and ACK packets, times links, a second of the lab's clock.
+    /// Returns the packet hops (data and ACK packets, once per link) per second of the lab's clock.
     #[must_use]
     pub fn packet_hops_per_second(&self) -> u64 {
         self.rate(self.packet_hops)
     }
 
-    /// Returns the payload's rate by the lab's clock, bits per second.
+    /// Returns the payload rate by the lab's clock, in bits per second.
     #[must_use]
     pub fn bits_per_second(&self) -> u64 {
         self.rate(self.bytes.get().saturating_mul(8))
     }
 
-    /// Returns the payload's rate as text.
+    /// Returns the payload rate as text.
     #[must_use]
     pub fn show_rate(&self) -> String {
         about_rate(self.bits_per_second())
@@ -313,11 +308,11 @@ const fn per_second(each: Nanos) -> u64 {
 }
 
 /// Time that the reference guest (10^9 instructions per second on its clock) takes for one packet on one link.
-/// Measured: one QP over three links moves 43.7 MiB/s of 4 kB packets, all of the CPU taken: 89 µs a packet, its end
-/// points' share included.
+/// Measured: with the CPU fully used, one QP over three links transfers 43.7 MiB/s in 4 kB packets, or 89 µs per
+/// packet, including the end points' share.
 pub(crate) const REFERENCE_HOP: Nanos = Nanos::new(30_000);
 
-/// Time that the reference guest takes to make, connect, start and destroy the two queue pairs of a verbs flow.
+/// Time that the reference guest takes to create, connect, start and destroy the two queue pairs of a verbs flow.
 pub(crate) const REFERENCE_FLOW: Nanos = Nanos::new(500_000);
 
 #[cfg(test)]
@@ -341,7 +336,7 @@ mod tests {
 
     #[test]
     fn packets_of_small_flows_are_not_counted_twice() {
-        // 20 µs for a packet on a link; 6 of them and 880 µs for a flow.
+        // 20 µs for a packet on one link; six such packets and 880 µs for a flow.
         let bulk = load(8, 50_000, 1_000, 7_000);
         let small = load(1_000, 6_000, 1_000, 7_000);
         let capacity = Capacity::of(Place::GuestVirtual, &small, &bulk);
@@ -418,7 +413,7 @@ mod tests {
         assert!("here:4,150us".parse::<Capacity>().is_err());
     }
 
-    /// A perftest flow is two processes of 250 ms each, whatever the place.
+    /// A perftest flow has two processes of 250 ms each, whatever the place.
     #[test]
     fn processes_calibrate_their_clocks_equally_long_at_every_place() {
         for &(_, place) in Place::WORDS {

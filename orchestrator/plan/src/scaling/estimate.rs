@@ -1,4 +1,4 @@
-//! Cost of a plan's run: on the reference guest, which has one virtual CPU with 10^9 instructions a second, and at a
+//! Cost of a plan's run, on the reference guest, which has one virtual CPU with 10^9 instructions per second, and at a
 //! place of known capacity.
 
 use std::collections::BTreeMap;
@@ -17,19 +17,18 @@ use crate::{
     transport::TransportPlan,
 };
 
-/// Cost of a plan's flows at a place: all policies, all repetitions.
+/// Cost of a plan's flows at a place, for all policies and repetitions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PlaceEstimate {
-    /// Time for which flows keep the place busy, lab's clock.
+    /// Time for which flows keep the place busy, by the lab's clock.
     pub busy_ns: Nanos,
-    /// Wall-clock time of the flows, unless a policy overloads a path.
+    /// Wall-clock time of the flows if no policy overloads a path.
     pub wall_ns: Nanos,
-    /// Data and ACK packets times the links they cross, without retransmissions.
+    /// Data and ACK packets, each multiplied by the number of links that it crosses, without retransmissions.
     pub packet_hops: u64,
-    /// Time of the flows by the lab's clock, unless a policy overloads a path.
+    /// Time of the flows by the lab's clock if no policy overloads a path.
     pub lab_ns: Nanos,
-    /// Largest share of the place's capacity that packets take in one second of the lab's clock,
-    /// percent.
+    /// Maximum share of the place's capacity that packets take in one second of the lab's clock, in percent.
     pub peak_percent: u32,
 }
 
@@ -62,7 +61,7 @@ pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> Plac
     let busy_ns = saturating_times(once(&costs), policies);
     let busy_wall = saturating_times(once(&wall_costs), policies);
     let packet_hops: u64 = offers.iter().map(|offer| offer.packet_hops).sum();
-    // In a resolved network every host reaches every other.
+    // In a resolved network, every host can reach every other host.
     let mtu = inputs.rdma.path_mtu;
     let longest = RoundTrips::longest(inputs.network, inputs.paths, mtu, Bytes::ZERO)
         .map_or(Nanos::ZERO, |trips| trips.base);
@@ -78,17 +77,16 @@ pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> Plac
     }
 }
 
-/// Returns the wall-clock time of `runs` runs that take `lab` each, if nothing overloads a path, and keep
-/// the place busy for `busy` of wall-clock time together.
+/// Returns the wall-clock time of `runs` runs that take `lab` each by the lab's clock if nothing overloads a path, and
+/// that together keep the place busy for `busy` of wall-clock time.
 pub(crate) fn wall(capacity: &Capacity, busy: Nanos, lab: Nanos, runs: u64) -> Nanos {
     match capacity.place.clock() {
-        // Idle time is skipped.
+        // A virtual clock skips idle time.
         Clock::Virtual => busy,
         Clock::Real => saturating_times(lab.saturating_add(REAL_START), runs).max(busy),
     }
 }
 
-/// Inputs of an estimate.
 pub(crate) struct EstimateInputs<'a> {
     pub network: &'a Network,
     pub paths: &'a Paths,
@@ -100,7 +98,7 @@ pub(crate) struct EstimateInputs<'a> {
     pub transport: &'a TransportPlan,
 }
 
-/// Returns the estimate of `inputs`.
+/// Returns the estimated cost of a plan's run on the reference guest.
 pub(crate) fn estimate(inputs: &EstimateInputs<'_>) -> Estimate {
     let offers = offers(inputs);
     let data_packets = offers.iter().map(|offer| offer.data_packets).sum();
@@ -150,7 +148,7 @@ fn offers(inputs: &EstimateInputs<'_>) -> Vec<Offer> {
     offers.collect()
 }
 
-/// Returns the largest share of a place that one second of flows takes with the samples meanwhile, percent.
+/// Returns the maximum share of a place that flows and samples take in one second, in percent.
 fn busiest_percent(inputs: &EstimateInputs<'_>, offers: &[Offer], costs: &Costs) -> u32 {
     if offers.is_empty() {
         return 0;
@@ -159,8 +157,8 @@ fn busiest_percent(inputs: &EstimateInputs<'_>, offers: &[Offer], costs: &Costs)
     peak_percent(offers, costs).saturating_add(percent(sampling.get(), WINDOW.get()))
 }
 
-/// Returns the time for which agents and recorders keep a place busy in one policy's run, `span` of each
-/// repetition.
+/// Returns the time for which agents and recorders keep a place busy in one policy's run, whose repetitions take `span`
+/// each.
 fn sampling(inputs: &EstimateInputs<'_>, span: Nanos, costs: &Costs) -> Nanos {
     saturating_times(
         sampling_once(inputs, span, costs),
@@ -188,7 +186,7 @@ fn sampling_once(inputs: &EstimateInputs<'_>, span: Nanos, costs: &Costs) -> Nan
     saturating_times(once, wake_ups)
 }
 
-/// Namespaces, rxe devices, processes, and packets in queues and on the way.
+/// Returns the memory for namespaces, rxe devices, processes, and packets in queues and in flight.
 fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
     let nodes = count(inputs.network.nodes.len()).saturating_mul(NODE_MEMORY);
     let hosts = inputs
@@ -209,7 +207,7 @@ fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
         let in_flight = wire.rate_bps.bytes_in(wire.delay_ns);
         in_flight.saturating_add(wire.buffer_bytes)
     });
-    // Nothing holds more than is sent.
+    // A queue or delay line never holds more than the flows send.
     let held: Bytes = held.sum();
     let packets = sent.min(held).get().saturating_mul(PACKET_OVERHEAD);
     let total = nodes
@@ -219,7 +217,7 @@ fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
     Bytes::new(total)
 }
 
-/// Bytes of memory for a flow's end points.
+/// Returns the bytes of memory for a flow's end points.
 const fn flow_memory(tool: Tool) -> u64 {
     match tool {
         Tool::Verbs => PAIR_MEMORY,
@@ -227,7 +225,7 @@ const fn flow_memory(tool: Tool) -> u64 {
     }
 }
 
-/// Largest number of concurrent flows, each [`SLOWDOWN`] times slower than its ideal.
+/// Returns the maximum number of concurrent flows if each takes [`SLOWDOWN`] times its ideal FCT.
 fn max_concurrent(flows: &[Flow]) -> u64 {
     let mut max = 0;
     for repetition in flows.chunk_by(|a, b| a.repetition == b.repetition) {
@@ -274,22 +272,22 @@ fn packet_vs_delay_percent(inputs: &EstimateInputs<'_>) -> u32 {
     }
 }
 
-/// Time on the real clock for starting the agents of a run and for aligning its start.
+/// Time on the real clock to start the agents of a run and to align its start.
 const REAL_START: Nanos = Nanos::from_millis(3_000);
 
-/// A namespace with its interfaces. Measured: 200 namespaces in some 60 MB.
+/// Memory of a namespace with its interfaces, in bytes. Measured: about 60 MB for 200 namespaces.
 const NODE_MEMORY: u64 = 300_000;
 
-/// An rxe device, max of it kernel tables made with it. Measured: some 14 MB.
+/// Memory of an rxe device, mostly kernel tables, in bytes. Measured: about 14 MB.
 const RXE_MEMORY: u64 = 14_000_000;
 
-/// A perftest process. Measured: 32 of them with 304 QPs in 400 MB.
+/// Memory of a perftest process, in bytes. Measured: 400 MB for 32 processes with 304 QPs.
 const PROCESS_MEMORY: u64 = 12_000_000;
 
-/// The two queue pairs of a verbs flow.
+/// Memory of a verbs flow's two queue pairs, in bytes.
 const PAIR_MEMORY: u64 = 100_000;
 
-/// Bytes of memory per wire byte in a packet: buffers are powers of two.
+/// Bytes of memory per wire byte of a packet: buffer sizes are powers of two.
 const PACKET_OVERHEAD: u64 = 2;
 
 /// Assumed slowdown of a flow under load.

@@ -1,4 +1,4 @@
-//! Similitude, and the estimated cost of a run, by which `scale: auto` picks it.
+//! Similitude scaling, and the estimated cost of a run, from which `scale: auto` chooses the scale.
 
 pub(crate) mod auto_scale;
 pub(crate) mod capacity;

@@ -1,11 +1,11 @@
-//! Emulated quantities in paper units.
+//! Conversion of emulated quantities to paper units.
 
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use crate::model::Scale;
 
-/// Factors from emulated to paper units, the inverse of a plan's [`Scale`]. Results are rounded to the
-/// nearest whole unit.
+/// Factors from emulated to paper units, the inverse of a plan's [`Scale`]. Results are rounded to the nearest whole
+/// unit.
 #[derive(Clone, Copy, Debug)]
 pub struct PaperUnits {
     rate: Ratio,
@@ -14,7 +14,7 @@ pub struct PaperUnits {
 }
 
 impl PaperUnits {
-    /// Creates the factors that undo `scale`.
+    /// Creates the factors that invert `scale`.
     #[must_use]
     pub fn new(scale: &Scale) -> Self {
         let inverse = |ratio: Ratio| ratio.inverse().unwrap_or(Ratio::ONE);
@@ -25,19 +25,18 @@ impl PaperUnits {
         }
     }
 
-    /// Converts a time, or an instant counted from the repetition's start.
+    /// Converts a duration, or an instant relative to the repetition's start.
     #[must_use]
     pub fn time(&self, emulated: Nanos) -> Nanos {
         Nanos::new(self.time.scale_nearest(emulated.get()))
     }
 
-    /// Converts a size.
     #[must_use]
     pub fn size(&self, emulated: Bytes) -> Bytes {
         Bytes::new(self.size.scale_nearest(emulated.get()))
     }
 
-    /// Converts a rate; one too small to convert stays as it is.
+    /// Converts a rate; a rate that converts to zero or overflows is returned unchanged.
     #[must_use]
     pub fn rate(&self, emulated: BitsPerSec) -> BitsPerSec {
         BitsPerSec::new(self.rate.scale_nearest(emulated.get())).unwrap_or(emulated)

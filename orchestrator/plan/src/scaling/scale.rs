@@ -1,7 +1,7 @@
-//! Similitude: rates by r, times by t, sizes by s = r · t.
+//! Similitude scaling: rates by r, times by t, sizes by s = r · t.
 //!
-//! Then (bytes / rate) / delay, load, bandwidth-delay products in flows, and FCT slowdown keep
-//! their values. Packets do not shrink: what that costs is in the plan's warnings.
+//! Under this scaling, (bytes / rate) / delay, load, bandwidth-delay products in flows, and FCT slowdown keep their
+//! values. Packets do not shrink; the plan's warnings describe the consequences.
 
 use lab_parameters::{LinkConfig, Parameter, ParameterSet, Value};
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
@@ -12,17 +12,17 @@ use crate::{
 };
 
 impl Scale {
-    /// The scale of the paper: all factors are one.
+    /// Scale of the paper: all factors are 1.
     pub const PAPER: Self = Self {
         rate: Ratio::ONE,
         time: Ratio::ONE,
         size: Ratio::ONE,
     };
 
-    /// Rates by `rate`, times by `time`, sizes by their product.
+    /// Creates a scale with rates by `rate`, times by `time` and sizes by their product.
     ///
     /// # Errors
-    /// A factor of zero, or a product beyond 64 bits.
+    /// Fails if a factor is zero or the product exceeds 64 bits.
     pub fn new(rate: Ratio, time: Ratio) -> Result<Self, PlanError> {
         let size = rate
             .times(time)
@@ -31,10 +31,10 @@ impl Scale {
         Ok(Self { rate, time, size })
     }
 
-    /// Returns the emulated rate of `paper`.
+    /// Returns the emulated value of the rate `paper`.
     ///
     /// # Errors
-    /// A value that vanishes, overflows, or changes noticeably by rounding.
+    /// Fails if the value becomes zero, overflows, or changes noticeably by rounding.
     pub fn rate(&self, path: &str, paper: BitsPerSec) -> Result<BitsPerSec, PlanError> {
         let emulated = noticed(path, paper.get(), paper, self.rate, RATE_HINT, |value| {
             BitsPerSec::new(value).map_or_else(|| "0 bit".to_owned(), |rate| rate.to_string())
@@ -48,37 +48,37 @@ impl Scale {
         })
     }
 
-    /// Returns the emulated length of `paper`.
+    /// Returns the emulated value of the duration `paper`.
     ///
     /// # Errors
-    /// A value that vanishes, overflows, or changes noticeably by rounding.
+    /// Fails if the value becomes zero, overflows, or changes noticeably by rounding.
     pub fn time(&self, path: &str, paper: Nanos) -> Result<Nanos, PlanError> {
         let show = |value| Nanos::new(value).to_string();
         noticed(path, paper.get(), paper, self.time, TIME_HINT, show).map(Nanos::new)
     }
 
-    /// Returns the emulated amount of `paper`.
+    /// Returns the emulated value of the size `paper`.
     ///
     /// # Errors
-    /// A value that vanishes, overflows, or changes noticeably by rounding.
+    /// Fails if the value becomes zero, overflows, or changes noticeably by rounding.
     pub fn size(&self, path: &str, paper: Bytes) -> Result<Bytes, PlanError> {
         let show = |value| Bytes::new(value).to_string();
         noticed(path, paper.get(), paper, self.size, SIZE_HINT, show).map(Bytes::new)
     }
 
-    /// Returns the emulated point in time `paper`, to the nearest nanosecond.
+    /// Returns the emulated value of the instant `paper`, rounded to the nearest nanosecond.
     ///
     /// # Errors
-    /// A value that overflows.
+    /// Fails if the value overflows.
     pub fn instant(&self, path: &str, paper: Nanos) -> Result<Nanos, PlanError> {
         nearest(path, paper.get(), paper, self.time, TIME_HINT).map(Nanos::new)
     }
 
-    /// Returns the emulated value for `paper`, a value of `parameter`: scaled by its kind, or unchanged if the
-    /// declaration keeps paper units.
+    /// Returns the emulated value of `paper`, a value of `parameter`: scaled by its kind, or unchanged if the parameter
+    /// is declared in paper units.
     ///
     /// # Errors
-    /// A value that vanishes, overflows, or changes noticeably by rounding.
+    /// Fails if the value becomes zero, overflows, or changes noticeably by rounding.
     pub(crate) fn value(
         &self,
         path: &str,
@@ -96,7 +96,7 @@ impl Scale {
         })
     }
 
-    /// Returns the emulated parameters of `paper`, the set at the YAML path `path`.
+    /// Returns the parameter set `paper` with emulated values; `path` is its YAML path.
     fn set<S: ParameterSet>(&self, path: &str, paper: &S) -> Result<S, PlanError> {
         let mut emulated = paper.clone();
         for parameter in S::PARAMETERS {
@@ -108,10 +108,10 @@ impl Scale {
         Ok(emulated)
     }
 
-    /// Returns the emulated link of `paper`.
+    /// Returns the link `paper` with emulated values.
     ///
     /// # Errors
-    /// A quantity that vanishes, overflows, or changes noticeably by rounding.
+    /// Fails if a quantity becomes zero, overflows, or changes noticeably by rounding.
     pub fn wire(&self, path: &str, paper: &LinkConfig) -> Result<WirePlan, PlanError> {
         let ecn = |ecn| self.set(&format!("{path}.ecn"), &ecn);
         Ok(WirePlan::new(LinkConfig {
@@ -121,7 +121,7 @@ impl Scale {
     }
 }
 
-/// `value · scale` to the nearest whole number, unless it overflows.
+/// Returns `value · scale`, rounded to the nearest whole number; fails on overflow.
 fn nearest(
     path: &str,
     value: u64,
@@ -141,7 +141,7 @@ fn nearest(
     Ok(emulated)
 }
 
-/// `value · scale` to the nearest whole number, unless a reader would notice the rounding.
+/// Returns `value · scale`, rounded to the nearest whole number; fails if the rounding would be noticeable.
 fn noticed(
     path: &str,
     value: u64,
@@ -176,7 +176,7 @@ fn noticed(
     Ok(emulated)
 }
 
-/// Reciprocal of the largest relative change, which would show in a measured rate or delay.
+/// Inverse of the maximum relative change by rounding; larger changes would show in a measured rate or delay.
 const TOLERANCE: u64 = 1_000;
 
 const RATE_HINT: &str = "raise `scale.rate`";
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(size.to_string(), "300 kB");
     }
 
-    /// Rates · 1/1000, times · 10, sizes · 1/100; shares stay.
+    /// Rates are scaled by 1/1000, times by 10, sizes by 1/100; shares are unchanged.
     #[test]
     fn parameters_of_a_link_scale_by_their_kind() {
         let link = |rate: &str, delay: &str, [buffer, k_min, k_max]: [&str; 3]| LinkConfig {
@@ -223,7 +223,7 @@ mod tests {
         let scaled = scale("1/1000", "10").wire("link", &paper).unwrap();
         assert_eq!(scaled.parameters, emulated);
         assert_eq!(Scale::PAPER.wire("link", &paper).unwrap().parameters, paper);
-        // 1 MB / 10^7 are less than a byte.
+        // 1 MB / 10^7 is less than a byte.
         let coarse = scale("1/1000000", "1/10").wire("link", &paper);
         let error = coarse.unwrap_err().to_string();
         assert!(error.starts_with("`link.ecn.k_min` is 1 MB, "), "{error}");

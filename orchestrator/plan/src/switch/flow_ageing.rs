@@ -1,21 +1,21 @@
-//! UCMP flow ageing: size thresholds, in the bytes that a switch of the lab counts.
+//! UCMP flow ageing: size thresholds in bytes as a lab switch counts them.
 
 use lab_policy::{UcmpConfig, ucmp};
 use lab_units::{Bytes, Ratio};
 
 use crate::model::{Candidate, PolicyPlan};
 
-/// Least-cost next hops of a flow from so many sent bytes on.
+/// Sent bytes from which a flow has the given least-cost next hops.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SizeThreshold {
-    /// Emulated bytes that the flow has sent.
+    /// Minimum number of emulated bytes that the flow has sent.
     pub from_bytes: Bytes,
-    /// For each candidate, true if its cost is the least.
+    /// For each candidate, true if its cost is minimal.
     pub is_cheapest: Vec<bool>,
 }
 
-/// Returns the size thresholds for a flow over `candidates` with `hops` links each, where `size`
-/// emulated bytes stand for one paper byte; none under a policy without flow ageing.
+/// Returns the size thresholds for a flow over `candidates` with `hops` links each; `size` is the number of emulated
+/// bytes per paper byte. Returns an empty list under a policy without flow ageing.
 #[must_use]
 pub fn size_thresholds<'a>(
     policy: &PolicyPlan,
@@ -71,8 +71,8 @@ mod tests {
         }
     }
 
-    /// 10 ms at 40 Gbit/s and 20 ms at 100 Gbit/s cost the same at 83.3 MB, less and more a hundredth
-    /// for the quantum: at 82,500,000 B and 84,166,667 B.
+    /// 10 ms at 40 Gbit/s and 20 ms at 100 Gbit/s cost the same at 83.3 MB; with the quantum, at 1 % less and 1 % more:
+    /// 82,500,000 B and 84,166,667 B.
     #[test]
     fn emulated_thresholds_are_the_papers_times_the_scale_of_sizes() {
         let candidates = [candidate(10, "40 Gbit"), candidate(20, "100 Gbit")];

@@ -1,28 +1,28 @@
-//! Flow tables of the DCI switches under each policy, the same in both engines.
+//! Flow tables of the DCI switches under each policy; both engines use the same.
 
 use lab_parameters::lcmp::MAX_FLOW_TABLE_ENTRIES;
 use lab_units::Nanos;
 
 use crate::model::{Plan, PolicyPlan};
 
-/// Capacity of a flow table, and the emulated times at which flows leave it: multiples of their interval since the
-/// run's start.
+/// Capacity of a flow table, and the emulated intervals at which flows are removed from it; removals happen at
+/// multiples of an interval since the run's start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FlowTablePlan {
-    /// Flows that the table keeps.
+    /// Maximum number of flows in the table.
     pub entries: u32,
     /// Interval between queue samples, at which the least recently seen flows beyond `entries` are evicted.
     pub sample_interval: Nanos,
-    /// Interval of the garbage collection, at which idle flows leave.
+    /// Interval of the garbage collection, which removes idle flows.
     pub gc_interval: Nanos,
     /// Time without a packet after which a flow is idle.
     pub idle_timeout: Nanos,
 }
 
 impl Plan {
-    /// Returns the flow table under `policy`, from LCMP's parameters. A policy without these parameters has LCMP's
-    /// default capacity, so that policies differ only in their decisions, and keeps a flow until its deadline, after
-    /// which none of its packets can come.
+    /// Returns the flow table under `policy`, from LCMP's parameters. A policy without these parameters gets LCMP's
+    /// default capacity, so that policies differ only in their decisions, and keeps a flow until the flow's deadline,
+    /// after which its packets can no longer arrive.
     #[must_use]
     pub fn flow_table(&self, policy: &PolicyPlan) -> FlowTablePlan {
         let deadline = self.rdma.flow_deadline_ns;

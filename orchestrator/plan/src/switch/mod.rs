@@ -1,4 +1,4 @@
-//! Switches of a plan: policies, tables, buffers.
+//! Switches of a plan: policies, tables and buffers.
 
 pub(crate) mod flow_ageing;
 pub(crate) mod flow_table;

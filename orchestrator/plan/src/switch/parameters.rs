@@ -1,4 +1,4 @@
-//! Parameters of policies and congestion controls, resolved: settings over defaults, scaled.
+//! Parameters of policies and congestion controls: settings override defaults, and values are scaled.
 
 use lab_parameters::{ParameterError, ParameterSet, Preset, Value};
 use lab_scenario::Settings;
@@ -7,12 +7,12 @@ use lab_units::show::{about_bytes, about_time};
 
 use crate::{error::PlanError, model::Scale};
 
-/// Default that depends on the topology: a parameter's name and its emulated value.
+/// Default that depends on the topology: the parameter's name and its emulated value.
 pub(crate) type Derived = (&'static str, Value);
 
-/// Resolves the `settings` at the YAML path `path`; `preset` is the one of those that name none.
+/// Resolves the `settings` at the YAML path `path`; `preset` applies if the settings name no preset.
 ///
-/// What is not set is one of the `derived` defaults of the preset `paper`, or the preset's own.
+/// A parameter that is not set has the value in `derived` if the preset is `paper`, else the preset's value.
 pub(crate) fn resolve<S: ParameterSet>(
     path: &str,
     settings: &Settings,
@@ -56,12 +56,12 @@ fn refused(path: &str, error: ParameterError) -> PlanError {
     }
 }
 
-/// Names and values of the parameters that the preset has, in one line.
+/// Returns the names and values of the preset's parameters in one line.
 pub(crate) fn list<S: ParameterSet>(set: &S, preset: Preset) -> String {
     named(set, preset, |_| true)
 }
 
-/// As [`list`], without the parameters that have the preset's value in paper units.
+/// Returns the same as [`list`] without the parameters that have the preset's value in paper units.
 pub(crate) fn departures<S: ParameterSet>(set: &S, preset: Preset) -> String {
     let default = S::preset(preset);
     named(set, preset, |name| set.get(name) != default.get(name))

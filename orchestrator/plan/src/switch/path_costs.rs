@@ -1,9 +1,9 @@
 //! Path cost updates after a link's rate or delay changes.
 //!
-//! The control plane fills the switches' tables at bootstrap and updates them after a change. The set
-//! of candidates stays, as next hops are chosen by hops alone; their order (by increasing one-way
-//! delay), scores and buckets change. Traffic engineering has no updates here: its controller
-//! observes links and installs splits itself.
+//! The control plane fills the switches' tables at bootstrap and updates them after a change. The set of candidates
+//! stays the same, because next hops depend only on hop counts; their order (by increasing one-way delay), scores and
+//! buckets change. Traffic engineering has no updates here, because its controller observes links and installs splits
+//! itself.
 
 use lab_policy::{LcmpConfig, Preset, UcmpConfig};
 use lab_units::{BitsPerSec, LinkId, Nanos, PortId};
@@ -18,17 +18,17 @@ use crate::{
     policy,
 };
 
-/// Candidate tables of all policies, updated link change by link change.
+/// Candidate tables of all policies, updated after each link change.
 pub(crate) struct PathCosts<'a> {
-    /// Network after the changes so far.
+    /// Network after the changes applied so far.
     network: Network,
     policies: &'a [PolicyRun],
-    /// Rows by policy, switch and destination.
+    /// Candidate rows by policy, switch and destination.
     tables: Vec<Vec<Vec<Vec<ScoredCandidate>>>>,
 }
 
 impl<'a> PathCosts<'a> {
-    /// Tables at the plan's start.
+    /// Creates the tables at the plan's start.
     pub fn new(network: &Network, switches: &[Switch], policies: &'a [PolicyRun]) -> Self {
         Self {
             network: network.clone(),
@@ -37,7 +37,7 @@ impl<'a> PathCosts<'a> {
         }
     }
 
-    /// Gives `link` another `rate` and `delay`, in paper units, and returns the rows that change.
+    /// Sets the `rate` and `delay` of `link`, in paper units, and returns the rows that change.
     pub fn provision(
         &mut self,
         link: LinkId,
@@ -103,7 +103,7 @@ fn decision_inputs(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(
     };
     match policy {
         PolicyPlan::Te(_) => Vec::new(),
-        // Equal scores under these weights may differ under those of `tune`, so paths count.
+        // Scores that are equal under these weights may differ under weights set by `tune`, so the paths are compared.
         PolicyPlan::Lcmp(LcmpConfig { preset, .. })
         | PolicyPlan::Ebpf(EbpfPlan {
             parameters: LcmpConfig { preset, .. },
@@ -112,7 +112,7 @@ fn decision_inputs(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(
         PolicyPlan::Own(_) | PolicyPlan::Ucmp(UcmpConfig { ageing: true, .. }) => {
             rows.map(|row| path(row, Preset::Paper)).collect()
         }
-        // The order of next hops does not change their buckets.
+        // The order of next hops does not affect their buckets.
         PolicyPlan::Buckets(_) | PolicyPlan::Ucmp(_) => {
             let mut rows: Vec<_> = rows
                 .map(|row| (row.candidate.port, row.buckets.into(), 0))

@@ -1,7 +1,7 @@
-//! Shared buffers of switches under priority flow control, and those that do not hold their headrooms.
+//! Shared buffers of switches under priority flow control, and switches whose buffer is too small for their headrooms.
 
-/// Buffer bytes that the paper's semantics reserves for each port and class of a switch, and bytes below its
-/// share at which a paused port resumes; the lab's switches have the same.
+/// Buffer bytes that the paper's semantics reserves per port and class of a switch, and the bytes below its share at
+/// which a paused port resumes; the lab's switches use the same values.
 pub use lab_abi::pfc::{RESERVE_BYTES, RESUME_OFFSET_BYTES};
 use lab_units::{BitsPerSec, Bytes, Nanos, NodeId};
 
@@ -12,18 +12,18 @@ use crate::{
     wires::Wires,
 };
 
-/// Bytes in a pause frame: a control frame with the minimum Ethernet size (IEEE 802.1Qbb).
+/// Wire bytes of a pause frame: a control frame of the minimum Ethernet size (IEEE 802.1Qbb).
 pub const FRAME: u64 = 64;
 
-/// Traffic classes of a port.
+/// Number of traffic classes per port.
 pub const CLASSES: u64 = 8;
 
-/// Returns the bytes that a port must hold beyond its share; `in_flight` are the bytes of a round trip. They are the
-/// packet that does not fit the share, which triggers the pause, and the bytes that the peer sends until it stops
-/// (IEEE 802.1Q, annex N): while a packet that the switch has begun delays the pause, while the pause is sent and
-/// travels, the bytes that are on the link by then, and the packet that the peer has begun. Here a switch decides and
-/// a peer stops at once. SoftRoCE's pacer may have released one more packet, if its timer was late for the packet
-/// before.
+/// Returns the bytes that a port must be able to hold beyond its share; `in_flight` is the bytes that the link carries
+/// in a round trip. The headroom covers the packet that exceeds the share and triggers the pause, and the bytes that
+/// the peer sends until it stops (IEEE 802.1Q, annex N): while the switch finishes a packet that delays the pause,
+/// while the pause is sent and propagates, the bytes that are on the link by then, and the packet that the peer has
+/// begun. Processing times are zero here: a switch decides and a peer stops at once. SoftRoCE's pacer may have released
+/// one more packet if its timer was late for the previous one.
 #[must_use]
 pub const fn headroom(in_flight: u64, largest_packet: u32, profile: HostProfile) -> u64 {
     let packets = match profile {
@@ -35,12 +35,12 @@ pub const fn headroom(in_flight: u64, largest_packet: u32, profile: HostProfile)
         .saturating_add(FRAME)
 }
 
-/// Returns the bytes on the wire of the largest packet under the paper's semantics.
+/// Returns the wire bytes of the largest packet under the paper's semantics.
 #[must_use]
 pub fn largest_packet(transport: &TransportPlan) -> u32 {
     let extended = match (&transport.cc, transport.profile) {
         (CcPlan::Hpcc(hpcc), _) => frame::telemetry(hpcc.int_hops).into(),
-        // A message of one packet.
+        // The message has one packet.
         (_, HostProfile::Rxe) => frame::RETH + frame::IMMDT,
         (_, HostProfile::Rnic) => 0,
     };
@@ -48,17 +48,17 @@ pub fn largest_packet(transport: &TransportPlan) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// Returns the shift that gives a port's share of the free bytes; a faster port has a larger share.
+/// Returns the shift that gives a port's share of the free buffer bytes; a faster port has a larger share.
 #[must_use]
 pub fn threshold_shift(rate: BitsPerSec, nic_rate: BitsPerSec) -> u32 {
     let times = rate.get() / nic_rate.get().max(1);
     SLOW_PORT_SHIFT.saturating_sub(times.checked_ilog2().unwrap_or(0))
 }
 
-/// Shift of a port at the hosts' rate, an eighth: HPCC's NS-3 MMU, which the artifact extends.
+/// Shift of a port at the hosts' rate, for a share of one eighth: HPCC's NS-3 MMU, which the artifact extends.
 const SLOW_PORT_SHIFT: u32 = 3;
 
-/// Returns the hosts' NIC rate, which counts as one for all; `None` without hosts.
+/// Returns the NIC rate of the hosts, which is assumed to be the same for all hosts; `None` without hosts.
 #[must_use]
 pub fn nic_rate(nodes: &[Node], links: &[Link]) -> Option<BitsPerSec> {
     let host = nodes.iter().find(|node| node.role == Role::Host)?;
@@ -69,21 +69,21 @@ pub fn nic_rate(nodes: &[Node], links: &[Link]) -> Option<BitsPerSec> {
 /// Shared buffer of a switch, emulated.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SharedBuffer {
-    /// All bytes.
+    /// Size of the buffer in bytes.
     pub bytes: Bytes,
-    /// Bytes that the ports share: without their reserves and headrooms.
+    /// Bytes that the ports share: the buffer without reserves and headrooms.
     pub shared: Bytes,
-    /// Bytes that reserves and the headrooms of all ports take.
+    /// Bytes that the reserves and headrooms of all ports need.
     pub needed: Bytes,
-    /// Headroom of each port, 0 if the port drops instead of sending a pause.
+    /// Headroom of each port; 0 for a port that drops packets instead of sending a pause.
     pub headrooms: Vec<u64>,
-    /// Ports without headroom, which drop instead of sending a pause.
+    /// Ports without headroom, which drop packets instead of sending a pause.
     pub lossy_ports: Vec<LossyPort>,
 }
 
-/// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. A port's headroom suffices
-/// for the most that its link carries under any fault, as no switch resizes it while flows run. If reserves and
-/// headrooms leave nothing to share, the largest headrooms are given up one after the other.
+/// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. A port's headroom covers the
+/// maximum that its link carries under any fault, because a switch does not resize it while flows run. If reserves and
+/// headrooms leave nothing to share, headrooms are removed one by one, the largest first.
 #[must_use]
 pub fn shared_buffer(
     switch: &Node,
@@ -113,7 +113,7 @@ pub fn shared_buffer(
     })
 }
 
-/// Returns the headrooms that a switch's ports need.
+/// Returns the headroom that each port of a switch needs.
 fn headrooms(switch: &Node, wires: Wires<'_>, transport: &TransportPlan) -> Vec<u64> {
     let largest = largest_packet(transport);
     switch
@@ -127,30 +127,30 @@ fn headrooms(switch: &Node, wires: Wires<'_>, transport: &TransportPlan) -> Vec<
         .collect()
 }
 
-/// A switch whose buffer does not hold the headrooms of all its ports.
+/// Switch whose buffer is too small for the headrooms of all its ports.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Overcommitted {
-    /// The switch.
     pub switch: NodeId,
-    /// Bytes of its shared buffer.
+    /// Size of the shared buffer in bytes.
     pub buffer: Bytes,
-    /// Bytes that reserves and headrooms of all ports take.
+    /// Bytes that the reserves and headrooms of all ports need.
     pub needed: Bytes,
-    /// Ports without headroom, which drop instead of sending a pause.
+    /// Ports without headroom, which drop packets instead of sending a pause.
     pub lossy_ports: Vec<LossyPort>,
 }
 
-/// A port whose headroom its switch's buffer does not hold.
+/// Port whose headroom does not fit the switch's buffer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LossyPort {
     /// Index among the switch's ports.
     pub index: usize,
-    /// Bytes that its headroom would take.
+    /// Headroom that the port needs, in bytes.
     pub headroom: Bytes,
 }
 
-/// Returns the switches with ports that drop in spite of PFC: where headrooms exceed the buffer, the largest
-/// are given up one after the other. Under the artifact's semantics the difference wraps, and none is.
+/// Returns the switches with ports that drop packets despite PFC: where headrooms exceed the buffer, they are removed
+/// one by one, the largest first. Under the artifact's semantics the remaining buffer wraps around instead, so the
+/// result is empty.
 #[must_use]
 pub fn overcommitted(
     nodes: &[Node],
@@ -172,18 +172,18 @@ pub fn overcommitted(
     (0u32..).zip(nodes).filter_map(of_switch).collect()
 }
 
-/// Bytes that a link carries in a round trip.
+/// Returns the bytes that a link carries in a round trip.
 fn in_flight(rate: BitsPerSec, delay: Nanos) -> u64 {
     let bits = u128::from(rate.get()) * 2 * u128::from(delay.get());
     u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX)
 }
 
-/// Returns the ports whose headrooms, the largest first, must go for the rest to leave some buffer.
+/// Returns the ports whose headrooms must be removed, the largest first, so that some buffer remains.
 fn given_up(buffer: Bytes, headrooms: &[u64]) -> Vec<usize> {
     let mut left = headrooms.to_vec();
     let mut ports = Vec::new();
     while total(&left) >= buffer.get() {
-        // The last of equal ones, as `max` finds it.
+        // Among ports with equal headrooms, `max_by_key` returns the last.
         let largest = (0..).zip(&left).max_by_key(|(_, bytes)| **bytes);
         match largest {
             Some((port, &bytes)) if bytes > 0 => {
@@ -197,7 +197,7 @@ fn given_up(buffer: Bytes, headrooms: &[u64]) -> Vec<usize> {
     ports
 }
 
-/// Bytes that headrooms and the reserves of their ports take.
+/// Returns the bytes that headrooms and the reserves of their ports need.
 fn total(headrooms: &[u64]) -> u64 {
     let ports = u64::try_from(headrooms.len()).unwrap_or(u64::MAX);
     let reserves = ports.saturating_mul(CLASSES * RESERVE_BYTES);

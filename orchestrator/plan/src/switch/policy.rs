@@ -1,7 +1,7 @@
-//! Policies with their parameters resolved, and their path costs and buckets.
+//! Resolved policies with their parameters, path costs and buckets.
 //!
-//! Path costs are computed from paper quantities. The intervals of a switch agent (sampling, flow-cache
-//! garbage collection, idle timeout) are emulated time.
+//! Path costs are computed from paper quantities. The intervals of a switch agent (sampling, flow-cache garbage
+//! collection, idle timeout) are in emulated time.
 
 use lab_parameters::{Preset, Value};
 use lab_policy::{
@@ -19,7 +19,7 @@ use crate::{
     round_trip::RoundTrips,
 };
 
-/// Inputs of a policy's parameters.
+/// Inputs from which a policy's parameters are resolved.
 pub(crate) struct Inputs<'a> {
     pub network: &'a Network,
     pub switches: &'a [Switch],
@@ -27,7 +27,7 @@ pub(crate) struct Inputs<'a> {
     pub trips: RoundTrips,
 }
 
-/// Resolves `specs`, whose labels differ; if `wanted` is given, those whose label is in it.
+/// Resolves `specs`, which have different labels; if `wanted` is given, only those with a label in `wanted`.
 pub(crate) fn runs(
     specs: &[PolicySpec],
     wanted: Option<&[String]>,
@@ -95,7 +95,7 @@ fn path_scores(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u8>>> {
     })
 }
 
-/// Returns C_path of a candidate; 0 if the policy has no path costs.
+/// Returns the C_path of a candidate; 0 if the policy has no path costs.
 pub(crate) fn path_score_of(policy: &PolicyPlan, candidate: &Candidate) -> u8 {
     policy
         .lcmp()
@@ -103,7 +103,7 @@ pub(crate) fn path_score_of(policy: &PolicyPlan, candidate: &Candidate) -> u8 {
 }
 
 impl Candidate {
-    /// Returns C_path by LCMP with the parameters `config`.
+    /// Returns the C_path that LCMP computes with the parameters `config`.
     #[must_use]
     pub fn path_score(&self, config: &LcmpConfig) -> u8 {
         let (delay, capacity) = scored(self, config.preset);
@@ -112,15 +112,15 @@ impl Candidate {
 }
 
 fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
-    // Whether a policy has buckets does not depend on the paths.
+    // A policy has buckets for all paths or for no path.
     if policy.buckets(&[]).is_none() {
         return Vec::new();
     }
     of_destinations(switches, |row| buckets_of(policy, row))
 }
 
-/// Returns the hash buckets of a destination's candidates as provisioned: before any demand, and for a
-/// flow's first packet.
+/// Returns the provisioned hash buckets of a destination's candidates, which apply to a flow's first packet before any
+/// demand is known.
 pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
     let paths: Vec<_> = row
         .candidates
@@ -133,7 +133,7 @@ pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
     }
 }
 
-/// Returns `of` of each destination, switch by switch.
+/// Applies `of` to each destination, switch by switch.
 fn of_destinations<T>(switches: &[Switch], of: impl Fn(&Destination) -> T) -> Vec<Vec<T>> {
     switches
         .iter()
@@ -154,7 +154,7 @@ fn known_own(path: &str, spec: &OwnSpec) -> Result<String, PlanError> {
     })
 }
 
-/// Returns the delay and capacity that `preset` scores: end to end, or of the first link.
+/// Returns the delay and capacity that `preset` scores: those of the whole path, or of its first link.
 pub(crate) fn scored(candidate: &Candidate, preset: Preset) -> (Nanos, BitsPerSec) {
     match preset {
         Preset::Paper => (candidate.paper_delay_ns, candidate.paper_bottleneck_bps),
@@ -173,8 +173,8 @@ fn lcmp(path: &str, settings: &Settings, inputs: &Inputs<'_>) -> Result<LcmpConf
     resolve(path, settings, Preset::Paper, &derived, inputs.scale)
 }
 
-/// Returns the parameters for a user-defined switch program's tables: the paper's, with a
-/// `max_delay` above the longest path, so that no two paths have equal costs only by saturation.
+/// Returns the parameters for a user-defined switch program's tables: the paper's, with a `max_delay` above the longest
+/// path, so that saturation does not give two paths equal costs.
 fn table_parameters(path: &str, inputs: &Inputs<'_>) -> Result<LcmpConfig, PlanError> {
     let mut parameters = lcmp(path, &Settings::default(), inputs)?;
     let rows = inputs
@@ -192,7 +192,7 @@ fn table_parameters(path: &str, inputs: &Inputs<'_>) -> Result<LcmpConfig, PlanE
     Ok(parameters)
 }
 
-/// Returns five times the longest base RTT, emulated, and at least one second.
+/// Returns the idle timeout: five times the longest base RTT, emulated, and at least one second.
 fn idle_timeout(trips: RoundTrips) -> Nanos {
     Nanos::new(trips.base.get().saturating_mul(5)).max(Nanos::from_millis(1_000))
 }
@@ -204,6 +204,6 @@ fn largest_rate(network: &Network) -> BitsPerSec {
         .iter()
         .filter(|link| link.kind == LinkKind::InterDc);
     let largest = inter_dc.map(|link| link.paper.rate_bps).max();
-    // A lab of one datacenter has no path to score.
+    // A lab with one datacenter has no paths to score.
     largest.unwrap_or(LcmpConfig::ARTIFACT.max_capacity_bps)
 }

@@ -1,6 +1,7 @@
-//! Mean demands of workloads: sending host, destination datacenters, rate.
+//! Mean demands of workloads: sending host, destination datacenters and rate.
 //!
-//! A load is a host's, over all pairs that its datacenter is in. Listed flows have no mean rate.
+//! A workload's load applies to each host and covers all pairs of the host's datacenter. Listed flows have no mean
+//! rate.
 
 use lab_scenario::{LoadBase, Pairs, Scenario, Traffic, Workload};
 use lab_units::{DcId, NodeId, Ratio};
@@ -11,17 +12,17 @@ use crate::{error::PlanError, model::Role, network::Network};
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Demand {
     pub host: NodeId,
-    /// The datacenters its flows go to, uniformly.
+    /// Destination datacenters of the flows, with equal probability.
     pub to: Vec<DcId>,
-    /// The rate that a load of one fills, in bits per second.
+    /// Rate of a load of 1, in bits per second.
     pub full_bps: u64,
-    /// Number of hosts that fill it together.
+    /// Number of hosts that share this rate.
     pub sharers: u64,
     pub load: Ratio,
 }
 
 impl Demand {
-    /// Mean rate in bits per second, rounded down.
+    /// Returns the mean rate in bits per second, rounded down.
     pub fn mean_bps(&self) -> u64 {
         let all = u128::from(self.full_bps) * u128::from(self.load.numerator());
         let share = all / (u128::from(self.load.denominator()) * u128::from(self.sharers));
@@ -47,8 +48,7 @@ pub(crate) fn of_scenario(
     Ok(demands)
 }
 
-/// Returns the demands of `workload`, whose YAML path is `path`, for every sending host in order of
-/// datacenter.
+/// Returns the demands of `workload`, whose YAML path is `path`, for every sending host, in order of datacenter.
 pub(crate) fn of_workload(
     network: &Network,
     workload: &Workload,
@@ -71,7 +71,7 @@ pub(crate) fn of_workload(
     Ok(demands)
 }
 
-/// The rate that a load of one fills, in bits per second, and how many hosts fill it together.
+/// Returns the rate of a load of 1, in bits per second, and the number of hosts that share it.
 fn full_rate(network: &Network, base: LoadBase, host: NodeId) -> (u64, u64) {
     match base {
         LoadBase::HostNic => (network.rate_of(network.node(host).ports.iter().copied()), 1),
@@ -84,7 +84,7 @@ fn full_rate(network: &Network, base: LoadBase, host: NodeId) -> (u64, u64) {
     }
 }
 
-/// For each datacenter, those it sends to, uniformly.
+/// Returns, for each datacenter, the datacenters that it sends to.
 fn destinations(network: &Network, pairs: &Pairs, path: &str) -> Result<Vec<Vec<DcId>>, PlanError> {
     match pairs {
         Pairs::AllToAll => all_to_all(network, path),

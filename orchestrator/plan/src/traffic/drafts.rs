@@ -1,4 +1,4 @@
-//! Flows before scaling, and those listed in the scenario or in a flow file of the artifact.
+//! Flows before scaling, and their sources: lists in the scenario and the artifact's flow files.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use lab_units::{Bytes, Nanos, NodeId};
 
 use crate::{error::PlanError, model::Role, network::Network};
 
-/// A flow before scaling, in paper units.
+/// Flow before scaling, in paper units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Draft {
     pub src: NodeId,
@@ -58,8 +58,8 @@ pub(crate) fn listed(
 
 /// Returns the flows of the artifact's flow file `file`, whose text is `text`.
 ///
-/// The file numbers hosts from 0, 16 to a datacenter. Its flows start at two seconds of its clock,
-/// which is zero here.
+/// The file numbers hosts from 0, with 16 hosts per datacenter. Its flows start at two seconds, which are converted to
+/// a start of zero.
 pub(crate) fn from_file(
     network: &Network,
     path: &str,

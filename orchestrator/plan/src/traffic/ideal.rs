@@ -1,52 +1,49 @@
 //! Ideal FCT and base round trip: lower bounds of a flow's time.
 //!
-//! The paper normalises an FCT by the FCT of the same flow alone on the path of least propagation delay: base
-//! RTT, with one packet's store-and-forward serialisation, plus wire bytes over the path's bottleneck rate.
-//! That formula counts the bottleneck's first packet twice: once in the base RTT and once in the wire bytes.
-//! The path of least delay is also the fastest for small flows only: a large flow can end sooner on a path with
-//! more delay and more capacity. So the flow's packets are sent one by one here, each waiting at each link for
+//! The paper normalises an FCT by the FCT of the same flow alone on the path of least propagation delay: the base RTT,
+//! with one packet's store-and-forward serialisation, plus the wire bytes over the path's bottleneck rate. That formula
+//! counts the bottleneck's first packet twice: once in the base RTT and once in the wire bytes. Besides, the path of
+//! least delay is the fastest only for small flows: a large flow can end sooner on a path with more delay and more
+//! capacity. This module therefore computes the time of each packet, which waits at each link for the packet before it:
 //! the packet before it:
 //!
 //! ```text
 //! end(k, i) = max(end(k-1, i) + delay(k-1), end(k, i-1)) + wire(i) / rate(k)
 //! ```
 //!
-//! for packet `i` on link `k`, from host to host and through the fabrics, and then the last ACK back to the
-//! source. The data and the ACKs each take the path on which the flow ends soonest, among all that the tables
-//! allow: at every switch any candidate, that is, any neighbour one link nearer to the destination. No policy
-//! and no queueing can be faster, so a slowdown under one indicates an error. A path of more links can have
-//! less delay, but no table has it; the plan warns of such paths.
+//! for packet `i` on link `k`, from host to host and through the fabrics, and then for the last ACK back to the source.
+//! The data and the ACKs each take the path on which the flow ends soonest, among all paths that the tables allow: at
+//! every switch any candidate, that is, any neighbour one link nearer to the destination. No policy and no queueing can
+//! be faster, so a slowdown below 1 indicates an error. A path of more links can have less delay, but is not in the
+//! tables; the plan warns of such paths.
 //!
-//! Times are picoseconds inside, rounded down, so that a thousand packets round by a nanosecond.
+//! Internally, times are picoseconds, rounded down, so that the error of a thousand packets is at most a nanosecond.
 
 use lab_scenario::Tool;
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
 use crate::{frame, network::Network};
 
-/// A link in one direction.
+/// Link in one direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Hop {
-    /// Rate of the link.
     pub rate: BitsPerSec,
-    /// One-way propagation delay.
     pub delay: Nanos,
 }
 
-/// Data of one flow and the operation that moves it.
+/// Data of one flow and the operation that transfers it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Transfer {
-    /// Operation.
     pub tool: Tool,
     /// Payload of a full packet.
     pub path_mtu: u32,
-    /// Messages, posted at once.
+    /// Number of messages, which are posted at once.
     pub messages: u32,
-    /// Bytes of each.
+    /// Bytes of each message.
     pub message_bytes: Bytes,
 }
 
-/// The links along `ports`, emulated.
+/// Returns the links along `ports`, with emulated rates and delays.
 pub(crate) fn hops(network: &Network, ports: &[PortId]) -> Vec<Hop> {
     let hop = |port: &PortId| {
         let wire = &network.link(port.link()).emu;
@@ -58,13 +55,13 @@ pub(crate) fn hops(network: &Network, ports: &[PortId]) -> Vec<Hop> {
     ports.iter().map(hop).collect()
 }
 
-/// A path from one host to another.
+/// Path from one host to another.
 #[derive(Clone, Debug)]
 pub(crate) struct HostPath {
     pub hops: Vec<Hop>,
-    /// One-way propagation delay.
+    /// One-way propagation delay of the path.
     delay: Nanos,
-    /// Smallest rate; `None` without a link.
+    /// Minimum rate of the links; `None` for a path without links.
     bottleneck: Option<BitsPerSec>,
 }
 
@@ -77,7 +74,7 @@ impl HostPath {
         }
     }
 
-    /// Returns a lower bound for the FCT of a flow with `bytes` on this path if its ACKs come back on `back`.
+    /// Returns a lower bound for the FCT of a flow with `bytes` on this path if its ACKs return on `back`.
     fn floor(&self, back: &Self, bytes: Bytes) -> Nanos {
         let sent = self
             .bottleneck
@@ -87,8 +84,7 @@ impl HostPath {
     }
 }
 
-/// Returns the FCT of `transfer` alone, with its data and its ACKs each on the path from `paths` on which it ends
-/// soonest.
+/// Returns the FCT of `transfer` alone if its data and its ACKs each take the path from `paths` that minimises the FCT.
 ///
 /// # Panics
 /// If `paths` is empty.
@@ -106,16 +102,15 @@ pub(crate) fn least_completion(paths: &[HostPath], transfer: &Transfer) -> Nanos
     least
 }
 
-/// Returns the FCT of `transfer` alone on `path`, from the flow's source to its destination: until the
-/// last ACK is back at the source or, for READs, from the first request of the destination until the
-/// last response.
+/// Returns the FCT of `transfer` alone on `path`, which leads from the flow's source to its destination. The FCT ends
+/// when the last ACK reaches the source or, for READs, lasts from the destination's first request to the last response.
 #[must_use]
 pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
     completion_over(path, path, transfer)
 }
 
-/// Returns the FCT of `transfer` alone with its data on `path` and the opposite direction on `back`; both paths
-/// are given from the flow's source to its destination.
+/// Returns the FCT of `transfer` alone with its data on `path` and the opposite direction on `back`; both paths are
+/// given from the flow's source to its destination.
 fn completion_over(path: &[Hop], back: &[Hop], transfer: &Transfer) -> Nanos {
     let back: Vec<Hop> = back.iter().rev().copied().collect();
     let mut both = Both {
@@ -145,7 +140,7 @@ fn completion_over(path: &[Hop], back: &[Hop], transfer: &Transfer) -> Nanos {
     Nanos::new(u64::try_from(done / PICOS_PER_NANO).unwrap_or(u64::MAX))
 }
 
-/// Round trip of one full packet and its ACK on `path`.
+/// Returns the round-trip time of one full packet and its ACK on `path`.
 #[must_use]
 pub fn round_trip(path: &[Hop], tool: Tool, path_mtu: u32) -> Nanos {
     let one_packet = Transfer {
@@ -157,8 +152,8 @@ pub fn round_trip(path: &[Hop], tool: Tool, path_mtu: u32) -> Nanos {
     completion(path, &one_packet)
 }
 
-/// Sends one message's packets from `ready` on; returns the arrival time of the last one. The last
-/// message of a verbs flow has immediate data.
+/// Sends one message's packets from `ready` on; returns the arrival time of the last packet. The last message of a
+/// verbs flow has immediate data.
 fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer, is_last: bool) -> u128 {
     let mtu = u64::from(transfer.path_mtu);
     let packets = frame::packets(transfer.message_bytes, transfer.path_mtu);
@@ -182,7 +177,7 @@ fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer, is_last: 
     pipe.send(ready, frame::data(last_payload, last_extra))
 }
 
-/// Path of a flow, there and back.
+/// Paths of a flow in both directions.
 struct Both<'a> {
     forward: Pipe<'a>,
     backward: Pipe<'a>,
@@ -191,12 +186,12 @@ struct Both<'a> {
 impl Both<'_> {
     /// Calls `send`, which sends one message, for `count` equal messages.
     ///
-    /// The time at which a link has sent message `m` is the longest sum of serialisations and delays over
-    /// the packets until then, along which the link grows and never falls back. A sum over more messages
-    /// than links has a message wholly on one link; without it, it is a sum of one message less. And each sum
-    /// can take in one more message on any link that it passes. So from then on each message moves a link on
-    /// by its time on the slowest link until there, which is the step of the message before, and the rest is
-    /// one multiplication.
+    /// The time at which a link has sent message `m` is the maximum, over sequences of packets and links in which
+    /// neither decreases, of the sum of serialisations and delays. If there are more messages than links, such a
+    /// sequence has at least one message entirely on one link. Without that message, it is a sequence for one message
+    /// fewer; conversely, one more message can be inserted on any link of a sequence. From then on, each message
+    /// therefore delays a link by the message's time on the slowest link up to there, which is also the step of the
+    /// message before, and the remaining messages take one multiplication.
     fn repeat(&mut self, count: u32, mut send: impl FnMut(&mut Self)) {
         let links = self.forward.hops.len() + self.backward.hops.len();
         let one_by_one = count.min(u32::try_from(links + 1).unwrap_or(u32::MAX));
@@ -217,10 +212,10 @@ impl Both<'_> {
     }
 }
 
-/// Links in a row, each sending its packets in order, one at a time.
+/// Links in series, each sending its packets in order, one at a time.
 struct Pipe<'a> {
     hops: &'a [Hop],
-    /// Time at which each link has sent its last packet so far, ps.
+    /// Time at which each link has sent its last packet so far, in picoseconds.
     free: Vec<u128>,
 }
 
@@ -244,9 +239,9 @@ impl<'a> Pipe<'a> {
 
     /// Sends `count` equal packets.
     ///
-    /// Once every link's step from one packet to the next is the larger of its own serialisation
-    /// and the step of the link before it, the next packet finds the same situation, that step
-    /// later; so the rest is one multiplication, and a flow's size costs nothing.
+    /// Once every link's step from one packet to the next is the larger of its own serialisation and the step of the
+    /// link before it, the next packet finds the same state one step later. The remaining packets then take one
+    /// multiplication, so that the cost is independent of the flow's size.
     fn send_run(&mut self, ready: u128, wire_bytes: u64, count: u64) {
         for sent in 0..count {
             let before = self.free.clone();
@@ -300,29 +295,29 @@ mod tests {
         }
     }
 
-    /// 8 Mbit/s is a byte per microsecond.
+    /// At 8 Mbit/s, a byte takes a microsecond.
     #[test]
     fn one_packet_on_one_link() {
         let path = [hop("8 Mbit", "5 ms")];
-        // 1,058 B out and 62 B back.
+        // 1,058 B of data and an ACK of 62 B.
         let fct = completion(&path, &transfer(Tool::SendBw, 1, 1000));
         assert_eq!(fct.to_string(), "11120 us");
         let fct = completion(&path, &transfer(Tool::WriteBw, 1, 1000));
         assert_eq!(fct.to_string(), "11136 us");
-        // 20 B more: where to write, and immediate data, which only the last of several messages has.
+        // 20 B more: the RETH (16 B) and the immediate data (4 B) of the last message.
         let fct = completion(&path, &transfer(Tool::Verbs, 1, 1000));
         assert_eq!(fct.to_string(), "11140 us");
         let fct = completion(&path, &transfer(Tool::Verbs, 2, 1000));
         assert_eq!(fct.to_string(), "12214 us");
-        // 74 B out and 1,062 B back.
+        // A request of 74 B and a response of 1,062 B.
         let fct = completion(&path, &transfer(Tool::ReadBw, 1, 1000));
         assert_eq!(fct.to_string(), "11136 us");
     }
 
     #[test]
     fn the_bottlenecks_first_packet_counts_once() {
-        // Links of 1,058, 2,116 and 1,058 µs a packet: the first packet takes all three, the other
-        // nine the bottleneck's alone.
+        // The links take 1,058, 2,116 and 1,058 µs per packet: the first packet takes the time of all three, each of
+        // the other nine the bottleneck's time.
         let path = [
             hop("8 Mbit", "1 ms"),
             hop("4 Mbit", "2 ms"),
@@ -336,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_short_last_packet_catches_up_behind_a_bottleneck() {
-        // 1,058 B, then 158 B: on the second link the short one waits for the full one.
+        // A packet of 1,058 B, then one of 158 B: on the second link the short packet waits for the full one.
         let path = [hop("8 Mbit", "0"), hop("4 Mbit", "0")];
         let fct = completion(&path, &transfer(Tool::SendBw, 1, 1100));
         let expected = 1_058 + 2_116 + 316 + 62 + 124;
@@ -361,7 +356,7 @@ mod tests {
     #[test]
     fn read_responses_follow_their_requests() {
         let path = [hop("8 Mbit", "0")];
-        // The first request takes 74 µs, the others travel beside the responses.
+        // The first request takes 74 µs; the other requests travel while responses are sent.
         let fct = completion(&path, &transfer(Tool::ReadBw, 5, 3000));
         let expected = 74 + 5 * (1_062 + 1_058 + 1_062);
         assert_eq!(fct, Nanos::new(expected * 1_000));
@@ -369,16 +364,16 @@ mod tests {
 
     #[test]
     fn reads_ask_against_the_flow_and_data_runs_with_it() {
-        // The second packet of data, 162 B, waits behind the first on the slow second link; the
-        // other way round the links, it would wait on the fast one: 2,124 + 1,062 + 162 µs.
+        // The second data packet, 162 B, waits behind the first on the slow second link. With the links in reverse
+        // order, it would wait on the fast link: 2,124 + 1,062 + 162 µs.
         let path = [hop("8 Mbit", "0"), hop("4 Mbit", "0")];
         let fct = completion(&path, &transfer(Tool::ReadBw, 1, 1100));
         let request = 148 + 74;
         assert_eq!(fct, Nanos::new((request + 1_062 + 2_124 + 324) * 1_000));
     }
 
-    /// The artifact's fabric and routes: base RTT of DC1–DC8 is 20.013 ms (spec A.3), for packets of
-    /// 1,000 B without headers one way and nothing for the ACK's bytes.
+    /// With the artifact's fabric and routes, the base RTT of DC1–DC8 is 20.013 ms (spec A.3), for packets of 1,000 B
+    /// without headers in one direction and ACKs of zero bytes.
     #[test]
     fn the_artifacts_base_rtt() {
         let fabric = hop("100 Gbit", "1 us");

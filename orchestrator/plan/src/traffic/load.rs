@@ -1,6 +1,6 @@
-//! Load: the rate that workloads ask for, and the rate that the plan's flows offer, in paper units.
+//! Load: the rate that workloads request, and the rate that the plan's flows offer, in paper units.
 //!
-//! A run says something about a load only if its flows offer that load over the whole duration.
+//! A run is representative of a load only if its flows offer that load over the whole duration.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{
     schedule::Drafted,
 };
 
-/// Returns the load of `scenario`'s workloads as the flows of `drafted` offer it, without concurrency.
+/// Returns the load of `scenario`'s workloads that the flows of `drafted` offer, without concurrency.
 pub(crate) fn of_drafts(
     scenario: &Scenario,
     repetitions: u32,
@@ -74,7 +74,7 @@ pub(crate) fn ideal_concurrency(flows: &[Flow]) -> Concurrency {
     }))
 }
 
-/// Load that the workloads of one datacenter ask for.
+/// Load that the workloads of one datacenter request.
 #[derive(Default)]
 struct Asked {
     capacity_bps: u64,
@@ -92,7 +92,7 @@ fn offered(network: &Network, drafted: &Drafted) -> BTreeMap<DcId, Bytes> {
     bytes
 }
 
-/// Returns the start of a repetition's last workload flow, the earliest over all repetitions.
+/// Returns the start of a repetition's last workload flow; the earliest such start over all repetitions.
 fn last_start(drafted: &Drafted) -> Nanos {
     let mut last: BTreeMap<u32, Nanos> = BTreeMap::new();
     for (repetition, draft) in drafted.flows.iter().filter(|(_, draft)| !draft.is_listed) {

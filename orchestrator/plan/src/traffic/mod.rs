@@ -1,4 +1,4 @@
-//! Flows of a plan, and the times that they would take alone.
+//! Flows of a plan, and the FCT of each flow alone.
 
 pub(crate) mod connection;
 pub(crate) mod demand;

@@ -1,4 +1,4 @@
-//! Packets that flows offer, what they cost, and the busiest second of them.
+//! Packets that flows offer, their cost, and the busiest second.
 
 use lab_units::{Nanos, Ratio, Tool};
 
@@ -21,7 +21,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// A burst at `start`: `messages` with `packets` each over `links` links.
+    /// Creates a burst at `start`: `messages` with `packets` each over `links` links.
     pub fn new(repetition: u32, start: Nanos, messages: u32, packets: u64, links: usize) -> Self {
         let messages = u64::from(messages);
         let data_packets = messages * packets;
@@ -45,25 +45,25 @@ impl Offer {
     }
 }
 
-/// Time for which one of each keeps a place busy.
+/// Times for which single operations keep a place busy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
-    /// A packet on one link.
+    /// Time of a packet on one link.
     hop: Nanos,
-    /// A data packet in its host's pacer.
+    /// Time of a data packet in its host's pacer.
     pacing: Nanos,
-    /// A flow's end points, over the whole run.
+    /// Time of a flow's end points over the whole run.
     flow: Nanos,
-    /// A flow's end points while time runs: perftest's processes start before.
+    /// Time of a flow's end points while flows run, without perftest's processes, which start before.
     flow_in_time: Nanos,
-    /// A wake-up of an agent or a recorder.
+    /// Time of a wake-up of an agent or a recorder.
     pub wake_up: Nanos,
-    /// A link of the switch whose queues are read at a wake-up.
+    /// Time per switch link whose queue is read at a wake-up.
     pub read_link: Nanos,
 }
 
 impl Costs {
-    /// Costs on the reference guest.
+    /// Returns the costs on the reference guest.
     pub const fn reference(tool: Tool) -> Self {
         let (flow, flow_in_time) = match tool {
             Tool::Verbs => (REFERENCE_FLOW, REFERENCE_FLOW),
@@ -81,18 +81,19 @@ impl Costs {
         }
     }
 
-    /// Costs at a place of `capacity`, lab's clock.
+    /// Returns the costs at a place with `capacity`, by the lab's clock.
     pub fn at(capacity: &Capacity, tool: Tool) -> Self {
         Self::of(capacity.flow_ns, capacity.hop_ns, tool)
     }
 
-    /// Costs at a place of `capacity`, wall-clock time.
+    /// Returns the costs at a place with `capacity`, in wall-clock time.
     pub fn on_the_wall(capacity: &Capacity, tool: Tool) -> Self {
         Self::of(capacity.flow_wall_ns, capacity.hop_wall_ns, tool)
     }
 
-    /// Costs that are not measured are the reference guest's, scaled like a packet's cost; those of processes are not
-    /// scaled, because a process calibrates its clock for a fixed time.
+    /// Returns costs from the measured times of a flow and a packet on a link. Other costs are the reference guest's,
+    /// scaled like a packet's cost; the cost of a process is not scaled, because a process calibrates its clock for a
+    /// fixed time.
     fn of(flow_ns: Nanos, hop_ns: Nanos, tool: Tool) -> Self {
         let reference = Self::reference(tool);
         let like_a_packet = |cost: Nanos| {
@@ -114,7 +115,7 @@ impl Costs {
         }
     }
 
-    /// Cost of an offer's packets.
+    /// Returns the cost of an offer's packets.
     fn packets(&self, offer: &Offer) -> Nanos {
         let hops = saturating_times(self.hop, offer.packet_hops);
         hops.saturating_add(saturating_times(self.pacing, offer.paced_packets))
@@ -130,17 +131,17 @@ pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
     packets.saturating_add(saturating_times(costs.flow, count(offers.len())))
 }
 
-/// Returns the largest share of a place that `offers` take within one [`WINDOW`], percent.
+/// Returns the maximum share of a place that `offers` take within one [`WINDOW`], in percent.
 ///
-/// `offers` are by repetition, then start. Each is spread evenly over its span: flows that share a link
-/// offer more than it carries, so the share is not too small.
+/// `offers` are sorted by repetition, then start. Each offer is spread evenly over its span. Flows that share a link
+/// may offer more than the link can carry, so the result is an upper bound.
 pub(crate) fn peak_percent(offers: &[Offer], costs: &Costs) -> u32 {
     let repetitions = offers.chunk_by(|a, b| a.repetition == b.repetition);
     let peak = repetitions.map(|offers| peak(offers, costs)).max();
     percent(peak.unwrap_or(0), WINDOW.get())
 }
 
-/// Work done until a time, of which more is done at `rate` from then on; all in units of 2^−32 ns.
+/// Work done until a time, and the rate of the work from then on; all in units of 2^−32 ns.
 #[derive(Clone, Copy, Default)]
 struct Work {
     time: u64,
@@ -154,9 +155,9 @@ impl Work {
     }
 }
 
-/// Returns the most work that one window has, ns.
+/// Returns the maximum work within one window, in ns.
 fn peak(offers: &[Offer], costs: &Costs) -> u64 {
-    // Time, whether an offer ends, and its rate: one that starts as another ends comes first.
+    // Sort order: by time, and at equal times the offers that start before those that end.
     let change = |offer: &Offer, is_end: bool| {
         let cost = costs.packets(offer).saturating_add(costs.flow_in_time);
         let span = offer.span.get().max(1);
@@ -172,7 +173,7 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     let starts = offers.iter().map(|offer| change(offer, false));
     let ends = offers.iter().map(|offer| change(offer, true));
     let mut changes: Vec<(u64, bool, u128)> = starts.chain(ends).collect();
-    // Starts are in order, and the ends of bursts are: a stable sort merges such runs.
+    // Starts are sorted, and so are the ends of bursts: a stable sort merges such runs.
     changes.sort_by_key(|&(time, is_end, _)| (time, is_end));
     let mut work = Work::default();
     let steps: Vec<Work> = changes
@@ -191,7 +192,7 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
             work
         })
         .collect();
-    // Between changes the work of a window changes evenly, so the most is in one that starts or ends at a
+    // Between changes, the work of a window changes linearly, so the maximum is in a window that starts or ends at a
     // change.
     let starts = steps.iter().map(|step| step.time);
     let from = starts
@@ -202,7 +203,7 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     u64::try_from(most >> 32).unwrap_or(u64::MAX)
 }
 
-/// Returns the most work within one of `windows`, whose starts and ends never fall.
+/// Returns the maximum work within one of `windows`, whose starts and ends never decrease.
 fn most_within(steps: &[Work], windows: impl Iterator<Item = (u64, u64)>) -> u128 {
     let cursor = || {
         let mut next = 0;
@@ -220,7 +221,7 @@ fn most_within(steps: &[Work], windows: impl Iterator<Item = (u64, u64)>) -> u12
     works.max().unwrap_or(0)
 }
 
-/// `part` in percent of `whole`, rounded up so that little is not nothing.
+/// Returns `part` in percent of `whole`, rounded up so that a small share is not zero.
 pub(crate) fn percent(part: u64, whole: u64) -> u32 {
     if part == 0 {
         return 0;
@@ -237,26 +238,26 @@ pub(crate) fn count(items: usize) -> u64 {
     u64::try_from(items).unwrap_or(u64::MAX)
 }
 
-/// CPU time of one perftest process, most of it to calibrate its clock. Measured: 0.25 s. A flow of `smoke`, two
+/// CPU time of one perftest process, mostly to calibrate its clock. Measured: 0.25 s. A flow of `smoke`, which has two
 /// processes, took 0.4 to 0.7 s of wall-clock time in the emulated guest.
 pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
 
-/// CPU time of a data packet's rounds through its host's pacer. Measured: 62 µs for a packet's whole path
-/// without congestion control, 74 µs with it.
+/// CPU time of a data packet in its host's pacer. Measured: 62 µs for a packet's whole path without congestion control,
+/// 74 µs with congestion control.
 const PACING_CPU: Nanos = Nanos::new(12_000);
 
-/// CPU time per wake-up, and per switch link that is read. Measured: 64 µs at a switch with 4 links, 150 µs with 17.
+/// CPU time per wake-up, calculated from measurements: 64 µs at a switch with 4 links, 150 µs with 17 links.
 const WAKE_UP_CPU: Nanos = Nanos::new(38_000);
 const READ_LINK_CPU: Nanos = Nanos::new(6_600);
 
-/// Window over which offered packets and flows are counted: queues hold about this much.
+/// Window in which offered packets and flows are counted; queues hold about that much traffic.
 pub(crate) const WINDOW: Nanos = Nanos::from_millis(1_000);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// An offer of as many packets over one link, which cost a millisecond each here.
+    /// Returns an offer of `packets` packets over one link; each costs a millisecond in these tests.
     fn offer(start_ms: u64, span_ms: u64, packets: u64) -> Offer {
         Offer {
             repetition: 0,
@@ -281,9 +282,9 @@ mod tests {
 
     #[test]
     fn a_long_flow_takes_its_share_of_each_second() {
-        // 4,000 ms of work within 10 s are 40 % of each second.
+        // 4,000 ms of work within 10 s is 40 % of each second.
         assert_eq!(peak_percent(&[offer(0, 10_000, 4_000)], &costs()), 40);
-        // A burst within it is on top; one after it is not.
+        // A burst within the span adds to it; a burst after the span does not.
         let with_burst = [offer(0, 10_000, 4_000), offer(5_000, 0, 100)];
         assert_eq!(peak_percent(&with_burst, &costs()), 50);
         let after = [offer(0, 10_000, 4_000), offer(12_000, 0, 100)];
@@ -292,7 +293,7 @@ mod tests {
 
     #[test]
     fn the_busiest_second_may_end_with_a_flow_instead_of_starting_with_one() {
-        // From 200 ms to 1,200 ms both offer: 800 ms of 1,000 and 200 ms of 200.
+        // Both offers are active from 200 ms to 1,200 ms: 800 ms of the 1,000 ms and all 200 ms.
         let offers = [offer(0, 1_000, 1_000), offer(1_000, 200, 200)];
         assert_eq!(peak_percent(&offers, &costs()), 100);
         let offers = [offer(0, 1_000, 500), offer(1_000, 200, 200)];

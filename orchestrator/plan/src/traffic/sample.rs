@@ -1,21 +1,20 @@
 //! Named streams of random numbers.
 //!
-//! Each quantity of each source has its own stream and name: another host, load or repetition changes
-//! no other stream. The generator is PCG-64-MCG, seeded
-//! with SHA-256 of the name, and the logarithm is musl's in Rust, so that a seed gives the same
-//! schedule on every machine.
+//! Each quantity of each source has a stream of its own, identified by a name, so that another host, load or repetition
+//! does not change the other streams. The generator is PCG-64-MCG, seeded with the SHA-256 of the name, and the
+//! logarithm is a Rust port of musl's, so that a seed gives the same schedule on every machine.
 
 use lab_units::Nanos;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
-/// Name of a stream.
+/// Components of a stream's name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamName<'a> {
     pub seed: u64,
     pub repetition: u32,
-    /// Position in the scenario's `traffic`.
+    /// Position in the scenario's `traffic` list.
     pub traffic: usize,
     /// Name of the sending host.
     pub host: &'a str,
@@ -23,7 +22,7 @@ pub(crate) struct StreamName<'a> {
     pub quantity: &'static str,
 }
 
-/// A sequence of uniform 64-bit numbers.
+/// Stream of uniform 64-bit numbers.
 pub(crate) struct Stream(Pcg64Mcg);
 
 impl Stream {
@@ -35,38 +34,38 @@ impl Stream {
         Self(generator(&text))
     }
 
-    /// A uniform number of all 64-bit ones.
+    /// Returns a uniform number from the whole 64-bit range.
     pub fn uniform(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A uniform number below `bound`.
+    /// Returns a uniform number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
         let wide = u128::from(self.uniform()) * u128::try_from(bound).unwrap_or(u128::MAX >> 64);
         usize::try_from(wide >> 64).unwrap_or(usize::MAX)
     }
 
-    /// A uniform length below `mean`.
+    /// Returns a uniform duration below `mean`.
     pub fn phase(&mut self, mean: f64) -> Nanos {
         nearest(self.fraction() * mean)
     }
 
-    /// An exponentially distributed length by inverting its distribution: −ln(1 − u) · mean.
+    /// Returns an exponentially distributed duration by inversion: −ln(1 − u) · mean.
     pub fn exponential(&mut self, mean: f64) -> Nanos {
         nearest(-libm::log1p(-self.fraction()) * mean)
     }
 
-    /// Uniform in [0, 1), with all the 53 bits that a float holds.
+    /// Returns a uniform number in [0, 1) with the full 53-bit precision of a float.
     fn fraction(&mut self) -> f64 {
         float(self.uniform() >> 11) / float(1 << 53)
     }
 }
 
-/// Returns the random number generator for the stream `name`: PCG-64-MCG, its state the first half of the name's
-/// SHA-256.
+/// Returns the random number generator for the stream `name`: PCG-64-MCG, whose initial state is the first half of the
+/// name's SHA-256.
 ///
 /// # Panics
-/// Never: a digest has 32 bytes.
+/// Never, because a digest has 32 bytes.
 #[must_use]
 pub fn generator(name: &str) -> Pcg64Mcg {
     let digest: [u8; 32] = Sha256::digest(name).into();
@@ -76,13 +75,13 @@ pub fn generator(name: &str) -> Pcg64Mcg {
     Pcg64Mcg::new(u128::from_be_bytes(*state))
 }
 
-/// `value` as a float; exact up to 2^53, to the nearest above.
+/// Returns `value` as a float: exact up to 2^53, rounded to the nearest float above.
 #[must_use]
 pub(crate) fn float(value: u64) -> f64 {
     value as f64
 }
 
-/// The nearest whole number of nanoseconds.
+/// Returns `nanos` as the nearest whole number of nanoseconds.
 #[must_use]
 pub(crate) fn nearest(nanos: f64) -> Nanos {
     #[expect(
@@ -107,7 +106,7 @@ mod tests {
         }
     }
 
-    /// A change here changes every schedule ever recorded.
+    /// A change of these numbers would change every recorded schedule.
     #[test]
     fn the_first_draws_are_pinned() {
         let mut stream = Stream::named(name(0, "dc1/h1"));
@@ -125,8 +124,8 @@ mod tests {
         assert_ne!(first(name(0, "dc1/h1")), first(name(0, "dc1/h2")));
     }
 
-    /// The mean of n exponentials has a standard error of 1/√n: one seed in three million is more
-    /// than five standard errors off, and this seed is fixed.
+    /// The mean of n exponential samples has a standard error of 1/√n. One seed in three million is more than five
+    /// standard errors off; this seed is fixed.
     #[test]
     fn exponential_gaps_have_their_mean_and_spread() {
         let mut stream = Stream::named(name(0, "dc1/h1"));
@@ -136,7 +135,7 @@ mod tests {
         let mean = draws.iter().sum::<f64>() / 40_000.0;
         assert!((mean - 1.0).abs() < 5.0 / 200.0, "{mean}");
         let above = draws.iter().filter(|gap| **gap > 1.0).count();
-        // A share of 1/e, with a standard error of √(p(1−p)/n) = 0.0024.
+        // The expected share is 1/e, with a standard error of √(p(1−p)/n) = 0.0024.
         let share = float(u64::try_from(above).unwrap()) / 40_000.0;
         assert!((share - (-1.0f64).exp()).abs() < 5.0 * 0.0024, "{share}");
     }

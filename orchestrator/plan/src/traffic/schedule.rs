@@ -1,4 +1,4 @@
-//! The flow schedule: all flows of all repetitions, scaled, with their ideal FCT.
+//! Flow schedule: all flows of all repetitions, scaled, with their ideal FCT.
 
 use lab_scenario::{
     Files, Generator, Scenario, Semantics, SizeCdf, Tool, Traffic, TransportSpec, Workload, limits,
@@ -19,15 +19,15 @@ use crate::{
 
 /// Flows before scaling.
 pub(crate) struct Drafted {
-    /// Every flow, sampled or listed, by repetition, then start, then position in the scenario.
+    /// All flows, sampled or listed, by repetition, then start, then position in the scenario.
     pub flows: Vec<(u32, Draft)>,
-    /// Arrivals of the workloads.
+    /// Number of arrivals of the workloads.
     pub arrivals: u64,
-    /// Arrivals of the workloads that are flows.
+    /// Number of arrivals that became flows.
     pub kept: u64,
 }
 
-/// Returns every flow, sampled or listed.
+/// Returns all flows, sampled or listed.
 pub(crate) fn draft(
     scenario: &Scenario,
     files: &Files,
@@ -81,7 +81,7 @@ fn count(flows: usize) -> u64 {
     u64::try_from(flows).unwrap_or(u64::MAX)
 }
 
-/// Inputs of scaling drafts into flows.
+/// Inputs for scaling drafts into flows.
 pub(crate) struct FlowInputs<'a> {
     pub engine: Engine,
     pub generator: &'a Generator,
@@ -90,8 +90,8 @@ pub(crate) struct FlowInputs<'a> {
     pub scale: &'a Scale,
 }
 
-/// Scales `drafts` and computes the ideal FCT of each over the `networks` in force from its start on. Base
-/// round trips are those before any fault.
+/// Scales `drafts` and computes each flow's ideal FCT over the `networks` from its start on. Base round trips are those
+/// before any fault.
 pub(crate) fn flows(
     drafts: &[(u32, Draft)],
     inputs: &FlowInputs<'_>,
@@ -132,7 +132,7 @@ pub(crate) fn flows(
 }
 
 impl FlowInputs<'_> {
-    /// Base round trip on `path`.
+    /// Returns the base round trip on `path`.
     fn round_trip(&self, path: &[Hop]) -> Nanos {
         match self.sender() {
             Sender::Artifact { payload } => Standalone::of(path, payload).base_rtt,
@@ -140,8 +140,8 @@ impl FlowInputs<'_> {
         }
     }
 
-    /// Returns the FCT of a flow alone on the best path in `paths`; by the authors' reference, on the first one, which
-    /// has the least delay.
+    /// Returns the FCT of a flow alone: on the best path in `paths` or, by the authors' reference, on the first path,
+    /// which has the least delay.
     fn completion(&self, paths: &[HostPath], messages: u32, message_bytes: Bytes) -> Nanos {
         match self.sender() {
             Sender::Artifact { payload } => {
@@ -175,15 +175,15 @@ impl FlowInputs<'_> {
     }
 }
 
-/// Sender whose flow is alone on a path.
+/// Model of the sender for the ideal FCT.
 enum Sender {
-    /// The authors' reference.
+    /// The authors' reference: the standalone FCT.
     Artifact { payload: u32 },
     /// A QP of the RC transport.
     Rc { tool: Tool, path_mtu: u32 },
 }
 
-/// A source of flows whose file has been read.
+/// Source of flows whose file has been read.
 enum Read<'a> {
     Sampled(&'a Workload, SizeCdf),
     Listed(Vec<Draft>),
@@ -218,8 +218,8 @@ fn read<'a>(
     }
 }
 
-/// Returns the number of messages for a flow with `paper` bytes, and the bytes per message: the flow, in parts no
-/// larger than rxe's largest message. perftest refuses fewer than five messages.
+/// Returns the number of messages of a flow with `paper` bytes, and the bytes per message. No message exceeds rxe's
+/// maximum, and a perftest flow has at least five messages, because perftest rejects fewer.
 pub(crate) fn messages(scale: Ratio, paper: Bytes, tool: Tool) -> (u32, Bytes) {
     let min = if tool == Tool::Verbs { 1 } else { MESSAGES };
     let scaled = u128::from(paper.get()) * u128::from(scale.numerator());
@@ -233,15 +233,15 @@ pub(crate) fn messages(scale: Ratio, paper: Bytes, tool: Tool) -> (u32, Bytes) {
     )
 }
 
-/// Returns the emulated bytes of a flow with `paper` bytes that is one message.
+/// Returns the emulated bytes of a flow with `paper` bytes that has a single message.
 fn one_message(scale: Ratio, paper: Bytes) -> Bytes {
     Bytes::new(scale.scale_nearest(paper.get()).max(1))
 }
 
-/// perftest's smallest number of iterations.
+/// Minimum number of iterations that perftest accepts.
 const MESSAGES: u32 = 5;
 
-/// rxe's largest message, `RXE_PORT_MAX_MSG_SZ`:
+/// Maximum bytes of a message in rxe, `RXE_PORT_MAX_MSG_SZ`:
 /// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
 const MAX_MESSAGE: u128 = 0x80_0000;
 

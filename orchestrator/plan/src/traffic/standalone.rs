@@ -1,17 +1,16 @@
 //! Standalone FCT: the authors' reference for slowdowns.
 //!
-//! Slowdowns are comparable with the published ones only by this reference. For a path of minimum
-//! delay between two hosts and, of several, the one of maximum capacity:
+//! Slowdowns are comparable with the published ones only if they use this reference. For the path of minimum delay
+//! between two hosts, or of several such paths the one with the maximum capacity:
 //!
 //! ```text
 //! base RTT   = 2 · Σ delay + Σ ⌊payload · 8 / rate⌋
 //! standalone = base RTT + ⌊(size + ⌈size / payload⌉ · 48) · 8 / bottleneck⌋
 //! ```
 //!
-//! in nanoseconds. A full payload, without headers, is sent once over each link one way, and an ACK
-//! takes no time on the wire. 48 are a packet's headers: PPP 14, IPv4 20, UDP 8, and 6 of their
-//! own. A large flow may be faster: where a path of more delay has more capacity, a slowdown is
-//! below one.
+//! in nanoseconds. A full payload, without headers, is serialised once on each link in one direction, and an ACK has no
+//! serialisation time. A packet's headers are 48 bytes: PPP 14, IPv4 20, UDP 8, and 6 of the artifact's own format. A
+//! large flow may be faster than the reference: if a path with more delay has more capacity, a slowdown can be below 1.
 
 use lab_units::{BitsPerSec, Bytes, Nanos, NodeId};
 
@@ -22,7 +21,7 @@ use crate::{
     paths::{self, Paths},
 };
 
-/// Headers of their packets.
+/// Header bytes of the artifact's packets.
 pub const HEADERS: u64 = 48;
 
 /// Reference for a pair of hosts.
@@ -30,16 +29,16 @@ pub const HEADERS: u64 = 48;
 pub struct Standalone {
     /// Round trip of a full packet with empty queues.
     pub base_rtt: Nanos,
-    /// Smallest rate of the path.
+    /// Minimum rate of the path's links.
     pub bottleneck: BitsPerSec,
     payload: u64,
 }
 
 impl Standalone {
-    /// Reference for `path` from one host to another, for packets with `payload` bytes.
+    /// Returns the reference for `path` from one host to another, for packets with `payload` bytes.
     ///
     /// # Panics
-    /// On a path without links.
+    /// Panics on a path without links.
     #[must_use]
     pub fn of(path: &[Hop], payload: u32) -> Self {
         let payload = u64::from(payload);
@@ -53,7 +52,7 @@ impl Standalone {
         }
     }
 
-    /// Returns the FCT of a flow with `size` alone.
+    /// Returns the FCT of a flow with `size` bytes alone.
     #[must_use]
     pub fn completion(&self, size: Bytes) -> Nanos {
         let packets = size.get().div_ceil(self.payload);
@@ -62,8 +61,8 @@ impl Standalone {
             .saturating_add(wire_time(wire, self.bottleneck))
     }
 
-    /// Returns the references for all host pairs in `plan`: each datacenter's first and last host,
-    /// behind different leaves, represent the others.
+    /// Returns the references for all host pairs in `plan`; each datacenter's first and last host, which are at
+    /// different leaves, represent its other hosts.
     #[must_use]
     pub fn of_all_pairs(plan: &Plan) -> Vec<Self> {
         let network = Network::of(plan);
@@ -97,7 +96,7 @@ fn wire_time(bytes: u64, rate: BitsPerSec) -> Nanos {
 mod tests {
     use super::*;
 
-    /// From a host in DC1 to one in DC8 on their network.
+    /// Returns the links from a host in DC1 to a host in DC8 in the artifact's network.
     fn path() -> Vec<Hop> {
         let hop = |rate: &str, delay: &str| Hop {
             rate: rate.parse().unwrap(),
@@ -116,7 +115,7 @@ mod tests {
         assert_eq!(standalone.bottleneck.to_string(), "25 Gbit");
     }
 
-    /// Rows from the published output for Figure 1.
+    /// The rows are from the published output for Figure 1.
     #[test]
     fn published_flows_alone() {
         let standalone = Standalone::of(&path(), 1_000);

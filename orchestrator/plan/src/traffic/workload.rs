@@ -1,11 +1,11 @@
 //! Flows sampled from a size distribution and an arrival process.
 //!
-//! As in the artifact's generator, every sending host is a source of its own: its gaps have a mean
-//! of 8 · mean size / (rate · load), where `load` is a share of `rate`, and each flow goes to a
-//! uniform host of a uniform destination datacenter.
+//! As in the artifact's generator, every sending host is an independent source: its gaps have a mean of 8 · mean size /
+//! (rate · load), where `load` is a share of `rate`, and each flow goes to a uniformly chosen host of a uniformly
+//! chosen destination datacenter.
 //!
-//! `max_flows` thins the arrivals: those kept start over the whole duration, so the load falls by the
-//! share that is dropped, and the plan says so.
+//! `max_flows` thins the arrivals: the kept flows start over the whole duration, so that the load is reduced by the
+//! share of dropped flows, and the plan warns of it.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -25,21 +25,21 @@ use crate::{
 pub(crate) struct Sampling<'a> {
     pub seed: u64,
     pub repetition: u32,
-    /// Position in the scenario's `traffic`.
+    /// Position in the scenario's `traffic` list.
     pub traffic: usize,
-    /// That position as a path.
+    /// YAML path of that position.
     pub path: &'a str,
 }
 
 /// Flows in one repetition of a workload.
 pub(crate) struct Sampled {
-    /// Flows by start.
+    /// Sampled flows, by start.
     pub drafts: Vec<Draft>,
-    /// Number of arrivals within the duration, of which `max_flows` may keep fewer.
+    /// Number of arrivals within the duration; `max_flows` may keep fewer.
     pub arrivals: usize,
 }
 
-/// Samples the flows of `workload`, if they are at most `room`.
+/// Samples the flows of `workload`; fails if there are more than `room`.
 pub(crate) fn sample(
     network: &Network,
     workload: &Workload,
@@ -95,9 +95,9 @@ fn arrivals(
 
 /// Keeps `wanted` of the flows, in their order.
 ///
-/// Every subset of Poisson arrivals is equally likely (selection sampling: Knuth, TAOCP 2, 3.4.2,
-/// algorithm S), so that those kept are Poisson arrivals of a lower rate. Even arrivals are kept at
-/// equal distances from a random one.
+/// Of Poisson arrivals, every subset of that size is equally likely (selection sampling: Knuth, TAOCP 2, 3.4.2,
+/// algorithm S), so that the kept flows are Poisson arrivals with a lower rate. Even arrivals are kept at equal
+/// distances, starting with a random one.
 fn thin(
     mut drafts: Vec<Draft>,
     wanted: usize,
@@ -139,12 +139,12 @@ fn too_many(sampling: Sampling<'_>) -> PlanError {
     }
 }
 
-/// A sending host.
+/// Sending host and its next flow.
 struct Source {
     demand: Demand,
     /// Mean gap in nanoseconds.
     gap: f64,
-    /// Start of its next flow.
+    /// Start of the next flow.
     next: Nanos,
     gaps: Stream,
     sizes: Stream,
@@ -174,7 +174,7 @@ impl Source {
     }
 }
 
-/// Returns every sending host, before its first flow.
+/// Returns the state of every sending host before its first flow.
 fn sources(
     network: &Network,
     workload: &Workload,
@@ -210,7 +210,7 @@ fn sources(
     Ok(sources.collect())
 }
 
-/// Mean gap between two flows of a host, in nanoseconds.
+/// Returns the mean gap between two flows of a host, in nanoseconds.
 fn mean_gap(demand: &Demand, sizes: &SizeCdf) -> f64 {
     let mean = sizes.mean();
     let mean_bits = 8.0 * float(mean.numerator()) / float(mean.denominator());

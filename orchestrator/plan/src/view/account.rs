@@ -1,4 +1,4 @@
-//! State and work of a DCI switch's decisions, by the paper's own counting (Sec. 4).
+//! State and work of a DCI switch's decisions, counted as in the paper (Sec. 4).
 //!
 //! ```text
 //! a port: 4 queueCur + 4 queuePrev + 4 trend + 4 durCnt + 8 lastSample = 24 B
@@ -12,57 +12,56 @@ use serde::Serialize;
 
 use crate::model::{LinkKind, Plan};
 
-/// Bytes of a port's state.
+/// Bytes of state per port.
 pub const PORT_BYTES: u64 = 24;
 
-/// Bytes of a flow's row, aligned.
+/// Bytes of a flow's row, with alignment.
 pub const FLOW_BYTES: u64 = 24;
 
 /// Bytes of a path's score.
 pub const PATH_BYTES: u64 = 1;
 
-/// Integer primitives of a decision for each candidate: lookups, delay score, weights, sort key.
+/// Integer primitives of a decision per candidate: lookups, delay score, weights, sort key.
 pub const PRIMITIVES_PER_CANDIDATE: u32 = 15;
 
-/// The paper's example: a switch of 48 ports that remembers 50,000 flows, at six candidates.
+/// Example of the paper: a switch with 48 ports, a table of 50,000 flows, and six candidates.
 pub const EXAMPLE: Counted = Counted::new(48, 50_000, 10_000, 6);
 
-/// Counts of one switch.
+/// Counts for one switch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Counted {
-    /// Ports whose queues are watched.
+    /// Number of ports whose queues are sampled.
     pub ports: u64,
-    /// Rows of the flow table.
+    /// Number of rows in the flow table.
     pub flows: u64,
-    /// Scored paths: candidates of all destinations.
+    /// Number of scored paths: candidates of all destinations.
     pub paths: u64,
-    /// Largest number of candidates for a destination.
+    /// Maximum number of candidates for a destination.
     pub candidates: u32,
-    /// Bytes of all ports' state.
+    /// Bytes of the state of all ports.
     pub port_bytes: u64,
     /// Bytes of the full flow table.
     pub flow_bytes: u64,
-    /// Bytes of all paths' scores.
+    /// Bytes of the scores of all paths.
     pub path_bytes: u64,
-    /// Bytes of the level scores and of the capacity classes, eight for a threshold.
+    /// Bytes of the thresholds of level scores and capacity classes, eight bytes per threshold.
     pub table_bytes: u64,
-    /// Integer primitives of a decision.
+    /// Integer primitives per decision.
     pub operations: u32,
 }
 
-/// A DCI switch and its counts.
+/// DCI switch and its counts.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct SwitchAccount {
-    /// Name of its datacenter.
+    /// Name of the switch's datacenter.
     pub dc: String,
-    /// True if it runs no agent and needs none of this.
+    /// True if the switch runs no agent and therefore needs no state.
     pub is_legacy: bool,
-    /// Its counts.
     pub counted: Counted,
 }
 
 impl Counted {
-    /// Counts for a switch with so many ports, flows, paths and candidates.
+    /// Returns the counts for a switch with the given numbers of ports, flows, paths and candidates.
     #[must_use]
     pub const fn new(ports: u64, flows: u64, paths: u64, candidates: u32) -> Self {
         Self {
@@ -79,8 +78,8 @@ impl Counted {
     }
 }
 
-/// Integer primitives of a decision at so many candidates; the logarithm is rounded down, as the
-/// paper's 6 · 2.6 ≈ 15 is.
+/// Returns the integer primitives of a decision with the given number of candidates; the logarithm is rounded down, as
+/// in the paper's 6 · 2.6 ≈ 15.
 #[must_use]
 pub const fn operations(candidates: u32) -> u32 {
     let sort = match (candidates as u128).checked_pow(candidates) {

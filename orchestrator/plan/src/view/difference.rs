@@ -8,7 +8,7 @@ use crate::model::Plan;
 
 impl Plan {
     /// Returns the first difference between two plans' [inputs](Plan::inputs), with keys in alphabetical order; `None`
-    /// if the plans describe the same run. Their slots do not count.
+    /// if the plans describe the same run. Slots are ignored.
     #[must_use]
     pub fn difference(self, other: Self) -> Option<String> {
         let [own, other] = [self, other].map(|plan| plan.inputs().in_slot(0));
@@ -45,7 +45,7 @@ fn between(path: &str, own: Option<&Value>, other: Option<&Value>) -> Option<Str
     }
 }
 
-/// Returns a value in a few words.
+/// Returns a short text for a value.
 fn shown(value: Option<&Value>) -> String {
     match value {
         None => "absent".to_owned(),

@@ -1,7 +1,7 @@
-//! The inter-DC map of a plan as SVG: datacenters, and links with rate and delay.
+//! Inter-DC map of a plan as SVG: datacenters, and links with rate and delay.
 //!
-//! A line is as wide as its rate is large; its tooltip has the emulated values. Coordinates are
-//! whole pixels, so the same plan is the same picture.
+//! The width of a line grows with the link's rate; its tooltip has the emulated values. Coordinates are whole pixels,
+//! so that equal plans give equal pictures.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use lab_map::{Area, Curve, Layout, Point, place_labels};
 
 use crate::model::{Dc, Link, LinkKind, Plan};
 
-/// Returns the inter-DC map of `plan`.
+/// Returns the inter-DC map of `plan` as SVG.
 #[must_use]
 pub fn render_svg(plan: &Plan) -> String {
     let links = inter_dc(plan);
@@ -57,13 +57,13 @@ fn label(link: &Link) -> String {
 /// Layout of the inter-DC links, in pixels.
 struct Map {
     layout: Layout,
-    /// Datacenters of each link.
+    /// Datacenters at the ends of each link.
     ends: Vec<(usize, usize)>,
 }
 
 impl Map {
     fn new(plan: &Plan, links: &[&Link]) -> Self {
-        // A DCI switch has its datacenter's number.
+        // A DCI switch's node id equals its datacenter's number.
         let ends: Vec<_> = links
             .iter()
             .map(|link| (link.a.index(), link.b.index()))
@@ -79,8 +79,8 @@ impl Map {
         (MARGIN_X + COLUMN_GAP * column, MARGIN_TOP + ROW_GAP * row)
     }
 
-    /// The line of a link: straight between columns; within one, bent around the datacenters between
-    /// its ends; bent more for each link of the same pair before.
+    /// Returns the line of a link. A line between columns is straight. A line within a column is bent around the
+    /// datacenters between its ends. Each further link of the same pair is bent more.
     fn curve(&self, at: usize) -> Curve {
         let (a, b) = self.ends[at];
         let same = |pair: &&(usize, usize)| **pair == (a, b) || **pair == (b, a);
@@ -102,7 +102,7 @@ impl Map {
         MARGIN_TOP + MARGIN_BOTTOM + ROW_GAP * f64::from(self.layout.rows.saturating_sub(1))
     }
 
-    /// Left edge of the picture, which is at least wide enough for a description.
+    /// Returns the left edge of the picture, which is at least wide enough for a description.
     fn left(&self) -> f64 {
         (self.width() - self.width().max(MIN_WIDTH)) / 2.0
     }
@@ -124,7 +124,7 @@ impl Map {
         )
     }
 
-    /// Draws the caption, with the number of links whose labels have no room.
+    /// Draws the caption, with the number of links whose labels do not fit.
     fn draw_notes(&self, svg: &mut String, crowded: usize) {
         let mut note = "rate and one-way delay of each link, as in the scenario".to_owned();
         if crowded > 0 {
@@ -142,7 +142,7 @@ impl Map {
     }
 }
 
-/// Half the size of a label; viewers substitute fonts, so there is room for wider ones.
+/// Returns half the size of a label, with a reserve because viewers may substitute wider fonts.
 fn half_of(text: &str) -> Point {
     let width = CHARACTER_WIDTH * count(text.chars().count()) / 2.0;
     (width + 5.0, LINE_HEIGHT / 2.0)
@@ -186,7 +186,7 @@ fn draw_link(svg: &mut String, link: &Link, curve: &Curve) {
     );
 }
 
-/// A pixel more for each doubling from 10 Gb/s on, within reason.
+/// Returns the line width: one pixel more for each doubling above 10 Gb/s, within limits.
 fn stroke(bits_per_second: u64) -> u32 {
     (bits_per_second / 10_000_000_000)
         .max(1)
@@ -195,10 +195,10 @@ fn stroke(bits_per_second: u64) -> u32 {
         + 1
 }
 
-/// Draws the text on white, so that its line does not run through it.
+/// Draws the text on a white background, so that the line does not run through it.
 fn draw_label(svg: &mut String, text: &str, area: &Area) {
     let (x, y) = area.middle;
-    // Less than the room that is kept for wider fonts, so that other lines are seldom cut.
+    // The background is smaller than the space reserved for wider fonts, so that it rarely covers other lines.
     let half_width = area.half.0 - 5.0;
     let half_height = area.half.1 - 2.5;
     let _ = writeln!(
@@ -226,7 +226,7 @@ fn draw_dc(svg: &mut String, dc: &Dc, (x, y): Point) {
         1 => "1 host".to_owned(),
         hosts => format!("{hosts} hosts"),
     };
-    // Dashes for a datacenter that only routes as the kernel does.
+    // A datacenter with kernel routing only has a dashed border.
     let (dashes, role) = if dc.legacy {
         (" stroke-dasharray=\"6 4\"", format!("{hosts}, legacy"))
     } else {
@@ -248,7 +248,7 @@ fn draw_dc(svg: &mut String, dc: &Dc, (x, y): Point) {
     );
 }
 
-/// `text` as XML character data, also within attributes; what XML cannot hold is left out.
+/// Escapes `text` as XML character data, also for use in attributes; characters that XML does not allow are omitted.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -272,25 +272,25 @@ const NODE_HEIGHT: f64 = 46.0;
 const CHARACTER_WIDTH: f64 = 7.0;
 const LINE_HEIGHT: f64 = 20.0;
 
-/// Room for a label between two datacenters side by side.
+/// Space for a label between two datacenters side by side, in pixels.
 const COLUMN_GAP: f64 = 300.0;
 
-/// Room for a label between two datacenters one above the other, and for those of a fan.
+/// Vertical space for a label between two datacenters, and for the labels of a fan of links, in pixels.
 const ROW_GAP: f64 = 104.0;
 
 const MARGIN_X: f64 = 90.0;
 
-/// Room for the name and the description.
+/// Space for the name and the description, in pixels.
 const MARGIN_TOP: f64 = 110.0;
 
-/// Room for the notes.
+/// Space for the caption, in pixels.
 const MARGIN_BOTTOM: f64 = 78.0;
 
-/// Room for a description.
+/// Minimum width, for a description, in pixels.
 const MIN_WIDTH: f64 = 640.0;
 
-/// Distance at which a bent link passes each datacenter that it goes around.
+/// Distance between a bent link and each datacenter that it passes, in pixels.
 const CLEARANCE: f64 = 22.0;
 
-/// Distance of a second link between the same two datacenters from the first.
+/// Distance between two links of the same pair of datacenters, in pixels.
 const TWIN_BEND: f64 = 28.0;

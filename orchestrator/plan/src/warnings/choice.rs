@@ -1,4 +1,4 @@
-//! Warning of flows for which no policy has a choice.
+//! Warning that most flows have a single path.
 
 use lab_units::{DcId, show::commas};
 
@@ -8,8 +8,8 @@ use super::{
 };
 use crate::model::Warning;
 
-/// Returns the warning that most flows, but not all, have a single path. Where all have, a policy makes no decision,
-/// which the evidence of the run says; where some have, its decisions hide that the others make none.
+/// Returns a warning if most flows, but not all, have a single path. If all flows do, no policy makes a decision, and
+/// the run's evidence reports that. If only some do, the decisions for the other flows hide it.
 pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
     let flows = inspection.flows.len();
     let without: usize = inspection
@@ -30,7 +30,7 @@ pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns true if a switch on the way has several candidates.
+/// Returns true if a switch on the path has several candidates.
 fn has_choice(inspection: &Inspection<'_>, from: DcId, to: DcId) -> bool {
     let mut at = from;
     while at != to {

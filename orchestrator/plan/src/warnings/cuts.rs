@@ -1,8 +1,8 @@
-//! Cuts that the first switch of a path does not see.
+//! Warning about cuts that the first switch of a path does not see.
 //!
-//! A DCI switch sees only the carriers of its own ports, under every policy; nothing in the lab reconverges. It
-//! therefore chooses a candidate whose own link is up even if a path behind it ends at a cut, and packets on that path
-//! are lost until a link is repaired.
+//! Under every policy, a DCI switch sees only the carriers of its own ports, and nothing in the lab reconverges. The
+//! switch can therefore choose a candidate whose own link is up although the path behind it ends at a cut. Packets on
+//! that path are lost until a link is repaired.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,15 @@ use lab_units::{DcId, LinkId, Nanos};
 use super::inspection::{Inspection, warning};
 use crate::model::{Candidate, FaultChange, Warning};
 
-/// Candidate from one datacenter to another: both ends, and the next datacenter.
+/// Candidate between two datacenters: the source, the destination and the next datacenter.
 type Unseen = (DcId, DcId, DcId);
 
-/// Returns a warning for each span of time in which the first switch of some pair with flows has live candidates
-/// that lead to a cut.
+/// Returns a warning for each time span in which the first switch of some pair with flows has live candidates that lead
+/// to a cut.
 pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     let pairs = pairs(inspection);
     let mut down: BTreeSet<LinkId> = BTreeSet::new();
-    // For each candidate, the time since which it has led to a cut, and the cut links.
+    // For each candidate: the time since which it leads to a cut, and the cut links.
     let mut open: BTreeMap<Unseen, (Nanos, BTreeSet<LinkId>)> = BTreeMap::new();
     let mut spans: BTreeMap<Span, Vec<Unseen>> = BTreeMap::new();
     for faults in inspection
@@ -59,10 +59,10 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Start, end and cut links; without an end the links stay down.
+/// Time span and the cut links in it: start, end (`None` if the links stay down) and links.
 type Span = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
 
-/// Pairs of datacenters between which data or acknowledgements go.
+/// Returns the pairs of datacenters between which data or acknowledgements flow.
 pub(super) fn pairs(inspection: &Inspection<'_>) -> BTreeSet<(DcId, DcId)> {
     inspection
         .pairs
@@ -77,8 +77,8 @@ pub(super) fn candidates<'a>(inspection: &Inspection<'a>, from: DcId, to: DcId) 
     row.map_or(&[], |row| &row.candidates)
 }
 
-/// Returns the cut links at which packets to `to` are lost if they take `candidate`; empty for a candidate whose own
-/// link is cut, since its switch sees that cut.
+/// Returns the cut links at which packets to `to` are lost if they take `candidate`; empty if the candidate's own link
+/// is cut, because its switch sees that cut.
 fn dead_ends(
     inspection: &Inspection<'_>,
     candidate: &Candidate,
@@ -127,5 +127,5 @@ fn sentence(inspection: &Inspection<'_>, (since, until, links): &Span, found: &[
     )
 }
 
-/// Candidates that a warning names.
+/// Maximum number of candidates that a warning names.
 const NAMED: usize = 3;

@@ -1,4 +1,5 @@
-//! Faults that have no effect, because the traffic has ended, and faults that leave flows without a path.
+//! Warnings about faults without effect, because the traffic has ended, and about faults that leave flows without a
+//! path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ use super::{
 use crate::{model::Warning, paper_units::PaperUnits, round_trip};
 
 /// Returns a warning about faults after the end of the last flow, where each flow is assumed to run alone. Repairs are
-/// not included, since flows that a cut delays may still need them.
+/// not included, because flows that a cut delays may still need them.
 pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
     if inspection.flows.is_empty() {
         return None;
@@ -95,10 +96,10 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Pair of datacenters, the lower ID first.
+/// Pair of datacenters, the lower id first.
 type Pair = (DcId, DcId);
 
-/// Start and end of a time span, and the positions of the faults that began it; without an end it lasts forever.
+/// Start and end of a time span (`None` if it never ends), and the positions of the faults that start it.
 type Span = (Nanos, Option<Nanos>, Vec<usize>);
 
 fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
@@ -108,7 +109,7 @@ fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
     between.into_iter().flatten().collect()
 }
 
-/// True if the switches' tables contain a path from one datacenter to another without a cut link.
+/// Returns true if the switches' tables contain a path from one datacenter to another without a cut link.
 fn is_connected(
     inspection: &Inspection<'_>,
     (from, to): (DcId, DcId),
@@ -144,7 +145,7 @@ fn sentence(inspection: &Inspection<'_>, (since, until, causes): &Span, pairs: &
     )
 }
 
-/// Returns faults by their position in the scenario, such as `faults[0]` (line 12).
+/// Returns the faults by their positions in the scenario, such as `faults[0]` (line 12).
 fn named(inspection: &Inspection<'_>, faults: &[usize]) -> String {
     let lines = lab_scenario::item_lines(inspection.source, "faults");
     let place = |index: &usize| match lines.get(*index) {

@@ -1,5 +1,4 @@
-//! Warning about pairs of datacenters with a path that has less delay than every path behind their
-//! ideal FCTs.
+//! Warning about pairs of datacenters with a path that has less delay than every path in the tables.
 
 use lab_units::{DcId, Nanos, show::about_time};
 
@@ -9,7 +8,7 @@ use crate::{
     network::Network,
 };
 
-/// Returns the warning about pairs of datacenters that have flows and a path with more links but less delay than every
+/// Returns a warning about pairs of datacenters that have flows and a path with more links but less delay than every
 /// candidate.
 pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
@@ -33,7 +32,7 @@ pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warnin
             (off_tables < of_tables).then_some((from, to, of_tables, off_tables))
         })
         .collect();
-    // a ÷ b is more than c ÷ d if a · d is more than c · b.
+    // a ÷ b > c ÷ d if a · d > c · b.
     let &(from, to, of_tables, off_tables) = shorter.iter().max_by(|one, other| {
         let product = |a: Nanos, b: Nanos| u128::from(a.get()) * u128::from(b.get());
         product(one.2, other.3).cmp(&product(other.2, one.3))
@@ -53,7 +52,7 @@ pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warnin
     Some(warning("delay-off-the-tables", text))
 }
 
-/// Returns the least one-way delay over any number of links, by source and destination (Floyd and Warshall).
+/// Returns the least one-way delay over any number of links, by source and destination (Floyd–Warshall).
 fn least_delays(network: &Network) -> Vec<Vec<Option<Nanos>>> {
     let count = network.dcs.len();
     let mut least = vec![vec![None; count]; count];

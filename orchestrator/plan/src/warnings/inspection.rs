@@ -19,7 +19,7 @@ use crate::{
     transport::TransportPlan,
 };
 
-/// Inputs of the warnings.
+/// Inputs from which the warnings are derived.
 pub(crate) struct Inspection<'a> {
     pub network: &'a Network,
     pub paths: &'a Paths,
@@ -29,7 +29,7 @@ pub(crate) struct Inspection<'a> {
     pub demands: &'a [Demand],
     pub load: &'a LoadPlan,
     pub flows: &'a [Flow],
-    /// Numbers of flows, by the source's and the destination's datacenter.
+    /// Number of flows by datacenters of the source and the destination.
     pub pairs: BTreeMap<(DcId, DcId), usize>,
     pub faults: &'a [FaultPlan],
     pub rdma: &'a Rdma,
@@ -38,17 +38,17 @@ pub(crate) struct Inspection<'a> {
     pub scale: &'a Scale,
     pub auto_scale: Option<&'a AutoScale>,
     pub estimate: &'a Estimate,
-    /// Capacity of the place of the run.
+    /// Capacity of the place where the run happens.
     pub capacity: &'a Capacity,
     /// Cost of the run at that place; `None` for the simulator.
     pub place: Option<&'a PlaceEstimate>,
     pub scenario: &'a Scenario,
-    /// Text that the scenario was read from.
+    /// Text from which the scenario was read.
     pub source: &'a str,
     pub engine: Engine,
 }
 
-/// Returns the numbers of flows, by the source's and the destination's datacenter.
+/// Returns the number of flows by datacenters of the source and the destination.
 pub(crate) fn pairs(network: &Network, flows: &[Flow]) -> BTreeMap<(DcId, DcId), usize> {
     let dc = |node| network.node(node).dc;
     let mut pairs = BTreeMap::new();
@@ -65,12 +65,12 @@ pub(super) fn warning(code: &str, text: String) -> Warning {
     }
 }
 
-/// Returns the line of the value at the YAML path `path`, such as ` (line 12)`; an empty text without such a value.
+/// Returns the line of the value at the YAML path `path`, such as ` (line 12)`; an empty string if the value is absent.
 pub(super) fn line_of(inspection: &Inspection<'_>, path: &str) -> String {
     let line = lab_scenario::value_line(inspection.source, path);
     line.map_or_else(String::new, |line| format!(" (line {line})"))
 }
 
-/// Hint of warnings about sizes that scaling makes too small.
+/// Hint for warnings about sizes that are too small after scaling.
 pub(super) const LARGER_SIZES: &str =
     "a larger product of `scale.rate` and `scale.time` scales sizes less";

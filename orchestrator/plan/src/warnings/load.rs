@@ -5,7 +5,7 @@ use lab_units::show::{about_time, commas};
 use super::inspection::{Inspection, warning};
 use crate::model::Warning;
 
-/// Datacenters whose flows offer less than four fifths of the load that their workloads ask for.
+/// Returns a warning about datacenters whose flows offer less than 80 % of the load that their workloads request.
 pub(super) fn short(inspection: &Inspection<'_>) -> Option<Warning> {
     let load = inspection.load;
     if load.kept == 0 {
@@ -44,7 +44,7 @@ pub(super) fn short(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("low-load", text))
 }
 
-/// Flows that all start in the first nine tenths of the duration.
+/// Returns a warning if all flows start in the first 90 % of the duration.
 pub(super) fn early_end(inspection: &Inspection<'_>) -> Option<Warning> {
     let load = inspection.load;
     load.ends_early().then(|| {
@@ -59,7 +59,7 @@ pub(super) fn early_end(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns the warning about a window of measured flows that ends after the last possible start.
+/// Returns a warning if the window of measured flows ends after the last possible start.
 pub(super) fn late_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let starts = inspection.flows.iter().map(|flow| flow.paper_start_ns);
     let end = starts.chain([inspection.load.paper_duration_ns]).max()?;

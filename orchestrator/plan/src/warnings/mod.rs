@@ -55,15 +55,15 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings
 }
 
-/// Warnings about transport, and about settings that the simulator has no rule for.
+/// Returns warnings about transport, and about settings that the simulator ignores.
 fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
     let found: Vec<Option<Warning>> = match inspection.engine {
-        // `check` plans for the kernel engine, and a reader may mean the simulator.
+        // `check` plans for the kernel engine although the user may intend to run the simulator.
         Engine::Kernel => vec![
             transport::not_rxes(inspection),
             transport::unshared_buffers(inspection),
             transport::lossy_pfc(inspection),
-            // Where the kernel engine has the congestion control.
+            // These warnings apply if the kernel engine implements the congestion control.
             (inspection.transport.cc.in_lab()).and_then(|_| transport::without_marks(inspection)),
             transport::capped_dcqcn(inspection),
             transport::blind_hpcc(inspection),
@@ -81,7 +81,7 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
     found.into_iter().flatten().collect()
 }
 
-/// Warnings of the kernel engine: SoftRoCE, perftest, and a machine that forwards packets.
+/// Returns warnings of the kernel engine: SoftRoCE, perftest, and a machine that forwards packets.
 fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 16] {
     [
         rxe_window(inspection),
@@ -171,7 +171,7 @@ fn busy_polling(inspection: &Inspection<'_>) -> Option<Warning> {
 
 fn forwarding(inspection: &Inspection<'_>) -> Option<Warning> {
     let percent = inspection.estimate.forwarding_percent;
-    // An automatic scale fits its own place, which may carry more than the reference guest.
+    // An automatic scale fits its place, whose capacity may exceed the reference guest's.
     (percent > FULL_PERCENT && inspection.auto_scale.is_none()).then(|| {
         let text = format!(
             "flows and samples of the busiest second take {percent} % of what the reference guest does \
@@ -199,7 +199,7 @@ fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning if the flows take more than a day, with a hint how to shorten the run.
+/// Returns a warning if the flows take more than a day, with a hint on how to shorten the run.
 fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     let wall = inspection.place?.wall_ns;
     if wall <= DAY {
@@ -207,7 +207,8 @@ fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     }
     let place = inspection.capacity.place;
     let remedy = match (inspection.rdma.tool, place.clock()) {
-        // Starting a process per flow costs most, whatever the scale; idle time costs nothing on a virtual clock.
+        // Starting a process per flow dominates the cost, whatever the scale; idle time costs nothing on a virtual
+        // clock.
         (Tool::SendBw | Tool::WriteBw | Tool::ReadBw, Clock::Virtual) => "set `generator: verbs`",
         (Tool::Verbs, Clock::Virtual) => {
             "make fewer packets by a smaller factor of rates, `--scale RATE,TIME`"
@@ -226,11 +227,11 @@ fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
 /// Duration of a run above which `check` warns.
 const DAY: Nanos = Nanos::from_millis(86_400_000);
 
-/// Number of flows above which perftest's own work is most of the run.
+/// Number of flows above which perftest's own work dominates the run.
 const PERFTEST_FLOWS: u64 = 100;
 
-/// Share of the shortest delay above which a packet shows in short flows' slowdown, percent.
+/// Share of the shortest delay above which a packet's serialisation affects the slowdown of short flows, in percent.
 const COARSE_PERCENT: u32 = 10;
 
-/// Forwarding load above which the guest is late for its own clock, percent.
+/// Forwarding load above which the guest falls behind its own clock, in percent.
 const FULL_PERCENT: u32 = 100;

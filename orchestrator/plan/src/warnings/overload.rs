@@ -1,4 +1,4 @@
-//! Demands above capacity.
+//! Warnings about demands that exceed capacity.
 
 use std::{
     cmp::Reverse,
@@ -14,7 +14,7 @@ use crate::{
     model::{Destination, PolicyPlan, Warning},
 };
 
-/// Hosts whose demands exceed their NICs.
+/// Returns a warning about hosts whose demands exceed the rate of their NICs.
 pub(super) fn nics(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let mut offered: BTreeMap<NodeId, u64> = BTreeMap::new();
@@ -33,7 +33,8 @@ pub(super) fn nics(inspection: &Inspection<'_>) -> Option<Warning> {
     overload(loads, "host")
 }
 
-/// Datacenters whose demands exceed their inter-DC links: those towards one destination, or all.
+/// Returns a warning about datacenters whose demands exceed their inter-DC links: those towards one destination, or
+/// all.
 pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let mut by_dc: BTreeMap<DcId, Vec<&Demand>> = BTreeMap::new();
@@ -48,8 +49,8 @@ pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
     overload(worst, "datacenter")
 }
 
-/// Links that ECMP's equal split over candidates overloads. Asked for only if each datacenter's links together carry
-/// its demands.
+/// Returns a warning about links that ECMP's equal split over candidates overloads. The caller uses it only if the
+/// links of each datacenter together carry its demands.
 pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection
         .policies
@@ -89,7 +90,7 @@ pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("link-overload", text))
 }
 
-/// Returns the mean rate that leaves by each port if every switch splits the demands equally over its candidates.
+/// Returns the mean rate that leaves each port if every switch splits the demands equally over its candidates.
 fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
     let mut by_destination: BTreeMap<DcId, BTreeMap<DcId, u64>> = BTreeMap::new();
     for demand in inspection.demands {
@@ -104,7 +105,7 @@ fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
         let mut rows: Vec<(DcId, &Destination)> = switches
             .filter_map(|(dc, switch)| Some((dc, switch.towards(to)?)))
             .collect();
-        // From the farthest switch on, since a next hop is nearer to the destination.
+        // Starts with the farthest switches, because a next hop is nearer to the destination.
         rows.sort_by_key(|(_, row)| Reverse(row.hops));
         for (dc, row) in rows {
             let candidates = u64::try_from(row.candidates.len()).unwrap_or(u64::MAX);
@@ -125,7 +126,7 @@ fn shares(demand: &Demand) -> impl Iterator<Item = (DcId, u64)> {
     demand.to.iter().map(move |&to| (to, each))
 }
 
-/// Loads that one datacenter offers to the links towards each destination, then to all.
+/// Returns the loads that one datacenter offers to its links towards each destination, then to all its links.
 fn egress_loads<'a>(inspection: &Inspection<'a>, from: DcId, demands: &[&Demand]) -> Vec<Load<'a>> {
     let network = inspection.network;
     let name = |dc: DcId| network.dcs[dc.index()].name.as_str();
@@ -162,12 +163,12 @@ fn ports_towards(inspection: &Inspection<'_>, from: DcId, to: DcId) -> Vec<PortI
     candidates.map(|candidate| candidate.port).collect()
 }
 
-/// Mean offered rate and capacity.
+/// Mean offered rate and capacity of links.
 struct Load<'a> {
     who: &'a str,
     offered: u64,
     carried: u64,
-    /// Name of the carrying links.
+    /// Description of the links that carry the load.
     by: String,
 }
 
@@ -176,7 +177,7 @@ impl Load<'_> {
         self.offered > self.carried
     }
 
-    /// Returns the load that exceeds its capacity more, or the first.
+    /// Returns the load with the larger excess over its capacity; `self` if they are equal.
     fn worse(self, other: Self) -> Self {
         let cross = |a: &Self, b: &Self| u128::from(a.offered) * u128::from(b.carried);
         if cross(&other, &self) > cross(&self, &other) {
@@ -186,7 +187,7 @@ impl Load<'_> {
         }
     }
 
-    /// Returns the offered rate over the capacity, in hundredths, rounded up.
+    /// Returns the offered rate divided by the capacity, in hundredths, rounded up.
     fn times(&self) -> String {
         let hundredths = (u128::from(self.offered) * 100).div_ceil(u128::from(self.carried.max(1)));
         format!("{}.{:02}", hundredths / 100, hundredths % 100)

@@ -1,4 +1,5 @@
-//! Warnings of policies: with no kernel form or another, with unused parameters, or with tied delay scores.
+//! Warnings about policies that the kernel engine lacks or implements differently, unused parameters, and tied delay
+//! scores.
 
 use lab_parameters::{Parameter, ParameterSet, Value};
 use lab_policy::POLICIES;
@@ -12,7 +13,7 @@ use crate::{
     policy,
 };
 
-/// One warning for each policy that only the simulator runs.
+/// Returns one warning for each policy that only the simulator supports.
 pub(super) fn not_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
     let policies = inspection
         .policies
@@ -30,7 +31,8 @@ pub(super) fn not_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Departures of a real switch from the authors' code: one warning for each LCMP with their preset.
+/// Returns one warning for each LCMP policy with the authors' preset, about the differences between a real switch and
+/// the authors' code.
 pub(super) fn artifact_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
     let paper = PaperUnits::new(inspection.scale);
     let artifact = inspection
@@ -58,8 +60,7 @@ pub(super) fn artifact_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Parameters of LCMP that are set though only the other preset has a rule for them: one warning
-/// for each policy.
+/// Returns one warning for each policy with LCMP parameters that only the other preset uses.
 pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
     let lcmp = inspection
         .policies
@@ -78,14 +79,14 @@ pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
     .collect()
 }
 
-/// Returns the line on which `name` is set for the policy called `label`.
+/// Returns the line on which `name` is set for the policy labelled `label`.
 fn line_of_parameter(inspection: &Inspection<'_>, label: &str, name: &str) -> String {
     let keys = POLICIES.iter().filter_map(|policy| policy.key);
     let mut lines = keys.map(|key| line_of_key(inspection, label, &format!("{key}.{name}")));
     lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// Returns the line of `key` in the policy called `label`.
+/// Returns the line of `key` in the policy labelled `label`.
 fn line_of_key(inspection: &Inspection<'_>, label: &str, key: &str) -> String {
     let mut policies = inspection.scenario.policies.iter();
     let index = policies.position(|spec| spec.label() == label);
@@ -94,7 +95,7 @@ fn line_of_key(inspection: &Inspection<'_>, label: &str, key: &str) -> String {
     })
 }
 
-/// The first parameter of the other preset that is not at its default, and its value.
+/// Returns the first parameter that only the other preset uses and that differs from its default, with its value.
 fn unused(config: &LcmpConfig) -> Option<(&'static Parameter, Value)> {
     let default = LcmpConfig::preset(config.preset);
     let mut others = LcmpConfig::PARAMETERS
@@ -106,8 +107,8 @@ fn unused(config: &LcmpConfig) -> Option<(&'static Parameter, Value)> {
     })
 }
 
-/// Candidates of one destination whose delays differ and whose delay scores do not: one warning
-/// for each policy, which names the first such pair and what would separate all.
+/// Returns one warning for each policy under which candidates of one destination have different delays but equal delay
+/// scores. The warning names the first such pair and the `max_delay` that separates all delays.
 pub(super) fn delay_score_ties(inspection: &Inspection<'_>) -> Vec<Warning> {
     let lcmp = inspection
         .policies
@@ -142,7 +143,7 @@ fn tie(inspection: &Inspection<'_>, label: &str, config: &LcmpConfig) -> Option<
     Some(warning("delay-score-ties", text))
 }
 
-/// The delays that one switch's candidates for one destination are scored by.
+/// Scored delays of one switch's candidates for one destination.
 struct DelayRow<'a> {
     from: &'a str,
     to: &'a str,
@@ -172,7 +173,7 @@ fn delay_rows<'a>(inspection: &Inspection<'a>, preset: Preset) -> Vec<DelayRow<'
     rows.collect()
 }
 
-/// The smallest `max_delay` that separates the delays of every row, or that there is none.
+/// Returns a text with the smallest `max_delay` that separates the delays of every row, or a text that no value does.
 fn separation(rows: &[DelayRow<'_>], config: &LcmpConfig) -> String {
     let several = rows.iter().filter(|row| row.delays.len() > 1);
     let shifts: Option<Vec<u8>> = several
@@ -196,7 +197,7 @@ fn separation(rows: &[DelayRow<'_>], config: &LcmpConfig) -> String {
     }
 }
 
-/// Two delays that differ and score the same.
+/// Returns the positions of two delays that differ but have equal scores.
 fn first_tie(delays: &[Nanos], config: &LcmpConfig) -> Option<(usize, usize)> {
     let pairs = (0..delays.len()).flat_map(|a| (a + 1..delays.len()).map(move |b| (a, b)));
     let score = |at: usize| delay_score(delays[at], config);

@@ -1,4 +1,4 @@
-//! Queues that may drop, and marks without effect.
+//! Warnings about queues that may drop packets, and about ECN marks without effect.
 
 use lab_abi::{dcqcn::MAX_THRESHOLD, rows::WAIT_UNIT_BITS};
 use lab_units::{
@@ -59,7 +59,7 @@ pub(super) fn tiny_queues(inspection: &Inspection<'_>) -> Option<Warning> {
 
 pub(super) fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
     let mut links = inspection.network.links.iter();
-    // The kernel engine marks only on inter-DC links.
+    // The kernel engine marks packets only on inter-DC links.
     let is_marked = |link: &&Link| link.kind == LinkKind::InterDc && link.emu.ecn.is_some();
     let marked = links.find(is_marked)?;
     let capable = matches!(inspection.rdma.traffic_class & 3, 1 | 2);
@@ -73,7 +73,8 @@ pub(super) fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Queues that mark earlier than asked, because a switch program counts waits only up to a bound.
+/// Returns a warning about queues that mark earlier than configured, because a switch program measures waiting times
+/// only up to a maximum.
 pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
     let max = Nanos::new(MAX_THRESHOLD << WAIT_UNIT_BITS);
     let is_capped = |link: &&Link| {
@@ -96,8 +97,8 @@ pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("ecn-capped", text))
 }
 
-/// ECN inside datacenters: the kernel engine has room for one qdisc at an intra-DC end, which limits
-/// the rate.
+/// Returns a warning about ECN inside datacenters: there, the kernel engine has room for a single qdisc per link end,
+/// which limits the rate.
 pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
     let marking = inspection
         .network
@@ -118,8 +119,8 @@ pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("ecn-inside-dc", text))
 }
 
-/// Largest number of links that one warning names.
+/// Maximum number of links that a warning names.
 const NAMED_LINKS: usize = 8;
 
-/// Packets below which a queue drops any burst.
+/// Number of packets below which a queue drops packets of any burst.
 const MIN_QUEUE_PACKETS: u64 = 8;

@@ -1,11 +1,11 @@
-//! Settings that the simulator has no rule for.
+//! Warning about settings that the simulator ignores.
 
 use lab_scenario::defaults;
 
 use super::inspection::{Inspection, line_of, warning};
 use crate::model::Warning;
 
-/// Settings that the simulator does not honour.
+/// Returns a warning about settings that the simulator ignores.
 pub(super) fn not_simulated(inspection: &Inspection<'_>) -> Option<Warning> {
     let scenario = inspection.scenario;
     let ignored = [

@@ -1,4 +1,4 @@
-//! Transport settings without effect in an engine.
+//! Warnings about transport settings without effect in an engine.
 
 use lab_abi::dcqcn::MAX_RATE_BPS;
 use lab_units::{
@@ -15,7 +15,7 @@ use crate::{
     wires::Wires,
 };
 
-/// Settings that the kernel engine ignores.
+/// Returns a warning about settings that the kernel engine ignores.
 pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
     let asked = departures(inspection);
     if asked.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("transport-ignored", text))
 }
 
-/// Returns names and lines of the settings in `transport` that the kernel engine does not honour.
+/// Returns the names and lines of the settings in `transport` that the kernel engine ignores.
 fn departures(inspection: &Inspection<'_>) -> Vec<String> {
     let transport = inspection.transport;
     let spec = &inspection.scenario.transport;
@@ -43,7 +43,7 @@ fn departures(inspection: &Inspection<'_>) -> Vec<String> {
     let cc = transport.cc.name();
     let has_other_cc = cc != "none" && transport.cc.in_lab().is_none();
     let window = match transport.window {
-        // The default wherever rxe's window is not.
+        // The value is the default in all cases without rxe's window.
         Window::Bdp if is_artifact || has_other_cc => None,
         Window::Bdp => Some("window: bdp".to_owned()),
         Window::None => Some("window: none".to_owned()),
@@ -64,7 +64,7 @@ fn departures(inspection: &Inspection<'_>) -> Vec<String> {
         transport.ack_priority.then(|| "ack_priority".to_owned()),
         (!is_artifact && transport.nack_interval_ns != Timer::NONE)
             .then(|| "nack_interval".to_owned()),
-        // The lab's PFC is between DCI switches and their hosts.
+        // In the lab, PFC acts only between DCI switches and their hosts.
         (transport.pfc && is_set("fabric_buffer")).then(|| "fabric_buffer".to_owned()),
         (has_pfc_elsewhere && is_set("dci_buffer")).then(|| "dci_buffer".to_owned()),
         spec.routes.is_some().then(|| "routes".to_owned()),
@@ -80,7 +80,7 @@ fn departures(inspection: &Inspection<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Shared buffers that are set without PFC, which alone has a rule for them.
+/// Returns a warning about sizes of shared buffers that are set without PFC and therefore unused.
 pub(super) fn unshared_buffers(inspection: &Inspection<'_>) -> Option<Warning> {
     let spec = &inspection.scenario.transport;
     let set: Vec<String> = ["fabric_buffer", "dci_buffer"]
@@ -99,7 +99,7 @@ pub(super) fn unshared_buffers(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// QPs whose time-out is below the longest round trip.
+/// Returns a warning if the QPs' time-out is shorter than the longest round trip.
 pub(super) fn early_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     let timeout = rdma::timeout(inspection.rdma.qp_timeout);
     let round_trip = inspection.trips.base;
@@ -114,7 +114,7 @@ pub(super) fn early_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Congestion control by marks on a network without marks.
+/// Returns a warning about congestion control by ECN marks in a network without marking queues.
 pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     let cc = &inspection.transport.cc;
     let mut links = inspection.network.links.iter();
@@ -129,7 +129,7 @@ pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Switches whose telemetry does not fit in HPCC's packets.
+/// Returns a warning about switches whose telemetry does not fit in HPCC's packets.
 pub(super) fn blind_hpcc(inspection: &Inspection<'_>) -> Option<Warning> {
     let CcPlan::Hpcc(hpcc) = &inspection.transport.cc else {
         return None;
@@ -145,7 +145,7 @@ pub(super) fn blind_hpcc(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// NICs faster than the highest rate that DCQCN's law counts.
+/// Returns a warning about NICs faster than the maximum rate of DCQCN's implementation.
 pub(super) fn capped_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection.transport.cc.in_lab()?;
     let network = inspection.network;
@@ -165,7 +165,8 @@ pub(super) fn capped_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Windows of SoftRoCE that never fill a queue to where it marks, so that DCQCN does nothing.
+/// Returns a warning if SoftRoCE's windows cannot fill any queue up to its marking threshold, so that DCQCN has no
+/// effect.
 pub(super) fn inert_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection.transport.cc.in_lab()?;
     let repetitions = inspection
@@ -174,7 +175,7 @@ pub(super) fn inert_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     let qps = u64::try_from(repetitions.map(<[Flow]>::len).max()?).ok()?;
     let window = frame::rxe_window(inspection.rdma.path_mtu);
     let windows = Bytes::new(window.get().saturating_mul(qps));
-    // A packet is under way for at least the link's own delay and its ACK's.
+    // A packet is in flight for at least the link's delay in both directions, until its ACK arrives.
     let need = |link: &Link| {
         let wire = &link.emu;
         let trip = wire.delay_ns.saturating_add(wire.delay_ns);
@@ -196,7 +197,7 @@ pub(super) fn inert_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Queues that mark from a packet or two on.
+/// Returns a warning about queues whose marking threshold is one or two packets.
 pub(super) fn early_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection.transport.cc.in_lab()?;
     let packet = frame::data(u64::from(inspection.rdma.path_mtu), 0);
@@ -212,7 +213,8 @@ pub(super) fn early_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("early-marks", text))
 }
 
-/// QPs whose time-out is below the time that their packets are parked at the minimum rate.
+/// Returns a warning if the QPs' time-out is shorter than the time for which their packets wait in the pacer at the
+/// minimum rate.
 pub(super) fn parked_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     let min_rate = inspection.transport.cc.in_lab()?.min_rate_bps;
     let timeout = rdma::timeout(inspection.rdma.qp_timeout);
@@ -230,7 +232,7 @@ pub(super) fn parked_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Links whose queues mark in the kernel engine: inter-DC links alone.
+/// Returns the links whose queues mark packets in the kernel engine, which are inter-DC links only.
 fn marked_links<'a>(inspection: &Inspection<'a>) -> impl Iterator<Item = &'a Link> {
     inspection
         .network
@@ -239,10 +241,11 @@ fn marked_links<'a>(inspection: &Inspection<'a>) -> impl Iterator<Item = &'a Lin
         .filter(|link| link.kind == LinkKind::InterDc && link.emu.ecn.is_some())
 }
 
-/// Packets below which a marking threshold tells no congestion.
+/// Number of packets below which a marking threshold does not indicate congestion.
 const MIN_MARKED_PACKETS: u64 = 3;
 
-/// Ports that drop in spite of PFC, as their switch's buffer does not hold their headroom.
+/// Returns a warning about ports that drop packets despite PFC, because their switch's buffer has no room for their
+/// headroom.
 pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let wires = Wires {
@@ -285,7 +288,8 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("pfc-lossy", text))
 }
 
-/// The authors' wraps and codes are of the paper's numbers.
+/// Returns a warning about the artifact's semantics at another scale than the paper's: its wrap-around limits are fixed
+/// numbers.
 pub(super) fn scaled_artifact(inspection: &Inspection<'_>) -> Option<Warning> {
     let is_artifact = inspection.transport.semantics == Semantics::Artifact;
     (is_artifact && *inspection.scale != Scale::PAPER).then(|| {

@@ -1,4 +1,4 @@
-//! Plans of scenario texts.
+//! Helpers that make plans from scenario texts.
 
 use std::{fs, path::PathBuf};
 
@@ -6,17 +6,17 @@ use lab_plan::{Plan, PlanError, PlanOptions, resolve};
 use lab_scenario::{Files, Scenario};
 use lab_units::Engine;
 
-/// Directory of the lab's scenarios.
+/// Returns the directory of the lab's scenarios.
 pub fn scenarios() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// Directory of the tests' own data.
+/// Returns the directory of the tests' own data.
 fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/plans/data")
 }
 
-/// Reads `text`, whose files are relative to [`data`] or else to [`scenarios`].
+/// Reads `text`; the files that it names are relative to [`data`], or else to [`scenarios`].
 pub fn read(text: &str) -> (Scenario, Files) {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
     let files = lab_scenario::files(&scenario)
@@ -47,22 +47,22 @@ pub fn simulated(text: &str) -> Plan {
     try_plan(text, &options).unwrap()
 }
 
-/// Plans `text` as it is.
+/// Plans `text` with default options.
 pub fn plan(text: &str) -> Plan {
     try_plan(text, &PlanOptions::default()).unwrap()
 }
 
-/// The paper's testbed at a scale of round numbers.
+/// Returns the scenario of the paper's testbed with round scale factors.
 pub fn testbed_text() -> String {
     fs::read_to_string(data().join("testbed.yaml")).unwrap()
 }
 
-/// The text of a scenario that comes with the lab.
+/// Returns the text of a scenario that comes with the lab.
 pub fn scenario_text(name: &str) -> String {
     fs::read_to_string(scenarios().join(name)).unwrap()
 }
 
-/// Names and texts of all scenarios that come with the lab.
+/// Returns the names and texts of all scenarios that come with the lab.
 pub fn every_scenario() -> Vec<(String, String)> {
     let folders = [scenarios(), scenarios().join("paper")];
     let entries = folders
@@ -74,7 +74,7 @@ pub fn every_scenario() -> Vec<(String, String)> {
     paths.sort();
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).unwrap();
-        // Files of the paper's scenarios are relative to their folder.
+        // The scenarios of the paper name files relative to their folder.
         (
             path.display().to_string(),
             text.replace("../workloads/", "workloads/"),

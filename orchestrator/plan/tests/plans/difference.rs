@@ -1,4 +1,4 @@
-//! The first difference between two plans of a scenario.
+//! First difference between two plans of a scenario.
 
 use lab_plan::Plan;
 use lab_units::Nanos;

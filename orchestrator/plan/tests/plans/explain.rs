@@ -1,4 +1,4 @@
-//! Explanations: the hand calculation in `scenarios/explain-8dc.md` is what the code computes.
+//! Explanations: the code computes the same as the hand calculation in `scenarios/explain-8dc.md`.
 
 use std::{fs, net::Ipv4Addr};
 
@@ -18,7 +18,7 @@ fn plan() -> Plan {
     common::try_plan(&common::scenario_text("ablation.yaml"), &options).unwrap()
 }
 
-/// From DC1 to DC8, from first host to first host, as the verb asks by default.
+/// Explains a flow from the first host of DC1 to the first host of DC8, the default of the `explain` command.
 fn explained(
     plan: &Plan,
     label: &str,
@@ -46,7 +46,7 @@ fn explained(
     explain(plan, &question).unwrap()
 }
 
-/// 600 MB towards DC2 that grow by 20 MB a sample and have been too many for 40 samples.
+/// Returns a queue of 600 MB towards DC2 that grows by 20 MB per sample and has been full for 40 samples.
 fn busy() -> [(DcId, QueueState); 1] {
     [(DcId(1), "600MB:20MB:40".parse().unwrap())]
 }
@@ -69,7 +69,7 @@ fn the_documents_tables_are_those_of_the_code() {
     }
 }
 
-/// By hand, in the order DC6, DC4, DC2, DC7, DC5, DC3: see the document.
+/// The scores are calculated by hand in the document, in the order DC6, DC4, DC2, DC7, DC5, DC3.
 #[test]
 fn every_score_by_hand() {
     let plan = plan();

@@ -1,8 +1,8 @@
-//! The inter-DC map of plans.
+//! Inter-DC map of plans.
 
 use lab_plan::render_svg;
 
-/// Texts that are drawn, in order.
+/// Returns the texts in the picture, in order.
 fn texts(svg: &str) -> Vec<&str> {
     let ends = svg.split("</text>").map(|part| part.rsplit('>').next());
     let texts: Vec<_> = ends

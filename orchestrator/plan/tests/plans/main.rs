@@ -1,4 +1,4 @@
-//! Whole plans of whole scenarios.
+//! Tests of whole plans of whole scenarios.
 
 mod auto_scale;
 mod common;

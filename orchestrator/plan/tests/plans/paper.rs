@@ -1,4 +1,4 @@
-//! The scenarios of the paper's figures.
+//! Plans of the scenarios for the paper's figures.
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
 fn names() -> Vec<String> {
     let entries = fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    // The testbed is the lab's.
+    // The testbed is not a figure; the lab runs it.
     let is_figure = |name: &String| name.starts_with("fig") && name.ends_with(".yaml");
     let mut names: Vec<String> = names.filter(is_figure).collect();
     names.sort();
@@ -33,7 +33,7 @@ fn plan(name: &str, engine: Engine) -> Plan {
     resolve(&scenario, &text, &files.collect(), &options).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// FNV-1a over every number in the flow schedule: a change to any one shows.
+/// Returns an FNV-1a hash over every number in the flow schedule, so that any change is detected.
 fn digest(plan: &Plan) -> u64 {
     let numbers = plan.flows.iter().flat_map(|flow| {
         [
@@ -75,7 +75,7 @@ fn every_figures_plan_in_a_line() {
     insta::assert_snapshot!(lines);
 }
 
-/// `check` plans for the kernel, which nobody would run these with.
+/// `check` plans for the kernel engine, although these scenarios are meant for the simulator.
 #[test]
 fn every_figure_can_be_checked() {
     for name in names() {
@@ -83,7 +83,7 @@ fn every_figure_can_be_checked() {
     }
 }
 
-/// Section 6.1 of the paper.
+/// The testbed is described in section 6.1 of the paper.
 #[test]
 fn the_testbed_has_four_hosts_at_both_ends_under_dcqcn_three_times() {
     let plan = plan("testbed.yaml", Engine::Kernel);

@@ -17,7 +17,7 @@ fn config(text: &str) -> LcmpConfig {
     plan.policies[1].policy.lcmp().unwrap().clone()
 }
 
-/// Times are emulated, ten times as long; everything else is as written.
+/// Times are emulated, ten times as long; all other parameters are as written.
 #[test]
 fn a_switch_runs_with_the_scenarios_parameters() {
     let text = with_parameters(
@@ -105,7 +105,7 @@ fn the_table_shows_what_departs_from_the_preset() {
     insta::assert_snapshot!(policies);
 }
 
-/// The reader of scenarios refuses these first; a scenario made by a program is checked here.
+/// The scenario parser rejects these values first; this check is for scenarios that a program creates.
 #[test]
 fn parameters_that_do_not_fit_are_refused() {
     let (mut scenario, files) = common::read(&common::scenario_text("smoke.yaml"));

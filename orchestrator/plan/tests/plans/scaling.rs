@@ -24,7 +24,7 @@ fn auto_finds_the_finest_scale_the_guest_carries() {
     assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
 }
 
-/// Similitude: with s = r · t, times of flows in paper units do not depend on r, but for packets.
+/// By similitude, with s = r · t, FCTs in paper units do not depend on r, except for the packet size.
 #[test]
 fn ideal_fct_in_paper_time_hardly_depends_on_the_scale() {
     let fine = scaled("{ rate: 1/20, time: 1 }").unwrap();
@@ -35,7 +35,7 @@ fn ideal_fct_in_paper_time_hardly_depends_on_the_scale() {
         let fine = paper(&fine, at);
         let coarse = paper(&coarse, at);
         assert!(coarse >= fine);
-        // Three more packets of 4 kB at 20 Mbit/s, in a tenth of emulated time.
+        // The difference is three packets of 4 kB at 20 Mbit/s, in a tenth of emulated time.
         assert!(coarse - fine < 700_000, "{fine} {coarse}");
     }
 }
@@ -52,7 +52,7 @@ fn a_scale_that_loses_a_quantity_names_it() {
     );
 }
 
-/// Two of four flows are smaller than a packet of 4,096 bytes, one is a packet.
+/// Two of four flows are smaller than a packet of 4,096 bytes; one flow is exactly one packet.
 #[test]
 fn flows_below_a_packet_are_counted() {
     let flow = |size: u32| format!("{{ from: dc1/h1, to: dc2/h1, size: {size} B }}");
@@ -87,7 +87,7 @@ fn a_queue_beyond_any_timeout_is_refused() {
     assert!(matches!(error, PlanError::QpTimeout { .. }), "{error}");
 }
 
-/// The bounds of a scenario: nothing in between may grow faster than what it makes.
+/// The scenario has the maximum size: resolution must not grow faster than its output.
 #[test]
 fn the_largest_topology_is_planned_and_drawn() {
     let mut text = "name: large\ntopology:\n  dcs:\n".to_owned();
@@ -95,8 +95,8 @@ fn the_largest_topology_is_planned_and_drawn() {
         text.push_str(&format!("    - {{ name: dc{dc}, hosts: 64 }}\n"));
     }
     text.push_str("  links:\n");
-    // 45 datacenters linked to each other, and 19 linked to one or two of these: no destination has more
-    // next hops than a switch chooses among.
+    // 45 datacenters are fully meshed, and each of the other 19 is linked to one or two of them, so that no destination
+    // has more next hops than a switch can choose among.
     let core = (1..=45).flat_map(|from| (from + 1..=45).map(move |to| (from, to)));
     let edge = (46..=64).map(|from| (from, from - 45));
     let second = (46..=60).map(|from| (from, from - 26));

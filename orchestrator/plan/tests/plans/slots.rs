@@ -1,4 +1,4 @@
-//! Plans of one scenario for all slots on a machine: the addresses differ, the paths do not.
+//! Plans of one scenario in all slots of a machine: the addresses differ, the paths do not.
 
 use std::{collections::BTreeSet, iter::zip, net::Ipv4Addr, sync::LazyLock};
 
@@ -19,7 +19,7 @@ static PLANS: LazyLock<Vec<Plan>> = LazyLock::new(|| {
     (0..SLOTS).map(|slot| plan.clone().in_slot(slot)).collect()
 });
 
-/// Returns the datacenters and the five-tuple for each flow's data, then for its ACKs.
+/// Returns the datacenters and the five-tuple of each flow's data, then of each flow's ACKs.
 fn tuples(plan: &Plan) -> Vec<(DcId, DcId, FlowTuple)> {
     let flows: Vec<&Flow> = plan.flows.iter().collect();
     let mut tuples = Vec::new();
@@ -42,7 +42,7 @@ fn tuples(plan: &Plan) -> Vec<(DcId, DcId, FlowTuple)> {
     tuples
 }
 
-/// Returns a first packet's next hop at its own datacenter's switch, while all queues are empty.
+/// Returns the next hop of a first packet at the switch of its own datacenter, with all queues empty.
 fn first_hop(plan: &Plan, policy: usize, packet: (DcId, DcId, FlowTuple)) -> String {
     let (from, to, flow) = packet;
     let question = Question {
@@ -61,7 +61,7 @@ fn first_hop(plan: &Plan, policy: usize, packet: (DcId, DcId, FlowTuple)) -> Str
     chosen.next().unwrap().via
 }
 
-/// DC 1 has the block after the block of inter-DC links: 10.0.16.0/20 in slot 0, 10.48.16.0/20 in slot 3.
+/// The block of DC 1 follows the block of inter-DC links: 10.0.16.0/20 in slot 0, 10.48.16.0/20 in slot 3.
 #[test]
 fn a_plan_in_another_slot_has_its_addresses_and_interfaces() {
     let mut plan = common::plan(&common::scenario_text("smoke.yaml"));
@@ -90,7 +90,7 @@ fn an_interface_with_a_name_of_its_own_keeps_it() {
     assert_eq!(plan.in_slot(3).ports[0].interface, "p7n0_0");
 }
 
-/// The test looks at every address in the JSON, so that it also covers fields that plans get later.
+/// The test checks every address in the JSON, so that it also covers fields that are added to plans later.
 #[test]
 fn every_scenarios_plan_moves_whole_from_slot_to_slot() {
     for (name, text) in common::every_scenario() {
@@ -152,7 +152,7 @@ fn every_switch_hashes_every_flow_alike_in_all_slots() {
     }
 }
 
-/// Every flow is compared between slot 0 and one other slot; the flows take the other slots in turn.
+/// Every flow is compared between slot 0 and one other slot; the other slots are used in turn.
 #[test]
 fn first_hops_are_the_same_in_all_slots_under_every_policy() {
     let (first, others) = PLANS.split_first().unwrap();

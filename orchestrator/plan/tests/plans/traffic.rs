@@ -8,7 +8,7 @@ use lab_units::{Bytes, Nanos};
 
 use crate::common;
 
-/// Two datacenters of four hosts with 100 Gbit/s NICs, 400 Gbit/s between them.
+/// Returns a scenario with two datacenters of four hosts with 100 Gbit/s NICs, and 400 Gbit/s between them.
 fn two_dcs(workload: &str) -> String {
     format!(
         "name: two
@@ -34,8 +34,8 @@ fn total(flows: &[Flow]) -> f64 {
         .sum()
 }
 
-/// First two moments of a flow's size: linear between points a and b, (a + b) / 2 and (a² + ab +
-/// b²) / 3.
+/// Returns the first two moments of a flow's size: on a segment from a to b they are (a + b) / 2 and (a² + ab + b²) /
+/// 3.
 fn moments(cdf: &SizeCdf) -> (f64, f64) {
     let parts = cdf.points().windows(2).map(|pair| {
         let share = float(pair[1].share - pair[0].share) / float(SizeCdf::UNIT);
@@ -51,8 +51,8 @@ fn web_search() -> SizeCdf {
     SizeCdf::parse("websearch.csv", &text).unwrap()
 }
 
-/// Poisson arrivals of independent sizes: the bytes in T have mean λT·E[X] and variance λT·E[X²].
-/// Five standard deviations are missed by one seed in two million, and the seed is fixed.
+/// With Poisson arrivals and independent sizes, the bytes in time T have mean λT·E[X] and variance λT·E[X²]. One seed
+/// in two million is more than five standard deviations off; this seed is fixed.
 #[test]
 fn the_offered_load_is_the_one_asked_for() {
     let (mean, square) = moments(&web_search());
@@ -89,7 +89,7 @@ fn sources_and_destinations_are_uniform() {
     {
         let ends = plan.flows.iter().flat_map(|flow| [flow.src, flow.dst]);
         let count = ends.filter(|end| end.0 == host.0).count();
-        // A quarter of all flows, ±5 √(n · ¼ · ¾).
+        // The expected count is a quarter of all flows, ±5 √(n · ¼ · ¾).
         let count = float(u64::try_from(count).unwrap());
         let flows = float(u64::try_from(flows).unwrap());
         assert!(
@@ -144,7 +144,7 @@ fn even_gaps_are_even() {
     }
 }
 
-/// Flows in `part` that are in `all` too, in the same order, whatever their ids.
+/// Returns the number of flows in `part` that are also in `all`, in the same order, ignoring ids.
 fn in_order(part: &[Flow], all: &[Flow]) -> usize {
     let key = |flow: &Flow| {
         (
@@ -168,7 +168,7 @@ fn a_cap_thins_the_arrivals_over_the_whole_duration() {
         let capped = common::plan(&two_dcs(&format!("{workload}, max_flows: 400")));
         assert_eq!(capped.flows.len(), 400);
         assert_eq!(in_order(&capped.flows, &all.flows), 400, "{arrivals}");
-        // Of 400 uniform starts each tenth of the duration has 40, ±5 √(400 · 0.1 · 0.9).
+        // Of 400 uniform starts, each tenth of the duration has 40, ±5 √(400 · 0.1 · 0.9).
         let mut tenths = [0; 10];
         for flow in &capped.flows {
             let tenth = flow.paper_start_ns.get() / 40_000_000;
@@ -181,8 +181,8 @@ fn a_cap_thins_the_arrivals_over_the_whole_duration() {
     }
 }
 
-/// A random subset of Poisson arrivals is Poisson: its gaps are exponential. Every k-th would be more
-/// even, with fewer short gaps.
+/// A random subset of Poisson arrivals is Poisson, so its gaps are exponential. Every k-th arrival would be more
+/// regular, with fewer short gaps.
 #[test]
 fn thinned_arrivals_have_exponential_gaps() {
     let plan = common::plan(&two_dcs("load: 0.3, duration: 2 s, max_flows: 2000"));
@@ -220,7 +220,7 @@ fn the_load_says_what_the_cap_leaves_of_it() {
     assert!(full.covered_percent() >= 99 && !full.ends_early());
     let capped = load("load: 0.3, duration: 2 s, max_flows: 1750");
     assert_eq!((capped.kept, capped.arrivals), (1_750, full.arrivals));
-    // A tenth of the 17,500 arrivals.
+    // A tenth of the 17,500 arrivals is kept.
     assert!((2..=4).contains(&capped.senders[0].offered_percent()));
     assert!(capped.senders[0].is_short() && !capped.ends_early());
     let halves = load("load: 0.3, load_base: dci-egress, duration: 2 s");
@@ -228,7 +228,7 @@ fn the_load_says_what_the_cap_leaves_of_it() {
     assert_eq!(load("load: 0.3, duration: 1 us").covered_percent(), 0);
 }
 
-/// The listed flow, 5 MB from a datacenter that has a workload, starts at 125 % of the workload's duration.
+/// The listed flow, with 5 MB from a datacenter that has a workload, starts at 125 % of the workload's duration.
 #[test]
 fn a_listed_flow_is_no_part_of_a_workloads_load() {
     let text = two_dcs("load: 0.3, duration: 20 ms");
@@ -288,7 +288,7 @@ fn listed_flows_keep_their_size_and_start() {
     assert_eq!((last.messages, last.message_bytes), (5, Bytes::new(20_000)));
 }
 
-/// Plans the paper's full network with the flows of an artifact's file.
+/// Plans the paper's full network with the flows of an artifact's flow file.
 fn plan_of_file(text: &str, scale: &str) -> Plan {
     let scenario = common::scenario_text("8dc-fabric.yaml");
     let start = scenario.find("traffic:").unwrap();
@@ -298,7 +298,7 @@ fn plan_of_file(text: &str, scale: &str) -> Plan {
         &scenario[..start],
         &scenario[end..]
     );
-    // The artifact's first topology has 25 Gbit/s where the paper says 40.
+    // The artifact's first topology has 25 Gbit/s where the paper has 40 Gbit/s.
     let scenario = scenario
         .replace("scale: auto", scale)
         .replace("40 Gbit", "25 Gbit");
@@ -323,7 +323,7 @@ fn a_flow_files_hosts_are_sixteen_to_a_datacenter_and_its_clock_starts_at_two_se
     assert_eq!(flow.paper_size_bytes, Bytes::new(325_508));
 }
 
-/// A file of the artifact's data, or `None` and a line that says that `test` is skipped.
+/// Returns a file of the artifact's data, or prints that `test` is skipped and returns `None`.
 #[expect(
     clippy::print_stdout,
     reason = "skipped tests are counted by this line"
@@ -356,10 +356,10 @@ fn the_artifacts_own_file_is_planned_flow_by_flow() {
     }
 }
 
-/// The artifact's standalone FCT is base RTT + wire bytes / rate, with 1,000 B packets of 1,048 B
-/// and no bytes of ACKs. Ours counts a flow's first packet once, where that formula has it in both
-/// terms, and has headers of 58 B to 1,024 B, 0.83 % more wire bytes. On this topology a packet and
-/// an ACK are under 1.1 µs, so ours is between 1.1 µs below and 0.83 % + 1.1 µs above.
+/// The artifact's standalone FCT is base RTT + wire bytes / rate, with packets of 1,000 B payload and 1,048 B in total,
+/// and ACKs of zero bytes. The lab's ideal FCT counts a flow's first packet once instead of in both terms, and has
+/// headers of 58 B per 1,024 B, 0.83 % more wire bytes. On this topology a packet and an ACK take less than 1.1 µs, so
+/// the lab's value is between 1.1 µs less and 0.83 % + 1.1 µs more.
 #[test]
 fn unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes() {
     let test = "unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes";
@@ -368,7 +368,7 @@ fn unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes() {
     let (Some(traffic), Some(fct)) = (traffic, fct) else {
         return;
     };
-    // Columns: addresses, ports, size, start, FCT, standalone FCT.
+    // The columns are addresses, ports, size, start, FCT and standalone FCT.
     let standalone: BTreeMap<(u64, u64), u64> = fct
         .lines()
         .map(|line| {
@@ -389,11 +389,11 @@ fn unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes() {
     }
 }
 
-/// The packets of a large flow end sooner over 100 Gbit/s and 12 ms, while its last ACK comes back over 10 ms;
-/// a small flow takes the 10 ms path at 10 Gbit/s both ways. Host links have 100 Gbit/s and 1 µs. A full packet
-/// is 4,154 B, which takes 332.32 ns at 100 Gbit/s: 5,000 of them over four links take 5,003 times as long. An
-/// ACK of 62 B takes 4.96 ns on two links and 49.6 ns on two, 109.12 ns in all. A packet of 1,058 B takes ten
-/// times 84.64 ns on two links and 84.64 ns on two.
+/// The packets of a large flow end sooner on the path with 100 Gbit/s and 12 ms, while its last ACK returns on the path
+/// with 10 ms; a small flow uses the 10 ms path at 10 Gbit/s in both directions. Host links have 100 Gbit/s and 1 µs. A
+/// full packet is 4,154 B, which takes 332.32 ns at 100 Gbit/s: 5,000 packets over four links take 5,003 times as long.
+/// An ACK of 62 B takes 4.96 ns on two links and 49.6 ns on two links, 109.12 ns in total. A packet of 1,058 B takes
+/// ten times 84.64 ns on two links and 84.64 ns on the other two.
 #[test]
 fn ideal_fcts_are_the_least_over_all_paths_of_the_tables() {
     let plan = common::simulated(
@@ -418,7 +418,7 @@ policies: [ecmp]
     assert_eq!(found, [large, small]);
 }
 
-/// Five flows that start at 0, 10, 20, 30 and 40 ms in each of two repetitions.
+/// Returns a scenario with five flows that start at 0, 10, 20, 30 and 40 ms in each of two repetitions.
 fn with_measure(measure: &str) -> String {
     let flow =
         |start| format!("    - {{ from: dc1/h1, to: dc2/h1, size: 1 MB, start: {start} ms }}\n");
@@ -450,7 +450,7 @@ fn measured_flows_start_in_the_window_and_all_flows_are_scheduled() {
     assert_eq!(measured(window), Some(vec![1..3, 6..8]));
     assert_eq!(measured("{ from: 10 ms }"), Some(vec![1..5, 6..10]));
     assert_eq!(measured("{ to: 1 ms }"), Some(vec![0..1, 5..6]));
-    // The second repetition's flows follow those of the first one.
+    // The second repetition's flows follow the first repetition's flows.
     let all = measured("{ from: 0 ms, to: 1 s }").unwrap();
     assert_eq!((all.len(), all[0].clone()), (1, 0..10));
 }
@@ -472,7 +472,7 @@ fn a_window_without_a_flow_is_an_error_and_one_beyond_the_traffic_a_warning() {
     assert_eq!(late("{ from: 10 ms, to: 40 ms }"), None);
 }
 
-/// The second switch has a choice, too: two paths share their first neighbour, and their second half decides.
+/// The second switch has a choice, too: two paths share their first neighbour and differ in their second half.
 #[test]
 fn ideal_fcts_know_the_choices_of_every_switch() {
     let text = |second: &str| {

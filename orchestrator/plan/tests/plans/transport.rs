@@ -86,7 +86,7 @@ fn congestion_controls_default_to_the_preset_of_the_semantics() {
     );
 }
 
-/// Times are scaled by 10, rates by the scenario's factor, sizes by the product.
+/// Times are scaled by 10, rates by the scenario's factor, sizes by the product of both.
 #[test]
 fn parameters_are_scaled_like_everything_else() {
     let plan = plan("cc: dcqcn, window: 10 MB, retransmit_timeout: 6 ms");
@@ -106,7 +106,7 @@ fn parameters_are_scaled_like_everything_else() {
     assert_eq!(plan.transport.retransmit_timeout_ns.0, timeout);
 }
 
-/// A simulation in paper units follows no rxe.
+/// A simulation in paper units does not follow rxe.
 #[test]
 fn the_kernel_and_the_scaled_simulator_have_rxes_window_and_timeouts() {
     let with = |transport: &str, engine| {
@@ -158,7 +158,7 @@ fn packets_have_room_for_the_switches_of_the_longest_path() {
     let CcPlan::Hpcc(hpcc) = common::plan(&text).transport.cc else {
         panic!("not HPCC")
     };
-    // Leaf, spine, three DCI switches, spine, leaf.
+    // The longest path has a leaf, a spine, three DCI switches, a spine and a leaf.
     assert_eq!(hpcc.int_hops, 7);
 }
 
@@ -181,7 +181,7 @@ fn the_kernel_engine_says_what_it_does_not_honour() {
     assert!(!codes(&simulated("cc: hpcc")).contains(&"transport-ignored"));
 }
 
-/// PFC's buffers are shared; without PFC each port has its own.
+/// PFC uses shared buffers; without PFC each port has its own buffer.
 #[test]
 fn shared_buffers_without_pfc_are_warned_of() {
     let found = |transport: &str| {
@@ -194,7 +194,7 @@ fn shared_buffers_without_pfc_are_warned_of() {
         found("pfc: true, cc: dcqcn, dci_buffer: 1 GB"),
         [false, false]
     );
-    // In the lab, PFC is between DCI switches and hosts.
+    // In the lab, PFC acts only between DCI switches and hosts.
     let ignored = |transport: &str| codes(&plan(transport)).contains(&"transport-ignored");
     assert!(ignored("pfc: true, cc: dcqcn, fabric_buffer: 1 GB"));
     assert!(!ignored("pfc: true, cc: dcqcn, dci_buffer: 1 GB"));
@@ -215,7 +215,8 @@ fn the_kernel_engine_has_dcqcn_alone() {
     }
 }
 
-/// A marked link with 25 Gbit/s and 5 ms, at a rate of 1/2000 and a time of 100: sizes are a 20th.
+/// Returns a scenario with a marked link of 25 Gbit/s and 5 ms, at a rate factor of 1/2000 and a time factor of 100, so
+/// that sizes are divided by 20.
 fn marked(transport: &str, ecn: &str, flows: usize) -> Plan {
     let flow = "      - { from: dc1/h1, to: dc2/h1, size: 20 MB }\n";
     let text = format!(
@@ -232,7 +233,7 @@ fn marked(transport: &str, ecn: &str, flows: usize) -> Plan {
     common::plan(&text)
 }
 
-/// 12.5 Mbit/s for 1 s are 1.56 MB; a window is 524 kB.
+/// 12.5 Mbit/s · 1 s is 1.56 MB; a window is 524 kB.
 #[test]
 fn dcqcn_without_effect_is_warned_of() {
     let ecn = "k_min: 400 kB, k_max: 1600 kB, p_max: 0.2";
@@ -245,7 +246,7 @@ fn dcqcn_without_effect_is_warned_of() {
     assert!(!is_said("cc: none", 3));
 }
 
-/// 240 kB are 12 kB, and three packets 12.5 kB.
+/// 240 kB scale to 12 kB, which is less than three packets (12.5 kB).
 #[test]
 fn marks_from_a_packet_on_are_warned_of() {
     let is_said = |cc: &str, k_min: &str| {
@@ -257,7 +258,7 @@ fn marks_from_a_packet_on_are_warned_of() {
     assert!(!is_said("cc: none", "240 kB"));
 }
 
-/// 65 packets at 50 kbit/s take 43 s.
+/// At 50 kbit/s, 65 packets take 43 s.
 #[test]
 fn a_timeout_outlasts_what_a_paced_qp_has_parked() {
     let ecn = "k_min: 400 kB, k_max: 1600 kB, p_max: 0.2";
@@ -289,7 +290,7 @@ fn congestion_control_by_marks_needs_marks() {
     }
 }
 
-/// 100 Gbit/s for a round trip of 1 s are 12.5 GB, twice a DCI switch's buffer.
+/// 100 Gbit/s for a round trip of 1 s is 12.5 GB, twice a DCI switch's buffer.
 #[test]
 fn pfc_without_room_for_headroom_is_warned_of() {
     let long = |transport: &str| text(transport).replace("delay: 5 ms", "delay: 500 ms");
@@ -309,7 +310,8 @@ fn pfc_without_room_for_headroom_is_warned_of() {
     }
 }
 
-/// Each port that drops is named, with its headroom: `dc2` has both links of 12.5 GB, `dc1` and `dc3` one each.
+/// The warning names each port that drops packets, with its headroom: two links of 12.5 GB at `dc2`, one each at `dc1`
+/// and `dc3`.
 #[test]
 fn the_ports_without_room_are_named_with_their_headrooms() {
     let long = text("pfc: true").replace("delay: 5 ms", "delay: 500 ms");
@@ -372,7 +374,7 @@ fn a_labs_queues_share_the_switchs_buffer_under_pfc() {
     assert_eq!(limit("pfc: true"), (false, true));
 }
 
-/// Shared bytes and headrooms of `dc1`: with two hosts and two links to others.
+/// The test checks the shared bytes and headrooms of `dc1`, which has two hosts and two links to other datacenters.
 #[test]
 fn a_switch_shares_what_reserves_and_headrooms_leave() {
     let plan = simulated("cc: dcqcn, pfc: true, payload: 1000, dci_buffer: 1 GB");
@@ -408,7 +410,7 @@ fn faster_ports_have_larger_shares() {
     );
 }
 
-/// Any two datacenters of the smoke scenario have a link, so a path has the switches of both.
+/// Any two datacenters of the smoke scenario are directly linked, so a path has two switches.
 #[test]
 fn hpcc_is_blind_behind_its_last_hop() {
     let is_blind = |transport: &str| codes(&simulated(transport)).contains(&"hpcc-blind");

@@ -1,8 +1,8 @@
-//! Problems of the files that a scenario names.
+//! Problems in the files that a scenario names.
 
 use crate::limits;
 
-/// Problem of a flow size distribution.
+/// Problem in a flow size distribution.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CdfError {
@@ -39,7 +39,7 @@ pub enum CdfError {
     Empty,
 }
 
-/// Problem of a flow file.
+/// Problem in a flow file.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum FlowFileError {

@@ -10,11 +10,11 @@ use crate::{expect::ParseExpectationError, limits};
 
 /// Reason of a problem.
 ///
-/// Messages are lowercase fragments; a hint is at the end as `(hint: …)`.
+/// Messages are lowercase fragments with an optional hint at the end: `(hint: …)`.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ProblemKind {
-    // The text as a whole.
+    // Problems of the text as a whole.
     #[error(
         "the scenario has {found} bytes, it must have at most {} (hint: is this the right file?)",
         limits::MAX_SCENARIO_BYTES
@@ -42,7 +42,7 @@ pub enum ProblemKind {
     )]
     TooDeep,
 
-    // Keys and shapes.
+    // Problems of keys and shapes.
     #[error("unknown key `{key}`{}", suggest_key(suggestion.as_deref(), known))]
     UnknownKey {
         key: String,
@@ -67,7 +67,7 @@ pub enum ProblemKind {
         known: Vec<&'static str>,
     },
 
-    // Single values.
+    // Problems of single values.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
     #[error(transparent)]
@@ -132,7 +132,7 @@ pub enum ProblemKind {
     #[error("`{found}` has the control character {character:?}")]
     ControlCharacter { found: String, character: char },
 
-    // Topology.
+    // Problems of the topology.
     #[error("datacenter `{name}` is here twice, first on line {first_line}")]
     DuplicateDc { name: String, first_line: usize },
     #[error("there is no datacenter `{name}`{}", suggest_dc(suggestion.as_deref(), known))]
@@ -170,7 +170,7 @@ pub enum ProblemKind {
     #[error("the window ends at {to}, it must end after {from}, at which it starts")]
     EmptyWindow { from: Nanos, to: Nanos },
 
-    // Traffic.
+    // Problems of traffic.
     #[error("datacenter `{name}` has no hosts (hint: give it `hosts`, or send elsewhere)")]
     NoHosts { name: String },
     #[error("all-to-all traffic needs two datacenters with hosts, there are {found}")]
@@ -200,7 +200,7 @@ pub enum ProblemKind {
     #[error("{message}")]
     File { message: String },
 
-    // Policies.
+    // Problems of policies.
     #[error(
         "two policies are called `{label}`, the first on line {first_line} (hint: give one of \
              them a `label`)"
@@ -224,17 +224,17 @@ pub enum ProblemKind {
         unset: Option<&'static str>,
     },
 
-    // Transport.
+    // Problems of the transport.
     #[error(
         "`{key}` is of the preset `{preset}` alone (hint: leave it out, or set `preset: {preset}`)"
     )]
     NotOfPreset { key: &'static str, preset: Preset },
 
-    // Scale.
+    // Problems of the scale.
     #[error("`{missing}` is missing: a scale needs both factors (hint: or write `scale: auto`)")]
     HalfScale { missing: &'static str },
 
-    // Faults.
+    // Problems of faults.
     #[error("no link leads from `{}` to `{}`", between[0], between[1])]
     UnknownLink { between: [String; 2] },
     #[error("`{key}: false` says nothing (hint: write `{opposite}: true`)")]
@@ -245,7 +245,7 @@ pub enum ProblemKind {
     #[error("the link is already {state} at that time")]
     FaultChangesNothing { state: &'static str },
 
-    // The files a scenario names.
+    // Problems of the files that a scenario names.
     #[error(transparent)]
     Cdf(#[from] CdfError),
     #[error(transparent)]
@@ -306,7 +306,7 @@ impl Unit {
     }
 }
 
-/// Splits a message from its hint.
+/// Splits a message into the text and its hint.
 pub(super) fn split_hint(text: &str) -> (&str, Option<&str>) {
     let marker = text.rfind(HINT).filter(|_| text.ends_with(')'));
     match marker {
@@ -357,7 +357,7 @@ fn suggest_key(suggestion: Option<&str>, known: &[String]) -> String {
 }
 
 fn suggest_dc(suggestion: Option<&str>, known: &[String]) -> String {
-    // All names of a large topology would hide the message.
+    // A full list of the names in a large topology would hide the message.
     const SHOWN: usize = 8;
     match suggestion {
         Some(_) => suggest(suggestion),

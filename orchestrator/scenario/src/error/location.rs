@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-/// A text with its name in messages.
+/// Text and its name in messages.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceText<'a> {
     /// Name of the file, as the user gave it.
     pub name: &'a str,
-    /// Whole text.
     pub text: &'a str,
 }
 
@@ -27,9 +26,9 @@ pub struct Location {
 }
 
 impl SourceText<'_> {
-    /// Returns the location of the byte range `range`, cut to the line on which it starts.
+    /// Returns the location of the byte range `range`, truncated to the line on which the range starts.
     ///
-    /// Offsets past the end, or inside a character, move back to the nearest character.
+    /// An offset past the end, or inside a character, is moved back to the nearest character.
     #[must_use]
     pub fn location(&self, range: Range<usize>) -> Location {
         let start = self.text.floor_char_boundary(range.start);

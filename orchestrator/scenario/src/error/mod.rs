@@ -1,7 +1,7 @@
 //! Problems in a scenario and the files it names, each with its location in the text.
 //!
 //! - [`kind`]: reasons of problems
-//! - [`file`]: those of the files that a scenario names
+//! - [`file`]: reasons of problems in the files that a scenario names
 //! - [`location`]: positions in a text
 
 pub mod file;
@@ -19,15 +19,14 @@ pub use location::{Location, SourceText};
 
 use crate::limits;
 
-/// A problem and its location.
+/// Problem and its location.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
     /// Position in the text.
     pub location: Location,
-    /// YAML path of the location, `topology.links[3].rate`; absent in files that are not YAML and in
-    /// a document that cannot be read.
+    /// YAML path of the location, `topology.links[3].rate`; absent in files that are not YAML and in a document that
+    /// cannot be parsed.
     pub path: Option<String>,
-    /// Reason.
     pub kind: ProblemKind,
 }
 
@@ -59,7 +58,7 @@ impl ScenarioErrors {
         render(self, &Renderer::styled())
     }
 
-    /// Checks that there are no findings; otherwise returns the first ones in the order of the text.
+    /// Returns `Ok` if there are no findings; otherwise fails with the first findings in the order of the text.
     pub(crate) fn check<K: Into<ProblemKind>>(
         source: SourceText<'_>,
         mut findings: Vec<Finding<K>>,
@@ -70,7 +69,7 @@ impl ScenarioErrors {
         }
         findings.sort_by_key(|finding| finding.range.start);
         let omitted = findings.len().saturating_sub(limits::MAX_PROBLEMS);
-        // Locations and paths are looked up in the text, so only for the problems that are shown.
+        // Locations and paths are looked up in the text, so only for the problems that the error shows.
         findings.truncate(limits::MAX_PROBLEMS);
         let problems = findings
             .into_iter()
@@ -88,12 +87,11 @@ impl ScenarioErrors {
     }
 }
 
-/// A problem by its byte range, before it is shown.
+/// Problem with a byte range, before its location is looked up.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding<K> {
     /// Byte range of the text; empty for the start of a YAML list or mapping.
     pub range: Range<usize>,
-    /// Reason.
     pub kind: K,
 }
 
@@ -149,7 +147,7 @@ fn block(problem: &Problem, renderer: &Renderer) -> String {
     renderer.render(&[group])
 }
 
-/// Renders the source line with a caret; of an empty line, the position alone.
+/// Renders the source line with a caret; for an empty line, only the position.
 fn source_line(location: &Location) -> Element<'_> {
     if location.text.is_empty() {
         let origin = Origin::path(&location.file).line(location.line);
@@ -169,7 +167,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     }
 }
 
-/// Escapes control characters: messages quote the scenario, which must not drive the terminal.
+/// Escapes control characters: messages quote the scenario, which must not control the terminal.
 fn without_controls(text: &str) -> String {
     let escape = |character: char| {
         if character.is_control() {

@@ -8,28 +8,27 @@ use crate::{
     limits,
 };
 
-/// A cumulative distribution of flow sizes, linear between its points.
+/// Cumulative distribution of flow sizes, linear between its points.
 ///
-/// Shares are whole numbers of [`SizeCdf::UNIT`]ths, so that every file's percentages are exact.
+/// Shares are whole numbers in units of 1/[`SizeCdf::UNIT`], so that every file's percentages are exact.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SizeCdf {
     points: Vec<CdfPoint>,
 }
 
-/// A point on the distribution: the share of flows up to a size.
+/// Point on the distribution: the share of flows up to a size.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CdfPoint {
-    /// Flow size.
     pub size: Bytes,
-    /// Share of all flows, in [`SizeCdf::UNIT`]ths.
+    /// Share of all flows, in units of 1/[`SizeCdf::UNIT`].
     pub share: u64,
 }
 
 impl SizeCdf {
-    /// Share of all flows, in the unit of [`CdfPoint::share`]: percentages have at most five decimals.
+    /// Value of [`CdfPoint::share`] that stands for all flows; percentages have at most five decimals.
     pub const UNIT: u64 = 100 * PERCENT;
 
-    /// Reads the text of a `bytes,percent` file with `#` comments.
+    /// Parses the text of a `bytes,percent` file with `#` comments.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioErrors> {
         let source = SourceText { name: file, text };
         let mut findings = Vec::new();
@@ -52,7 +51,7 @@ impl SizeCdf {
                 Err(finding) => findings.push(finding),
             }
         }
-        // Bounds and order are only meaningful between rows that could be read.
+        // Bounds and order are only meaningful if all rows could be parsed.
         if findings.is_empty() {
             findings = check(source, &points);
         }
@@ -61,28 +60,28 @@ impl SizeCdf {
         Ok(Self { points })
     }
 
-    /// Returns the points, rising in size and share, from share zero to [`SizeCdf::UNIT`].
+    /// Returns the points, with increasing size and share, from share zero to [`SizeCdf::UNIT`].
     #[must_use]
     pub fn points(&self) -> &[CdfPoint] {
         &self.points
     }
 
-    /// Returns the exact mean size in bytes; above zero.
+    /// Returns the exact mean size in bytes, which is above zero.
     #[must_use]
     pub fn mean(&self) -> Ratio {
-        // The linear stretch from a to b has mean (a + b) / 2.
+        // A linear segment from a to b has the mean (a + b) / 2.
         let doubled: u64 = self.points.windows(2).map(doubled_area).sum();
         Ratio::new(doubled, 2 * Self::UNIT).expect("the denominator is not zero")
     }
 
-    /// Returns the size that the share `u / 2^64` of all flows does not exceed, rounded down, at
-    /// least one byte; a uniform `u` gives a sample.
+    /// Returns the size that the share `u / 2^64` of all flows does not exceed, rounded down, but at least one byte. A
+    /// uniform `u` gives a sample.
     #[must_use]
     pub fn quantile(&self, u: u64) -> Bytes {
         let share = u128::from(u) * u128::from(Self::UNIT);
         let scaled = |point: &CdfPoint| u128::from(point.share) << 64;
         let above = self.points.partition_point(|point| scaled(point) <= share);
-        // The first point has share zero and the last more than any `share`.
+        // The first point has share zero, and the last has more than any `share`.
         let low = &self.points[above - 1];
         let high = &self.points[above];
         let rise = u128::from(high.size.get() - low.size.get());
@@ -95,7 +94,7 @@ impl SizeCdf {
 /// Number of share units in one percent.
 const PERCENT: u64 = 100_000;
 
-/// Bound on the sums in [`SizeCdf::mean`], which fit 64 bits: the shares' differences add up to
+/// Bound that ensures that the sums in [`SizeCdf::mean`] fit in 64 bits: the differences of the shares add up to
 /// [`SizeCdf::UNIT`].
 const _: () = assert!(
     limits::MAX_FLOW_SIZE
@@ -113,7 +112,7 @@ fn is_header(row: &Part<'_>) -> bool {
     fields.iter().map(Part::text).eq(["bytes", "percent"])
 }
 
-/// A point with its fields.
+/// Point with the fields from which it was parsed.
 struct ReadPoint<'a> {
     point: CdfPoint,
     size: Part<'a>,
@@ -199,7 +198,7 @@ mod tests {
     #[test]
     fn the_mean_is_exact() {
         assert_eq!(cdf("0,0\n100,100").mean(), Ratio::new(50, 1).unwrap());
-        // 15 % at a mean of 5, 85 % at a mean of 55.
+        // 15 % of the flows have a mean of 5, 85 % a mean of 55.
         let mean = cdf("0,0\n10,15\n100,100").mean();
         assert_eq!(mean, Ratio::new(15 * 5 + 85 * 55, 100).unwrap());
     }

@@ -1,7 +1,7 @@
 //! Flow lists in the format of the paper's artifact.
 //!
-//! After `#` comments, the number of flows; then a row per flow: source host, destination host,
-//! priority group, destination port, bytes, start in seconds with up to nine decimals.
+//! After `#` comments, a file has the number of flows, then a row per flow: source host, destination host, priority
+//! group, destination port, bytes, and start in seconds with up to nine decimals.
 
 use lab_units::{Bytes, Nanos, Ratio};
 
@@ -11,7 +11,7 @@ use crate::{
     limits,
 };
 
-/// A flow of a flow file. Hosts are the artifact's node ids, from zero.
+/// Flow of a flow file. Hosts are the artifact's node ids, numbered from zero.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FileFlow {
     /// Line of the file, from 1.
@@ -20,17 +20,17 @@ pub struct FileFlow {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// Priority group, which the artifact leaves at 3.
+    /// Priority group, which is always 3 in the artifact.
     pub priority_group: u8,
-    /// Destination port, which the artifact leaves at 100.
+    /// Destination port, which is always 100 in the artifact.
     pub dst_port: u16,
     /// Bytes to transfer.
     pub size: Bytes,
-    /// Start time from the artifact's time zero; its first flows start at two seconds.
+    /// Start relative to the artifact's time zero; the first flows of the artifact start at two seconds.
     pub start: Nanos,
 }
 
-/// Reads the text of a flow file.
+/// Parses the text of a flow file.
 pub fn parse_flow_file(file: &str, text: &str) -> Result<Vec<FileFlow>, ScenarioErrors> {
     let source = SourceText { name: file, text };
     let mut flows = Vec::new();
@@ -129,7 +129,7 @@ fn seconds(field: &Part<'_>) -> Result<Nanos, Finding<FlowFileError>> {
         .ok_or_else(|| field.finding(FlowFileError::Start { found }))
 }
 
-/// Switches of the artifact have eight queues per port.
+/// Maximum priority group: the artifact's switches have eight queues per port.
 const MAX_PRIORITY_GROUP: u8 = 7;
 
 #[cfg(test)]

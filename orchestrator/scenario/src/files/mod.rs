@@ -1,4 +1,4 @@
-//! Files that a scenario names, read from their texts.
+//! Files that a scenario names, parsed from their texts.
 //!
 //! - [`cdf`]: flow size distributions
 //! - [`flow_file`]: flow lists of the paper's artifact

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::{Finding, SourceText, excerpt};
 
-/// A line with data, or a field of one.
+/// Line with data, or a field of such a line.
 #[derive(Clone)]
 pub(super) struct Part<'a> {
     source: SourceText<'a>,
@@ -22,7 +22,7 @@ pub(super) fn rows(source: SourceText<'_>) -> impl Iterator<Item = Part<'_>> {
 }
 
 impl<'a> Part<'a> {
-    /// Returns the part `text` of the source.
+    /// Creates the part of the source with the text `text`.
     fn new(source: SourceText<'a>, text: &str, line: usize) -> Self {
         let start = text.as_ptr().addr() - source.text.as_ptr().addr();
         let range = start..start + text.len();
@@ -37,7 +37,7 @@ impl<'a> Part<'a> {
         &self.source.text[self.range.clone()]
     }
 
-    /// Returns the text as messages show it.
+    /// Returns the text, shortened for messages.
     pub fn excerpt(&self) -> String {
         excerpt(self.text())
     }
@@ -57,14 +57,14 @@ impl<'a> Part<'a> {
         parts.map(field).collect()
     }
 
-    /// Returns a problem of this part.
+    /// Returns a problem located at this part.
     pub fn finding<K>(&self, kind: K) -> Finding<K> {
         let range = self.range.clone();
         Finding { range, kind }
     }
 }
 
-/// Returns a problem of the whole text, located at its end.
+/// Returns a problem of the whole text, located at the text's end.
 pub(super) fn finding_at_end<K>(source: SourceText<'_>, kind: K) -> Finding<K> {
     let end = source.text.trim_end().len();
     let range = end..end;

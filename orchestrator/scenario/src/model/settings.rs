@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use lab_parameters::{Preset, Value};
 use serde::Serialize;
 
-/// Parameters as a scenario sets them; what is not set keeps its default.
+/// Parameters that a scenario sets; a parameter that is not set keeps its default.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Settings {
-    /// Source of the defaults; if `None`, `paper` for policies, that of `transport.semantics` for
-    /// congestion controls.
+    /// Preset that gives the defaults. `None` stands for `paper` for policies, and for the preset of
+    /// `transport.semantics` for congestion controls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
     /// Name of the policy in records and plots.
@@ -20,7 +20,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Sets the parameter `name`.
+    /// Returns the settings with the parameter `name` set to `value`.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: Value) -> Self {
         self.values.insert(name, value);

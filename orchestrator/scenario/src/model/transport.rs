@@ -1,4 +1,4 @@
-//! Transport.
+//! Transport settings of a scenario.
 
 use lab_parameters::Value;
 use lab_units::Semantics;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::settings::Settings;
 
-/// Hosts' transport and switches' buffers; what is not set has the default of the semantics.
+/// Transport of hosts and buffers of switches; a parameter that is not set has the default of the semantics.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct TransportSpec {
     pub semantics: Semantics,
@@ -18,7 +18,8 @@ pub struct TransportSpec {
 }
 
 impl TransportSpec {
-    /// Value that the scenario sets for the parameter `name`, in paper units; `None` if it keeps the default.
+    /// Returns the value that the scenario sets for the parameter `name`, in paper units; `None` if it keeps the
+    /// default.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<Value> {
         self.settings.values.get(name).copied()
@@ -29,14 +30,10 @@ impl TransportSpec {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CcSpec {
-    /// Constant line rate.
+    /// No congestion control: hosts send at a constant line rate.
     None,
-    /// DCQCN.
     Dcqcn(Settings),
-    /// HPCC.
     Hpcc(Settings),
-    /// TIMELY.
     Timely(Settings),
-    /// DCTCP.
     Dctcp(Settings),
 }

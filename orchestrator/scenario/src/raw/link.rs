@@ -1,4 +1,4 @@
-//! Mappings that set parameters of links, as written.
+//! Mappings that set parameters of links, as written in a scenario.
 
 use lab_parameters::{EcnConfig, LinkConfig, Parameter, ParameterSet};
 use lab_units::Nanos;
@@ -14,7 +14,7 @@ use crate::{
     yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
 };
 
-/// ECN marking, or none where the default marks.
+/// ECN marking, or `none` to switch off a default with marking.
 pub type Marking = Maybe<At<WordOr<NoEcn, Parameters<EcnConfig>>>>;
 
 /// Properties of a link inside a datacenter, equal in both directions.
@@ -33,7 +33,7 @@ impl Place for HostWire {
 
     keys!(HostWire);
 
-    /// Leaves out a default that is not the same in all tiers.
+    /// Omits a default that differs between tiers.
     fn describe(parameter: &Parameter) -> String {
         let tiers = [defaults::LEAF_SPINE, defaults::SPINE_DCI];
         let default = defaults::HOST_LINK.get(parameter.name);
@@ -98,7 +98,7 @@ impl Place for Link {
     }
 }
 
-/// A change to a link: time, link, and one of the other keys.
+/// Link change: time, link, and one of the other keys.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 3, "maxProperties" = 3))]
@@ -108,11 +108,11 @@ pub struct Fault {
     /// Names of the link's two datacenters.
     #[schemars(length(min = 2, max = 2))]
     pub link: At<Vec<Text<String>>>,
-    /// Link cut.
+    /// True to cut the link.
     #[serde(default)]
     #[schemars(extend("const" = true))]
     pub down: Maybe<Text<bool>>,
-    /// Link restored.
+    /// True to restore the link.
     #[serde(default)]
     #[schemars(extend("const" = true))]
     pub up: Maybe<Text<bool>>,
@@ -135,7 +135,7 @@ impl Place for Fault {
     }
 }
 
-/// The word `none`: no ECN marking, even if the default marks.
+/// Word `none`: no ECN marking, even if the default has ECN marking.
 #[derive(Clone, Copy, Debug)]
 pub struct NoEcn;
 

@@ -1,10 +1,10 @@
-//! Shapes of a scenario as written: keys, lists and texts, each with its range.
+//! Shapes of a scenario as written: keys, lists and texts, each with its byte range.
 //!
-//! The JSON Schema is made from these types, and an editor shows their doc comments.
-//! [`crate::resolve`] gives the texts their meaning and checks that they fit together.
+//! The JSON Schema is generated from these types, and editors show their doc comments. [`crate::resolve`] parses the
+//! texts and checks that the values are consistent.
 //!
-//! Alternatives are written as a mapping with one key (`- workload: {…}`): serde's untagged and
-//! flattened forms lose the locations and reasons of errors.
+//! Alternatives are written as a mapping with one key (`- workload: {…}`), because serde's untagged and flattened forms
+//! lose the locations and reasons of errors.
 
 pub mod link;
 pub mod parameters;
@@ -34,7 +34,7 @@ use crate::{
     yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
 };
 
-/// One experiment: a topology, traffic over it, and the policies to compare.
+/// Experiment: a topology, traffic over it, and the policies to compare.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "lcmp-lab scenario")]
@@ -42,7 +42,7 @@ pub struct Scenario {
     /// Name of the experiment, and by default of its lab: lower-case letters, digits and dashes.
     #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_NAME))]
     pub name: Text<String>,
-    /// Purpose of the experiment, in a sentence.
+    /// Purpose of the experiment in one sentence.
     #[serde(default)]
     #[schemars(length(max = limits::MAX_VALUE))]
     pub description: Maybe<Text<String>>,
@@ -54,8 +54,8 @@ pub struct Scenario {
     /// Policies to compare, in the order of their runs.
     #[schemars(length(min = 1, max = limits::MAX_POLICIES))]
     pub policies: At<Vec<At<WordOr<PolicyName, Policy>>>>,
-    /// Scale from paper to emulated quantities: both factors, or `auto`, the finest that the place of the
-    /// run carries. `sim` without `--scaled` takes all quantities as written.
+    /// Scale from paper to emulated quantities: both factors, or `auto`, the finest scale that fits the capacity of the
+    /// place of the run. `sim` without `--scaled` uses all quantities as written.
     #[serde(default)]
     #[schemars(extend("default" = "auto"))]
     pub scale: Maybe<At<WordOr<AutoScale, Scale>>>,
@@ -63,19 +63,19 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(extend("default" = defaults::SEED))]
     pub seed: Maybe<Text<u64>>,
-    /// Number of runs of each policy, each with its own flow schedule: one number, or one for each engine,
-    /// since a simulated run costs seconds and one in the lab minutes.
+    /// Number of runs of each policy, each with its own flow schedule: one number, or one number per engine, because a
+    /// run takes seconds in the simulator and minutes in the lab.
     #[serde(default)]
     #[schemars(schema_with = "repetitions")]
     pub repetitions: Maybe<At<WordOr<RepetitionCount, Repetitions>>>,
-    /// Traffic generator and QP settings: `perftest`, `verbs`, or its keys.
+    /// Traffic generator and QP settings: `perftest`, `verbs`, or a mapping.
     #[serde(default)]
     pub generator: Maybe<At<WordOr<GeneratorWord, Generator>>>,
     /// Recording intervals and the window of measured flows, in paper time.
     #[serde(default)]
     pub measure: Maybe<Measure>,
-    /// Maximum age of a DCI switch's tables and queue samples, in paper time. Beyond this age the
-    /// switch hashes new flows over all candidates. Tables and samples of the simulator do not expire.
+    /// Maximum age of a DCI switch's tables and queue samples, in paper time. Beyond this age, the switch hashes new
+    /// flows over all candidates. Tables and samples of the simulator do not expire.
     #[serde(default)]
     #[schemars(extend("default" = defaults::MAX_TABLE_AGE.to_string()))]
     pub max_table_age: Maybe<Text<Nanos>>,
@@ -104,7 +104,7 @@ pub struct Scale {
     pub time: Maybe<Text<Ratio>>,
 }
 
-/// Scale chosen by the capacity of the place: a guest on the virtual or real clock, or this machine.
+/// Scale chosen to fit the capacity of the place: a guest on the virtual or real clock, or this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct AutoScale;
 
@@ -112,7 +112,7 @@ words! {
     AutoScale: "`auto`, or the factors `rate` and `time`" { "auto" => Self }
 }
 
-/// Number of repetitions in place of a number for each engine.
+/// Number of repetitions in both engines.
 #[derive(Clone, Copy, Debug)]
 pub struct RepetitionCount;
 
@@ -124,7 +124,7 @@ words! {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Repetitions {
-    /// Repetitions in the lab and in `sim --scaled`, its counterpart.
+    /// Repetitions in the lab and in `sim --scaled`, the lab's counterpart.
     #[schemars(extend("default" = defaults::REPETITIONS, "minimum" = 1, "maximum" = limits::MAX_REPETITIONS))]
     pub lab: Maybe<Text<u32>>,
     /// Repetitions in `sim`.
@@ -132,7 +132,7 @@ pub struct Repetitions {
     pub sim: Maybe<Text<u32>>,
 }
 
-/// Returns the schema for the number of repetitions, or for each engine's number.
+/// Returns the schema of the number of repetitions: one number, or one per engine.
 fn repetitions(generator: &mut SchemaGenerator) -> Schema {
     let mut count = <u32 as Scalar>::schema();
     count.insert("minimum".to_owned(), 1.into());
@@ -141,10 +141,10 @@ fn repetitions(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [count, each], "default": defaults::REPETITIONS })
 }
 
-/// Traffic generator with all its defaults.
+/// Traffic generator with default settings.
 #[derive(Clone, Copy, Debug)]
 pub enum GeneratorWord {
-    /// Two processes of perftest for each flow.
+    /// Two perftest processes per flow.
     Perftest,
     /// One process for all flows.
     Verbs,
@@ -161,14 +161,14 @@ words! {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Generator {
-    /// Program that makes flows: one of perftest's, for tens of flows, or `verbs`, for thousands.
+    /// Program that generates the flows: one of perftest's, for tens of flows, or `verbs`, for thousands of flows.
     #[schemars(extend("default" = defaults::GENERATOR.tool))]
     pub tool: Maybe<Text<Tool>>,
     /// RoCE path MTU in bytes.
     #[schemars(extend("default" = defaults::GENERATOR.mtu, "enum" = limits::MTUS))]
     pub mtu: Maybe<Text<u32>>,
-    /// Traffic class of the QPs: DSCP and the two ECN bits, as in the IP header. The simulator's switches
-    /// mark packets of every class.
+    /// Traffic class of the QPs: DSCP and the two ECN bits, as in the IP header. The simulator's switches mark packets
+    /// of every class.
     #[schemars(extend("default" = defaults::GENERATOR.traffic_class))]
     pub traffic_class: Maybe<Text<u8>>,
 }
@@ -177,20 +177,19 @@ pub struct Generator {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Measure {
-    /// Start of the window: flows that are scheduled to start earlier run, but slowdowns, sizes and comparisons
-    /// leave them out.
+    /// Start of the window. Flows scheduled to start earlier run, but are not part of slowdowns, sizes and comparisons.
     #[schemars(extend("default" = defaults::MEASURE.from.to_string()))]
     pub from: Maybe<Text<Nanos>>,
-    /// End of the window: flows that are scheduled to start then or later run, but slowdowns, sizes and
-    /// comparisons leave them out. Default: none.
+    /// End of the window. Flows scheduled to start at this time or later run, but are not part of slowdowns, sizes
+    /// and comparisons. Default: none.
     pub to: Maybe<Text<Nanos>>,
-    /// Interval of the DCI switches' egress queues.
+    /// Recording interval of the egress queues of DCI switches.
     #[schemars(extend("default" = defaults::MEASURE.queues.to_string()))]
     pub queues: Maybe<Text<Nanos>>,
-    /// Interval of the inter-DC links' byte counters.
+    /// Recording interval of the byte counters of inter-DC links.
     #[schemars(extend("default" = defaults::MEASURE.links.to_string()))]
     pub links: Maybe<Text<Nanos>>,
-    /// Interval of the DCI switches' counters: flow table, decisions, fallbacks, failovers.
+    /// Recording interval of the counters of DCI switches: flow table, decisions, fallbacks, failovers.
     #[schemars(extend("default" = defaults::MEASURE.switches.to_string()))]
     pub switches: Maybe<Text<Nanos>>,
 }

@@ -1,4 +1,4 @@
-//! Parameters of a link, policy or congestion control, as written.
+//! Parameters of a link, policy or congestion control, as written in a scenario.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
@@ -18,14 +18,13 @@ use crate::{
     yaml::{Scalar, Text},
 };
 
-/// Texts of the parameters that a scenario sets of `S`, by its declarations.
+/// Texts of the parameters of `S` that a scenario sets, by their declarations.
 #[derive(Clone, Debug)]
 pub struct Parameters<S> {
-    /// Source of the defaults.
+    /// Preset that gives the defaults.
     pub preset: Option<Text<Preset>>,
     /// Name in records and plots.
     pub label: Option<Text<String>>,
-    /// Texts of the parameters.
     pub texts: Texts,
     set: PhantomData<S>,
 }
@@ -35,7 +34,7 @@ pub struct Parameters<S> {
 pub struct Texts(pub Vec<(&'static Parameter, Text<Value>)>);
 
 impl Texts {
-    /// Text of the parameter `name`, if the mapping sets it.
+    /// Returns the text of the parameter `name`, if the mapping sets it.
     pub fn of(&self, name: &str) -> Option<&Text<Value>> {
         let found = self.0.iter().find(|(parameter, _)| parameter.name == name);
         found.map(|(_, text)| text)
@@ -86,7 +85,7 @@ impl<'de, S: ParameterSet> Visitor<'de> for SetVisitor<S> {
     }
 }
 
-/// One of the keys given.
+/// Deserialises a key that is one of the given keys.
 pub(super) struct Key(pub(super) &'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for Key {
@@ -110,7 +109,7 @@ impl Visitor<'_> for Key {
     }
 }
 
-/// Reads a value of `domain`'s kind, in or out of its bounds.
+/// Parses a value of the kind of `domain`; the value may be out of bounds.
 pub fn read(domain: Domain, text: &str) -> Result<Value, ProblemKind> {
     Ok(match domain {
         Domain::Flag => Value::Flag(bool::read(text)?),
@@ -136,7 +135,7 @@ pub fn read(domain: Domain, text: &str) -> Result<Value, ProblemKind> {
     })
 }
 
-/// Reads one of `words`. Fails with all of them and the closest one.
+/// Parses one of `words`. Fails with all words and the closest one.
 fn word_of(words: &[&'static str], text: &str) -> Result<&'static str, ProblemKind> {
     let found = words.iter().find(|word| **word == text);
     found.copied().ok_or_else(|| ProblemKind::UnknownWord {
@@ -198,7 +197,7 @@ pub(super) fn require(schema: &mut Schema, parameters: impl Iterator<Item = &'st
     }
 }
 
-/// Policies have a label, and `paper` as their default preset.
+/// Returns the schema of the key `preset`. Policies have a label, and `paper` as their default preset.
 fn preset_schema(is_policy: bool) -> Schema {
     let mut schema = Preset::schema();
     let description = "Source of the defaults: `paper`, the publication; `artifact`, the code of \
@@ -222,7 +221,7 @@ fn label_schema() -> Schema {
     })
 }
 
-/// Schema of a parameter's values.
+/// Returns the schema of a parameter's values.
 pub(super) fn parameter_schema(parameter: &Parameter, description: String) -> Schema {
     let mut schema = domain_schema(parameter.domain);
     schema.insert("description".to_owned(), description.into());
@@ -252,7 +251,7 @@ fn word_schema(words: &[&str]) -> Schema {
     json_schema!({ "type": "string", "enum": words })
 }
 
-/// Meaning and defaults of a parameter.
+/// Returns the meaning and defaults of a parameter.
 fn described<S: ParameterSet>(parameter: &Parameter) -> String {
     let [paper, artifact] =
         [Preset::Paper, Preset::Artifact].map(|preset| default::<S>(parameter, preset));
@@ -268,7 +267,7 @@ fn described<S: ParameterSet>(parameter: &Parameter) -> String {
     format!("{}{default}", parameter.doc.trim())
 }
 
-/// Schema of fractions from 0 to `max`; `bounds` are the schema's keywords for 0 and for `max`.
+/// Returns the schema of fractions from 0 to `max`; `bounds` are the schema's keywords for 0 and for `max`.
 fn bounded_ratio(bounds: [&str; 2], max: u64) -> Schema {
     let mut schema = Ratio::schema();
     schema.remove("minimum");
@@ -278,7 +277,8 @@ fn bounded_ratio(bounds: [&str; 2], max: u64) -> Schema {
     schema
 }
 
-/// Default of a parameter in words; `None` if there is none, or the algorithm of `preset` does not have the parameter.
+/// Returns the default of a parameter as text; `None` if it has no default, or if the algorithm of `preset` does not
+/// have the parameter.
 pub fn default<S: ParameterSet>(parameter: &Parameter, preset: Preset) -> Option<String> {
     if parameter.is_required || !parameter.is_of(preset) {
         return None;

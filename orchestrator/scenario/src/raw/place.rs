@@ -1,4 +1,4 @@
-//! Mappings that set parameters beside keys of their own, as written.
+//! Mappings that have both keys of their own and keys that set parameters, as written in a scenario.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
@@ -14,32 +14,32 @@ use serde::{
 
 use super::parameters::{Key, Texts, parameter_schema, require};
 
-/// Mapping with keys of its own and the parameters that [`Place::allows`] there.
+/// Mapping with keys of its own and the parameters that [`Place::allows`].
 #[derive(Clone, Debug)]
 pub struct With<P> {
-    /// The mapping's own keys.
+    /// Keys of the mapping that are not parameters.
     pub own: P,
     /// Texts of the parameters.
     pub texts: Texts,
 }
 
-/// Own keys of a mapping that sets parameters as well.
+/// Keys of a mapping that are not parameters, for a mapping that also sets parameters.
 pub trait Place: DeserializeOwned + JsonSchema {
-    /// Parameters.
+    /// Set of the parameters.
     type Set: ParameterSet;
 
-    /// Own keys that messages list before and after the parameters.
+    /// Own keys of the mapping, listed in messages before and after the parameters.
     const OWN: [&'static [&'static str]; 2];
 
-    /// Keys of the mapping; see the macro `keys`.
+    /// Returns the own keys of the mapping; see the macro `keys`.
     fn keys() -> &'static [&'static str];
 
-    /// True if the mapping may set `parameter`.
+    /// Returns true if the mapping may set `parameter`.
     fn allows(_parameter: &Parameter) -> bool {
         true
     }
 
-    /// True if the mapping must set `parameter`.
+    /// Returns true if the mapping must set `parameter`.
     fn requires(_parameter: &Parameter) -> bool {
         false
     }
@@ -47,13 +47,13 @@ pub trait Place: DeserializeOwned + JsonSchema {
     /// Returns the meaning and default of `parameter`.
     fn describe(parameter: &Parameter) -> String;
 
-    /// Parameters that the mapping may set.
+    /// Returns the parameters that the mapping may set.
     fn parameters() -> impl Iterator<Item = &'static Parameter> {
         let parameters = Self::Set::PARAMETERS.iter();
         parameters.filter(|parameter| Self::allows(parameter))
     }
 
-    /// Parameters that the mapping must set.
+    /// Returns the parameters that the mapping must set.
     fn required() -> impl Iterator<Item = &'static Parameter> {
         Self::parameters().filter(|parameter| Self::requires(parameter))
     }
@@ -78,7 +78,7 @@ pub fn in_order<P: Place>() -> Vec<&'static str> {
     before.chain(names).chain(after).collect()
 }
 
-/// Returns the meaning of `parameter`, then its default.
+/// Returns the meaning of `parameter`, followed by its default.
 pub(super) fn with_default(parameter: &Parameter, default: Option<String>) -> String {
     let default = default.map(|it| format!(" Default: {it}."));
     format!("{}{}", parameter.doc.trim(), default.unwrap_or_default())
@@ -111,9 +111,9 @@ impl<'de, P: Place> Visitor<'de> for WithVisitor<P> {
     }
 }
 
-/// A mapping's own keys and their values; takes the parameters out on the way.
+/// Deserialises a mapping's own keys and their values, and extracts the parameters in the same pass.
 ///
-/// Serde's `flatten` would keep the values in memory and lose their locations.
+/// Serde's `flatten` would buffer the values and lose their locations.
 struct OwnKeys<'a, P, A> {
     map: A,
     texts: &'a mut Texts,

@@ -1,4 +1,4 @@
-//! Policies, as written: the words and keys of [`lab_policy::POLICIES`], and those of user-defined ones.
+//! Policies as written: the words and keys of [`lab_policy::POLICIES`], and the keys of user-defined policies.
 
 use std::{borrow::Cow, fmt, sync::LazyLock};
 
@@ -16,10 +16,10 @@ use crate::{
     yaml::{Maybe, Text, Word},
 };
 
-/// A policy with parameters: one of its keys.
+/// Policy with parameters: exactly one of its keys.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Keys that are written, with their values.
+    /// Keys in the mapping, with their values.
     pub bodies: Vec<(&'static str, PolicyBody)>,
 }
 
@@ -29,23 +29,23 @@ pub enum PolicyBody {
     Buckets(&'static BucketPolicy),
     UniformCost(Parameters<UcmpConfig>),
     Splits(Parameters<TeConfig>),
-    /// LCMP or an ablation of it.
+    /// LCMP or an ablation of LCMP.
     Scores(&'static lab_policy::Policy, Parameters<LcmpConfig>),
     Own(Own),
     /// Path of an eBPF object, relative to the scenario.
     Ebpf(Text<String>),
 }
 
-/// Keys of policies: the built-in ones, and the user's own.
+/// Keys of policies: built-in ones, then user-defined ones.
 pub static POLICY_KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let built_in = POLICIES.iter().filter_map(|policy| policy.key);
     built_in.chain([OWN.0, EBPF.0]).collect()
 });
 
-/// Key of a policy that is compiled in, and its description.
+/// Key of a compiled-in user-defined policy, and its description.
 const OWN: (&str, &str) = (
     "own",
-    "User-defined policy, compiled in; run by the simulator alone.",
+    "User-defined policy that is compiled into the program; only the simulator runs it.",
 );
 
 /// Key of a user-defined switch program, and its description.
@@ -115,7 +115,7 @@ impl JsonSchema for Policy {
         add(OWN.0, OWN.1, generator.subschema_for::<Own>());
         add(EBPF.0, EBPF.1, generator.subschema_for::<Text<String>>());
         json_schema!({
-            "description": "A policy with parameters: one of its keys.",
+            "description": "Policy with parameters: exactly one of its keys.",
             "type": "object",
             "properties": properties,
             "additionalProperties": false,
@@ -125,7 +125,7 @@ impl JsonSchema for Policy {
     }
 }
 
-/// Empty parameters.
+/// Empty mapping of parameters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoParameters {}
@@ -161,7 +161,7 @@ impl Word for PolicyName {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Own {
-    /// Name in the program.
+    /// Name of the policy in the program.
     #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
     pub name: Text<String>,
     /// Name in records and plots.

@@ -1,4 +1,4 @@
-//! Datacenters, as written.
+//! Datacenters and links, as written in a scenario.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
-    /// Defaults of links.
+    /// Defaults of link parameters.
     #[serde(default)]
     pub defaults: Maybe<Defaults>,
     /// Datacenters, in the order of their ids.
@@ -28,32 +28,31 @@ pub struct Topology {
     pub links: At<Vec<At<With<Link>>>>,
 }
 
-/// Defaults of links.
+/// Defaults of link parameters.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Defaults {
-    /// Links of hosts, to a leaf or to the DCI switch.
+    /// Links from hosts to a leaf or to the DCI switch.
     pub host_link: Maybe<With<HostWire>>,
     /// Links between datacenters.
     pub inter_dc: Maybe<With<InterDcWire>>,
 }
 
-/// A datacenter: one DCI switch with its fabric and hosts. A datacenter without hosts is a transit
-/// datacenter.
+/// Datacenter: one DCI switch with its fabric and hosts. A datacenter without hosts is a transit datacenter.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dc {
     /// Name: lower-case letters and digits, at most eight, starting with a letter.
     #[schemars(pattern(limits::DC_NAME_PATTERN), length(max = limits::MAX_DC_NAME))]
     pub name: Text<String>,
-    /// Hosts on the DCI switch itself; instead of `fabric`.
+    /// Number of hosts linked directly to the DCI switch; excludes `fabric`.
     #[serde(default)]
     #[schemars(extend("default" = 0, "maximum" = limits::MAX_HOSTS))]
     pub hosts: Maybe<Text<u32>>,
-    /// Hosts behind leaf and spine switches; instead of `hosts`.
+    /// Hosts behind leaf and spine switches; excludes `hosts`.
     #[serde(default)]
     pub fabric: Maybe<At<Fabric>>,
-    /// Control of inter-DC flows: `policy`, or `legacy` for plain kernel ECMP.
+    /// Control of inter-DC flows: `policy`, or `legacy` for kernel ECMP without an agent.
     #[serde(default)]
     #[schemars(extend("default" = Agent::default()))]
     pub agent: Maybe<Text<Agent>>,
@@ -69,7 +68,7 @@ pub struct Fabric {
     /// Number of leaf switches.
     #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FABRIC_SWITCHES))]
     pub leaves: Text<u32>,
-    /// Hosts on each leaf switch.
+    /// Number of hosts on each leaf switch.
     #[schemars(extend("minimum" = 0, "maximum" = limits::MAX_HOSTS))]
     pub hosts_per_leaf: Text<u32>,
     /// Link from host to leaf. Default: `topology.defaults.host_link`.

@@ -1,4 +1,4 @@
-//! Flows, as written.
+//! Traffic, as written in a scenario.
 
 use lab_units::{Bytes, Nanos, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -10,17 +10,17 @@ use crate::{
     yaml::{At, Maybe, OneOrMany, Scalar, Text, WordOr, scalar::words},
 };
 
-/// A source of flows: one of its keys.
+/// Source of flows: exactly one of its keys.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct Traffic {
     /// Flows sampled from a size distribution and an arrival process.
     pub workload: Maybe<Workload>,
-    /// Flows written down one by one.
+    /// Flows listed one by one.
     #[schemars(length(min = 1))]
     pub flows: Maybe<At<Vec<Flow>>>,
-    /// Flows of a file in the format of the paper's artifact; path relative to the scenario.
+    /// Flows from a file in the format of the paper's artifact; path relative to the scenario.
     #[schemars(length(min = 1))]
     pub flow_file: Maybe<Text<String>>,
 }
@@ -34,29 +34,29 @@ pub struct Workload {
     pub sizes: Text<String>,
     /// Pairs of datacenters with traffic: `all-to-all`, or a list.
     pub pairs: At<WordOr<AllToAll, Vec<At<Pair>>>>,
-    /// Offered load as a share of `load_base`, above zero. A list is a sweep: `up` and `sim` make a run of
-    /// each load, one after the other; the other verbs take the first.
+    /// Offered load as a share of `load_base`, above zero. A list is a sweep: `up` and `sim` run each load in turn;
+    /// other commands use the first load.
     #[schemars(schema_with = "loads")]
     pub load: OneOrMany<Ratio>,
-    /// Capacity of which `load` is a share: `host-nic`, every sending host's NIC; `dci-egress`, the
-    /// sending datacenter's inter-DC links.
+    /// Capacity of which `load` is a share: `host-nic`, the NIC of every sending host; `dci-egress`, the inter-DC links
+    /// of the sending datacenter.
     #[serde(default)]
     #[schemars(extend("default" = LoadBase::default()))]
     pub load_base: Maybe<Text<LoadBase>>,
-    /// Gaps between a source's flows: `poisson` (exponential) or `even`.
+    /// Distribution of the gaps between a source's flows: `poisson` (exponential) or `even`.
     #[serde(default)]
     #[schemars(extend("default" = Arrivals::default()))]
     pub arrivals: Maybe<Text<Arrivals>>,
-    /// Time in which flows start.
+    /// Time span in which flows start.
     pub duration: Text<Nanos>,
-    /// Maximum number of flows: of more arrivals a random subset is kept, over the whole duration, and
-    /// the load falls by the share that is dropped.
+    /// Maximum number of flows. From more arrivals, a random subset is kept over the whole duration, and the load is
+    /// reduced by the share of dropped flows.
     #[serde(default)]
     #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FLOWS))]
     pub max_flows: Maybe<Text<u32>>,
 }
 
-/// Returns the schema for a load, or for a sweep's loads.
+/// Returns the schema of a load, or of a sweep's loads.
 fn loads(_: &mut SchemaGenerator) -> Schema {
     let mut load = <Ratio as Scalar>::schema();
     load.insert("exclusiveMinimum".to_owned(), 0.into());
@@ -67,7 +67,7 @@ fn loads(_: &mut SchemaGenerator) -> Schema {
     ] })
 }
 
-/// Every datacenter with hosts sends to every other.
+/// Word `all-to-all`: every datacenter with hosts sends to every other one.
 #[derive(Clone, Copy, Debug)]
 pub struct AllToAll;
 
@@ -75,7 +75,7 @@ words! {
     AllToAll: "`all-to-all`, or a list of pairs" { "all-to-all" => Self }
 }
 
-/// A sending and a receiving datacenter.
+/// Sending and receiving datacenter.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
@@ -83,13 +83,13 @@ pub struct Pair {
     pub from: Text<String>,
     /// Receiving datacenter.
     pub to: Text<String>,
-    /// Flows also go in reverse, with the same load.
+    /// True if flows also go in the opposite direction, with the same load.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub both_ways: Maybe<Text<bool>>,
 }
 
-/// One flow, written down.
+/// Single flow.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {

@@ -1,4 +1,4 @@
-//! Transport, as written.
+//! Transport, as written in a scenario.
 
 use lab_parameters::{
     DcqcnConfig, DctcpConfig, HpccConfig, Parameter, Preset, TimelyConfig, TransportConfig,
@@ -14,20 +14,20 @@ use super::{
 };
 use crate::yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words};
 
-/// Transport of hosts and switches, in paper units. The kernel engine honours `retransmit_timeout` and
-/// `cc: dcqcn`, and with it `pfc` and `dci_buffer`; it warns of other keys.
+/// Transport of hosts and switches, in paper units. The kernel engine supports `retransmit_timeout` and `cc: dcqcn`,
+/// and with DCQCN also `pfc` and `dci_buffer`; it warns about other keys.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transport {
-    /// Rules of the simulated network, and source of the defaults: `paper`, routing and buffers as published and
-    /// transport as in the kernel engine; `artifact`, the authors' NS-3 code.
+    /// Semantics of the simulated network, and source of the defaults. `paper`: routing and buffers as published,
+    /// transport as in the kernel engine; `artifact`: the authors' NS-3 code.
     #[schemars(extend("default" = Semantics::default()))]
     pub semantics: Maybe<Text<Semantics>>,
     /// Congestion control of every QP: `none`, `dcqcn`, `hpcc`, `timely`, `dctcp`, or one of these
     /// as a key, with parameters. Default: `none` with semantics `paper`, `dcqcn` with `artifact`.
     pub cc: Maybe<At<WordOr<CcName, Cc>>>,
-    /// Routing table in the format of the paper's artifact (`src_id,dst_id,next_hop_id`), for the
-    /// order of equal next hops; path relative to the scenario. By port unless said otherwise.
+    /// Routing table in the format of the paper's artifact (`src_id,dst_id,next_hop_id`), which gives the order of
+    /// equal next hops; path relative to the scenario. Default: ordered by port.
     #[schemars(length(min = 1))]
     pub routes: Maybe<Text<String>>,
 }
@@ -73,12 +73,12 @@ words! {
     }
 }
 
-/// A congestion control with parameters: one of its keys.
+/// Congestion control with parameters: exactly one of its keys.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct Cc {
-    /// Constant line rate; no parameters.
+    /// Constant line rate, without parameters.
     pub none: Maybe<NoParameters>,
     /// DCQCN (SIGCOMM '15).
     pub dcqcn: Maybe<Parameters<DcqcnConfig>>,
@@ -86,6 +86,6 @@ pub struct Cc {
     pub hpcc: Maybe<Parameters<HpccConfig>>,
     /// TIMELY (SIGCOMM '15).
     pub timely: Maybe<Parameters<TimelyConfig>>,
-    /// DCTCP (RFC 8257), by rate.
+    /// DCTCP (RFC 8257), as a rate-based control.
     pub dctcp: Maybe<Parameters<DctcpConfig>>,
 }

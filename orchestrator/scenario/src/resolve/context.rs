@@ -1,4 +1,4 @@
-//! Context of resolving: reads texts and collects problems.
+//! Context of the resolution of a scenario, which parses texts and collects problems.
 
 use std::{
     fmt::Display,
@@ -15,10 +15,10 @@ use crate::{
     yaml::{Locator, Maybe, Scalar, Text, Word},
 };
 
-/// Reads texts and collects problems.
+/// Parser of texts that collects problems.
 ///
-/// A value that cannot be read is `None`, and replaced by any other: a scenario with problems is
-/// never returned.
+/// A value that cannot be parsed is `None`, and callers replace it by an arbitrary value, because a scenario with
+/// problems is never returned.
 pub(crate) struct Context<'a> {
     source: SourceText<'a>,
     findings: Vec<Finding<ProblemKind>>,
@@ -32,7 +32,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns `value`, or the problems.
+    /// Returns `value` if there are no problems, else fails with the problems.
     pub fn finish<T>(self, value: T) -> Result<T, ScenarioErrors> {
         let locator = Locator::new(self.source.text);
         ScenarioErrors::check(self.source, self.findings, |finding| locator.path(finding))?;
@@ -45,7 +45,7 @@ impl<'a> Context<'a> {
         self.findings.push(Finding { range, kind });
     }
 
-    /// Returns the line of `range`, for messages that name a second location.
+    /// Returns the line of `range`, for messages that mention a second location.
     pub fn line(&self, range: &Range<usize>) -> usize {
         self.source.location(range.clone()).line
     }
@@ -66,7 +66,7 @@ impl<'a> Context<'a> {
             .unwrap_or(default)
     }
 
-    /// Reads a value with bounds.
+    /// Parses a value with bounds.
     pub fn within<T>(&mut self, text: &Text<T>, range: RangeInclusive<T>) -> Option<T>
     where
         T: Scalar + PartialOrd + Display,
@@ -76,7 +76,7 @@ impl<'a> Context<'a> {
         self.accept(text, read, |value| range.contains(value), bounds)
     }
 
-    /// Reads a parameter's value.
+    /// Parses a parameter's value.
     pub fn parameter(&mut self, parameter: &Parameter, text: &Text<Value>) -> Option<Value> {
         let domain = parameter.domain;
         let read = read(domain, text.as_str());
@@ -84,7 +84,7 @@ impl<'a> Context<'a> {
         self.accept(text, read, contains, || domain.to_string())
     }
 
-    /// The value, if `text` was read and is within its bounds.
+    /// Returns the value if `text` could be parsed and the value is within its bounds.
     fn accept<T, M>(
         &mut self,
         text: &Text<M>,
@@ -94,7 +94,7 @@ impl<'a> Context<'a> {
     ) -> Option<T> {
         match read {
             Ok(value) if contains(&value) => return Some(value),
-            // The value's bounds are narrower than those of the type.
+            // The value's bounds are narrower than the bounds of its type.
             Err(ProblemKind::NotWholeNumber { found, .. }) => {
                 let bounds = bounds();
                 let kind = ProblemKind::NotWholeNumber { found, bounds };
@@ -108,7 +108,7 @@ impl<'a> Context<'a> {
         None
     }
 
-    /// Adds the problem of a value outside `bounds`.
+    /// Adds the problem that a value is outside `bounds`.
     pub fn out_of_range<T>(&mut self, text: &Text<T>, bounds: impl Into<String>) {
         let kind = ProblemKind::OutOfRange {
             found: text.as_str().to_owned(),
@@ -126,7 +126,7 @@ impl<'a> Context<'a> {
             .unwrap_or(default)
     }
 
-    /// Reads a word that replaces a list or mapping.
+    /// Parses a word that replaces a list or mapping.
     pub fn word<W: Word>(&mut self, range: &Range<usize>, word: &str) -> Option<W> {
         let known = W::find(word);
         if known.is_none() {
@@ -150,7 +150,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Checks a list's number of entries.
+    /// Checks the number of entries in a list.
     pub fn count(&mut self, range: &Range<usize>, found: usize, bounds: RangeInclusive<usize>) {
         self.counted(range, "the list", Unit::Entries, found, bounds);
     }
@@ -186,7 +186,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Checks that a mapping has exactly one of its alternative keys, each given with its field.
+/// Checks that a mapping has exactly one of its alternative keys. Each key is given with its field.
 macro_rules! one_key {
     ($context:expr, $range:expr, $raw:expr, $($key:literal: $field:ident),+ $(,)?) => {
         $context.one_key($range, &[$(($key, $raw.$field.as_ref().is_some())),+])

@@ -12,7 +12,7 @@ use crate::{
     yaml::{Scalar, Text},
 };
 
-/// Reads the assertions and checks the names in them.
+/// Parses the assertions and checks the names in them.
 pub(super) fn expect(
     context: &mut Context<'_>,
     raw: &raw::Scenario,
@@ -59,7 +59,7 @@ pub(super) fn expect(
     read
 }
 
-/// Reads assertions; `problem` gets the place and reason of each that is none.
+/// Parses assertions; `problem` is called with the location and reason of each text that is not an assertion.
 pub(crate) fn read_all(
     texts: &[Text<Expectation>],
     mut problem: impl FnMut(Range<usize>, ProblemKind),
@@ -70,7 +70,7 @@ pub(crate) fn read_all(
             Ok(expectation) => read.push(expectation),
             Err(ProblemKind::Expectation(error)) => {
                 let range = text.range();
-                // Quotes and escapes move the text in its range.
+                // Quotes and escapes shift the text within its range, so offsets apply only to a bare text.
                 let is_bare = range.len() == text.as_str().len();
                 let start = if is_bare {
                     (range.start + error.offset).min(range.end)

@@ -59,7 +59,7 @@ pub(super) fn links(
             wire,
         });
     }
-    // A link with an unknown end may be the missing one.
+    // A link with an unknown end could be the missing link, so connectivity is checked only if all ends are known.
     if all_known {
         connected(context, network, raw, ranges.keys().copied());
     }
@@ -96,7 +96,7 @@ fn between(
     })
 }
 
-/// Checks that every datacenter can be reached from the first.
+/// Checks that every datacenter can be reached from the first one.
 fn connected(
     context: &mut Context<'_>,
     network: &Network,
@@ -201,7 +201,7 @@ fn is_true(
     value == Some(true)
 }
 
-/// Checks that a link is only cut when it is up, and only restored when it is down.
+/// Checks that only links that are up are cut, and only links that are down are restored.
 fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::With<raw::Fault>>, Fault)]) {
     let mut in_time: Vec<_> = faults.iter().collect();
     in_time.sort_by_key(|(_, fault)| fault.at);

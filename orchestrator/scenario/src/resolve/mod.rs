@@ -1,5 +1,5 @@
-//! Raw shapes to the model: reads the texts, fills in defaults, checks that values fit together. A
-//! problem does not end the reading, so that all problems are reported together.
+//! Conversion of raw shapes into the model: parses the texts, fills in defaults, and checks that values are consistent.
+//! A problem does not end the conversion, so that all problems are reported together.
 
 pub(crate) mod context;
 pub(crate) mod expectations;
@@ -25,7 +25,7 @@ use crate::{
     yaml::{At, Text, WordOr},
 };
 
-/// Resolves `raw`, which was read from `source`.
+/// Resolves `raw`, which was parsed from `source`.
 pub(crate) fn resolve(
     source: SourceText<'_>,
     raw: &raw::Scenario,
@@ -123,7 +123,7 @@ fn scale(
     }
 }
 
-/// Reads a factor of the scale; `hint` is for a factor out of `bounds`.
+/// Parses a factor of the scale; `hint` returns the hint for a factor out of `bounds`.
 fn factor(
     context: &mut Context<'_>,
     text: &Text<Ratio>,

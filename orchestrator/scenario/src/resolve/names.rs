@@ -28,8 +28,8 @@ pub(super) fn label(context: &mut Context<'_>, text: &Text<String>) -> String {
     check(context, text, NameOf::Any, "the label", limits::MAX_LABEL)
 }
 
-/// Checks a name: names become parts of file, namespace and interface names and of command lines,
-/// where other characters have a meaning.
+/// Checks a name. Names become parts of command lines and of file, namespace and interface names, where other
+/// characters have a special meaning.
 fn check(
     context: &mut Context<'_>,
     text: &Text<String>,
@@ -47,7 +47,7 @@ fn check(
     name.to_owned()
 }
 
-/// Returns the reason for which the pattern of `of` refuses a name that is not empty.
+/// Returns the reason why the pattern of `of` rejects a name that is not empty.
 fn misspelt(name: &str, of: NameOf) -> Option<ProblemKind> {
     let is_inner = |c: char| match of {
         NameOf::Any => is_letter_or_digit(c) || c == '-',

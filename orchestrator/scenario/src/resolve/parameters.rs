@@ -11,10 +11,10 @@ use crate::{
     raw::{Parameters, parameters::Texts},
 };
 
-/// Values by name of the parameter.
+/// Values by parameter name.
 type Values = BTreeMap<&'static str, Value>;
 
-/// Resolves the parameters at `range`; `preset` is the one of those that name none.
+/// Resolves the parameters at `range`; `preset` applies if the settings name no preset.
 pub(super) fn settings<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,
@@ -33,7 +33,7 @@ pub(super) fn settings<S: ParameterSet>(
     }
 }
 
-/// Reads the values of `texts` that are within their bounds.
+/// Returns the values of `texts` that are within their bounds.
 pub(super) fn values(context: &mut Context<'_>, texts: &Texts) -> Values {
     let read = |(parameter, text): &(&'static Parameter, _)| {
         Some((parameter.name, context.parameter(parameter, text)?))
@@ -41,7 +41,7 @@ pub(super) fn values(context: &mut Context<'_>, texts: &Texts) -> Values {
     texts.0.iter().filter_map(read).collect()
 }
 
-/// Returns `base` with `values`.
+/// Returns `base` with `values` set.
 pub(super) fn over<S: ParameterSet>(mut base: S, values: &Values) -> S {
     for (name, value) in values {
         base.set(name, *value);
@@ -49,8 +49,8 @@ pub(super) fn over<S: ParameterSet>(mut base: S, values: &Values) -> S {
     base
 }
 
-/// Checks that the values of `set` fit together. A conflict with a value of `texts` that was refused does not count:
-/// `values` lacks the value.
+/// Checks that the values of `set` are consistent. A conflict that involves a rejected value of `texts`, which `values`
+/// does not contain, is ignored.
 pub(super) fn check<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,
@@ -66,7 +66,7 @@ pub(super) fn check<S: ParameterSet>(
     }
 }
 
-/// Adds the problem that two values do not fit together, at the first one that the scenario sets.
+/// Adds the problem that two values conflict, located at the first of them that the scenario sets.
 fn conflict(context: &mut Context<'_>, range: &Range<usize>, texts: &Texts, error: ParameterError) {
     let [first, second] = error.names();
     let (range, unset) = match (texts.of(first), texts.of(second)) {

@@ -70,7 +70,7 @@ fn built_in(policy: &lab_policy::Policy, mut settings: Settings) -> PolicySpec {
     }
 }
 
-/// Resolves the parameters of a policy, whose default preset is the paper's.
+/// Resolves the parameters of a policy; the default preset is `paper`.
 fn policy_settings<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,
@@ -121,7 +121,7 @@ fn with_parameters(
     })
 }
 
-/// Returns UCMP; the default label is `min-delay` without flow ageing, as delay alone then decides.
+/// Returns the policy UCMP. Without flow ageing, the default label is `min-delay`, because only the delay then decides.
 fn ucmp(mut settings: Settings) -> PolicySpec {
     if settings.values.get("ageing") == Some(&Value::Flag(false)) {
         settings.label.get_or_insert_with(|| "min-delay".to_owned());
@@ -129,7 +129,7 @@ fn ucmp(mut settings: Settings) -> PolicySpec {
     PolicySpec::Ucmp(settings)
 }
 
-/// Returns traffic engineering; the default label has the interval, as in `te-100ms`.
+/// Returns the traffic engineering policy. The default label contains the interval, as in `te-100ms`.
 fn traffic_engineering(mut settings: Settings) -> PolicySpec {
     let interval = settings
         .values
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Figures and assertions name a policy as the scenario does.
+    /// Figures and assertions name a policy by the same word as the scenario.
     #[test]
     fn the_default_label_of_a_policy_is_its_word() {
         for policy in POLICIES {

@@ -13,7 +13,7 @@ use crate::{
     yaml::{At, Maybe, Text, WordOr},
 };
 
-/// A topology with its index of names, for checking the rest of a scenario.
+/// Topology with an index of names, for the checks of other sections.
 pub(super) struct Network {
     pub model: Topology,
     /// Position in the topology and byte range of each name.
@@ -27,7 +27,7 @@ impl Network {
         self.dc_called(context, text.as_str(), &text.range())
     }
 
-    /// Returns the position of the datacenter `name`, which is written at `range`.
+    /// Returns the position of the datacenter `name`; `range` is where the name is written.
     pub fn dc_called(
         &self,
         context: &mut Context<'_>,
@@ -52,7 +52,7 @@ impl Network {
         &self.model.dcs[index].name
     }
 
-    /// Returns the number of hosts in the datacenter at `index`; `None` if not readable.
+    /// Returns the number of hosts in the datacenter at `index`; `None` if it could not be parsed.
     pub fn hosts(&self, index: usize) -> Option<u64> {
         self.hosts[index]
     }
@@ -106,7 +106,7 @@ fn dcs(context: &mut Context<'_>, raw: &At<Vec<At<raw::Dc>>>, host_link: LinkCon
     network
 }
 
-/// Resolves the inside of a datacenter, and its number of hosts if readable.
+/// Resolves the inside of a datacenter; returns it with the number of hosts, if that could be parsed.
 fn fabric(
     context: &mut Context<'_>,
     raw: &raw::Dc,
@@ -171,7 +171,7 @@ pub(super) fn link(
     if let Some(EcnConfig { k_max, .. }) = link.ecn
         && k_max > buffer
     {
-        // The problem is at the buffer if the mapping sets it, else at the thresholds.
+        // The problem is located at the buffer if the mapping sets the buffer, else at the thresholds.
         let range = texts
             .of("buffer")
             .map(Text::range)

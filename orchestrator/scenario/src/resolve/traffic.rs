@@ -90,7 +90,7 @@ fn workload(context: &mut Context<'_>, network: &Network, raw: &raw::Workload) -
     }
 }
 
-/// Returns a workload's loads; no two loads in a list may be equal.
+/// Returns the loads of a workload, and adds a problem if two loads in a list are equal.
 fn loads(context: &mut Context<'_>, raw: &OneOrMany<Ratio>) -> Vec<Ratio> {
     context.count(&raw.range, raw.values.len(), 1..=limits::MAX_SWEEP);
     let mut loads = Vec::new();
@@ -143,7 +143,7 @@ fn pairs(
     )
 }
 
-/// Resolves a pair; `ranges` has the directions of the pairs before.
+/// Resolves a pair; `ranges` contains the directions of the earlier pairs.
 fn pair<'a>(
     context: &mut Context<'_>,
     network: &Network,
@@ -180,7 +180,7 @@ fn pair<'a>(
     })
 }
 
-/// Returns the position of a datacenter with hosts.
+/// Returns the position of a datacenter, which must have hosts.
 fn sender(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> Option<usize> {
     let index = network.dc(context, text)?;
     if network.hosts(index) == Some(0) {
@@ -217,7 +217,7 @@ fn flow(context: &mut Context<'_>, network: &Network, raw: &raw::Flow) -> FlowSp
     }
 }
 
-/// Returns the position of a host's datacenter; `None` if there is no such host.
+/// Returns the position of a host's datacenter; `None` if the host does not exist.
 fn host_dc(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> Option<usize> {
     let found = text.as_str();
     let Some((dc, number)) = found.split_once('/') else {

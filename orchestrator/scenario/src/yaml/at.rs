@@ -15,32 +15,30 @@ use serde_saphyr::{Location, Spanned};
 use super::scalar::{Scalar, Word};
 use crate::limits;
 
-/// A value and its byte range in the text; for a list or mapping, the range of its start.
+/// Value and its byte range in the text; for a list or mapping, the range of its start.
 #[derive(Clone, Debug)]
 pub struct At<T> {
-    /// Value.
     pub value: T,
     /// Byte range in the text.
     pub range: Range<usize>,
 }
 
-/// A single value, kept as text until [`crate::resolve`], so that all bad values of a scenario are
-/// reported together.
+/// Single value, kept as text until [`crate::resolve`], so that all invalid values of a scenario are reported together.
 #[derive(Clone, Debug)]
 pub struct Text<T> {
-    /// Text and its range.
+    /// Text of the value, and its range.
     pub at: At<String>,
     meaning: PhantomData<T>,
 }
 
-/// A key that may be left out. Unlike an [`Option`], one without a value is an error.
+/// Key that may be omitted. Unlike with [`Option`], a key without a value is an error.
 #[derive(Clone, Debug)]
 pub struct Maybe<T>(pub Option<T>);
 
-/// A single word in place of a mapping or list.
+/// Single word in place of a mapping or list.
 #[derive(Clone, Debug)]
 pub enum WordOr<W, T> {
-    /// Word, not yet checked.
+    /// Word that has not been checked yet.
     Word(String, PhantomData<W>),
     /// Mapping or list.
     Body(T),
@@ -49,17 +47,16 @@ pub enum WordOr<W, T> {
 /// One value or a list of values.
 #[derive(Clone, Debug)]
 pub struct OneOrMany<T> {
-    /// Values, at least one unless an empty list is written.
+    /// Values; only an empty list in the text gives no values.
     pub values: Vec<Text<T>>,
-    /// True if a list is written.
+    /// True if the text has a list.
     pub is_list: bool,
-    /// Byte range of the value or the list's start.
+    /// Byte range of the value, or of the list's start.
     pub range: Range<usize>,
 }
 
 impl<W, T> At<WordOr<W, T>> {
-    /// Returns the scalar in place of the mapping or list, to be read as a `U`; `None` if there is a mapping
-    /// or list.
+    /// Returns the scalar that replaces the mapping or list, with type `U`; `None` if the text has a mapping or list.
     pub fn scalar<U>(&self) -> Option<Text<U>> {
         let WordOr::Word(text, _) = &self.value else {
             return None;
@@ -74,12 +71,10 @@ impl<W, T> At<WordOr<W, T>> {
 }
 
 impl<T> Text<T> {
-    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.at.value
     }
 
-    /// Returns the byte range of the text.
     pub fn range(&self) -> Range<usize> {
         self.at.range.clone()
     }
@@ -154,7 +149,7 @@ impl<'de, T> Deserialize<'de> for OneOrMany<T> {
     }
 }
 
-/// Single value in place of a list.
+/// Visitor for a single value in place of a list.
 #[derive(Clone, Copy)]
 struct Single;
 
@@ -166,7 +161,7 @@ impl Word for Single {
     }
 }
 
-/// Limits the length of values, as messages repeat them.
+/// Checks the length of a value, because messages quote values.
 fn check_length<E: Error>(value: &str) -> Result<(), E> {
     let length = value.chars().count();
     let max = limits::MAX_VALUE;
@@ -191,7 +186,7 @@ impl<'de, W: Word, T: Deserialize<'de>> Visitor<'de> for WordOrVisitor<W, T> {
         Ok(WordOr::Word(word.to_owned(), PhantomData))
     }
 
-    // YAML takes some words for numbers or booleans; here they are words like any other.
+    // YAML interprets some words as numbers or booleans; here they are words like any other.
     fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
         self.visit_str(&value.to_string())
     }

@@ -1,9 +1,9 @@
-//! YAML with ranges: building blocks of the raw shapes, and problems while reading them.
+//! YAML with byte ranges: building blocks of the raw shapes, and problems of parsing.
 //!
 //! - [`at`][]: values with their byte range
-//! - [`scalar`][]: texts of single values and their meaning
+//! - [`scalar`][]: texts of single values and their types
 //! - [`path`][]: YAML path of a byte range
-//! - [`mod@read`]: text to raw shape, or the problem
+//! - [`mod@read`]: conversion of a text to a raw shape, or its first problem
 
 pub mod at;
 pub mod path;

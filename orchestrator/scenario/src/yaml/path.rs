@@ -1,4 +1,4 @@
-//! YAML path of a byte range, `topology.links[3].rate`.
+//! YAML path of a byte range, such as `topology.links[3].rate`.
 
 use std::{
     fmt::{self, Write},
@@ -9,38 +9,35 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle};
 
 use crate::error::{Finding, ProblemKind, excerpt};
 
-/// Finds the node at a position of a YAML text.
+/// Locator of nodes in a YAML text.
 ///
-/// Each question reads the text's events again, as only errors are located. Nodes before the first
-/// syntax error are found even in a text that cannot be parsed.
+/// Each query parses the text's events again, because only errors need locations. Nodes before the first syntax error
+/// are found even in a text that cannot be parsed.
 #[derive(Clone, Copy)]
 pub struct Locator<'a> {
     text: &'a str,
 }
 
-/// A node with its path and range.
+/// Node with its path and range.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Found {
     /// YAML path; empty for the whole document.
     pub path: String,
     /// Byte range; empty for a block list or mapping.
     pub span: Range<usize>,
-    /// Kind of the node.
     pub node: Node,
 }
 
-/// A kind of YAML node.
+/// Kind of YAML node.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Node {
-    /// A single value, or a key.
+    /// Single value, or a key.
     Scalar(String),
-    /// A value that is left out, or written as `~` or `null`.
+    /// Value that is omitted, or written as `~` or `null`.
     Null,
-    /// A list.
     List,
-    /// A mapping.
     Mapping,
-    /// A reference to an anchor.
+    /// Reference to an anchor.
     Alias,
 }
 
@@ -57,7 +54,7 @@ impl fmt::Display for Node {
 }
 
 impl<'a> Locator<'a> {
-    /// Returns a locator of `text`.
+    /// Creates a locator of `text`.
     pub const fn new(text: &'a str) -> Self {
         Self { text }
     }
@@ -69,7 +66,7 @@ impl<'a> Locator<'a> {
             .map(|found| found.path)
             .filter(|path| !path.is_empty());
         match finding.kind {
-            // A missing key has no position, but it has a path.
+            // A missing key has a path but no position.
             ProblemKind::MissingKey { key } => {
                 Some(path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}")))
             }
@@ -77,7 +74,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// Returns each item's start position in the list at `path`.
+    /// Returns the start positions of the items in the list at `path`.
     pub fn items(self, path: &str) -> Vec<usize> {
         let mut walk = Walk::default();
         let mut starts = Vec::new();
@@ -124,10 +121,10 @@ impl<'a> Locator<'a> {
         found
     }
 
-    /// Returns the node at `range`, or the last one before.
+    /// Returns the node at `range`, or the last node before it.
     ///
-    /// The empty range means the list or mapping that starts there, as block lists and mappings
-    /// start where their first key or dash does.
+    /// An empty range denotes the list or mapping that starts there, because block lists and mappings start at the
+    /// position of their first key or dash.
     pub fn find(self, range: &Range<usize>) -> Option<Found> {
         let mut walk = Walk::default();
         let mut found = None;
@@ -153,13 +150,13 @@ impl<'a> Locator<'a> {
     }
 }
 
-/// Open lists and mappings.
+/// Stack of open lists and mappings.
 #[derive(Default)]
 struct Walk {
     open: Vec<Open>,
 }
 
-/// An open list or mapping.
+/// Open list or mapping.
 enum Open {
     List {
         next: usize,
@@ -172,7 +169,7 @@ enum Open {
 }
 
 impl Walk {
-    /// Processes an event; returns the node if one starts, whose path is then [`Walk::path`].
+    /// Processes an event; returns the node if the event starts one, whose path is then [`Walk::path`].
     fn step(&mut self, event: &Event<'_>, start: usize) -> Option<Node> {
         let node = match event {
             Event::Scalar(text, ScalarStyle::Plain, ..) if is_null(text) => Node::Null,
@@ -199,7 +196,7 @@ impl Walk {
         Some(node)
     }
 
-    /// Moves the innermost open node on to its next child, `node`.
+    /// Advances the innermost open node to its next child, `node`.
     fn enter(&mut self, node: &Node) {
         match self.open.last_mut() {
             Some(Open::List { next }) => *next += 1,
@@ -220,7 +217,7 @@ impl Walk {
         let mut path = String::new();
         for open in &self.open {
             match open {
-                // Before its first child the path is that of the list or mapping itself.
+                // Before the first child, the path is the path of the list or mapping itself.
                 Open::List { next: 0 } | Open::Mapping { key: None, .. } => {}
                 Open::List { next } => {
                     let _ = write!(path, "[{}]", next - 1);
@@ -237,7 +234,7 @@ impl Walk {
     }
 }
 
-/// True for the plain texts that YAML takes for no value.
+/// Returns true for the plain texts that YAML interprets as no value.
 fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }

@@ -1,4 +1,4 @@
-//! Single values: text form and schema of each kind.
+//! Single values: text form and schema of each type.
 
 use lab_parameters::Preset;
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
@@ -13,33 +13,32 @@ use crate::{
 
 /// Type of a single value in a scenario.
 pub trait Scalar: Sized {
-    /// Reads a value.
+    /// Parses a value.
     fn read(text: &str) -> Result<Self, ProblemKind>;
 
-    /// Returns the schema that an editor checks.
+    /// Returns the schema for editors.
     fn schema() -> Schema;
 }
 
 /// A closed set of words.
 pub trait Word: Copy + 'static {
-    /// Words with their meaning.
+    /// Words with their values.
     const WORDS: &'static [(&'static str, Self)];
 
-    /// Returns the expected value, for messages.
+    /// Returns a description of the expected value, for messages.
     fn expected() -> &'static str;
 
-    /// Returns the words.
     fn words() -> impl Iterator<Item = &'static str> {
         Self::WORDS.iter().map(|(word, _)| *word)
     }
 
-    /// Returns the meaning of a word.
+    /// Returns the value of a word.
     fn find(text: &str) -> Option<Self> {
         let known = Self::WORDS.iter().find(|(word, _)| *word == text);
         known.map(|(_, meaning)| *meaning)
     }
 
-    /// Reads a word. Fails with the known words and the closest one.
+    /// Parses a word. Fails with the known words and the closest one.
     fn read_word(text: &str) -> Result<Self, ProblemKind> {
         Self::find(text).ok_or_else(|| ProblemKind::UnknownWord {
             found: text.to_owned(),
@@ -48,7 +47,7 @@ pub trait Word: Copy + 'static {
         })
     }
 
-    /// Returns the schema that an editor checks.
+    /// Returns the schema for editors.
     fn word_schema() -> Schema {
         let words: Vec<&str> = Self::words().collect();
         json_schema!({ "type": "string", "enum": words })
@@ -80,7 +79,7 @@ impl Scalar for Expectation {
     }
 }
 
-/// Implements [`Scalar`] for types whose text form is their own.
+/// Implements [`Scalar`] for types that define their own text form.
 macro_rules! quantities {
     ($($type:ty: $schema:tt)*) => {$(
         impl Scalar for $type {
@@ -95,7 +94,7 @@ macro_rules! quantities {
     )*};
 }
 
-// Zero needs no unit, so it may be an integer.
+// Zero needs no unit, so it may also be an integer.
 quantities! {
     BitsPerSec: {
         "type": "string",
@@ -156,12 +155,12 @@ fn whole_number(text: &str) -> Option<u64> {
         Some(digits) => (digits, 16),
         None => (text, 10),
     };
-    // The standard library would read a sign, too.
+    // The standard library would also accept a sign.
     let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     u64::from_str_radix(digits, radix).ok().filter(|_| plain)
 }
 
-/// Implements [`Word`] and [`Scalar`] for types that are a closed set of words.
+/// Implements [`Word`] and [`Scalar`] for types with a closed set of words.
 macro_rules! words {
     ($($type:ty: $expected:literal { $($word:literal => $meaning:expr),* $(,)? })*) => {
         $crate::yaml::scalar::words! { $($type: $expected = &[$(($word, $meaning)),*];)* }
@@ -236,7 +235,7 @@ mod tests {
         }
     }
 
-    /// A printed value is read again, and accepted by editors.
+    /// A value that is printed can be parsed again, and editors accept it.
     fn round_trip<T: Scalar + Display + PartialEq + Debug>(value: T) {
         let text = value.to_string();
         assert_eq!(T::read(&text).as_ref(), Ok(&value));
@@ -266,14 +265,14 @@ mod tests {
             let schema = Ratio::schema();
             let pattern = schema.get("pattern").unwrap().as_str().unwrap();
             let accepted = Regex::new(pattern).unwrap().is_match(&text);
-            // An editor cannot evaluate a division; the reader also accepts blanks around a number.
+            // An editor cannot evaluate a division; the parser also accepts blanks around a number.
             prop_assert!(Ratio::read(&text).is_err() || accepted || text != text.trim(), "{}", text);
             let is_division = text.contains('/');
             prop_assert!(!accepted || Ratio::read(&text).is_ok() || is_division, "{}", text);
         }
     }
 
-    /// An editor accepts every text that is read; bounds may depend on the value.
+    /// Checks that an editor accepts every text that can be parsed; bounds may depend on the value.
     fn agree<T: Scalar + Debug>(text: &str) {
         let schema = T::schema();
         let pattern = schema.get("pattern").unwrap().as_str().unwrap();

@@ -1,6 +1,6 @@
-//! A JSON Schema validator for the keywords our schema has; full ones bring sixty crates.
+//! JSON Schema validator for the keywords that the lab's schema uses; complete validators have sixty dependencies.
 //!
-//! A keyword it does not know is a panic, so that it cannot accept by ignorance.
+//! An unknown keyword is a panic, so that the validator never ignores a constraint.
 
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -47,7 +47,7 @@ impl Check<'_> {
         check.found.is_empty()
     }
 
-    /// True if a keyword accepts `value`; keywords of nested values add their violations themselves.
+    /// Returns true if a keyword accepts `value`; keywords of nested values add their violations themselves.
     fn holds(
         &mut self,
         keyword: &str,
@@ -122,7 +122,7 @@ impl Check<'_> {
     }
 }
 
-/// Keywords that only say something about some types of values.
+/// Keywords that apply only to some types of values.
 const KEYWORDS: &[&str] = &[
     "additionalProperties",
     "exclusiveMinimum",

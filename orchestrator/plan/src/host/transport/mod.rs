@@ -1,4 +1,4 @@
-//! Transport and buffers of the simulator's hosts and switches.
+//! Transport and buffers of the simulated hosts and switches.
 
 pub(crate) mod resolve;
 
@@ -14,19 +14,19 @@ pub use lab_parameters::{
     DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig, Timer, TransportConfig, Window,
 };
 
-/// Hosts' transport and switches' buffers, emulated. Dereferences to the parameters.
+/// Transport of hosts and buffers of switches, emulated. Dereferences to the parameters.
 ///
-/// The kernel engine has rxe's transport instead: no congestion control but DCQCN ([`CcPlan::in_lab`]), and
-/// PFC with DCQCN alone ([`TransportPlan::has_pfc_in_lab`]).
+/// The kernel engine uses rxe's transport instead, whose only congestion control is DCQCN ([`CcPlan::in_lab`]) and
+/// which supports PFC only with DCQCN ([`TransportPlan::has_pfc_in_lab`]).
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct TransportPlan {
-    /// Rules of the simulated network.
+    /// Semantics of the simulated network: the paper's or the artifact's.
     pub semantics: Semantics,
-    /// RDMA devices of the hosts.
+    /// Model of the hosts' RDMA devices.
     pub profile: HostProfile,
     /// Congestion control of every QP.
     pub cc: CcPlan,
-    /// Parameters; the window applies in addition to the limit of the congestion control, and the payload is not
+    /// Transport parameters. The window applies in addition to the limit of the congestion control; the payload is not
     /// scaled.
     #[serde(flatten)]
     pub parameters: TransportConfig,
@@ -41,21 +41,21 @@ impl Deref for TransportPlan {
 }
 
 impl TransportPlan {
-    /// Returns true if the switches of a lab pause hosts, whose pacer, which comes with congestion control,
-    /// holds what is paused.
+    /// Returns true if the switches of a lab send PFC pauses to hosts. Paused packets wait in the host's pacer, which
+    /// only hosts with congestion control have.
     #[must_use]
     pub fn has_pfc_in_lab(&self) -> bool {
         self.is_lossless() && self.cc.in_lab().is_some()
     }
 
-    /// Returns true if switches must drop nothing: under PFC, except in the artifact, whose thresholds wrap.
+    /// Returns true if switches must not drop packets: under PFC, except in the artifact, whose thresholds wrap around.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.pfc && self.semantics == Semantics::Paper
     }
 
-    /// Returns the limit of a lab's egress queue towards another datacenter: its own, or under PFC the
-    /// switch's buffer, which all ports share.
+    /// Returns the limit of an egress queue towards another datacenter in a lab: under PFC, the switch's buffer, which
+    /// all ports share; else the queue's own limit.
     #[must_use]
     pub fn queue_limit(&self, wire: &WirePlan) -> Bytes {
         if self.has_pfc_in_lab() {
@@ -70,11 +70,10 @@ impl TransportPlan {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostProfile {
-    /// Hardware: the QPs of a host send in turns, and every packet is acknowledged.
+    /// Hardware: the QPs of a host send in round-robin order, and every packet is acknowledged.
     Rnic,
-    /// SoftRoCE of Linux 6.1, as the kernel engine runs it: a QP puts its window into the host's egress
-    /// queue at once, or under congestion control into its pacer, the queue is first in, first out, and
-    /// ACKs come on request.
+    /// SoftRoCE of Linux 6.1, as the kernel engine runs it. A QP puts its whole window into the host's FIFO egress
+    /// queue, or under congestion control into its pacer, and receivers send ACKs on request.
     Rxe,
 }
 
@@ -82,21 +81,19 @@ pub enum HostProfile {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CcPlan {
-    /// None: line rate, always.
+    /// No congestion control: hosts always send at line rate.
     None,
-    /// DCQCN; the preset tells whether marks come back as CNPs or in ACKs.
+    /// DCQCN; the semantics decide whether marks are echoed in CNPs or in ACKs.
     Dcqcn(DcqcnConfig),
-    /// HPCC.
     Hpcc(HpccConfig),
-    /// TIMELY.
     Timely(TimelyConfig),
-    /// DCTCP, by rate.
+    /// DCTCP, as a rate-based control.
     Dctcp(DctcpConfig),
 }
 
 impl CcPlan {
-    /// Returns the parameters of the congestion control that a lab's hosts have: DCQCN, by host programs. Of
-    /// other congestion controls, SoftRoCE has none.
+    /// Returns the parameters of a lab's congestion control: DCQCN, implemented by programs on the hosts. SoftRoCE has
+    /// no other congestion control.
     #[must_use]
     pub const fn in_lab(&self) -> Option<&DcqcnConfig> {
         match self {
@@ -105,7 +102,7 @@ impl CcPlan {
         }
     }
 
-    /// Name, as in a scenario.
+    /// Returns the name of the congestion control, as in a scenario.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -117,7 +114,7 @@ impl CcPlan {
         }
     }
 
-    /// True if the rate never changes unless switches mark packets.
+    /// Returns true if the rate changes only when switches mark packets.
     #[must_use]
     pub const fn needs_marks(&self) -> bool {
         match self {

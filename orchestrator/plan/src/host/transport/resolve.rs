@@ -1,4 +1,4 @@
-//! Resolution of a scenario's transport: emulated, with defaults filled in.
+//! Resolution of a scenario's transport into emulated quantities, with defaults filled in.
 
 use lab_parameters::{
     DcqcnConfig, HpccConfig, ParameterSet, Timer, TransportConfig, Value, Window, value::Field,
@@ -17,7 +17,7 @@ use crate::{
     rdma,
 };
 
-/// Inputs of transport besides the scenario.
+/// Inputs of the transport besides the scenario.
 pub(crate) struct Lab<'a> {
     pub network: &'a Network,
     pub paths: &'a Paths,
@@ -27,7 +27,7 @@ pub(crate) struct Lab<'a> {
     pub follows_rxe: bool,
 }
 
-/// Resolves the scenario's transport.
+/// Resolves the transport of a scenario.
 pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPlan, PlanError> {
     let spec = &scenario.transport;
     let is_like_rxe = lab.follows_rxe && spec.semantics == Semantics::Paper;
@@ -39,7 +39,7 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
     } else {
         Window::Bdp
     };
-    // SoftRoCE's, which rounds times up.
+    // SoftRoCE's time-out, which is rounded up to a power of two.
     let timeout = Timer(Some(rdma::timeout(lab.rdma.qp_timeout)));
     let derived = [
         ("payload", Value::Number(payload_bytes.into())),
@@ -60,8 +60,8 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
     })
 }
 
-/// Returns the congestion control that the scenario asks for, by default that of the semantics: none, as the kernel
-/// engine, or DCQCN, as the paper's experiments.
+/// Returns the congestion control of the scenario. The default depends on the semantics: no congestion control, as in
+/// the kernel engine, or DCQCN, as in the paper's experiments.
 fn asked_control(spec: &TransportSpec) -> CcSpec {
     let default = || match spec.semantics {
         Semantics::Paper => CcSpec::None,
@@ -70,8 +70,8 @@ fn asked_control(spec: &TransportSpec) -> CcSpec {
     spec.cc.clone().unwrap_or_else(default)
 }
 
-/// Returns the model of the hosts' RDMA devices: rxe's where unset parameters follow it and the scenario
-/// asks for nothing that rxe, with the lab's pacer, does not have.
+/// Returns the model of the hosts' RDMA devices: rxe if unset parameters follow rxe and the scenario sets nothing that
+/// rxe and the lab's pacer lack.
 pub(crate) fn profile(
     spec: &TransportSpec,
     generator: &Generator,
@@ -87,11 +87,11 @@ pub(crate) fn profile(
         || spec.value("window").is_some()
         || spec.value("retransmit_timeout") == Some(Timer::NONE.into())
         || payload(spec, generator) != generator.mtu
-        // PFC holds packets in the pacer.
+        // Without a pacer, rxe cannot hold packets that PFC pauses.
         || (is_set("pfc") && !matches!(spec.cc, Some(CcSpec::Dcqcn(_))))
         || is_set("ack_priority")
         || !matches!(spec.value("nack_interval"), None | Some(Value::Word(_)))
-        // A READ's data is a response, which nothing acknowledges.
+        // The data of a READ is a response, which receivers do not acknowledge.
         || generator.tool == Tool::ReadBw;
     if follows_rxe && !departs {
         HostProfile::Rxe
@@ -100,7 +100,7 @@ pub(crate) fn profile(
     }
 }
 
-/// Returns the minimum rate, emulated, of the QPs of a lab whose hosts have congestion control.
+/// Returns the emulated minimum rate of QPs in a lab whose hosts have congestion control.
 pub(crate) fn slowest_qp(
     spec: &TransportSpec,
     scale: &Scale,
@@ -168,7 +168,7 @@ pub(crate) fn longest_path(network: &Network, paths: &Paths) -> u32 {
         .iter()
         .flat_map(|a| heights.iter().map(move |b| (a, b)));
     let switches = pairs.filter_map(|((from, up), (to, down))| {
-        // One switch fewer than links, as both ends are hosts.
+        // A path has one switch fewer than links, because both ends are hosts.
         let between = paths.hops(*from, *to)?;
         let links = u32::try_from(up + down).unwrap_or(u32::MAX);
         Some(links.saturating_add(between).saturating_sub(1))

@@ -1,4 +1,4 @@
-//! Facts of a scenario that the bounds of an automatic scale depend on, in paper units.
+//! Facts of a scenario that constrain an automatic scale, in paper units.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,22 @@ use crate::{
     schedule,
 };
 
-/// Facts of a scenario, in paper units.
+/// Facts of a scenario that constrain an automatic scale, in paper units.
 #[derive(Debug)]
 pub(super) struct Demand {
-    /// Largest flow.
+    /// Size of the largest flow.
     largest: Bytes,
-    /// Wire bits of a full packet.
+    /// Bits of a full packet on the wire.
     packet_bits: u64,
-    /// Smallest product, over host pairs, of the slowest link's rate (bit/s) and the round trip (ns): the pair for
-    /// which a packet's size matters most.
+    /// Minimum over all host pairs of the slowest link's rate (bit/s) times the round trip (ns). A packet's size
+    /// matters most for the pair with this minimum.
     least_product: u128,
-    /// Shortest round trip between two hosts with flows, propagation alone.
+    /// Shortest propagation round trip between two hosts with flows.
     pub round_trip: Nanos,
-    /// Last start, and the longest round trip of any path.
+    /// Last flow start plus the longest round trip of any path.
     pub end: Nanos,
-    /// Rate of the fastest inter-DC link.
     pub fastest_bps: u64,
-    /// Number of links between two hosts.
+    /// Number of links between two hosts of a flow.
     lengths: BTreeMap<(NodeId, NodeId), usize>,
 }
 
@@ -75,14 +74,15 @@ impl Demand {
         self.lengths.insert(pair, hops.len());
     }
 
-    /// Returns the packets of the largest flow with sizes scaled by `size`.
+    /// Returns the number of packets of the largest flow if sizes are scaled by `size`.
     pub fn packets_of_largest(&self, size: Ratio, tool: Tool, mtu: u32) -> u64 {
         let (messages, bytes) = schedule::messages(size, self.largest, tool);
         u64::from(messages) * frame::packets(bytes, mtu)
     }
 
-    /// Returns one packet's time on the slowest link, in ten-thousandths of the shortest FCT, which is above a round
-    /// trip. Sizes decide alone: rates divide the one, times multiply the other.
+    /// Returns one packet's time on the slowest link, in ten-thousandths of the shortest FCT, which exceeds a round
+    /// trip. The result depends only on the scale of sizes: a factor of rates divides the packet's time, a factor of
+    /// times multiplies the round trip.
     pub fn packet_permyriad(&self, size: Ratio) -> u64 {
         let bits = u128::from(self.packet_bits) * u128::from(size.denominator());
         let product = self
@@ -94,7 +94,7 @@ impl Demand {
         u64::try_from(share.unwrap_or(u128::MAX)).unwrap_or(u64::MAX)
     }
 
-    /// Returns the packets that each flow offers with sizes scaled by `size`, at paper time.
+    /// Returns the packets that each flow offers if sizes are scaled by `size`; starts are in paper time.
     pub fn offers(&self, inputs: &Inputs<'_>, size: Ratio) -> Vec<Offer> {
         let generator = &inputs.scenario.generator;
         let offers = inputs.drafts.iter().map(|(repetition, draft)| {

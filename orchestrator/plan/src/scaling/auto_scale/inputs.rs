@@ -4,12 +4,12 @@ use lab_scenario::Scenario;
 
 use crate::{capacity::Capacity, drafts::Draft, network::Network, paths::Paths};
 
-/// Inputs of the choice.
+/// Inputs from which a scale is chosen.
 pub(crate) struct Inputs<'a> {
     pub scenario: &'a Scenario,
     /// Number of runs of each policy.
     pub repetitions: u32,
-    /// The unscaled network.
+    /// Network before scaling.
     pub paper: &'a Network,
     pub paths: &'a Paths,
     pub drafts: &'a [(u32, Draft)],

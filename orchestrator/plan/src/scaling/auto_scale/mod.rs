@@ -1,22 +1,22 @@
-//! Automatic scale (`scale: auto`): the finest scale that a place of a given capacity carries, wherever the program
-//! runs.
+//! Automatic scale (`scale: auto`): the finest scale that fits the capacity of a place. The result depends on that
+//! capacity, not on the machine that resolves the plan.
 //!
-//! Sizes decide granularity, so they come first: the largest `s` of a fixed series that keeps the bounds
-//! on sizes. Then time: the smallest `t` of a series that keeps the bounds on time. Rates are `r = s / t`.
+//! Sizes decide the granularity, so their factor is chosen first: the largest `s` of a fixed series that keeps the
+//! bounds on sizes. Then the factor of times is chosen: the smallest `t` of a series that keeps the bounds on time.
+//! Rates are scaled by `r = s / t`.
 //!
 //! | bound | on | why |
 //! |---|---|---|
-//! | the largest flow is at most SoftRoCE's window of 128 packets | sizes | a longer flow waits for round trips that the paper's network does not have |
+//! | one packet takes at most 1 % of the shortest FCT | sizes | packets do not shrink; a flow that waits for one packet of another flow is late by that much, and 1 % is the tolerated difference between the engines |
 //! | one packet takes at most 1 % of the shortest FCT | sizes | packets do not shrink; a flow that waits for one packet of another is late by that much, and 1 % is what the engines may differ by |
-//! | the busiest second takes at most half of the place | time | above, queues of the place's CPU are measured instead of the links' |
-//! | the fastest link is at most the place's fastest | time | above, its timers shape too coarsely |
+//! | the busiest second takes at most half of the capacity of the place | time | above, queues of the CPU of the place are measured instead of those of the links |
+//! | the fastest link is at most as fast as the place can shape | time | above that rate, the timers of the place shape too coarsely |
 //! | on the real clock, the shortest round trip is at least a hundred times the place's usual lateness of timers | time | a start that is later than a hundredth of its round trip counts as late, and the run is not clean |
 //! | the run takes at most ten minutes, half of which are left to policies that overload a path | both | a user waits for it |
+//! If no scale keeps all bounds, some bounds are waived in a fixed order, and the result describes the consequences: a
+//! longer run costs waiting time, coarse packets make results less accurate.
 //!
-//! If no scale keeps all bounds, some are waived in a fixed order, and the choice says what that costs:
-//! a longer run costs patience, coarse packets cost results.
-//!
-//! - `demand`: facts of a scenario that bounds depend on
+//! - `demand`: facts of a scenario on which the bounds depend
 
 mod demand;
 mod inputs;
@@ -34,7 +34,7 @@ use crate::{
     topology,
 };
 
-/// Returns the scale of a scenario at a place.
+/// Returns the scale of a scenario at a place, with its rationale.
 pub(crate) fn pick(inputs: &Inputs<'_>) -> Result<(Scale, AutoScale), PlanError> {
     let search = Search {
         inputs,
@@ -65,15 +65,15 @@ pub(crate) fn pick(inputs: &Inputs<'_>) -> Result<(Scale, AutoScale), PlanError>
 enum Bound {
     /// Duration of the run.
     Duration,
-    /// Packets beside the shortest FCT.
+    /// Time of one packet relative to the shortest FCT.
     Packets,
-    /// Late timers beside the shortest round trip.
+    /// Lateness of timers relative to the shortest round trip.
     Timers,
-    /// SoftRoCE's window.
+    /// Number of packets in SoftRoCE's window.
     Window,
 }
 
-/// Bounds that are waived, in the order in which they are.
+/// Sets of waived bounds, in the order in which the search tries them.
 const WAIVED: [&[Bound]; 6] = [
     &[],
     &[Bound::Duration],
@@ -91,27 +91,27 @@ const WAIVED: [&[Bound]; 6] = [
 /// Bounds that depend on the place.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Fastest inter-DC link, bits per second.
+    /// Maximum rate of an inter-DC link, in bits per second.
     rate_bps: u64,
-    /// Shortest round trip.
+    /// Minimum round trip.
     round_trip: Nanos,
-    /// Longest run.
+    /// Maximum wall-clock time of the run.
     wall: Nanos,
 }
 
 impl Limits {
     const fn of(place: Place) -> Self {
         let rate_bps = match place {
-            // Fastest link that the guest was seen to shape to within 2 %.
+            // Fastest link that the guest shaped to within 2 % in measurements.
             Place::GuestVirtual | Place::GuestTcg => 200_000_000,
             // A full packet takes 33 µs, about the lateness of a timer.
             Place::GuestKvm | Place::Here => 1_000_000_000,
         };
         let late_ms = match place {
             Place::GuestVirtual => 0,
-            // Half of 486 starts were over 7 ms late on two cores with ten other busy processes.
+            // In a measurement, half of 486 starts were over 7 ms late on two cores with ten other busy processes.
             Place::GuestTcg => 10,
-            // Not measured: a timer of a busy kernel.
+            // Assumed for timers of a busy kernel, not measured.
             Place::GuestKvm | Place::Here => 1,
         };
         let wall = match place.clock() {
@@ -133,9 +133,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns the scale with the largest sizes that keeps the bounds; if the duration is waived and exceeded, the
-    /// scale with the largest sizes among those whose runs take about the shortest time. Fails with the last reason
-    /// against a scale.
+    /// Returns the scale with the largest sizes that keeps the bounds. If the duration is waived and no scale keeps it,
+    /// returns the scale with the largest sizes among those with about the shortest run. Fails with the reason why the
+    /// last scale was rejected.
     fn finest(&self, waived: &[Bound]) -> Result<Scale, &'static str> {
         let mut long: Vec<(Nanos, Scale)> = Vec::new();
         let mut refusal = "its largest flow exceeds SoftRoCE's window at every scale";
@@ -159,7 +159,7 @@ impl Search<'_> {
                 Err(why) => refusal = why,
             }
         }
-        // A tenth of a long run is not worth coarser packets.
+        // A saving of a tenth of a long run does not justify coarser packets.
         let shortest = long.iter().map(|(wall, _)| wall.get()).min().unwrap_or(0);
         let finest = long
             .iter()
@@ -167,7 +167,7 @@ impl Search<'_> {
         finest.map(|(_, scale)| *scale).ok_or(refusal)
     }
 
-    /// Returns the scale with the smallest time factor for sizes scaled by `size`, and its run's duration.
+    /// Returns the scale with the smallest time factor for sizes scaled by `size`, and the duration of its run.
     fn fastest(
         &self,
         size: Ratio,
@@ -201,13 +201,13 @@ impl Search<'_> {
         Err(refusal)
     }
 
-    /// Largest share of the place that one second takes, percent.
+    /// Returns the maximum share of the place's capacity that is used in any second, in percent.
     fn peak_percent(&self, time: Ratio, offers: &[Offer]) -> u32 {
         let slow: Vec<Offer> = offers.iter().map(|offer| offer.stretched(time)).collect();
         offer::peak_percent(&slow, &self.place_costs())
     }
 
-    /// Wall-clock time of the flows under all policies and in all repetitions.
+    /// Returns the wall-clock time of the flows under all policies and in all repetitions.
     fn wall(&self, scale: &Scale, offers: &[Offer]) -> Nanos {
         let policies = u64::try_from(self.inputs.scenario.policies.len()).unwrap_or(u64::MAX);
         let runs = policies.saturating_mul(u64::from(self.inputs.repetitions));
@@ -270,7 +270,7 @@ impl Search<'_> {
     }
 }
 
-/// 1, 2, 3, 4, 5, 6, 8, 10, 20 … 1,000,000.
+/// Returns the candidate factors: 1, 2, 3, 4, 5, 6, 8, 10, 20 … 1,000,000.
 fn series() -> impl Iterator<Item = Ratio> {
     let decades = (0..6).map(|decade| 10u64.pow(decade));
     let steps = decades.flat_map(|decade| [1, 2, 3, 4, 5, 6, 8].map(|digit| digit * decade));
@@ -279,15 +279,15 @@ fn series() -> impl Iterator<Item = Ratio> {
         .filter_map(|step| Ratio::new(step, 1))
 }
 
-/// Longest run, wall-clock time, which a user waits for.
+/// Maximum wall-clock time of a run, for which a user waits.
 const MAX_WALL: Nanos = Nanos::from_millis(600_000);
 
-/// Largest share of the place in any second, percent. The other half is headroom: for bursts within
-/// the second, and for retransmissions.
+/// Maximum share of the place's capacity in any second, in percent. The other half is headroom for bursts within the
+/// second and for retransmissions.
 const MAX_PERCENT: u32 = 50;
 
 /// Maximum time for one packet, in ten-thousandths of the shortest FCT.
 const MAX_PACKET_PERMYRIAD: u64 = 100;
 
-/// Largest factor of times; beyond it even short paths take seconds.
+/// Maximum factor of times; with larger factors even short paths take seconds.
 const MAX_TIME: u64 = 1_000;

@@ -1,4 +1,4 @@
-//! State of an egress queue in a question, and its levels.
+//! State of an egress queue in a question, and the levels that a switch derives from it.
 
 use std::str::FromStr;
 
@@ -13,18 +13,18 @@ use crate::{
     paper_units::PaperUnits,
 };
 
-/// An egress queue, in paper units: `600 MB`, `600 MB:20 MB`, `600 MB:20 MB:40`.
+/// State of an egress queue, in paper units: `600 MB`, `600 MB:20 MB`, `600 MB:20 MB:40`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct QueueState {
     /// Queued bytes.
     pub bytes: Bytes,
     /// Trend: smoothed growth from sample to sample.
     pub trend: Bytes,
-    /// Number of samples since it has been full.
+    /// Number of samples for which the queue has been full.
     pub full_samples: u32,
 }
 
-/// Error for a text that is not a queue's state.
+/// Error for a text that is not a queue state.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a queue (hint: bytes, their trend, samples it was full: `600MB:20MB:40`)")]
 pub struct ParseQueueError {

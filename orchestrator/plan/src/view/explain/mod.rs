@@ -25,47 +25,46 @@ pub use table::render as render_explanation;
 pub struct Question<'a> {
     /// Position in [`Plan::policies`].
     pub policy: usize,
-    /// The deciding switch's datacenter.
+    /// Datacenter of the deciding switch.
     pub from: DcId,
     /// Destination datacenter of the flow.
     pub to: DcId,
-    /// The flow.
     pub flow: FlowTuple,
-    /// Egress queues towards neighbours; those not named are empty.
+    /// States of egress queues towards neighbours; other queues are empty.
     pub queues: &'a [(DcId, QueueState)],
     /// Neighbours whose link is down.
     pub dead: &'a [DcId],
 }
 
-/// Decision with its inputs; quantities are paper units.
+/// Decision with its inputs; quantities are in paper units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Explanation {
-    /// The deciding switch's datacenter.
+    /// Datacenter of the deciding switch.
     pub from: String,
     /// Destination datacenter of the flow.
     pub to: String,
-    /// The policy's label.
+    /// Label of the policy.
     pub policy: String,
-    /// The policy and its parameters, as in the plan's table.
+    /// Policy and its parameters, as in the plan's table.
     pub parameters: String,
-    /// The flow's hash at this switch.
+    /// Hash of the flow at this switch.
     pub hash: u32,
-    /// Rule of the decision, in the records' word; none if no candidate is alive.
+    /// Rule of the decision, by its name in records; `None` if no candidate is alive.
     pub rule: Option<&'static str>,
     /// True if the policy scores candidates; other policies use hash buckets.
     pub is_scored: bool,
-    /// The candidates in the table's order: by one-way delay, then port.
+    /// Candidates in the table's order: by one-way delay, then port.
     pub candidates: Vec<Explained>,
 }
 
-/// A candidate.
+/// Candidate with its scores.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Explained {
-    /// The neighbour behind it.
+    /// Neighbour at the next hop.
     pub via: String,
-    /// Delay that the policy scores: end to end, or of the first link.
+    /// Delay that the policy scores: of the whole path, or of its first link.
     pub delay_ns: Nanos,
-    /// Capacity that the policy scores: the end-to-end minimum, or the first link's.
+    /// Capacity that the policy scores: the minimum on the path, or the first link's.
     pub capacity_bps: BitsPerSec,
     /// Delay score (Alg. 1).
     pub delay_score: u8,
@@ -75,7 +74,7 @@ pub struct Explained {
     pub c_path: u8,
     /// Bytes in the egress queue.
     pub queue_bytes: Bytes,
-    /// Q: level of the queue.
+    /// Q: level of the queue length.
     pub q: u8,
     /// T: level of the queue's trend.
     pub t: u8,
@@ -85,18 +84,18 @@ pub struct Explained {
     pub c_cong: u8,
     /// C (Eq. 1).
     pub cost: u32,
-    /// Hash buckets.
+    /// Number of hash buckets.
     pub buckets: u16,
-    /// True if its link is up.
+    /// True if the candidate's link is up.
     pub is_alive: bool,
-    /// True if it is among the candidates that the hash chooses from.
+    /// True if the candidate is among those that the hash chooses from.
     pub is_kept: bool,
-    /// True if the flow takes it.
+    /// True if the flow takes this candidate.
     pub is_chosen: bool,
 }
 
-/// Returns the decision for a flow's first packet; `None` if the switch has no table row for the
-/// destination: its own datacenter, or one without hosts.
+/// Returns the decision for a flow's first packet; `None` if the switch has no table row for the destination, which is
+/// then the switch's own datacenter or one without hosts.
 #[must_use]
 pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
     let switch = &plan.switches[question.from.index()];
@@ -208,7 +207,7 @@ fn decide(
             let next_hops: Vec<NextHop> = explained.iter().enumerate().map(next_hop).collect();
             own::decide(own::find(name)?, &candidates, &next_hops, hash)
         }
-        // Known only to the switches that run the program.
+        // Only the switches that run the program know its decision.
         PolicyPlan::Ebpf(_) => None,
         PolicyPlan::Buckets(_) | PolicyPlan::Ucmp(_) | PolicyPlan::Te(_) => {
             ecmp::decide(&candidates, hash)

@@ -4,7 +4,7 @@ use lab_units::show::{about_bytes, paragraph, sides, table};
 
 use super::{Explained, Explanation};
 
-/// Returns the candidates in the table's order, with the kept and chosen ones marked.
+/// Returns the candidates in the table's order, with marks for kept and chosen candidates.
 #[must_use]
 pub fn render(explanation: &Explanation) -> String {
     let Explanation {

@@ -1,4 +1,4 @@
-//! A plan's flows, by pair of datacenters.
+//! Table of a plan's flows, by pair of datacenters.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
     rdma,
 };
 
-/// Flows by pair of datacenters, in paper units, then their load and QP settings.
+/// Returns the flows by pair of datacenters, in paper units, then their load and the QP settings.
 pub(super) fn section(plan: &Plan) -> String {
     let mut pairs: BTreeMap<(DcId, DcId), Vec<&Flow>> = BTreeMap::new();
     let dc = |node: NodeId| plan.nodes[node.index()].dc;
@@ -50,7 +50,8 @@ pub(super) fn section(plan: &Plan) -> String {
     text
 }
 
-/// Requested and offered load of each sending datacenter, then what the arrivals cover and meet.
+/// Returns the requested and offered load of each sending datacenter, the share of arrivals that are flows, and the
+/// concurrency of flows.
 fn load(plan: &Plan) -> String {
     let load = &plan.load;
     let mut facts: Vec<String> = load
@@ -115,5 +116,5 @@ fn pair_row(plan: &Plan, from: DcId, to: DcId, flows: &[&Flow]) -> [String; 8] {
     ]
 }
 
-/// Number of datacenter pairs shown; with many datacenters, all pairs would hide the rest.
+/// Maximum number of datacenter pairs in the table; with many datacenters, all pairs would hide the rest of the text.
 const MAX_PAIRS: usize = 40;

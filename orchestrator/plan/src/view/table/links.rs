@@ -1,4 +1,4 @@
-//! Links of a plan, in paper units and as emulated.
+//! Table of a plan's links, in paper units and as emulated.
 
 use lab_units::DcId;
 use lab_units::show::{about_bytes, commas, sides, table};
@@ -6,7 +6,7 @@ use lab_units::show::{about_bytes, commas, sides, table};
 use super::name::dc_name;
 use crate::model::{Link, LinkKind, Plan, Role};
 
-/// Inter-DC links one by one, those inside datacenters by kind.
+/// Returns a table with each inter-DC link and with the links inside datacenters grouped by kind.
 pub(super) fn section(plan: &Plan) -> String {
     let heads = [
         ["", "paper", "", "", "emulated", "", "", ""],
@@ -48,7 +48,7 @@ fn wire_row(name: String, link: &Link) -> [String; 8] {
     ]
 }
 
-/// Links inside datacenters between nodes of the same roles, alike.
+/// Links inside datacenters with the same parameters and between nodes of the same roles.
 struct Group<'a> {
     tiers: (Role, Role),
     dcs: Vec<DcId>,
@@ -56,7 +56,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// `16 leaf-host in dc1`.
+    /// Returns the name of the group, such as `16 leaf-host in dc1`.
     fn name(&self, plan: &Plan) -> String {
         let place = match &self.dcs[..] {
             [dc] => dc_name(plan, *dc).to_owned(),

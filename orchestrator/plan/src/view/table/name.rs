@@ -1,4 +1,4 @@
-//! Names of datacenters.
+//! Name of a datacenter in tables.
 
 use lab_units::DcId;
 

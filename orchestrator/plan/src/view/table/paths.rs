@@ -1,4 +1,4 @@
-//! Paths from each datacenter to the others.
+//! Table of paths from each datacenter to the others.
 
 use std::{collections::BTreeMap, fmt::Display};
 
@@ -8,7 +8,8 @@ use lab_units::show::{paragraph, sides, table};
 use super::name::dc_name;
 use crate::model::{Candidate, Destination, Plan, PolicyRun, Switch};
 
-/// Destinations with several candidates and their attributes, then those without a choice.
+/// Returns the destinations with several candidates and the candidates' attributes, then the destinations with one
+/// candidate.
 pub(super) fn section(plan: &Plan) -> String {
     let scores = Numbers::of(plan, "C_path", |run| &run.path_scores);
     let buckets = Numbers::of(plan, "buckets", |run| &run.buckets);
@@ -64,10 +65,10 @@ fn path_row(
     ]
 }
 
-/// Numbers that policies give candidates, side by side in one column.
+/// Numbers that several policies assign to candidates, shown side by side in one column.
 struct Numbers<'a, T> {
     what: &'static str,
-    /// Labels, and the numbers by switch, destination and candidate.
+    /// Labels of the policies, each with its numbers by switch, destination and candidate.
     runs: Vec<(String, &'a [Vec<Vec<T>>])>,
 }
 
@@ -106,7 +107,7 @@ impl<'a, T: Display + PartialEq> Numbers<'a, T> {
     }
 }
 
-/// Merges policies with the same numbers: `lcmp+3` is `lcmp` and three more.
+/// Merges policies with the same numbers: `lcmp+3` stands for `lcmp` and three more policies.
 fn grouped<T: PartialEq>(runs: Vec<(String, &[T])>) -> Vec<(String, &[T])> {
     let mut groups: Vec<(String, &[T], usize)> = Vec::new();
     for (label, numbers) in runs {
@@ -122,10 +123,10 @@ fn grouped<T: PartialEq>(runs: Vec<(String, &[T])>) -> Vec<(String, &[T])> {
     groups.into_iter().map(label).collect()
 }
 
-/// Maximum number of policies for which each has its own column.
+/// Maximum number of policies that get a column each.
 const MAX_COLUMNS: usize = 8;
 
-/// Destinations with one candidate, by that candidate.
+/// Returns the destinations with a single candidate, grouped by that candidate.
 fn only_paths(plan: &Plan) -> String {
     let mut text = String::new();
     for switch in &plan.switches {
@@ -158,7 +159,7 @@ fn only_paths(plan: &Plan) -> String {
     text
 }
 
-/// Name of a switch's datacenter.
+/// Returns the name of a switch's datacenter.
 fn home<'a>(plan: &'a Plan, switch: &Switch) -> &'a str {
     dc_name(plan, plan.nodes[switch.node.index()].dc)
 }

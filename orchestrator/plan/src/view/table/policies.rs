@@ -24,7 +24,7 @@ pub(super) fn section(plan: &Plan) -> String {
     text
 }
 
-/// Describes a policy and the parameters of its run.
+/// Returns a description of a policy and the parameters of its run.
 pub(crate) fn describe(policy: &PolicyPlan) -> String {
     match policy {
         PolicyPlan::Buckets(policy) => policy.about.to_owned(),

@@ -1,4 +1,4 @@
-//! Table of the transport, if a scenario asks for more than SoftRoCE's.
+//! Table of the transport, with details if the scenario configures more than SoftRoCE's transport.
 
 use lab_units::{
     Nanos,
@@ -38,20 +38,20 @@ pub(super) fn section(plan: &Plan) -> String {
     format!("Transport ({of})\n{}", rows.concat())
 }
 
-/// Transport of a scenario without a section `transport`, in paper units.
+/// Description of the unscaled transport of a scenario without a section `transport`.
 const PLAIN: &str = "none: every QP sends at line rate within a window of the maximum bandwidth-delay \
                      product, and full queues drop (the paper's is DCQCN with PFC: `transport: { cc: \
                      dcqcn, pfc: true }`)";
 
-/// Transport of a scenario without a section `transport`, scaled.
+/// Description of the scaled transport of a scenario without a section `transport`.
 const RXE: &str = "SoftRoCE: no congestion control, 129 packets of a QP under way, one first-in, \
                    first-out queue per host, ACKs on request";
 
-/// Hosts of the lab under congestion control.
+/// Description of the lab's hosts under congestion control.
 const PACED: &str = "SoftRoCE: 129 packets of a QP under way, 65 of them in its pacer, ACKs on request, a \
                      NACK for each gap";
 
-/// True if the transport is as without a section `transport`.
+/// Returns true if the transport is the same as without a section `transport`.
 fn is_plain(transport: &TransportPlan) -> bool {
     transport.semantics == Semantics::Paper
         && transport.cc == CcPlan::None
@@ -60,7 +60,7 @@ fn is_plain(transport: &TransportPlan) -> bool {
         && !transport.ack_priority
 }
 
-/// True if the window is a default.
+/// Returns true if the window has a default value.
 fn is_default_window(transport: &TransportPlan) -> bool {
     match transport.window {
         Window::None => false,
