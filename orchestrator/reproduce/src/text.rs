@@ -165,7 +165,7 @@ pub(crate) fn traffic(case: &CaseReport) -> String {
     }
 }
 
-/// Returns a row of a case's table.
+/// Returns the table row of a cell.
 pub(crate) fn cell_row(cell: &Cell) -> [String; 7] {
     let value = |source: Source| number(cell.values.get(&source).copied());
     [
