@@ -155,7 +155,7 @@ struct candidate {
 	__u32 port;
 	// Hash buckets of the candidate, for the bucket mechanism.
 	__u16 buckets;
-	// C_path.
+	// Path cost C_path.
 	__u8 path;
 	__u8 pad;
 };
@@ -294,7 +294,6 @@ _Static_assert(__builtin_offsetof(struct switch_table, queues) == 1640, "switch_
 // Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The simulator's
 // switches count in them, too.
 struct counters {
-	// Frames received.
 	__u64 received;
 	// Packets forwarded by the entry of their flow.
 	__u64 hits;
@@ -348,9 +347,9 @@ struct scored_candidate {
 	__u32 cost;
 	// Slot of the egress port.
 	__u8 port;
-	// C_path.
+	// Path cost C_path.
 	__u8 path;
-	// C_cong.
+	// Congestion cost C_cong.
 	__u8 congestion;
 	// Bit set of CANDIDATE_ALIVE and CANDIDATE_KEPT.
 	__u8 flags;

@@ -51,7 +51,7 @@ pub struct Field {
 pub struct Row {
     /// Lines of the row's doc comment.
     pub doc: &'static [&'static str],
-    /// Name in C.
+    /// Name of the row in C.
     pub name: &'static str,
     /// Size of the row, bytes.
     pub size: usize,

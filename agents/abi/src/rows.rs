@@ -139,13 +139,11 @@ impl FlowKey {
         Ipv4Addr::from_bits(u32::from_be(self.dst))
     }
 
-    /// Returns the source port.
     #[must_use]
     pub const fn source_port(self) -> u16 {
         u16::from_be(self.sport)
     }
 
-    /// Returns the destination port.
     #[must_use]
     pub const fn destination_port(self) -> u16 {
         u16::from_be(self.dport)
@@ -200,7 +198,7 @@ row! {
         pub port: u32,
         /// Hash buckets of the candidate, for the bucket mechanism.
         pub buckets: u16,
-        /// C_path.
+        /// Path cost C_path.
         pub path: u8,
         pub pad: u8,
     }
@@ -373,7 +371,6 @@ row! {
     /// switches count in them, too.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct Counters as "counters" {
-        /// Frames received.
         pub received: u64,
         /// Packets forwarded by the entry of their flow.
         pub hits: u64,
@@ -431,9 +428,9 @@ row! {
         pub cost: u32,
         /// Slot of the egress port.
         pub port: u8,
-        /// C_path.
+        /// Path cost C_path.
         pub path: u8,
-        /// C_cong.
+        /// Congestion cost C_cong.
         pub congestion: u8,
         /// Bit set of CANDIDATE_ALIVE and CANDIDATE_KEPT.
         pub flags: u8,

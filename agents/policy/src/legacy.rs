@@ -49,7 +49,7 @@ mod tests {
         let hashes: Vec<u32> = (0..600u32).map(|n| n.wrapping_mul(2_654_435_761)).collect();
         let moved = hashes.iter().filter(|&&hash| {
             let before = hash_threshold(6, hash).expect("six next hops are up");
-            // The first of six next hops is lost.
+            // The first of six next hops is down.
             before > 0 && hash_threshold(5, hash).map(|index| index + 1) != Some(before)
         });
         assert!(moved.count() > 100);

@@ -8,7 +8,6 @@ pub struct ArtifactError {
     pub file: String,
     /// Number of the line, from 1.
     pub line: usize,
-    /// Kind of the error.
     pub kind: ArtifactErrorKind,
 }
 

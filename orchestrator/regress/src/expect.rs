@@ -138,7 +138,7 @@ fn is_between(relation: Relation, low: f64, high: f64) -> bool {
 struct Series {
     /// Sorted slowdowns per repetition.
     repetitions: Vec<Vec<f64>>,
-    /// Sorted slowdowns of all repetitions.
+    /// Sorted slowdowns of all repetitions together.
     all: Vec<f64>,
 }
 

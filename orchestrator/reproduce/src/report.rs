@@ -64,7 +64,6 @@ pub struct ClaimReport {
     pub rule: &'static str,
     /// Figures that the claim is based on; those requested and those not requested.
     pub figures: [Vec<Figure>; 2],
-    /// Verdicts by source.
     pub verdicts: BTreeMap<Source, Judged>,
     /// Verdicts against traffic engineering, the substitute for RedTE.
     pub stand_in: BTreeMap<Source, Judged>,
@@ -80,7 +79,6 @@ pub struct CaseReport {
     pub scenario: &'static str,
     /// Values of the case, one cell per policy and quantity.
     pub cells: Vec<Cell>,
-    /// Runs by source.
     pub runs: BTreeMap<Source, Measured>,
     /// Reasons for which sources have no values.
     pub without: BTreeMap<Source, String>,
@@ -93,7 +91,6 @@ pub struct Cell {
     pub policy: String,
     /// Name of the value: `p50`, `p99` or a link.
     pub name: String,
-    /// Values by source.
     pub values: BTreeMap<Source, f64>,
     /// Relative difference between the simulated and the published value.
     pub difference: Option<f64>,

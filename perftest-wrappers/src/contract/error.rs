@@ -13,7 +13,7 @@ use super::{
 /// Reason for which a job cannot be run by perftest.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum JobError {
-    /// Fewer messages than perftest accepts.
+    /// The job has fewer messages than perftest accepts.
     #[error("flow {flow}: {messages} messages; perftest requires at least {MIN_MESSAGES}")]
     TooFewMessages { flow: FlowId, messages: u32 },
     /// The message is empty or larger than rxe accepts.

@@ -132,7 +132,7 @@ pub(crate) struct Process {
     stderr: Option<JoinHandle<String>>,
 }
 
-/// End or stop of a process.
+/// Event that ends the wait for a process: its end or its stop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Halt {
     Stopped,
@@ -294,5 +294,5 @@ async fn tail(mut pipe: impl AsyncRead + Unpin) -> String {
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-/// Bytes of output that are kept: a successful client prints 10, a failing one some hundred.
+/// Bytes of output that are kept: a successful client prints 10 bytes, a failing client a few hundred.
 const TAIL_BYTES: usize = 8 << 10;

@@ -66,7 +66,6 @@ impl Factory {
         Ok(Self { devices, jobs })
     }
 
-    /// Returns all devices.
     pub(crate) fn devices(&self) -> impl Iterator<Item = &Arc<Device>> {
         self.devices.values()
     }

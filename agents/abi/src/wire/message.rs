@@ -89,9 +89,7 @@ pub enum AgentMessage {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attachment {
-    /// tcx links.
     Tcx,
-    /// clsact filters.
     Netlink,
 }
 
@@ -173,14 +171,13 @@ pub struct QueueReport {
     pub t: u8,
     /// D, the duration level.
     pub d: u8,
-    /// C_cong.
     pub c_cong: u8,
 }
 
 /// Counters of the sampled ports.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Links {
-    /// Time the counters were read.
+    /// Time at which the counters were read.
     pub time_ns: u64,
     /// Counters in the order of the configuration's ports.
     pub ports: Vec<LinkReport>,
@@ -235,11 +232,8 @@ pub struct DecisionReport {
 /// Candidate with the state that a decision was based on.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CandidateReport {
-    /// Egress port.
     pub port: PortId,
-    /// C_path.
     pub c_path: u8,
-    /// C_cong.
     pub c_cong: u8,
     /// Total cost C (Eq. 1); 0 if the rule does not compute it.
     pub cost: u32,
