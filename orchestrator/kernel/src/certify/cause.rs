@@ -1,20 +1,19 @@
-//! Likely cause of a direction's problems.
+//! Likely cause of the problems of a link direction.
 
 use std::time::Duration;
 
 use lab_records::{CertifiedRow, LinkBounds};
 
-/// Facts of the machine while links were measured.
+/// Observations about the machine while links were measured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Machine {
-    /// Latest wake-up of the measurement.
+    /// Maximum lateness of the measurement's wake-ups.
     pub latest: Duration,
-    /// Error of the clocks, if there was one.
+    /// Error of the clocks, if one was detected.
     pub clock: Option<String>,
 }
 
-/// Adds the likely cause to the problem of each row that has one. An error of the clocks is a problem of
-/// every direction.
+/// Adds the likely cause to each row's problem. An error of the clocks is added as a problem to every row.
 pub(super) fn explain(rows: &mut [CertifiedRow], machine: &Machine) {
     let causes: Vec<_> = rows.iter().map(|row| cause(row, rows, machine)).collect();
     for (row, cause) in rows.iter_mut().zip(causes) {
@@ -28,7 +27,7 @@ pub(super) fn explain(rows: &mut [CertifiedRow], machine: &Machine) {
     }
 }
 
-/// Returns the likely cause if a row's figures are out of bounds; `None` if all are within bounds.
+/// Returns the likely cause of the figures that are out of bounds in a row; `None` if all are within bounds.
 fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> Option<String> {
     let delay = row.emu_measured_delay_ns.unwrap_or(row.emu_delay_ns);
     let is_delay = |asked: u64| delay.get().abs_diff(asked) <= row.emu_delay_bound_ns.get();
@@ -78,7 +77,7 @@ fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> Option<
     Some(cause)
 }
 
-/// Lateness of the measurement's own timers above which figures are blamed on it.
+/// Lateness of the measurement's own timers above which the lateness is named as the cause of wrong figures.
 const LATE: Duration = Duration::from_millis(2);
 
 #[cfg(test)]

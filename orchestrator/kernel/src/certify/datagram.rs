@@ -1,10 +1,10 @@
-//! Datagrams that hosts send to one another by their own sockets: the machine's rules, routes and packet filters treat
-//! them as they treat SoftRoCE's packets, whereas they never see a packet socket's frames.
+//! Datagrams that hosts send to one another through UDP sockets. The machine's rules, routes and packet filters treat the
+//! datagrams as they treat SoftRoCE's packets, whereas they never see the frames of packet sockets.
 //!
-//! A host's socket is bound to its NIC and address, which is the route lookup of SoftRoCE, and sends to RoCE's UDP
-//! port. SoftRoCE drops a datagram that is shorter than its header unread. Datagrams are counted at the sender's
-//! switch, at the receiver's NIC, and by a raw socket at the receiver; the kernel gives a raw socket each packet that
-//! it gives to UDP, after the packet filter.
+//! A host's socket is bound to its NIC and address, so that its route lookup equals SoftRoCE's, and sends to RoCE's UDP
+//! port. SoftRoCE silently drops datagrams that are shorter than its header. Datagrams are counted at the sender's
+//! switch, at the receiver's NIC, and by a raw socket at the receiver; the kernel delivers every packet that passes
+//! the packet filter to raw sockets as well as to UDP.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_net.c>, `rxe_find_route4`;
 //! <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_recv.c>, `rxe_rcv`;
@@ -34,31 +34,31 @@ use crate::{
     lower::Layout,
 };
 
-/// Datagrams of one host to another, counted where they passed.
+/// Datagrams from one host to another, counted at points along the path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Delivery {
-    /// Names of the hosts that send and receive.
+    /// Names of the sending and the receiving host.
     pub names: [String; 2],
-    /// Ports of the two hosts.
+    /// Ports of the sending and the receiving host.
     pub ports: [PortId; 2],
-    /// Datagrams that the kernel took or refused.
+    /// Number of datagrams passed to the kernel, accepted or refused.
     pub offered: usize,
-    /// Datagrams that the kernel refused, with its last error.
+    /// Number of datagrams that the kernel refused, and its last error.
     pub refused: Option<(usize, Errno)>,
-    /// Datagrams that came to the sender's switch.
+    /// Number of datagrams that reached the sender's switch.
     pub left: usize,
-    /// Datagrams that came to the receiver's NIC.
+    /// Number of datagrams that reached the receiver's NIC.
     pub came: usize,
-    /// Datagrams that the receiver's sockets may get.
+    /// Number of datagrams that reached the receiver's sockets.
     pub delivered: usize,
-    /// True if links on the way lose packets by the plan.
+    /// True if links on the path lose packets according to the plan.
     pub is_lossy: bool,
 }
 
-/// Sends datagrams from every host, and waits for them.
+/// Sends datagrams from every host, and waits for their arrival.
 ///
 /// # Errors
-/// A socket that cannot be opened, or a cancellation.
+/// If a socket cannot be opened, or the caller cancels.
 pub(crate) fn deliveries(
     lab: &mut Lab,
     cancel: &CancellationToken,
@@ -91,7 +91,7 @@ fn send(tracks: &mut [Track], cancel: &CancellationToken) -> Result<(), LabError
     Ok(())
 }
 
-/// Waits until all datagrams have come, at most for `time`.
+/// Waits until all datagrams have arrived, at most for `time`.
 fn receive(
     tracks: &mut [Track],
     time: Duration,
@@ -117,15 +117,15 @@ struct Pair {
     path: Path,
 }
 
-/// Longest path of the kernel's routes between two hosts.
+/// Longest path that the kernel's routes allow between two hosts.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Path {
     delay: Nanos,
     is_lossy: bool,
 }
 
-/// Returns pairs in which every host sends and receives once, if possible to and from another datacenter.
-/// Hosts between which there is no path send nothing.
+/// Returns pairs of hosts in which every host sends once and receives once, if possible to and from another datacenter.
+/// Pairs without a path between them are left out.
 fn pairs(layout: &Layout<'_>) -> Vec<Pair> {
     let mut hosts: Vec<(usize, usize, NodeId)> = layout
         .plan
@@ -152,8 +152,8 @@ fn pairs(layout: &Layout<'_>) -> Vec<Pair> {
         .collect()
 }
 
-/// Returns the longest path from one node to another. `known` has the paths of nodes looked up before, and `None` for
-/// nodes on the path to this one.
+/// Returns the longest path from one node to another. `known` caches the paths from other nodes; it has `None` for
+/// nodes that are already on the path to this node.
 fn path(
     layout: &Layout<'_>,
     [from, to]: [NodeId; 2],
@@ -192,7 +192,7 @@ fn path(
 struct Track {
     addresses: [Ipv4Addr; 2],
     sender: Sender,
-    /// At the switch that the sender is on, at the receiver's NIC, and at the receiver's sockets.
+    /// Observers at the sender's switch, at the receiver's NIC, and at the receiver's sockets.
     observers: [Observer; 3],
     seen: [BTreeSet<u16>; 3],
     offered: usize,
@@ -224,7 +224,7 @@ impl Track {
     fn send(&mut self, number: u16) {
         self.offered += 1;
         match self.sender.send(self.addresses[1], number) {
-            // A full queue loses the datagram.
+            // A full queue drops the datagram.
             Ok(()) | Err(Errno::ENOBUFS | Errno::EAGAIN) => {}
             Err(errno) => {
                 let before = self.refused.map_or(0, |(count, _)| count);
@@ -235,7 +235,7 @@ impl Track {
 
     fn receive(&mut self) -> io::Result<()> {
         let hosts = self.addresses;
-        // From the last socket to the first: a datagram that one socket saw has passed the sockets before it.
+        // Read from the last socket to the first, so that a datagram seen by one socket is also seen by those before it.
         for (observer, seen) in self.observers.iter().zip(&mut self.seen).rev() {
             observer.receive(|datagram: Datagram| {
                 if [datagram.from, datagram.to] == hosts {
@@ -290,12 +290,12 @@ fn pause(time: Duration, cancel: &CancellationToken) -> Result<(), LabErrorKind>
     Ok(())
 }
 
-/// Number of datagrams per host. A link that loses half of them, three times on a path, loses all with a probability
-/// of 0.07 (7/8 to the power of 20).
+/// Number of datagrams per host. On a path of three links that each lose half of all packets, all are lost with a
+/// probability of 0.07 (7/8 to the power of 20).
 const DATAGRAMS: u16 = 20;
 
-/// Number of hosts that send at once, each with four sockets: with the namespaces of a lab, these are fewer files than
-/// the lab may open.
+/// Number of hosts that send at once. With four sockets per host and the namespaces of a lab, the number of open files
+/// stays below the lab's limit.
 const AT_ONCE: usize = 64;
 
 /// Time between two datagrams from a host, and between two readings of the arrivals.
@@ -322,7 +322,7 @@ mod tests {
             is_lossy: false,
         };
         assert_eq!(paths(&plan), [longest; 8]);
-        // A link of another path, which some datagrams take.
+        // A link of another path, which some of the datagrams take.
         plan.links[4].emu.loss = Ratio::new(1, 10).unwrap();
         let is_lossy = true;
         assert_eq!(

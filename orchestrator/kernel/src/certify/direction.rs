@@ -1,4 +1,4 @@
-//! Link directions, with what the plan asks of each.
+//! Link directions, with the parameters that the plan specifies for each.
 
 use lab_plan::model::{Link, WirePlan};
 use lab_units::{Bytes, PortId};
@@ -12,11 +12,11 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct Direction<'a> {
     pub link: &'a Link,
-    /// Port that sends.
+    /// Sending port.
     pub from: PortId,
-    /// Port that receives.
+    /// Receiving port.
     pub to: PortId,
-    /// Names of the nodes that send and receive.
+    /// Names of the sending and the receiving node.
     pub names: [String; 2],
     pub queue: Queue,
     /// Size of the largest frame.
@@ -26,7 +26,7 @@ pub(super) struct Direction<'a> {
 /// Egress queue of a direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Queue {
-    /// Queue in bytes; the shaper lets `burst` of them through at once.
+    /// Queue in bytes. The shaper lets `burst` bytes through at once.
     Bytes { burst: Bytes, buffer: Bytes },
     /// Queue and delay line in one, counted in packets.
     Packets { limit: u64 },
@@ -73,7 +73,7 @@ fn direction<'a>(layout: &Layout<'a>, link: &'a Link, from: PortId, to: PortId) 
     let dev = &layout.port(from).interface;
     let root = egress(layout, &netns, dev, link, node(from)).next();
     let queue = match root.map(|at| at.qdisc) {
-        // The queue must hold the plan's bytes, whatever limit the shaper is given for them.
+        // The queue must hold the bytes of the plan, whatever limit the shaper was given.
         Some(Qdisc::Tbf(tbf)) => Queue::Bytes {
             burst: tbf.burst,
             buffer: buffer(layout, link, node(from)),

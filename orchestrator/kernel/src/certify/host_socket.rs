@@ -1,4 +1,4 @@
-//! Sockets that send the datagrams of hosts, and sockets that see them.
+//! Sockets that send the datagrams of hosts, and sockets that observe them.
 
 use std::{
     io,
@@ -18,11 +18,11 @@ use nix::{
 
 use super::socket::bind as bind_packets;
 
-/// Socket that sends datagrams from a host's address by its NIC.
+/// Socket that sends datagrams from a host's address through its NIC.
 #[derive(Debug)]
 pub(super) struct Sender(OwnedFd);
 
-/// Socket that sees datagrams: at an interface, or where the kernel gives them to a host.
+/// Socket that observes datagrams: at an interface, or where the kernel delivers them to a host.
 #[derive(Debug)]
 pub(super) struct Observer(OwnedFd);
 
@@ -31,7 +31,7 @@ pub(super) struct Observer(OwnedFd);
 pub(super) struct Datagram {
     pub from: Ipv4Addr,
     pub to: Ipv4Addr,
-    /// Number of the datagram at its sender.
+    /// Sequence number of the datagram.
     pub number: u16,
 }
 
@@ -39,7 +39,7 @@ impl Sender {
     /// Opens a socket in the calling thread's namespace.
     pub fn open(dev: &str, addr: Ipv4Addr) -> io::Result<Self> {
         let descriptor = open_at(dev, SockType::Datagram, None)?;
-        // In the root namespace, a host's address is local only by the host's rules.
+        // In the root namespace, a host's address is local only in the host's own table.
         setsockopt(&descriptor, sockopt::IpFreebind, &true)?;
         // Another program may use one of SoftRoCE's ports.
         for port in MIN_SOURCE_PORT..=u16::MAX {
@@ -77,19 +77,19 @@ impl Observer {
         Ok(Self(descriptor))
     }
 
-    /// Opens an observer of the packets that the kernel gives to UDP after an interface received them.
+    /// Opens an observer of the packets that an interface receives and the kernel delivers to UDP.
     pub fn of_host(dev: &str) -> io::Result<Self> {
         open_at(dev, SockType::Raw, Some(SockProtocol::Udp)).map(Self)
     }
 
-    /// Passes each datagram that came since the last call to `see`.
+    /// Passes each datagram that arrived since the last call to `see`.
     pub fn receive(&self, mut see: impl FnMut(Datagram)) -> io::Result<()> {
         let mut packet = [0; MAX_HEADER + UDP_HEADER + PAYLOAD];
         loop {
             match recv(self.0.as_raw_fd(), &mut packet, MsgFlags::empty()) {
                 Ok(len) => parse(&packet[..len]).into_iter().for_each(&mut see),
                 Err(Errno::EINTR) => {}
-                // The interface is down: nothing arrives.
+                // While the interface is down, no packet arrives.
                 Err(Errno::EAGAIN | Errno::ENETDOWN) => return Ok(()),
                 Err(errno) => return Err(errno.into()),
             }
@@ -104,7 +104,7 @@ fn open_at(dev: &str, kind: SockType, protocol: Option<SockProtocol>) -> io::Res
     Ok(descriptor)
 }
 
-/// Reads a datagram of [`Sender::send`] from a packet that begins with its IPv4 header.
+/// Parses a datagram of [`Sender::send`] from a packet that begins with an IPv4 header.
 fn parse(packet: &[u8]) -> Option<Datagram> {
     let addr = |at: usize| -> Option<Ipv4Addr> {
         let bytes: [u8; 4] = packet.get(at..at + 4)?.try_into().ok()?;
@@ -128,7 +128,7 @@ const FLAGS: SockFlag = SockFlag::SOCK_NONBLOCK.union(SockFlag::SOCK_CLOEXEC);
 /// First bytes of a datagram.
 const MAGIC: [u8; 4] = *b"lcmp";
 
-/// Bytes of a datagram. SoftRoCE's header has 12.
+/// Payload of a datagram, bytes: fewer than the 12 of SoftRoCE's header.
 const PAYLOAD: usize = 6;
 
 const UDP_HEADER: usize = 8;
@@ -140,7 +140,7 @@ const MAX_HEADER: usize = 60;
 mod tests {
     use super::*;
 
-    /// 10.0.16.1:49152 to 10.0.32.1:4791 (0x12b7), number 7.
+    /// Packet from 10.0.16.1:49152 to 10.0.32.1:4791 (0x12b7) with the sequence number 7.
     const PACKET: [u8; 34] = [
         0x45, 0, 0, 34, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 16, 1, 10, 0, 32, 1, // IPv4
         0xc0, 0, 0x12, 0xb7, 0, 14, 0, 0, // UDP

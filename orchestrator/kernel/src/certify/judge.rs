@@ -1,4 +1,4 @@
-//! Figures of a direction from what was sent and what arrived, held to their bounds.
+//! Figures of a direction, computed from the frames sent and received, and compared with their bounds.
 
 use lab_records::{CertifiedRow, LinkBounds};
 use lab_units::{BitsPerSec, Bytes, Nanos};
@@ -9,16 +9,16 @@ use super::{
     socket::{Arrival, SMALLEST},
 };
 
-/// Frames that a direction's queue took, by number, and each frame's time, ns.
+/// Frames that a direction's queue accepted, with their send times in ns, by sequence number.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Sent {
     pub probes: Vec<u64>,
     pub train: Vec<u64>,
-    /// Time of the first frame that the queue refused, and the number of the train's frames taken before.
+    /// Time of the first frame that the queue refused, and the number of the train's frames accepted before it.
     pub refused: Option<(u64, usize)>,
-    /// True if the train was to fill the queue.
+    /// True if the train was meant to fill the queue.
     pub is_fill: bool,
-    /// Frames on the link that the measurement did not send.
+    /// Number of frames on the link that the measurement did not send.
     pub foreign: u64,
 }
 
@@ -29,7 +29,7 @@ impl Sent {
     }
 }
 
-/// Returns the certificate of a direction, its problems without their cause.
+/// Returns the certificate of a direction. Its problems do not include their causes yet.
 pub(super) fn certify(
     direction: &Direction<'_>,
     sent: &Sent,
@@ -70,7 +70,7 @@ pub(super) fn certify(
 /// First arrival of each frame, by its number.
 struct InOrder {
     at: Vec<Option<u64>>,
-    /// Frames that arrived after a later one, or again.
+    /// Number of frames that arrived after a later frame or arrived twice.
     disordered: u64,
 }
 
@@ -99,7 +99,7 @@ impl InOrder {
     }
 }
 
-/// Returns the delay of each probe that arrived, without its serialisation.
+/// Returns the delay of each probe that arrived, less its serialisation time.
 fn delays(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Vec<Nanos> {
     let smallest = Bytes::new(count(SMALLEST));
     let serialisation = direction
@@ -121,11 +121,11 @@ fn spread(delays: &[Nanos]) -> Option<Nanos> {
     Some(largest.saturating_sub(*least))
 }
 
-/// Returns the arrival rate of the train's frames after the burst, by the time between neighbours, or between all
+/// Returns the arrival rate of the train's frames after the burst, from the time between neighbours, or between all
 /// frames if no two are neighbours; `None` if fewer than two arrived.
 ///
-/// `netem` drops a frame before it takes time on the wire, so the next frame arrives early as long as frames wait that
-/// the shaper let through early. Two neighbours are always one frame's time apart.
+/// `netem` drops a frame before the frame takes time on the wire. While `netem` holds frames that the shaper let through
+/// early, the next frame therefore arrives early. Two neighbours are always one serialisation time apart.
 fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<BitsPerSec> {
     let first = sent.probes.len() + usize::try_from(direction.burst_frames()).ok()?;
     let train = (0u64..).zip(arrivals.at.get(first..)?);
@@ -151,8 +151,8 @@ fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<Bi
     BitsPerSec::new(u64::try_from(rate).ok()?)
 }
 
-/// Returns the number of frames that the queue holds, if it was filled: as many more than asked for as it
-/// took more than an ideal one would have. If it refused none, it holds at least that.
+/// Returns the number of frames that the queue holds, if it was filled: the plan's number, plus the number of frames that
+/// the queue took beyond those that an ideal queue would take. If no frame was refused, the result is a lower bound.
 fn queue_frames(direction: &Direction<'_>, sent: &Sent) -> Option<u64> {
     if !sent.is_fill {
         return None;
@@ -169,23 +169,24 @@ fn queue_frames(direction: &Direction<'_>, sent: &Sent) -> Option<u64> {
     u64::try_from(i128::from(direction.queue_frames()) + more).ok()
 }
 
-/// Returns the problem of a buffer that holds less than the shaper lets through at once.
+/// Returns a problem if the buffer holds fewer bytes than the shaper lets through at once.
 fn short_buffer(direction: &Direction<'_>) -> Option<String> {
     let burst = direction.burst_frames();
     let frames = direction.queue_frames();
     (burst > frames + 1).then(|| {
         format!(
-            "the shaper lets {burst} packets through at once, and the buffer holds {frames} (hint: raise \
+            "the shaper lets {burst} packets through at once, but the buffer holds {frames} (hint: raise \
              `buffer`, or run on the virtual clock)"
         )
     })
 }
 
-/// Returns what is out of its bound in `row`; on a link that loses packets by the plan, losses are not.
+/// Returns a problem for each figure of `row` outside its bound. Losses are no problem on a link that loses packets
+/// according to the plan.
 fn problems(row: &CertifiedRow, is_lossy: bool) -> Vec<String> {
     let mut problems = Vec::new();
     if row.lost >= row.sent {
-        return vec![format!("nothing arrived of {} frames", row.sent)];
+        return vec![format!("none of {} frames arrived", row.sent)];
     }
     match row.emu_measured_delay_ns {
         None => problems.push("no probe arrived".to_owned()),
@@ -197,7 +198,7 @@ fn problems(row: &CertifiedRow, is_lossy: bool) -> Vec<String> {
             ) =>
         {
             problems.push(format!(
-                "one-way delay {delay}, asked {} ± {}",
+                "one-way delay {delay}, planned {} ± {}",
                 row.emu_delay_ns, row.emu_delay_bound_ns
             ));
         }
@@ -208,7 +209,7 @@ fn problems(row: &CertifiedRow, is_lossy: bool) -> Vec<String> {
         problems.push(format!("spread of delays {spread}, bound {bound}"));
     }
     match row.emu_measured_rate_bps {
-        None => problems.push("no train arrived".to_owned()),
+        None => problems.push("the train did not arrive".to_owned()),
         Some(rate)
             if is_out(
                 rate.get(),
@@ -217,7 +218,7 @@ fn problems(row: &CertifiedRow, is_lossy: bool) -> Vec<String> {
             ) =>
         {
             problems.push(format!(
-                "rate {rate}, asked {} ± {}",
+                "rate {rate}, planned {} ± {}",
                 row.emu_rate_bps, row.emu_rate_bound_bps
             ));
         }
@@ -227,7 +228,7 @@ fn problems(row: &CertifiedRow, is_lossy: bool) -> Vec<String> {
         && is_out(frames, row.queue_packets, row.queue_bound_packets)
     {
         problems.push(format!(
-            "queue of {frames} packets, asked {} ± {}",
+            "queue of {frames} packets, planned {} ± {}",
             row.queue_packets, row.queue_bound_packets
         ));
     }
@@ -235,11 +236,11 @@ fn problems(row: &CertifiedRow, is_lossy: bool) -> Vec<String> {
         problems.push(format!("{} of {} frames lost", row.lost, row.sent));
     }
     if row.disordered > 0 {
-        problems.push(format!("{} frames out of order or twice", row.disordered));
+        problems.push(format!("{} frames out of order or duplicated", row.disordered));
     }
     if row.foreign > LinkBounds::FOREIGN_PACKETS {
         problems.push(format!(
-            "{} packets of others, bound {}",
+            "{} packets of other traffic, bound {}",
             row.foreign,
             LinkBounds::FOREIGN_PACKETS
         ));
@@ -267,7 +268,8 @@ mod tests {
         testing,
     };
 
-    /// 100 Mbit/s and 25 ms with a queue for about 150 frames, and what a train of 40 ideal frames gives.
+    /// Returns the certificate of a link with 100 Mbit/s, 25 ms and a queue of about 150 frames, from an ideal train of 40
+    /// frames that `change` may modify.
     fn ideal(change: impl FnOnce(&mut Sent, &mut Vec<Arrival>)) -> CertifiedRow {
         let plan: Plan = testing::pair(0);
         let options = LowerOptions::shown("t".parse().unwrap());
@@ -334,8 +336,8 @@ mod tests {
     fn each_figure_out_of_its_bound_is_named() {
         type Change = fn(&mut Sent, &mut Vec<Arrival>);
         let changes: [(Change, &str); 8] = [
-            (|_, arrivals| arrivals.clear(), "nothing arrived"),
-            (|_, arrivals| drop(arrivals.drain(5..)), "no train arrived"),
+            (|_, arrivals| arrivals.clear(), "none of 45 frames arrived"),
+            (|_, arrivals| drop(arrivals.drain(5..)), "the train did not arrive"),
             (
                 |_, arrivals| arrivals.iter_mut().for_each(|it| it.at += 126_000),
                 "one-way delay",
@@ -354,7 +356,7 @@ mod tests {
                 "1 of 45 frames lost",
             ),
             (|_, arrivals| arrivals.swap(20, 21), "1 frames out of order"),
-            (|sent, _| sent.foreign = 9, "9 packets of others"),
+            (|sent, _| sent.foreign = 9, "9 packets of other traffic"),
         ];
         for (change, words) in changes {
             let problem = ideal(change).problem.unwrap_or_default();
@@ -362,7 +364,7 @@ mod tests {
         }
     }
 
-    /// 30 ms of 100 Mbit/s are 90 frames of 4,190 B, 91 with the frame that is leaving; 10 kB hold 2.
+    /// 30 ms at 100 Mbit/s are 90 frames of 4,190 B, or 91 with the frame that is leaving; a buffer of 10 kB holds 2.
     #[test]
     fn a_buffer_below_what_a_shaper_lets_through_is_a_problem() {
         let mut plan = testing::pair(0);
@@ -372,7 +374,7 @@ mod tests {
             options.clock = clock;
             short_buffer(&directions(&Layout::new(&plan, &options))[0])
         };
-        let text = "the shaper lets 91 packets through at once, and the buffer holds 2 (hint: raise \
+        let text = "the shaper lets 91 packets through at once, but the buffer holds 2 (hint: raise \
                     `buffer`, or run on the virtual clock)";
         assert_eq!(problem(Clock::Real).as_deref(), Some(text));
         plan.links[0].emu = testing::wire("100 Mbit", "25 ms", "378 kB");
@@ -404,7 +406,7 @@ mod tests {
             })
         };
         let asked = ideal(|_, _| {}).queue_packets;
-        // 620 kB hold 147 frames of 4,190 B, and one is leaving. The shaper does not raise the number.
+        // 620 kB hold 147 frames of 4,190 B besides the one that is leaving. The shaper's burst does not raise the number.
         assert_eq!(asked, 147);
         let exact = 1 + 147;
         for (taken, is_within) in [

@@ -20,9 +20,9 @@ use crate::{
 /// Loss of a host's datagrams.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Loss {
-    /// Port of the host at which datagrams were lost.
+    /// Port of the host whose datagrams were lost.
     pub port: PortId,
-    /// True if the host at the port sent them.
+    /// True if that host sent the datagrams, false if it should have received them.
     pub is_sent: bool,
     what: String,
     cause: Cause,
@@ -31,9 +31,9 @@ pub(crate) struct Loss {
 /// First place that the datagrams did not reach.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place {
-    /// The sender's route lookup or its packet filter: the kernel refused to send, with an error.
+    /// The sender's route lookup or packet filter: the kernel refused to send, with this error.
     Sender(Errno),
-    /// The switch that the sender is on.
+    /// The sender's switch.
     Switch,
     /// The receiver's NIC.
     Nic,
@@ -48,26 +48,26 @@ struct Cause {
     fix: Option<String>,
 }
 
-/// Facts of the root namespace.
+/// State of the root namespace that may explain a loss.
 #[derive(Clone, Debug, Default)]
 struct Machine {
-    /// Rule that takes packets of the lab's hosts.
+    /// Rule that diverts packets of the lab's hosts.
     rule: Option<TakingRule>,
-    /// Tracked connections.
+    /// Number and limit of tracked connections.
     connections: Option<Connections>,
     /// Chains that drop packets.
     droppers: Vec<Dropper>,
-    /// Reasons for which chains are not known.
+    /// Reasons why some chains could not be read.
     unknown: Vec<String>,
 }
 
-/// Returns the losses of datagrams that the plan does not ask for.
+/// Returns the losses of datagrams that the plan does not specify.
 ///
 /// # Errors
-/// The machine's rules cannot be listed.
+/// If the machine's rules cannot be listed.
 pub(crate) fn losses(lab: &Lab, deliveries: &[Delivery]) -> Result<Vec<Loss>, LabErrorKind> {
     let mut losses = Vec::new();
-    // One reading serves all losses in a direction: it runs programs and lists all rules.
+    // The state is read once per direction, because reading runs programs and lists all rules.
     let mut machines = BTreeMap::new();
     for delivery in deliveries {
         if let Some((place, lost)) = first_loss(delivery) {
@@ -81,8 +81,8 @@ pub(crate) fn losses(lab: &Lab, deliveries: &[Delivery]) -> Result<Vec<Loss>, La
     Ok(losses)
 }
 
-/// Returns the first place that datagrams did not reach, and how many of them. On a path that loses packets by
-/// the plan, some may be lost between switches.
+/// Returns the first place that some datagrams did not reach, and their number. On a path that loses packets according to
+/// the plan, some losses between switches are allowed.
 fn first_loss(delivery: &Delivery) -> Option<(Place, usize)> {
     let (refused, errno) = delivery.refused.unwrap_or((0, Errno::UnknownErrno));
     let sent = delivery.offered - refused;
@@ -107,7 +107,7 @@ fn first_loss(delivery: &Delivery) -> Option<(Place, usize)> {
 }
 
 impl Place {
-    /// Returns the direction in which this machine may have dropped the datagrams; `None` on the network between.
+    /// Returns the direction in which this machine may have dropped the datagrams; `None` if the lab's network dropped them.
     const fn direction(self) -> Option<Direction> {
         match self {
             Self::Sender(_) | Self::Switch => Some(Direction::Out),
@@ -118,9 +118,9 @@ impl Place {
 }
 
 impl Machine {
-    /// Reads the facts that may explain a loss in a direction.
+    /// Reads the state that may explain a loss in a direction.
     fn read(lab: &Lab, direction: Option<Direction>) -> Result<Self, LabErrorKind> {
-        // A lab's namespace has only the lab's rules and filters.
+        // A host's own namespace has only the lab's rules and no filters.
         let is_own = lab.options().hosts == HostPlacement::OwnNamespace;
         let Some(direction) = direction.filter(|_| !is_own) else {
             return Ok(Self::default());
@@ -146,7 +146,7 @@ impl Machine {
         if let Some(connections) = self.connections.filter(|it| it.free_flows() == 0) {
             let Connections { count, max } = connections;
             return Cause {
-                text: format!("the limit of {max} tracked connections, of which there are {count}"),
+                text: format!("the limit of {max} tracked connections, with {count} in use"),
                 fix: Some(connections.fix(MANY_FLOWS)),
             };
         }
@@ -157,13 +157,13 @@ impl Machine {
             };
         }
         if let Some(reason) = self.unknown.first().filter(|_| is_filtered) {
-            return without_fix(format!("unknown, a packet filter may be: {reason}"));
+            return without_fix(format!("unknown, possibly a packet filter: {reason}"));
         }
         without_fix(match place {
-            Place::Receiver => "unknown: no rule and no chain is known to drop them".to_owned(),
-            Place::Nic => "a link on the way, or a switch's route".to_owned(),
+            Place::Receiver => "unknown: no rule or chain was found that drops them".to_owned(),
+            Place::Nic => "a link on the path, or a switch's route".to_owned(),
             Place::Sender(_) | Place::Switch => {
-                "a route of this machine: `ip route get` tells which".to_owned()
+                "a route of this machine (`ip route get` shows it)".to_owned()
             }
         })
     }
@@ -211,14 +211,15 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Number of flows for which a full connection table is enlarged.
+/// Number of flows for which the hint enlarges a full connection table.
 const MANY_FLOWS: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Delivery of 20 datagrams with the given numbers that the kernel refused, that left, came and were delivered.
+    /// Delivery of 20 datagrams, given the numbers that were refused, reached the switch, reached the NIC and reached the
+    /// sockets.
     fn delivery([refused, left, came, delivered]: [usize; 4], is_lossy: bool) -> Delivery {
         Delivery {
             names: ["dc1/h1".into(), "dc2/h1".into()],
@@ -241,7 +242,7 @@ mod tests {
             ([0, 0, 0, 0], false, Some((Place::Switch, 20))),
             ([0, 20, 19, 19], false, Some((Place::Nic, 1))),
             ([0, 20, 20, 7], false, Some((Place::Receiver, 13))),
-            // Netem loses 20 %: 4 of 20.
+            // The plan's loss of 20 % is 4 of 20 datagrams.
             ([0, 20, 16, 16], true, None),
             ([0, 20, 0, 0], true, Some((Place::Nic, 20))),
             ([0, 20, 16, 0], true, Some((Place::Receiver, 16))),
@@ -273,7 +274,7 @@ mod tests {
                     ..none()
                 },
                 "rule `9: not from all fwmark 0xca6c lookup 7`",
-                // Rules of 16 labs are at 32 to 79.
+                // The rules of 16 labs have the priorities 32 to 79.
                 Some("`ip rule del pref 9`, and add the rule again with a priority above 79"),
             ),
             (
@@ -292,7 +293,7 @@ mod tests {
                     unknown: unknown(),
                     ..none()
                 },
-                "unknown, a packet filter may be: `nft` cannot list",
+                "unknown, possibly a packet filter: `nft` cannot list",
                 None,
             ),
             // A packet filter's only error is EPERM.
@@ -305,7 +306,7 @@ mod tests {
                 "a route of this machine",
                 None,
             ),
-            (Place::Nic, none(), "a link on the way", None),
+            (Place::Nic, none(), "a link on the path", None),
             (Place::Receiver, none(), "unknown: no rule", None),
         ] {
             let cause = machine.cause(place);
@@ -328,7 +329,7 @@ mod tests {
         assert_eq!(
             received.to_string(),
             "20 of 20 datagrams of `dc1/h1` to UDP port 4791 of `dc2/h1` came to its NIC and not to its \
-             sockets (likely cause: unknown: no rule and no chain is known to drop them)"
+             sockets (likely cause: unknown: no rule or chain was found that drops them)"
         );
     }
 }

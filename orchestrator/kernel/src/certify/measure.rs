@@ -34,7 +34,7 @@ use crate::{
 /// Sends datagrams from every host in `lab`, measures both directions of every link, and compares them with `bounds`.
 ///
 /// # Errors
-/// A socket that cannot be opened, too few connections that packet filters can track, or a cancellation.
+/// If a socket cannot be opened, packet filters cannot track enough connections, or the caller cancels.
 pub(crate) fn measure(
     lab: &mut Lab,
     bounds: &LinkBounds,
@@ -50,7 +50,7 @@ pub(crate) fn measure(
     let clocks = Clocks::read()?;
     let deliveries = datagram::deliveries(lab, cancel)?;
     let losses = loss::losses(lab, &deliveries)?;
-    // The hosts have just sent datagrams, so tracked connections, if any, include these.
+    // The hosts have just sent datagrams, so if connections are tracked at all, the datagrams' connections are listed.
     if options.hosts == HostPlacement::RootNamespace
         && let Some(tracked) = Connections::read()
     {
@@ -63,7 +63,7 @@ pub(crate) fn measure(
         latest: Duration::ZERO,
         cancel,
     };
-    // The kernel stamps arrivals from a moment after the first socket asks for it.
+    // The kernel begins to stamp arrivals a moment after the first socket requests time stamps.
     sleep(STAMPING);
     bench.send_probes(&directions)?;
     bench.send_trains(&directions, &train::trains(&directions))?;
@@ -101,7 +101,7 @@ pub(crate) fn measure(
     Ok(rows)
 }
 
-/// Adds a host's datagram loss to its link's problem.
+/// Adds a host's datagram loss to the problem of the host's link.
 fn add(row: &mut CertifiedRow, loss: &Loss) {
     row.problem = Some(match row.problem.take() {
         Some(problem) => format!("{problem}; {loss}"),
@@ -109,19 +109,19 @@ fn add(row: &mut CertifiedRow, loss: &Loss) {
     });
 }
 
-/// Measurement under way.
+/// State of a measurement in progress.
 struct Bench<'a> {
     /// Socket of each port.
     sockets: Vec<ProbeSocket>,
     /// Frames of each direction.
     sent: Vec<Sent>,
-    /// Latest wake-up.
+    /// Maximum lateness of the wake-ups so far.
     latest: Duration,
     cancel: &'a CancellationToken,
 }
 
 impl Bench<'_> {
-    /// Sends the probes of each direction, one after the other, so that none waits for another.
+    /// Sends the probes of all directions one after the other, so that no probe waits for another.
     fn send_probes(&mut self, directions: &[Direction<'_>]) -> Result<(), LabErrorKind> {
         let mut slot = Instant::now();
         for sequence in 0..PROBES {
@@ -129,7 +129,7 @@ impl Bench<'_> {
                 self.sleep_until(slot)?;
                 slot = slot.max(Instant::now()) + SLOT;
                 let at = self.sockets[direction.from.index()].send(sequence, false);
-                // A frame that cannot leave, as from an interface that is down, counts as lost.
+                // A frame that cannot be sent, for example because its interface is down, counts as lost.
                 let at = at.ok().flatten();
                 self.sent[index].probes.push(at.map_or_else(now, Ok)?);
             }
@@ -137,7 +137,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Sends the trains, as many at once as a CPU has time for.
+    /// Sends the trains, as many at once as one CPU can handle.
     fn send_trains(
         &mut self,
         directions: &[Direction<'_>],
@@ -158,7 +158,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Sends a train. A queue too short for it gets the rest as it empties.
+    /// Sends a train. If the queue is too short for the train, the rest is sent as the queue empties.
     fn send_train(
         &mut self,
         index: usize,
@@ -192,7 +192,7 @@ impl Bench<'_> {
                     sent.refused.get_or_insert((now()?, taken));
                     sleep(train::serialisation(direction, 1));
                 }
-                // An interface that is down or takes no frame of this size: all of the train is lost.
+                // The interface is down or refuses frames of this size, so the whole train counts as lost.
                 Err(error) => {
                     tracing::debug!(link = direction.link.name, %error, "a train cannot leave");
                     let lost = usize::try_from(train.frames).unwrap_or(usize::MAX);
@@ -203,7 +203,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Waits until all frames have arrived, or long enough; returns the arrivals of each direction.
+    /// Waits until all frames have arrived or the latest possible arrival has passed; returns the arrivals of each
+    /// direction.
     fn receive(
         &mut self,
         directions: &[Direction<'_>],
@@ -228,7 +229,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Sleeps until `wake`, in steps in which a cancellation is noticed, and notes how late it wakes.
+    /// Sleeps until `wake`, checks for a cancellation every [`STEP`], and records the lateness of the wake-up.
     fn sleep_until(&mut self, wake: Instant) -> Result<(), LabErrorKind> {
         loop {
             if self.cancel.is_cancelled() {
@@ -263,7 +264,7 @@ fn open(lab: &mut Lab, layout: &Layout<'_>) -> Result<Vec<ProbeSocket>, LabError
     ports.map(socket).collect()
 }
 
-/// Returns the packets that each port has sent, in the order of the ports' numbers.
+/// Returns the number of packets that each port has sent, in the order of the ports' numbers.
 fn tx_packets(lab: &mut Lab, layout: &Layout<'_>) -> Result<Vec<u64>, LabErrorKind> {
     let mut packets = vec![0; layout.plan.ports.len()];
     for (node, id) in layout.nodes().zip((0..).map(lab_units::NodeId)) {
@@ -275,7 +276,7 @@ fn tx_packets(lab: &mut Lab, layout: &Layout<'_>) -> Result<Vec<u64>, LabErrorKi
     Ok(packets)
 }
 
-/// Returns the error of the clocks between two readings, if there is one: a rate that is off, or a jump.
+/// Returns the error of the clocks between two readings, if there is one: a wrong rate, or a jump.
 fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
     let span = after.monotonic.saturating_sub(before.monotonic);
     let drift = after.drift_since(before);
@@ -283,7 +284,7 @@ fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
         let drift = drift / 1_000;
         let span = span / 1_000;
         return Some(format!(
-            "the clock was off its hardware by {drift} µs in {span} µs, bound 0.1 % (likely cause: a \
+            "the clock deviated from its hardware by {drift} µs in {span} µs, bound 0.1 % (likely cause: a \
              clock that is being corrected, or is not one)"
         ));
     }
@@ -301,21 +302,21 @@ fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
 /// Probes of each direction.
 const PROBES: u32 = 5;
 
-/// Time between two probes. No two probes of a lab arrive closer if delays are whole multiples of it, as all
-/// delays in milliseconds are.
+/// Time between two probes. If all delays are whole multiples of this time, as delays in milliseconds are, no two probes
+/// of a lab arrive less than this time apart.
 const SLOT: Duration = Duration::from_micros(250);
 
-/// Time after which the kernel stamps arrivals; it switches stamping on from a worker.
+/// Time until the kernel stamps arrivals: it enables time stamps asynchronously, in a kernel worker.
 const STAMPING: Duration = Duration::from_millis(20);
 
 /// Time between two readings of the arrivals.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Longest sleep in which a cancellation is not noticed.
+/// Maximum time between two checks for a cancellation.
 const STEP: Duration = Duration::from_millis(200);
 
-/// Share of the time by which the clock may be corrected: NTP corrects by a half of that at most.
+/// Inverse of the share of time by which the clock may be off. NTP corrects the clock by at most half of this share.
 const MAX_DRIFT: u64 = 1_000;
 
-/// Jump of a clock that readings one after the other may show, ns.
+/// Maximum apparent jump of a clock, ns: clocks are read one after the other, so a jump may be an artefact.
 const MAX_JUMP: u64 = 200_000;

@@ -1,22 +1,22 @@
 //! Certificate of a lab: before the first flow, every link direction is measured in the lab's own clock and compared
-//! with the bounds for the lab's place, and every host sends to another host as its flows will.
+//! with the bounds for the lab's kind of machine, and every host sends datagrams to another host as its flows will.
 //!
-//! Frames of their own ethertype leave a port by its queueing disciplines and are read at the port at the
-//! other end, so that they cross what a flow's packets cross; switch programs leave them to the kernel, which
-//! has no use for them. Five small probes of each direction give the one-way delay and its spread. Then a
+//! Frames with a special ethertype leave a port through its queueing disciplines and are read at the port at the
+//! other end, so that they pass everything that a flow's packets pass; switch programs pass the frames on to the kernel,
+//! which drops them. Five small probes of each direction give the one-way delay and its spread. Then a
 //! train of frames of the largest size gives the rate above the shaper's burst, loss and order, and, where
-//! the queue is short enough to be filled, its limit. `README.md` has the method's own error.
+//! the queue is short enough to be filled, its limit. `README.md` gives the error of the method itself.
 //!
-//! No packet filter, rule or route of the machine sees the frames of a packet socket. So hosts first send datagrams to
-//! RoCE's port, each to another host, and all must reach the receiver's sockets.
+//! No packet filter, rule or route of the machine sees the frames of a packet socket. So each host first sends
+//! datagrams to RoCE's port on another host, and all must reach the receiver's sockets.
 //!
 //! - `direction`: the directions of a plan's links, with their queues
-//! - `queue`: an ideal queue, for the frames that a filled one should have taken
+//! - `queue`: an ideal queue, which gives the number of frames that a real queue should accept
 //! - `train`: sizes of trains, and the moments at which they leave; pure
-//! - `datagram`: datagrams of hosts, by `host_socket`
+//! - `datagram`: datagrams between hosts, through the sockets of `host_socket`
 //! - `loss`: where datagrams were lost, and the likely cause
 //! - `socket`: packet sockets that send frames and read their arrivals
-//! - `measure`: the measurement; has all effects
+//! - `measure`: the measurement; has all side effects
 //! - `judge`: figures of a direction, and their bounds; pure
 //! - `cause`: the likely cause of figures out of bounds; pure
 
@@ -41,7 +41,7 @@ pub(crate) use self::{
     measure::measure,
 };
 
-/// Returns the extra wait for packets that are late.
+/// Returns the extra time to wait for late packets.
 const fn lateness(clock: Clock) -> Duration {
     match clock {
         Clock::Virtual => STRAGGLERS,
@@ -49,8 +49,8 @@ const fn lateness(clock: Clock) -> Duration {
     }
 }
 
-/// Extra wait for packets on the virtual clock, on which no packet is late.
+/// Extra time to wait on the virtual clock, where packets are never late.
 const STRAGGLERS: Duration = Duration::from_millis(100);
 
-/// Extra wait for packets on a busy machine.
+/// Extra time to wait on the real clock, for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(2);

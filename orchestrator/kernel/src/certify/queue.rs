@@ -1,7 +1,7 @@
 //! Ideal egress queue: the frames that it accepts before it refuses one, given their arrival times.
 //!
-//! Between datacenters the queue is the plan's: its buffer, and the frame that is leaving. A shaper lets more frames
-//! through at once, which wait at the fiber, so its queue must be shorter by as many.
+//! Between datacenters, the ideal queue has the plan's buffer, besides the frame that is leaving. A shaper lets more
+//! frames through at once, which wait at the fiber, so the shaper's own queue must be shorter by as many.
 
 use std::collections::VecDeque;
 
@@ -9,8 +9,8 @@ use lab_units::{Bytes, Nanos};
 
 use super::direction::{Direction, Queue};
 
-/// Returns the number of largest-size frames that `direction`'s queue takes before it refuses one, if they come at
-/// `sent` (ns) and, once these times are over, all at the last of them. None if it takes [`MANY`].
+/// Returns the number of largest-size frames that `direction`'s ideal queue accepts before it refuses one. Frames arrive
+/// at the times `sent` (ns); all further frames arrive at the last of these times. `None` if [`MANY`] are accepted.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_netem.c>, `netem_enqueue`.
 pub(super) fn frames_taken(direction: &Direction<'_>, sent: &[u64]) -> Option<u64> {
@@ -38,7 +38,7 @@ fn bucket(
     burst: Bytes,
     limit: Bytes,
 ) -> impl FnMut(u64) -> bool + use<> {
-    // Tokens are bytes times nanoseconds per second, so that none is lost by rounding.
+    // Tokens are counted in bytes times nanoseconds per second, so that rounding loses no tokens.
     let second = 1_000_000_000;
     let rate = u128::from(direction.wire().rate_bps.get() / 8);
     let frame = u128::from(direction.frame.get());
@@ -65,7 +65,8 @@ fn bucket(
     }
 }
 
-/// Returns a queue and delay line of `limit` packets: given a frame's time, tells if it is taken.
+/// Returns a queue with delay line of `limit` packets: a function that, given a frame's time, returns true if the frame is
+/// accepted.
 fn delay_line(direction: &Direction<'_>, limit: u64) -> impl FnMut(u64) -> bool + use<> {
     let wire = direction.wire();
     let serialisation = wire
@@ -88,7 +89,7 @@ fn delay_line(direction: &Direction<'_>, limit: u64) -> impl FnMut(u64) -> bool 
     }
 }
 
-/// Frames after which a queue counts as endless.
+/// Number of frames after which a queue counts as unlimited.
 const MANY: usize = 100_000;
 
 #[cfg(test)]
@@ -105,7 +106,7 @@ mod tests {
 
     fn taken(queue: Queue, gap: u64) -> Option<u64> {
         let mut plan = testing::pair(0);
-        // 100 Mbit/s, 4,000 B: 320 µs a frame; 5 ms.
+        // At 100 Mbit/s, a frame of 4,000 B takes 320 µs; the delay is 5 ms.
         plan.links[0].emu = testing::wire("100 Mbit", "5 ms", "620 kB");
         assert_eq!(plan.links[0].kind, LinkKind::InterDc);
         let direction = Direction {
@@ -127,9 +128,9 @@ mod tests {
             buffer: Bytes::new(40_000),
         };
         assert_eq!(taken(queue, 0), Some(1 + 10));
-        // One frame leaves for every fourth that comes: of 14, 3 after the first.
+        // One frame leaves for every four that arrive: while 14 arrive, 3 leave after the first.
         assert_eq!(taken(queue, 80_000), Some(1 + 10 + 3));
-        // As fast as they leave, the first 50; then all at once.
+        // The first 50 arrive as fast as they leave; the rest arrive at once.
         assert_eq!(taken(queue, 320_000), Some(50 + 10));
     }
 
@@ -159,7 +160,7 @@ mod tests {
                 (shaper.burst.get() / frame, shaper.limit.get() / frame),
                 expected
             );
-            // All at once, twice as fast as they leave, a little faster.
+            // Gaps of frames: all at once, twice as fast as they leave, and a little faster than they leave.
             for gap in [0, 167_600, 300_000] {
                 let sent: Vec<u64> = (0..200).map(|number| number * gap).collect();
                 let emulated = bucket(direction, shaper.burst, shaper.limit);

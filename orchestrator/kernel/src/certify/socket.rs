@@ -1,4 +1,4 @@
-//! Packet sockets: frames with an ethertype of their own, and the kernel's time stamps of their arrivals.
+//! Packet sockets: send frames with a special ethertype, and read the kernel's time stamps of their arrivals.
 
 use std::{
     io::{self, IoSliceMut},
@@ -20,7 +20,7 @@ use nix::{
 
 use crate::clocks::nanos;
 
-/// Socket of one port, for frames in both directions.
+/// Packet socket of one port, which sends and receives frames.
 #[derive(Debug)]
 pub(super) struct ProbeSocket {
     descriptor: OwnedFd,
@@ -30,7 +30,7 @@ pub(super) struct ProbeSocket {
 /// Arrival of a frame.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Arrival {
-    /// Number of the frame in its direction.
+    /// Sequence number of the frame in its direction.
     pub sequence: u32,
     /// Time of the arrival, ns.
     pub at: u64,
@@ -54,8 +54,8 @@ impl ProbeSocket {
         Ok(Self { descriptor, frame })
     }
 
-    /// Sends a frame of the smallest or the largest size; returns the time before it was sent (ns), or none
-    /// if the queue refused it.
+    /// Sends a frame of the smallest or the largest size. Returns the time just before the call (ns), or `None` if the queue
+    /// refused the frame.
     pub fn send(&mut self, sequence: u32, is_large: bool) -> io::Result<Option<u64>> {
         self.frame[14..18].copy_from_slice(&sequence.to_be_bytes());
         let len = if is_large { self.frame.len() } else { SMALLEST };
@@ -87,7 +87,7 @@ impl ProbeSocket {
                 }),
                 Err(Errno::EINTR) => continue,
                 Err(Errno::EAGAIN) => return Ok(()),
-                // The interface is down: nothing arrives.
+                // While the interface is down, no frame arrives.
                 Err(Errno::ENETDOWN) => return Ok(()),
                 Err(errno) => return Err(errno.into()),
             };
@@ -97,7 +97,7 @@ impl ProbeSocket {
     }
 }
 
-/// Returns the time of the clock that arrivals are stamped by, ns.
+/// Returns the current time of the clock that stamps arrivals, ns.
 pub(super) fn now() -> io::Result<u64> {
     Ok(nanos(clock_gettime(ClockId::CLOCK_REALTIME)?))
 }
@@ -117,11 +117,11 @@ pub(super) fn bind(descriptor: &OwnedFd, index: u32, ethertype: u16) -> io::Resu
     Ok(())
 }
 
-/// Ethertype of probes: IEEE 802's first for local experiments.
+/// Ethertype of probes: the first of IEEE 802's local experimental ethertypes.
 const ETHERTYPE: u16 = 0x88b5;
 
-/// Smallest frame of Ethernet without its checksum, in bytes.
+/// Size of the smallest Ethernet frame without its checksum, bytes.
 pub(super) const SMALLEST: usize = 60;
 
-/// Bytes that frames of a train may take in the kernel, sent and not yet read.
+/// Size of the socket buffer, bytes: memory for the frames of a train that were sent and not read yet.
 const BUFFER: usize = 1 << 26;

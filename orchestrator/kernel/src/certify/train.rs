@@ -1,4 +1,4 @@
-//! Sizes of trains and the moments at which they leave.
+//! Sizes of frame trains, and the groups in which trains are sent.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use lab_units::{Bytes, Nanos};
 
 use super::direction::Direction;
 
-/// Train of a direction.
+/// Train of frames for a direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Train {
-    /// Frames that must be taken, so that the rate can be measured above the burst.
+    /// Number of frames that the queue must accept for a measurement of the rate after the burst.
     pub frames: u64,
-    /// Frames to offer at most until the queue refuses one; none if it is too long to be filled.
+    /// Maximum number of frames to offer until the queue refuses one; `None` if the queue is too long to be filled.
     pub fill: Option<u64>,
 }
 
-/// Returns the train of each direction: as many short queues are filled as [`MAX_FILLED`] frames allow.
+/// Returns the train of each direction. Short queues are filled, as many as [`MAX_FILLED`] frames allow.
 pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
     let mut left = MAX_FILLED;
     let train = |direction: &Direction<'_>| {
@@ -29,9 +29,9 @@ pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
     directions.iter().map(train).collect()
 }
 
-/// Returns the number of frames over which the rate is measured: as many as 10 ms hold, so that 50 µs are half of the
-/// bound, and at least [`MIN_WINDOW`]. On a link that loses packets, the number is raised until as many neighbours
-/// remain.
+/// Returns the number of frames over which the rate is measured: those of 10 ms, so that an error of 50 µs is half of the
+/// bound, and at least [`MIN_WINDOW`]. On a link that loses packets, the number is raised so that the same number of
+/// pairs of neighbours is expected to arrive.
 fn window(direction: &Direction<'_>) -> u64 {
     let wire = direction.wire();
     let frames = wire.rate_bps.bytes_in(WINDOW).get() / direction.frame.get();
@@ -41,15 +41,15 @@ fn window(direction: &Direction<'_>) -> u64 {
     u64::try_from(sent).map_or(MAX_WINDOW, |sent| sent.min(MAX_WINDOW))
 }
 
-/// Returns the time that `frames` of the largest size take on `direction`'s link.
+/// Returns the serialisation time of `frames` frames of the largest size on `direction`'s link.
 pub(super) fn serialisation(direction: &Direction<'_>, frames: u64) -> Duration {
     let bytes = Bytes::new(direction.frame.get().saturating_mul(frames));
     let time = direction.wire().rate_bps.serialize(bytes);
     time.unwrap_or(Nanos::ZERO).to_duration()
 }
 
-/// Returns the numbers of the directions in groups whose trains leave together. A group's frames are few
-/// enough for one CPU to handle each in time.
+/// Returns the directions' indices in groups whose trains are sent together. The frame rate of each group is low enough
+/// for one CPU to handle every frame in time.
 pub(super) fn groups(directions: &[Direction<'_>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut room = 0;
@@ -74,16 +74,16 @@ const WINDOW: Nanos = Nanos::from_millis(10);
 const MIN_WINDOW: u64 = 32;
 const MAX_WINDOW: u64 = 2_048;
 
-/// Frames of the longest queue that is filled, train included.
+/// Maximum number of frames, train included, of a queue that is filled.
 const MAX_FILL: u64 = 700;
 
-/// Frames in all queues that are filled: about two seconds in an emulated guest.
+/// Maximum number of frames in all filled queues together: about two seconds in an emulated guest.
 const MAX_FILLED: u64 = 8_000;
 
-/// Frames that a queue is offered beyond its limit, so that one that is too long shows.
+/// Number of frames that a queue is offered beyond its limit, so that a queue that is too long is detected.
 const SLACK: u64 = 40;
 
-/// Frames per second of a group: an emulated CPU takes 30 µs for each.
+/// Maximum frames per second of a group: an emulated CPU takes 30 µs per frame.
 const MAX_PER_SECOND: u64 = 5_000;
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Of 32 frames and the burst's 4, half arrive, and of their neighbours a quarter.
+    /// Of the 32 frames and the burst's 4, half arrive; of the pairs of neighbours, a quarter.
     #[test]
     fn a_train_on_a_lossy_link_is_longer() {
         let mut plan = testing::pair(0);

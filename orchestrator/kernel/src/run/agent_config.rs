@@ -1,4 +1,4 @@
-//! Configuration of a DCI switch's agent, from the plan.
+//! Configuration of a DCI switch's agent, derived from the plan.
 
 use lab_abi::wire::{
     AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, IngressConfig,
@@ -60,7 +60,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         },
         gc_interval_ns: table.gc_interval,
         idle_timeout_ns: table.idle_timeout,
-        // Decisions by C_cong use samples of queues, which expire.
+        // Decisions that depend on C_cong use queue samples, which expire.
         stale_after_ns: run.policy.lcmp().map(|_| plan.max_table_age_ns),
         max_table_age_ns: Some(plan.max_table_age_ns),
         flow_table_entries: table.entries,
@@ -70,7 +70,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
     }
 }
 
-/// A destination as an agent knows it, over `candidates` and their ways.
+/// Returns a destination of an agent's configuration, with its `candidates` and their next hops.
 pub(super) fn destination(
     plan: &Plan,
     policy: &PolicyPlan,
@@ -95,7 +95,7 @@ pub(super) fn destination(
     }
 }
 
-/// Returns how the agents mark the packets of a link with the parameters `wire`.
+/// Returns the ECN configuration of a link with the parameters `wire`; `None` if agents do not mark its packets.
 pub(super) fn ecn(kind: LinkKind, wire: &WirePlan) -> Option<EcnConfig> {
     let ecn = wire.ecn.filter(|_| kind == LinkKind::InterDc)?;
     Some(EcnConfig {
@@ -114,7 +114,7 @@ fn shared_buffer(plan: &Plan, switch: &Switch) -> Option<SharedBuffer> {
     pfc::shared_buffer(node, plan.wires(), &plan.transport)
 }
 
-/// Returns the lowest rate of a switch's ports towards other datacenters, before or after a fault; `None` if the
+/// Returns the lowest rate that a switch's ports towards other datacenters have before or after any fault; `None` if the
 /// switch has no such ports.
 fn lowest_rate(plan: &Plan, switch: &Switch) -> Option<BitsPerSec> {
     let links = plan.nodes[switch.node.index()]
@@ -208,10 +208,10 @@ mod tests {
     fn a_switch_has_its_ports_and_the_costs_of_their_paths() {
         let plan = testing::routed(0);
         let config = agent_config(&plan, &plan.policies[1], 0);
-        // Two links to other datacenters, and one to the host.
+        // The switch has two links to other datacenters, and one to its host.
         let sampled: Vec<bool> = config.ports.iter().map(|p| p.is_queue_sampled).collect();
         assert_eq!(sampled, [true, true, false]);
-        // One other datacenter has hosts.
+        // Only one other datacenter has hosts.
         assert_eq!(config.destinations.len(), 1);
         let far: Vec<_> = config.destinations[0]
             .candidates
@@ -219,10 +219,10 @@ mod tests {
             .map(|candidate| (candidate.port, candidate.c_path))
             .collect();
         assert_eq!(far, [(PortId(0), 10), (PortId(2), 30)]);
-        ValidAgentConfig::try_from(config).expect("it fits");
+        ValidAgentConfig::try_from(config).expect("the configuration is valid");
     }
 
-    /// Only faults of the switch's own links to other datacenters count: links 0 and 1 of four; link 4 is its host's.
+    /// Only faults on the switch's own links to other datacenters count: links 0 and 1. Link 4 leads to its host.
     #[test]
     fn the_lowest_rate_is_that_of_a_fault_on_a_link_to_another_datacenter() {
         let mut plan = testing::routed(0);
@@ -255,6 +255,6 @@ mod tests {
         assert_eq!(config.max_table_age_ns, Some(plan.max_table_age_ns));
         let lcmp = agent_config(&plan, &plan.policies[1], 0);
         assert_eq!(lcmp.stale_after_ns, Some(plan.max_table_age_ns));
-        ValidAgentConfig::try_from(config).expect("it fits");
+        ValidAgentConfig::try_from(config).expect("the configuration is valid");
     }
 }

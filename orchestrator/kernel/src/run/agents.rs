@@ -1,4 +1,4 @@
-//! Processes of the switch agents: start, messages, commands, stop.
+//! Processes of the switch agents: start, messages, commands, end.
 
 use std::{
     ffi::OsString,
@@ -32,7 +32,7 @@ use crate::Lab;
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum AgentEvent {
-    /// Message of the agent.
+    /// Message from the agent.
     Message(AgentMessage),
     /// End of the agent's socket, its last event.
     Closed,
@@ -47,7 +47,7 @@ pub struct AgentLauncher {
     pub socket_dir: PathBuf,
     /// Name of the lab.
     pub lab: String,
-    /// Directory of the scenario, which paths of a user's own switch programs are relative to.
+    /// Directory of the scenario, to which the paths of a user's own switch programs are relative.
     pub programs: PathBuf,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Agent {
     node: NodeId,
     /// Position of the switch in the plan.
     switch: usize,
-    /// Configuration with all commands so far.
+    /// Current configuration: the initial one with all commands so far applied.
     config: ValidAgentConfig,
     process: Process,
 }
@@ -70,7 +70,7 @@ struct Process {
     stream: UnixStream,
 }
 
-/// Returns the indices in `plan.switches` of switches with an agent; switches of legacy datacenters have none.
+/// Returns the indices in `plan.switches` of switches with an agent. Switches of legacy datacenters have no agent.
 pub(super) fn switches(plan: &Plan) -> impl Iterator<Item = usize> {
     let with_agent = plan.switches.iter().enumerate().filter(|(_, switch)| {
         let dc = plan.nodes[switch.node.index()].dc;
@@ -81,10 +81,10 @@ pub(super) fn switches(plan: &Plan) -> impl Iterator<Item = usize> {
 
 impl AgentLauncher {
     /// Starts the agent of the switch at `switch_index` on its node; its messages go to `events`. Maps
-    /// that outlive the agent are pinned in a directory of `pins`.
+    /// that must outlive the agent are pinned in a subdirectory of `pins`.
     ///
     /// # Errors
-    /// A configuration that does not fit, or a process that cannot be started.
+    /// If the configuration is invalid or the process cannot be started.
     pub(super) fn start<T: From<(DcId, AgentEvent)> + Send + 'static>(
         &self,
         lab: &mut Lab,
@@ -111,10 +111,10 @@ impl AgentLauncher {
             dc: name.clone(),
             source,
         })?;
-        // Every repetition begins with empty tables: maps that an earlier agent left are not adopted.
+        // Every repetition begins with empty tables, so the maps of an earlier agent are removed.
         if pin_dir.exists() {
             std::fs::remove_dir_all(&pin_dir)
-                .map_err(AgentError::io(name, "remove the maps of the one before"))?;
+                .map_err(AgentError::io(name, "remove the maps of the previous agent"))?;
         }
         let process = self.launch(lab, node, dc, &config, events)?;
         Ok(Agent {
@@ -126,18 +126,18 @@ impl AgentLauncher {
         })
     }
 
-    /// Starts the agent of a switch again, with the configuration and commands of the one before.
+    /// Starts the agent of a switch again, with the configuration and commands of the previous agent.
     ///
     /// # Errors
-    /// A process that cannot be started.
+    /// If the process cannot be started.
     pub(super) fn restart<T: From<(DcId, AgentEvent)> + Send + 'static>(
         &self,
         lab: &mut Lab,
         agent: &mut Agent,
         events: UnboundedSender<T>,
     ) -> Result<(), AgentError> {
-        // The process may go on after it closed its socket; a switch must not have two agents.
-        let failed = AgentError::io(agent.name(), "end the one before");
+        // The previous process may still run although its socket is closed, and a switch must not have two agents.
+        let failed = AgentError::io(agent.name(), "end the previous agent");
         let ended = agent.process.child.kill();
         ended
             .and_then(|()| agent.process.child.wait())
@@ -161,7 +161,7 @@ impl AgentLauncher {
         let name = &config.dc;
         let failed = |action| AgentError::io(name, action);
         let socket = self.socket(name);
-        // A socket left by an earlier agent of this lab is ours to replace.
+        // An earlier agent of this lab may have left its socket.
         let _ = std::fs::remove_file(&socket);
         let listener = UnixListener::bind(&socket).map_err(failed("open its socket"))?;
         let mut child = self.spawn(lab, node).map_err(failed("start it"))?;
@@ -169,9 +169,9 @@ impl AgentLauncher {
         let text = serde_json::to_vec(config).expect("a configuration is plain data");
         stdin
             .write_all(&text)
-            .map_err(failed("hand over its configuration"))?;
+            .map_err(failed("send its configuration"))?;
         drop(stdin);
-        let stream = accept(&listener, &mut child).map_err(failed("reach it"))?;
+        let stream = accept(&listener, &mut child).map_err(failed("connect to it"))?;
         let reader = stream.try_clone().map_err(failed("listen to it"))?;
         thread::Builder::new()
             .name(format!("agent-{name}"))
@@ -191,19 +191,17 @@ impl AgentLauncher {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())
-            // A Ctrl-C on the terminal reaches only the run, which then ends its agents.
+            // In a separate process group, so that Ctrl-C on the terminal reaches only the run, which then ends its agents.
             .process_group(0);
         lab.spawn_on(node, &mut command)
     }
 }
 
 impl Agent {
-    /// Returns the datacenter of the switch.
     pub(super) const fn dc(&self) -> DcId {
         self.dc
     }
 
-    /// Returns the name of the datacenter.
     pub(super) fn name(&self) -> &str {
         &self.config.dc
     }
@@ -213,7 +211,7 @@ impl Agent {
         self.switch
     }
 
-    /// Returns the configuration with all commands so far.
+    /// Returns the current configuration: the initial one with all commands so far applied.
     pub(super) fn config(&self) -> &AgentConfig {
         &self.config
     }
@@ -223,10 +221,10 @@ impl Agent {
         self.write(&AgentCommand::Stop);
     }
 
-    /// Sends a command, and keeps it for an agent that is started again.
+    /// Sends a command, and stores it in the configuration for a restarted agent.
     ///
     /// # Errors
-    /// A command that does not fit the switch.
+    /// If the command is invalid for the switch.
     pub(super) fn send(&mut self, command: &AgentCommand) -> Result<(), AgentError> {
         self.config
             .apply(command)
@@ -241,14 +239,14 @@ impl Agent {
     fn write(&mut self, command: &AgentCommand) {
         let mut line = serde_json::to_vec(command).expect("a command is plain data");
         line.push(b'\n');
-        // The reader reports the end of an agent that has closed its socket.
+        // A write error needs no handling: the reader reports that the agent has closed its socket.
         let _ = self.process.stream.write_all(&line);
     }
 
-    /// Waits for the process after its socket was closed.
+    /// Waits for the end of the process after its socket was closed.
     ///
     /// # Errors
-    /// A process that ended with an error.
+    /// If the process ended with an error.
     pub(super) fn wait(mut self) -> Result<(), AgentError> {
         match self.process.child.wait() {
             Ok(status) if status.success() => Ok(()),
@@ -261,7 +259,7 @@ impl Agent {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Only a run that failed has not waited for its agents.
+        // The process still runs here only if the run failed before it waited for its agents.
         if matches!(self.child.try_wait(), Ok(None)) {
             let _ = self.child.kill();
             let _ = self.child.wait();
@@ -269,8 +267,8 @@ impl Drop for Process {
     }
 }
 
-/// Returns the directory for a datacenter's maps among all `pins` of a lab. As with its socket, no datacenter's name
-/// leads to other files that the lab keeps there, such as the maps of its hosts.
+/// Returns the directory for a datacenter's maps within a lab's `pins`. As for sockets, no datacenter's name can collide
+/// with other files in the directory, such as the maps of hosts.
 fn pins_of(pins: &Path, dc: &str) -> PathBuf {
     pins.join(format!("switch-{dc}"))
 }
@@ -280,13 +278,13 @@ fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> 
     loop {
         let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
         match poll(&mut ready, PollTimeout::from(CONNECT_CHECK_MS)) {
-            // A signal that this process handles, such as Ctrl-C's, is no error of the agent.
+            // EINTR: this process handled a signal, such as Ctrl-C, which is not an error of the agent.
             Ok(0) | Err(Errno::EINTR) => {}
             Ok(_) => return listener.accept().map(|(stream, _)| stream),
             Err(errno) => return Err(errno.into()),
         }
         if let Some(status) = child.try_wait()? {
-            return Err(io::Error::other(format!("it ended with {status}")));
+            return Err(io::Error::other(format!("the agent ended with {status}")));
         }
     }
 }
@@ -297,7 +295,7 @@ fn listen<T: From<(DcId, AgentEvent)>>(dc: DcId, stream: UnixStream, events: &Un
         let event = match serde_json::from_str(&line) {
             Ok(message) => AgentEvent::Message(message),
             Err(error) => AgentEvent::Message(AgentMessage::Error {
-                message: format!("a message that is none ({error}): {line}"),
+                message: format!("invalid message ({error}): {line}"),
             }),
         };
         if events.send((dc, event).into()).is_err() {
@@ -307,7 +305,7 @@ fn listen<T: From<(DcId, AgentEvent)>>(dc: DcId, stream: UnixStream, events: &Un
     let _ = events.send((dc, AgentEvent::Closed).into());
 }
 
-/// Interval at which a start is checked for a process that has ended, in milliseconds.
+/// Interval at which the start checks whether the process has ended, ms.
 const CONNECT_CHECK_MS: u16 = 500;
 
 #[cfg(test)]
@@ -347,7 +345,7 @@ mod tests {
 
     extern "C" fn ignore(_: libc::c_int) {}
 
-    /// A signal handler without `SA_RESTART`, or for `poll` any handler, ends a wait with `EINTR`: signal(7).
+    /// Signal handlers make system calls fail with `EINTR`: `poll` always, other calls without `SA_RESTART`; see signal(7).
     #[test]
     #[expect(unsafe_code, reason = "std sets no handlers")]
     fn a_signal_does_not_end_the_wait_for_an_agent() {
@@ -366,7 +364,7 @@ mod tests {
                 accept(&listener, &mut child)
             });
             let waiter = told.recv().unwrap();
-            // The thread waits when most of these arrive.
+            // The thread is waiting when most of these signals arrive.
             for _ in 0..50 {
                 thread::sleep(Duration::from_millis(1));
                 if !waiting.is_finished() {

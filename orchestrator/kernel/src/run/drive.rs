@@ -1,4 +1,4 @@
-//! Effects of a repetition: agents, flows, faults, rows.
+//! Execution of a repetition with all its side effects: agents, flows, faults, rows.
 
 use std::time::Duration;
 
@@ -32,16 +32,16 @@ pub(super) struct RunningRepetition<'a> {
     pub(super) repetition: Repetition<'a>,
     pub(super) agents: Vec<Agent>,
     pub(super) inputs: UnboundedReceiver<Input>,
-    /// Other end of `inputs`, for agents and flows.
+    /// Sending end of `inputs`, for agents and flows.
     sender: UnboundedSender<Input>,
     setup: RepetitionSetup<'a>,
-    /// [`Runner::host_waits`] when the latest flow was delivered: perftest's clients report after that.
-    /// Verbs flows have nothing to report, so their session's end is soon enough.
+    /// Value of [`Runner::host_waits`] when the latest flow was delivered, because perftest's clients write their reports
+    /// after that. Verbs flows write no reports, so for them the value at the session's end suffices.
     waits_at_delivery: u64,
 }
 
 impl<'a> RunningRepetition<'a> {
-    /// Creates a repetition in which nothing was started.
+    /// Creates a repetition without running agents or flows.
     pub(super) fn new(plan: &'a Plan, setup: RepetitionSetup<'a>) -> Self {
         let (sender, inputs) = mpsc::unbounded_channel();
         let policy = &plan.policies[setup.policy];
@@ -55,7 +55,7 @@ impl<'a> RunningRepetition<'a> {
         }
     }
 
-    /// Returns the agent of a datacenter; none for a legacy datacenter.
+    /// Returns the agent of a datacenter; `None` for a legacy datacenter.
     fn agent(&mut self, dc: DcId) -> Option<&mut Agent> {
         self.agents.iter_mut().find(|agent| agent.dc() == dc)
     }
@@ -131,7 +131,7 @@ impl Runner<'_> {
             cpu,
         };
         running.agents.drain(..).try_for_each(Agent::wait)?;
-        // The agents have already detached their hooks from the switches' ports.
+        // By now the agents have detached their programs from the switches' ports, so only other changes differ.
         let altered = self.lab.altered(running.repetition.injected())?;
         let ending = Ending {
             at,
@@ -146,7 +146,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Handles the pauses on the hosts' NICs, and returns the host programs' counts; `None` without congestion control.
+    /// Handles the recorded pauses of the hosts' NICs, and returns the counts of the host programs; `None` without
+    /// congestion control.
     fn end_hosts(
         &mut self,
         running: &mut RunningRepetition<'_>,
@@ -165,7 +166,7 @@ impl Runner<'_> {
         Ok(Some(counts))
     }
 
-    /// Chooses the start of the repetition's time; in virtual time, sleeps until shortly before it.
+    /// Chooses the start of the repetition's time. In virtual time, sleeps until shortly before the start.
     async fn start_time(
         &mut self,
         running: &mut RunningRepetition<'_>,
@@ -173,7 +174,7 @@ impl Runner<'_> {
     ) -> Result<MonotonicTime, RunError> {
         let clock = self.lab.options().clock;
         if clock == Clock::Virtual {
-            // What is not written yet would make the clock jump while flows run.
+            // Pending disk writes would make the clock jump while flows run.
             nix::unistd::sync();
         }
         let start = Start::next(clock, self.plan).map_err(RunError::Clock)?;
@@ -228,7 +229,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Makes the flows ready, which then wait for their starts.
+    /// Prepares the flows: their processes connect, and then wait for their start times.
     async fn connect(
         &mut self,
         repetition: &Repetition<'_>,
@@ -309,8 +310,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Makes the pacer of congestion control drop its packets, so that the QPs of flows that are given up
-    /// can be destroyed at once.
+    /// Makes the pacer of congestion control drop its packets, so that the QPs of aborted flows can be destroyed at once.
     fn close_pacer(&mut self) {
         let closed = match self.lab.host_maps() {
             Ok(Some(mut maps)) => maps.close(),
@@ -322,8 +322,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Stops the agents and handles their last messages until all have ended, or none has sent anything for
-    /// `patience`, which a cancellation shortens.
+    /// Asks the agents to end, and handles their last messages until all agents have ended, or until no message has arrived
+    /// for `patience`. A cancellation shortens the wait.
     pub(super) async fn drain(
         &mut self,
         running: &mut RunningRepetition<'_>,
@@ -378,7 +378,7 @@ impl Runner<'_> {
         Ok(running.send(&commands)?)
     }
 
-    /// Tunes a switch as requested, and answers whoever asked.
+    /// Tunes a switch as requested, and answers the client.
     fn answer(
         &mut self,
         pending: PendingRequest,
@@ -404,7 +404,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Changes parameters of a switch; returns all its tunable parameters.
+    /// Changes parameters of a switch; returns the values of all its tunable parameters.
     pub(super) fn tune(
         &self,
         dc: &str,
@@ -423,8 +423,8 @@ impl Runner<'_> {
         Ok(tuned)
     }
 
-    /// Restarts a killed agent, unless the run was cancelled: the cancellation may have ended the agent, too.
-    /// Meanwhile the tables that the agent left forward its switch's packets.
+    /// Restarts a killed agent, unless the run was cancelled, which may have ended the agent. In the meantime the switch
+    /// forwards packets with the tables that the killed agent left in the kernel.
     fn restart(
         &mut self,
         dc: DcId,
@@ -451,7 +451,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Handles an input, and applies and returns its effects; records the input first if inputs are recorded.
+    /// Handles an input: records it if inputs are recorded, applies its effects, and returns them.
     pub(super) fn take(
         &mut self,
         input: Input,
@@ -470,7 +470,7 @@ impl Runner<'_> {
             running.waits_at_delivery = (self.host_waits)();
         }
         effects.rows.write(self.records)?;
-        // What is shown as ended has its row.
+        // Rows are written first, so that every flow shown as ended has its row.
         for text in &effects.steps {
             self.step(text.clone());
         }
@@ -507,11 +507,11 @@ async fn until(time: Option<MonotonicTime>) {
     }
 }
 
-/// Restarts of one agent in a run, after which the run fails: the cause will not go away.
+/// Maximum number of restarts of one agent in a run. After more restarts the run fails, because the cause persists.
 const MAX_RESTARTS: u32 = 10;
-/// Longest silence of agents that were asked to end: twice the time that an agent waits for its last messages to be
-/// read.
+/// Maximum time without a message after the agents were asked to end: twice the time that an agent waits until its last
+/// messages are read.
 const AGENT_PATIENCE: Duration = Duration::from_secs(20);
-/// Longest silence of such agents in a run that was cancelled.
+/// Maximum time without a message after the agents were asked to end, in a cancelled run.
 const CANCELLED_PATIENCE: Duration = Duration::from_secs(2);
 const MIN_CONFIRMATION: Nanos = Nanos::from_millis(10);

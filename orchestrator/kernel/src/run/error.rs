@@ -21,7 +21,7 @@ pub enum RunError {
     #[error(transparent)]
     Agent(#[from] AgentError),
     /// All agents ended while flows ran.
-    #[error("no switch agent is left")]
+    #[error("all switch agents have ended")]
     AgentsGone,
     /// perftest cannot be run.
     #[error(transparent)]
@@ -38,7 +38,7 @@ pub enum RunError {
     /// The socket for `lcmp-lab tune` cannot be opened.
     #[error("cannot open the socket for `lcmp-lab tune`: {0}")]
     Tune(io::Error),
-    /// The program of traffic engineering has no solution.
+    /// The linear program of traffic engineering could not be solved.
     #[error(transparent)]
     Engineering(#[from] TeError),
     /// A fault cannot be applied.
@@ -54,18 +54,16 @@ pub enum RunError {
     #[error("cannot read the phase of the kernel's timers: {0}")]
     Clock(io::Error),
     /// The machine cannot be watched while flows run.
-    #[error("cannot start the watch over the machine: {0}")]
+    #[error("cannot start the watchdog: {0}")]
     Watchdog(io::Error),
     /// A host has no RDMA device.
     #[error("host `{host}` has no RDMA device to send from")]
     NoEndpoint {
-        /// The host.
         host: String,
     },
-    /// A flow ended that is not in the schedule.
-    #[error("flow {flow} ended, which is not in the schedule")]
+    /// A flow that is not in the schedule ended.
+    #[error("flow {flow}, which is not in the schedule, ended")]
     UnknownFlow {
-        /// The flow.
         flow: FlowId,
     },
 }
@@ -76,64 +74,52 @@ pub enum AgentError {
     /// The configuration does not fit a switch's tables.
     #[error("agent of `{dc}`: {source}")]
     Config {
-        /// The datacenter.
         dc: String,
-        /// Cause.
         source: AgentConfigError,
     },
-    /// The agent's process could not be started or talked to.
+    /// The agent's process could not be started, or communication with it failed.
     #[error("agent of `{dc}`: cannot {action}: {source}")]
     Io {
-        /// The datacenter.
         dc: String,
         /// Action that failed.
         action: &'static str,
-        /// Cause.
         source: io::Error,
     },
     /// The agent was killed too often.
-    #[error("agent of `{dc}` was killed {times} times (hint: something on this machine ends it)")]
+    #[error("agent of `{dc}` was killed {times} times (hint: something on this machine kills it)")]
     KilledAgain {
-        /// The datacenter.
         dc: String,
-        /// Number of times.
         times: u32,
     },
     /// The agent reported an error.
     #[error("agent of `{dc}`: {message}")]
     Reported {
-        /// The datacenter.
         dc: String,
-        /// Message of the agent.
         message: String,
     },
-    /// The agent was asked to end and did not.
+    /// The agent was asked to end but did not.
     #[error(
-        "agent of `{dc}` was asked to end and has said nothing for {seconds} s (hint: something on this machine \
+        "agent of `{dc}` was asked to end but has sent nothing for {seconds} s (hint: something on this machine \
          stopped it; what it still had to report is missing)"
     )]
     Silent {
-        /// The datacenter.
         dc: String,
-        /// Time that the agent was given.
+        /// Time since the agent's last message, s.
         seconds: u64,
     },
-    /// The switch's tables in the kernel are not those of the plan.
+    /// The switch's tables in the kernel differ from the plan's.
     #[error(
-        "agent of `{dc}`: the switch's tables are not the plan's: {} (hint: another program writes them, \
+        "agent of `{dc}`: the switch's tables differ from the plan: {} (hint: another program writes them, \
          or the agent is of another build)",
         differences.join("; ")
     )]
     Tables {
-        /// The datacenter.
         dc: String,
-        /// What differs.
         differences: Vec<String>,
     },
-    /// The agent ended unasked.
-    #[error("agent of `{dc}` ended unasked")]
+    /// The agent ended without being asked to.
+    #[error("agent of `{dc}` ended unexpectedly")]
     Gone {
-        /// The datacenter.
         dc: String,
     },
 }

@@ -15,14 +15,14 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::RunError;
 use crate::{Lab, lab::HostEndpoint, lower::Clock};
 
-/// Flows of a repetition that wait for their start.
+/// Flows of a repetition that are prepared and wait for their start.
 #[derive(Debug)]
 pub(super) enum Session {
     Perftest(perftest::Session),
     Verbs(verbs::Session),
 }
 
-/// Handle that ends a running session.
+/// Handle that aborts a running session.
 #[derive(Clone, Debug)]
 pub(super) enum Aborter {
     Perftest(perftest::Aborter),
@@ -30,7 +30,7 @@ pub(super) enum Aborter {
 }
 
 impl Session {
-    /// Prepares all flows for perftest, or the first ones for verbs.
+    /// Prepares all flows with perftest, or the first flows with verbs.
     pub(super) async fn prepare(
         tool: Tool,
         jobs: Vec<FlowJob>,
@@ -47,7 +47,7 @@ impl Session {
         })
     }
 
-    /// Returns a handle that ends the session while it runs.
+    /// Returns a handle that can abort the session while it runs.
     pub(super) fn aborter(&self) -> Aborter {
         match self {
             Self::Perftest(session) => Aborter::Perftest(session.aborter()),
@@ -55,7 +55,7 @@ impl Session {
         }
     }
 
-    /// Starts each flow at its time after `start`, and waits for all flows. Their outcomes are events.
+    /// Starts each flow at its offset from `start`, and waits for all flows. Their outcomes are sent as events.
     pub(super) async fn run(self, start: MonotonicTime) -> Result<(), RunError> {
         match self {
             Self::Perftest(session) => drop(session.run(start).await?),
@@ -66,7 +66,7 @@ impl Session {
 }
 
 impl Aborter {
-    /// Ends every flow that has not ended.
+    /// Aborts every flow that has not ended.
     pub(super) fn abort(&self) {
         match self {
             Self::Perftest(aborter) => aborter.abort(),
@@ -75,14 +75,15 @@ impl Aborter {
     }
 }
 
-/// Returns the jobs for `flows`, all from one repetition, between a lab's hosts.
+/// Returns the jobs for `flows` between a lab's hosts. All flows must belong to one repetition.
 pub(super) fn jobs(plan: &Plan, lab: &Lab, flows: &[&Flow]) -> Result<Vec<FlowJob>, RunError> {
     let hosts = (0..).map(NodeId).take(plan.nodes.len());
     let endpoints: Vec<Vec<Endpoint>> = hosts.map(|host| endpoints(plan, lab, host)).collect();
     jobs_between(plan, &endpoints, flows)
 }
 
-/// Returns the jobs for `flows`, all from one repetition; `endpoints` has, for each node, an endpoint for each address.
+/// Returns the jobs for `flows`, which must belong to one repetition. `endpoints` has, for each node, an endpoint per
+/// address.
 pub(super) fn jobs_between(
     plan: &Plan,
     endpoints: &[Vec<Endpoint>],
@@ -117,10 +118,10 @@ pub(super) fn jobs_between(
     flows.iter().zip(connections).map(job).collect()
 }
 
-/// Returns the options of perftest on a clock.
+/// Returns the options of perftest for a clock.
 fn options(clock: Clock) -> Options {
     match clock {
-        // The clock jumps while programs are read from disk, so a limit means nothing.
+        // The clock jumps while programs are read from disk, so time limits are meaningless.
         Clock::Virtual => Options {
             ready_within: None,
             ..Options::default()
@@ -129,7 +130,7 @@ fn options(clock: Clock) -> Options {
     }
 }
 
-/// Returns the endpoints of a host, one for each of its addresses; none if it has no RDMA device.
+/// Returns the endpoints of a host, one for each of its addresses; empty if it has no RDMA device.
 fn endpoints(plan: &Plan, lab: &Lab, host: NodeId) -> Vec<Endpoint> {
     let node = &plan.nodes[host.index()];
     let found = node

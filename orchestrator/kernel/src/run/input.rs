@@ -1,8 +1,8 @@
-//! Inputs of a repetition: all that the kernel, agents and flows add to the plan.
+//! Inputs of a repetition: all information from the kernel, agents and flows that is not in the plan.
 //!
-//! Rows and report of a run depend only on its plan and on these inputs, each handled once by
-//! [`Repetition::handle`](super::repetition::Repetition::handle). So a run whose inputs were recorded, one JSON line
-//! each, can be replayed without its lab.
+//! The rows and the report of a run depend only on its plan and on these inputs, each of which is handled once by
+//! [`Repetition::handle`](super::repetition::Repetition::handle). A run whose inputs were recorded, as one JSON line each,
+//! can therefore be replayed without its lab.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ pub(super) enum Input {
     Start(MonotonicTime),
     /// Injection of the plan's next fault.
     Fault,
-    /// Sample of sending QPs' rates.
+    /// Sample of the sending QPs' rates.
     Rates(RateSample),
     /// Change of a switch's parameters by a user.
     Tuned {
@@ -45,11 +45,11 @@ pub(super) enum Input {
     },
     /// Restart of a killed agent.
     Restarted { at: MonotonicTime, dc: DcId },
-    /// End of an agent that is not started again, because the run was cancelled.
+    /// End of an agent that is not restarted because the run was cancelled.
     Abandoned(DcId),
     /// Request to all agents to end.
     Stop,
-    /// End of all events from agents and flows.
+    /// Marker that no further events from agents and flows will come.
     Drained,
     /// Pauses of hosts' NICs.
     Pauses {
@@ -70,29 +70,30 @@ pub(super) struct RateSample {
     pub qps: Vec<(FlowId, PacedQp)>,
 }
 
-/// Readings from a lab and its machine around the flows of a repetition.
+/// Readings of a lab and its machine before and after the flows of a repetition.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Ending {
     pub at: MonotonicTime,
     pub before: Readings,
     pub after: Readings,
-    /// Watch over the machine; none on a virtual clock.
+    /// Figures of the watchdog; `None` on a virtual clock.
     pub watch: Option<Watch>,
-    /// Counts of the host programs; none without congestion control.
+    /// Counts of the host programs; `None` without congestion control.
     pub hosts: Option<HostCounts>,
-    /// Differences of the lab's objects from the plan.
+    /// Differences between the lab's objects and the plan.
     pub altered: Vec<String>,
 }
 
 /// Counts that only grow; a repetition reports the difference between two readings.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub(super) struct Readings {
-    /// Packets sent on the lab's links.
+    /// Number of packets sent on the lab's links.
     pub packets: u64,
     pub losses: Losses,
-    /// Waits of this kernel for a host; in the reading after the flows, the waits until the latest delivery.
+    /// Number of times that this kernel waited for its host; in the reading after the flows, counted until the latest
+    /// delivery.
     pub host_waits: u64,
-    /// CPU time of this kernel; none outside a guest.
+    /// CPU time used by this kernel; `None` outside a guest.
     pub cpu: Option<GuestCpu>,
 }
 
@@ -100,7 +101,7 @@ pub(super) struct Readings {
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct HostCounts {
     pub counters: HostCounters,
-    /// Packets that left the pacer out of order.
+    /// Number of packets that left the pacer out of order.
     pub out_of_order: u64,
 }
 
@@ -111,7 +112,7 @@ impl From<(DcId, AgentEvent)> for Input {
 }
 
 impl Input {
-    /// Appends the input to a record, as one line.
+    /// Appends the input to a recording, as one line of JSON.
     pub(super) fn record(&self, record: &mut dyn Write) -> io::Result<()> {
         serde_json::to_writer(&mut *record, self)?;
         record.write_all(b"\n")

@@ -1,18 +1,19 @@
 //! One run of a plan in a lab that is up: agents, flows, records.
 //!
 //! For each policy and repetition the agents of all DCI switches attach and become ready, every flow's
-//! two processes connect, and only then does time start. So no preparation is in a flow's FCT, and in a
-//! guest, whose clock jumps while the guest waits for the host's disk, all files have been read.
+//! two processes connect, and only then does the repetition's time start. Preparation is therefore not
+//! part of any FCT, and all files have been read before, which matters in a guest: its clock jumps while it waits for the
+//! host's disk.
 //!
-//! - `drive`: a repetition from its agents' start to its flows' end; has all the effects
-//! - `input`: all that a repetition adds to its plan, as one type that can be recorded
+//! - `drive`: a repetition, from the start of its agents to the end of its flows; has all side effects
+//! - `input`: all inputs of a repetition besides the plan, as one type that can be recorded
 //! - `repetition`: the state of a repetition, from inputs to effects; pure
 //! - `rows`, `paths`: telemetry, decisions and outcomes as rows; paths of flows
 //! - `agents`, `agent_config`: the agents' processes, and their configurations
 //! - `commands`: commands to agents after a fault or a tuned parameter; pure
 //! - `tables`: comparison of a switch's tables in the kernel with the plan's
 //! - `te`: traffic engineering over the switches' demands
-//! - `tune`: requests of a user while flows run
+//! - `tune`: users' requests to tune switches while flows run
 //! - `generator`: flows as jobs, and the session of perftest or verbs that runs them
 //! - `watch`: watch over CPUs and clocks on a real clock
 //! - `report`, `error`: progress, report and errors of a run
@@ -66,22 +67,18 @@ use crate::{Lab, lower::Clock};
 
 /// Run of every policy in a plan.
 pub struct Runner<'a> {
-    /// Plan.
     pub plan: &'a Plan,
-    /// Lab of the plan.
     pub lab: &'a mut Lab,
-    /// Launcher of agents.
     pub agents: AgentLauncher,
-    /// Writer of rows.
     pub records: &'a mut RunWriter,
-    /// Called with the progress of the run.
+    /// Receiver of the run's progress.
     pub events: &'a mut dyn FnMut(&RunEvent),
-    /// Recording of the run's inputs, from which a test makes the rows again; usually none.
+    /// Recording of the run's inputs, from which a test can replay the run; usually `None`.
     pub inputs: Option<&'a mut dyn io::Write>,
-    /// Returns the number of times this kernel has waited for a host, each of which may make a guest's
-    /// virtual clock jump. Between a start and the last delivery there should be none.
+    /// Returns how often this kernel has waited for its host. Each wait may make a guest's virtual clock jump, so there
+    /// should be no waits between a start and the last delivery.
     pub host_waits: &'a dyn Fn() -> u64,
-    /// Returns the CPU time of this kernel so far; none outside a guest.
+    /// Returns the CPU time used by this kernel so far; `None` outside a guest.
     pub guest_cpu: &'a dyn Fn() -> Option<GuestCpu>,
     /// Cancels the run.
     pub cancel: CancellationToken,
@@ -91,8 +88,7 @@ impl Runner<'_> {
     /// Runs every repetition of every policy.
     ///
     /// # Errors
-    /// An agent, the lab or the records fail, or the run is cancelled. A flow that fails is a row, not
-    /// an error.
+    /// If an agent, the lab or the records fail, or the run is cancelled. A failed flow is a row, not an error.
     pub async fn run(&mut self) -> Result<RunReport, RunError> {
         let mut report = RunReport::default();
         let pin_dir = self.lab.bpf_directory().map_err(RunError::Pins)?;
@@ -113,8 +109,8 @@ impl Runner<'_> {
         Ok(report)
     }
 
-    /// Runs the first flow once without agents and drops its row: its files are read from disk here, so
-    /// that no later flow makes the guest's clock jump.
+    /// Runs the first flow once without agents, and drops its row. This reads the programs' files from disk, so that no
+    /// later flow makes the guest's clock jump.
     async fn warm_up(&mut self) -> Result<(), RunError> {
         let first: Vec<&Flow> = self.plan.flows.iter().take(1).collect();
         let mut jobs = generator::jobs(self.plan, self.lab, &first)?;

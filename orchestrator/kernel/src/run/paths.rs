@@ -1,4 +1,4 @@
-//! Paths of flows, from the ports that switches pinned them to.
+//! Paths of flows, derived from the ports to which switches pinned the flows.
 
 use std::{collections::BTreeMap, net::Ipv4Addr};
 
@@ -12,7 +12,7 @@ use lab_recorder::{Hops, Packets, PathRange, next_dc};
 use lab_records::DcPath;
 use lab_units::{DcId, FlowId};
 
-/// Ports that DCI switches pinned flows to, and the paths that follow.
+/// Ports to which DCI switches pinned flows, and the resulting paths.
 #[derive(Debug)]
 pub(super) struct PinnedPaths<'a> {
     plan: &'a Plan,
@@ -22,7 +22,7 @@ pub(super) struct PinnedPaths<'a> {
     flows: BTreeMap<Direction, FlowId>,
 }
 
-/// Hops in one direction of a flow, and the sequence number at which its packets begin.
+/// Hops of one direction of a flow, and the sequence number of the direction's first packet.
 #[derive(Clone, Debug, Default)]
 struct Pinned {
     hops: Hops,
@@ -30,7 +30,7 @@ struct Pinned {
     first_psn: Option<u32>,
 }
 
-/// One direction of a flow, as every switch on its path sees it.
+/// One direction of a flow, identified by header fields that every switch on the path sees.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Direction {
     src: Ipv4Addr,
@@ -38,7 +38,7 @@ struct Direction {
     dest_qp: u32,
 }
 
-/// Directions of a flow. A CNP has the addresses and ports of an ACK and names the QP of the data.
+/// Directions of a flow. A CNP has the addresses and ports of an ACK, but the QP number of the data.
 #[derive(Clone, Copy, Debug)]
 struct Directions {
     data: Direction,
@@ -46,7 +46,7 @@ struct Directions {
     cnp: Direction,
 }
 
-/// Paths of a flow's data and acknowledgements; none while a path is not known.
+/// Paths of a flow's data and acknowledgements; `None` while a path is unknown.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct FlowPaths {
     pub data: Option<DcPath>,
@@ -64,14 +64,14 @@ impl<'a> PinnedPaths<'a> {
         }
     }
 
-    /// Learns the QPs of a flow, by which its decisions are known.
+    /// Registers the QPs of a flow, which assign decisions to the flow.
     pub(super) fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
         for direction in self.directions(client_qp, server_qp).all() {
             self.flows.insert(direction, flow.id);
         }
     }
 
-    /// Takes a decision; returns its flow, if the flow is one of the schedule.
+    /// Adds a decision; returns its flow if the flow is in the schedule.
     pub(super) fn decide(&mut self, dc: DcId, report: &DecisionReport) -> Option<FlowId> {
         let direction = Direction {
             src: report.src_ip,
@@ -98,13 +98,13 @@ impl<'a> PinnedPaths<'a> {
         };
         FlowPaths {
             data: path(data, dc(flow.src), dc(flow.dst)),
-            // A CNP that came before the first ACK was decided for both.
+            // A CNP that arrived before the first ACK: its decision also applies to ACKs.
             ack: path(ack, dc(flow.dst), dc(flow.src))
                 .or_else(|| path(cnp, dc(flow.dst), dc(flow.src))),
         }
     }
 
-    /// Returns the paths that the bytes of the flow between these QPs took, in the order of the bytes.
+    /// Returns the paths of the byte ranges of the flow between these QPs, in byte order.
     pub(super) fn ranges(
         &self,
         flow: &Flow,
@@ -127,7 +127,7 @@ impl<'a> PinnedPaths<'a> {
         pinned.hops.ranges(self.plan, ends, packets)
     }
 
-    /// Returns the QP of a flow's data packets, as the host programs know it.
+    /// Returns the key that host programs use for the QP of a flow's data packets.
     pub(super) fn sending_qp(&self, client_qp: QpAddress, server_qp: QpAddress) -> QpKey {
         let data = self.directions(client_qp, server_qp).data;
         QpKey::new(data.src, data.dst, data.dest_qp)
@@ -155,14 +155,14 @@ impl<'a> PinnedPaths<'a> {
 }
 
 impl Pinned {
-    /// Returns the number of a packet in its flow; 0 for a packet before the first one with a recorded decision.
+    /// Returns the number of a packet in its flow; 0 for packets before the first packet with a recorded decision.
     fn packet(&mut self, psn: Option<u32>) -> u64 {
         let Some(psn) = psn else {
             return 0;
         };
         let first = *self.first_psn.get_or_insert(psn);
         let after = psn.wrapping_sub(first) & PSN_MASK;
-        // Sequence numbers wrap: the half of them below the first count as earlier.
+        // Sequence numbers wrap: a number in the half below the first one counts as earlier.
         if after > PSN_MASK / 2 {
             0
         } else {
@@ -174,7 +174,7 @@ impl Pinned {
 /// Mask of a packet sequence number, which has 24 bits.
 const PSN_MASK: u32 = (1 << 24) - 1;
 
-/// Returns the IPv4 address that a QP sends from. A GID that stands for no IPv4 address occurs in no packet of a lab.
+/// Returns the IPv4 address from which a QP sends. No packet of a lab has a GID without an IPv4 address.
 fn address(qp: QpAddress) -> Ipv4Addr {
     qp.gid.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED)
 }
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::run::testing::{CLIENT, SERVER, decision, flow, plan};
 
-    /// Paths that `tool`'s flow takes after the decisions of `(dc, destination QP, candidate)`.
+    /// Returns the paths of a flow of `tool` after the decisions `(dc, destination QP, candidate)`.
     fn paths(tool: Tool, decisions: &[(u32, QpAddress, usize)]) -> [Option<String>; 2] {
         let plan = plan();
         // The client of a read is at the flow's destination.

@@ -17,7 +17,7 @@ pub(super) struct RateSampler {
 }
 
 impl RateSampler {
-    /// Opens the maps of the lab's host programs; none if its hosts have no congestion control.
+    /// Opens the maps of the lab's host programs; returns `None` if the hosts have no congestion control.
     pub(super) fn open(
         lab: &Lab,
         repetition: &Repetition<'_>,
@@ -33,7 +33,7 @@ impl RateSampler {
         }))
     }
 
-    /// Reads the QPs of the flows under way; a QP is missing before its first packet.
+    /// Reads the QPs of the running flows. A QP that has not sent a packet yet is left out.
     pub(super) fn read(&self, repetition: &Repetition<'_>) -> Result<RateSample, LabErrorKind> {
         let at = MonotonicTime::now();
         let mut qps = Vec::new();

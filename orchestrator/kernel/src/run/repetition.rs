@@ -1,4 +1,4 @@
-//! State of one policy's repetition: inputs go in, effects come out. No I/O.
+//! State of a repetition of one policy. Inputs are turned into effects, without I/O.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,14 +28,14 @@ use super::{
     watch,
 };
 
-/// Identity of a repetition, and the directory its switches' maps are pinned in.
+/// Identity of a repetition, and the directory in which its switches' maps are pinned.
 #[derive(Clone, Copy)]
 pub(super) struct RepetitionSetup<'a> {
     /// Position of the policy in the plan.
     pub policy: usize,
     /// Number of the repetition, from 0.
     pub number: u32,
-    /// Directory of a BPF file system.
+    /// Directory on a BPF file system, in which maps are pinned.
     pub pin_dir: &'a Path,
 }
 
@@ -50,21 +50,21 @@ pub(super) struct Repetition<'a> {
     rows: ReportRows<'a>,
     /// TE controller, if the policy is traffic engineering.
     te: Option<TeController<'a>>,
-    /// Number of the plan's faults that were injected.
+    /// Number of the plan's faults that were injected so far.
     injected: usize,
-    /// Flows whose rates are recorded; none without congestion control.
+    /// Flows whose rates are recorded; `None` without congestion control.
     sampled_rates: Option<SampledRates>,
-    /// Flows that have ended and have no row yet, as decisions about them are missing.
+    /// Flows that have ended but have no row yet, because decisions about them are missing.
     waiting: BTreeMap<FlowId, FlowOutcome>,
     agents: usize,
     ready_agents: usize,
     /// Datacenters whose agents have closed their sockets and are not started again.
     closed_agents: BTreeSet<DcId>,
-    /// Datacenters whose agents sent all their reports: each said so with its farewell message.
+    /// Datacenters whose agents sent all their reports, as confirmed by the agent's farewell message.
     complete_agents: BTreeSet<DcId>,
     /// True once the agents were asked to end.
     is_ending: bool,
-    /// Switches without a live candidate that the rows of unfinished flows name.
+    /// Switches without a live candidate that are named in the rows of unfinished flows.
     unreachable: BTreeSet<DcId>,
 }
 
@@ -73,18 +73,18 @@ pub(super) struct Repetition<'a> {
 pub(super) struct Effects {
     /// Rows to write.
     pub rows: RowBatch,
-    /// Steps of the phase that are done, for people. A flow's is done once its row is.
+    /// Completed steps of the phase, for display. A flow's step is complete once the flow's row exists.
     pub steps: Vec<String>,
     /// Commands for the agents of datacenters.
     pub commands: Vec<(DcId, AgentCommand)>,
     /// True if all data of a flow was delivered.
     pub is_delivery: bool,
-    /// Datacenter of an agent that ended unasked.
+    /// Datacenter of an agent that ended unexpectedly.
     pub lost: Option<DcId>,
 }
 
 impl Effects {
-    /// Records the end of a flow: its row, the rows of its paths, and the progress step.
+    /// Adds the effects of a flow's end: its row, the rows of its paths, and the progress step.
     fn end(&mut self, row: FlowRow, paths: Vec<PathRow>, outcome: &FlowOutcome) {
         self.rows.flows.push(row);
         self.rows.paths.extend(paths);
@@ -115,7 +115,7 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Returns the title of a phase.
+    /// Returns the title of a phase for display.
     pub(super) fn title(&self, phase: &str) -> String {
         format!("{} {phase}", self.label())
     }
@@ -159,15 +159,15 @@ impl<'a> Repetition<'a> {
         Some(sampled.interval.max(MIN_RATE_INTERVAL))
     }
 
-    /// Returns the sending QPs whose rates are recorded, by flow under way.
+    /// Returns the sending QPs whose rates are recorded, by running flow.
     pub(super) const fn sampled(&self) -> &BTreeMap<FlowId, QpKey> {
         self.rows.sampled()
     }
 
-    /// Handles an input, adds it to the report of the run, and returns its effects.
+    /// Handles an input: updates the run's report, and returns the effects.
     ///
     /// # Errors
-    /// An agent that failed, a flow that is not in the schedule, or a TE solver that gives up.
+    /// If an agent failed, a flow is not in the schedule, or the TE solver finds no solution.
     pub(super) fn handle(
         &mut self,
         input: Input,
@@ -247,7 +247,7 @@ impl<'a> Repetition<'a> {
             .collect()
     }
 
-    /// Returns the rows for the NICs' pauses, in their order; `nics` are the ports by interface index.
+    /// Returns the rows for the NICs' pauses, in the order of the pauses; `nics` are the ports by interface index.
     fn pauses(&self, pauses: &[PauseRecord], nics: &BTreeMap<u32, PortId>) -> Vec<PfcRow> {
         let mut rows: Vec<PfcRow> = pauses
             .iter()
@@ -261,7 +261,7 @@ impl<'a> Repetition<'a> {
         rows
     }
 
-    /// Adds the repetition to the report of its run.
+    /// Adds the repetition's figures to the report of its run.
     fn add_to(&self, report: &mut RunReport, ending: Ending) {
         let before = ending.before;
         let after = ending.after;
@@ -277,7 +277,7 @@ impl<'a> Repetition<'a> {
         if let Some(hosts) = &ending.hosts {
             report.add_hosts(&label, hosts);
         }
-        // Agents that ended without a farewell: their last reports are lost.
+        // The last reports of agents that ended without a farewell message are lost.
         let incomplete = self.closed_agents.difference(&self.complete_agents);
         report.add_incomplete(&label, incomplete.map(|dc| self.name(*dc)));
         report.end_repetition(&label, &self.unreachable, |dc| self.name(dc));
@@ -347,7 +347,7 @@ impl<'a> Repetition<'a> {
                 let flows = ready.adopted.unwrap_or(0);
                 let name = self.name(dc);
                 effects.steps.push(format!(
-                    "agent of {name} is back and took over {flows} flows"
+                    "agent of {name} was restarted and took over {flows} flows"
                 ));
             }
             AgentMessage::Ready(_) => {
@@ -390,7 +390,7 @@ impl<'a> Repetition<'a> {
         Ok(())
     }
 
-    /// Adds those of `flows` to the effects that have ended and whose paths, both ways, are known.
+    /// Adds to the effects the flows of `flows` that have ended and whose paths in both directions are known.
     fn take_known(
         &mut self,
         flows: impl IntoIterator<Item = FlowId>,
@@ -436,7 +436,7 @@ impl<'a> Repetition<'a> {
     }
 }
 
-/// Describes the end of a flow.
+/// Returns a description of a flow's end.
 fn ended(outcome: &FlowOutcome) -> String {
     let flow = outcome.flow;
     match &outcome.status {
@@ -445,13 +445,13 @@ fn ended(outcome: &FlowOutcome) -> String {
     }
 }
 
-/// Returns the lateness of a start above which a flow counts as late: a hundredth of its round trip.
+/// Returns the lateness above which a flow's start counts as late: a hundredth of the flow's round-trip time.
 fn late_launch(plan: &Plan, flow: FlowId) -> Nanos {
     let round_trip = plan.flows.get(flow.index()).map(|flow| flow.base_rtt_ns);
     Nanos::new(round_trip.unwrap_or(Nanos::ZERO).get() / 100)
 }
 
-/// Least time between two samples of rates: they take the lab's CPU.
+/// Minimum time between two samples of rates, because sampling takes the lab's CPU.
 const MIN_RATE_INTERVAL: Nanos = Nanos::from_millis(20);
 
 #[cfg(test)]
@@ -468,7 +468,7 @@ mod tests {
 
     const START: MonotonicTime = MonotonicTime::from_nanos(5_000_000_000);
 
-    /// Handles an input with a report that is thrown away.
+    /// Handles an input with a report that is discarded.
     fn handle(repetition: &mut Repetition<'_>, input: Input) -> Result<Effects, RunError> {
         repetition.handle(input, &mut RunReport::default())
     }
@@ -496,14 +496,14 @@ mod tests {
         Input::Agent(DcId(dc), AgentEvent::Closed)
     }
 
-    /// Repetition that expects the agents of DC1 and DC4.
+    /// Returns a repetition that expects the agents of DC1 and DC4.
     fn repetition(plan: &Plan) -> Repetition<'_> {
         let mut repetition = Repetition::new(plan, &plan.policies[1], 0, Tool::SendBw);
         repetition.agents = 2;
         repetition
     }
 
-    /// Repetition whose two agents are ready, whose flow is connected and whose time has started.
+    /// Returns a repetition whose two agents are ready, whose flow is connected, and whose time has started.
     fn started(plan: &Plan) -> Repetition<'_> {
         let mut repetition = repetition(plan);
         handle(&mut repetition, ready(0, None)).unwrap();
@@ -518,7 +518,7 @@ mod tests {
         repetition
     }
 
-    /// End of a repetition at `at`, in which 15 packets were sent and the kernel waited twice for its host.
+    /// Returns the end of a repetition at `at`. 15 packets were sent, and the kernel waited twice for its host.
     fn ending(at: MonotonicTime) -> Input {
         let readings = |packets, host_waits| Readings {
             packets,
@@ -600,7 +600,7 @@ mod tests {
         let mut repetition = repetition(&plan);
         handle(&mut repetition, ready(0, None)).unwrap();
         let error = handle(&mut repetition, closed(3)).unwrap_err();
-        assert_eq!(error.to_string(), "agent of `dc4` ended unasked");
+        assert_eq!(error.to_string(), "agent of `dc4` ended unexpectedly");
     }
 
     #[test]
@@ -615,7 +615,7 @@ mod tests {
         };
         handle(&mut repetition, restarted).unwrap();
         let effects = handle(&mut repetition, ready(3, Some(40))).unwrap();
-        let step = "agent of dc4 is back and took over 40 flows";
+        let step = "agent of dc4 was restarted and took over 40 flows";
         assert_eq!(effects.steps, [step]);
         assert!(!repetition.is_over());
     }
@@ -702,7 +702,7 @@ mod tests {
             (message(3, failed), "agent of `dc4`: cannot dump queues"),
             (
                 Input::Flow(Event::Ended(unknown)),
-                "flow 9 ended, which is not in the schedule",
+                "flow 9, which is not in the schedule, ended",
             ),
         ] {
             assert_eq!(

@@ -1,7 +1,7 @@
-//! Replay of recorded runs: the same inputs make the same rows, report and evidence.
+//! Tests that replay recorded runs: the same inputs give the same rows, report and evidence.
 //!
-//! An intended change of rows needs new digests (`cargo insta review`); a change of [`Input`] or of a plan also needs
-//! new recordings.
+//! After an intended change of rows, the digests must be updated (`cargo insta review`); after a change of [`Input`] or
+//! of a plan, the runs must also be recorded again.
 
 use std::{
     env, fs,
@@ -36,12 +36,12 @@ fn replayed(scenario: &str) -> String {
     let recording = folder.join(format!("fixtures/{}.jsonl.zst", plan.name));
     let inputs = fs::read(&recording).unwrap_or_else(|error| {
         panic!(
-            "{}: {error} (hint: record it by `LCMP_LAB_RECORDING=1 ./lcmp-lab up {scenario}`, \
+            "{}: {error} (hint: record it with `LCMP_LAB_RECORDING=1 ./lcmp-lab up {scenario}`, \
              orchestrator/CONTRIBUTING.md says how)",
             recording.display()
         )
     });
-    let inputs = zstd::decode_all(&*inputs).expect("a recording is packed by zstd");
+    let inputs = zstd::decode_all(&*inputs).expect("a recording is compressed with zstd");
     let inputs = serde_json::Deserializer::from_slice(&inputs)
         .into_iter()
         .map(|input| input.expect("recorded by this build (hint: record it again)"));
@@ -76,7 +76,7 @@ fn plan(scenario: &Path) -> Plan {
     lab_plan::resolve(&parsed, &text, &files, &options).unwrap()
 }
 
-/// Plays the inputs of a run into the records in `directory`.
+/// Replays the inputs of a run, and writes its records to `directory`.
 fn replay(plan: &Plan, mut inputs: impl Iterator<Item = Input>, directory: &Path) {
     let setting = RunSetting {
         kernel_release: String::new(),
@@ -102,13 +102,13 @@ fn replay(plan: &Plan, mut inputs: impl Iterator<Item = Input>, directory: &Path
             }
         }
     }
-    assert!(inputs.next().is_none(), "inputs of another repetition");
+    assert!(inputs.next().is_none(), "inputs remain after the last repetition");
     let evidence = lab_recorder::evidence(plan, directory).unwrap();
     let end = report.end(UtcTime::new(sample::now()), evidence);
     records.finish(end).unwrap();
 }
 
-/// Returns a line for each record, as `.ci/record-digests` prints it: name, number of rows, the rows' SHA-256, columns.
+/// Returns one line per record in the format of `.ci/record-digests`: name, number of rows, SHA-256 of the rows, columns.
 fn digests(directory: &Path) -> String {
     let tables = testing::tables(directory);
     let lines = tables.iter().map(|path| {

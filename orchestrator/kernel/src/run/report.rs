@@ -12,14 +12,14 @@ use lab_units::{DcId, Nanos, show::counted};
 use super::input::HostCounts;
 use crate::lab::Losses;
 
-/// Event of a run under way, for its display.
+/// Progress event of a run, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RunEvent {
-    /// A phase begins, and the one before ends.
+    /// A phase begins; the previous phase has ended.
     Phase {
         /// Name of the phase.
         name: String,
-        /// Number of its steps.
+        /// Number of steps in the phase.
         steps: u64,
     },
     /// A step of the phase is done.
@@ -27,26 +27,26 @@ pub enum RunEvent {
         /// Description of the step.
         text: String,
     },
-    /// The phase of the flows has ended; until the next phase there is none.
+    /// The flows' phase has ended; no phase is active until the next one begins.
     FlowsEnd,
 }
 
-/// Report of a run, beside its rows.
+/// Report of a run, besides its rows.
 #[derive(Clone, Debug, Default)]
 pub struct RunReport {
-    /// Number of flows that started later than planned by over a hundredth of their round trip.
+    /// Number of flows that started later than planned by over a hundredth of their round-trip time.
     pub late_launches: u64,
-    /// Figures about the lab and its machine while flows ran, without those for its links.
+    /// Figures about the lab and its machine while flows ran, except the figures for links.
     pub conduct: Conduct,
     /// Retransmissions by policy; empty if SoftRoCE does not count them.
     pub retransmissions: BTreeMap<String, Retransmissions>,
-    /// CPU time while flows ran; none outside a guest.
+    /// CPU time used while flows ran; `None` outside a guest.
     pub guest_cpu: Option<GuestCpu>,
-    /// Packets and time while flows ran.
+    /// Number of packets and elapsed time while flows ran.
     pub work: LabWork,
-    /// Latest counters of the switches in the repetition that runs.
+    /// Latest counters of the switches in the current repetition.
     pub(super) switches: BTreeMap<DcId, Stats>,
-    /// Warnings about the switches that a reader of the results needs.
+    /// Warnings about the switches, for readers of the results.
     pub warnings: Vec<String>,
     /// Number of times each switch's agent was restarted after it was killed, over all repetitions.
     pub restarts: BTreeMap<DcId, u32>,
@@ -55,7 +55,8 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// Returns the end of the run, without phases, certified links and problems, which the report does not have.
+    /// Returns the record of the run's end. Phases, certified links and problems are left empty, because the report does not
+    /// have them.
     #[must_use]
     pub fn end(self, ended_at: UtcTime, evidence: Evidence) -> RunEnd {
         RunEnd {
@@ -91,8 +92,7 @@ impl RunReport {
         sum.available_ns = more(sum.available_ns, before.available_ns, after.available_ns);
     }
 
-    /// Adds what was lost under `policy` between two readings, and the decisions since then that re-routed
-    /// flows.
+    /// Adds the losses under `policy` between two readings, and the number of decisions in between that re-routed flows.
     pub(super) fn add_losses(
         &mut self,
         policy: &str,
@@ -123,7 +123,7 @@ impl RunReport {
         }
     }
 
-    /// Returns the decisions of all switches' latest counters that re-routed flows.
+    /// Returns the number of decisions that re-routed flows, summed over the switches' latest counters.
     pub(super) fn reroutes(&self) -> u64 {
         self.switches
             .values()
@@ -131,8 +131,8 @@ impl RunReport {
             .sum()
     }
 
-    /// Takes in what the host programs counted in the repetition called `title`: packets that were not sent
-    /// as congestion control has them are reasons to doubt the run.
+    /// Adds the counts of the host programs in the repetition called `title`. Packets that were not sent as congestion
+    /// control requires are reasons to doubt the run.
     pub(super) fn add_hosts(&mut self, title: &str, hosts: &HostCounts) {
         let counts = hosts.counters;
         let counts = [
@@ -146,8 +146,8 @@ impl RunReport {
             .add_deviations(&format!("{title}: hosts"), &counts);
     }
 
-    /// Adds the switches of the repetition called `title` whose agents ended before they had sent all reports, which
-    /// is a reason to doubt the run.
+    /// Adds a reason to doubt the run for each switch whose agent ended before it had sent all reports in the repetition
+    /// called `title`.
     pub(super) fn add_incomplete(&mut self, title: &str, switches: impl Iterator<Item = String>) {
         for switch in switches {
             let subject = format!("{title}: {switch}");
@@ -156,9 +156,9 @@ impl RunReport {
         }
     }
 
-    /// Ends the repetition called `title`: its switches' counts become reasons to doubt the run, or
-    /// warnings. Packets without a live candidate are a result where an unfinished flow's row names the
-    /// switch, one of `unreachable`.
+    /// Ends the repetition called `title`: adds reasons to doubt the run, and warnings, from the switches' counters. Packets
+    /// without a live candidate cause no warning at the switches in `unreachable`, which are named in the rows of
+    /// unfinished flows.
     pub(super) fn end_repetition(
         &mut self,
         title: &str,
@@ -182,7 +182,7 @@ impl RunReport {
             let warnings = [
                 (stats.evicted, "flow", "evicted from the flow table"),
                 (no_destination, "packet", "dropped: no live candidate"),
-                // A loop shows in unfinished flows as well, which are the reason to doubt the run.
+                // Only a warning, because a loop also leaves flows unfinished, which is a reason to doubt the run.
                 (
                     stats.counters.ttl_expired,
                     "packet",
@@ -196,7 +196,7 @@ impl RunReport {
     }
 }
 
-/// Returns a sentence for each count at `place` that is not 0. A count has its noun and what happened.
+/// Returns a sentence for each non-zero count at `place`. Each entry of `counts` is a count, its noun, and what happened.
 fn sentences(place: &str, counts: &[(u64, &str, &str)]) -> impl Iterator<Item = String> {
     counts
         .iter()
@@ -228,7 +228,7 @@ mod tests {
         let readings = (losses(3, 14, Some(0)), losses(3, 14, Some(1)));
         report.add_losses("ecmp", readings, 0);
         assert_eq!(report.conduct.dropped_outside, 4);
-        // The scenario specifies no loss, so there is no reason for retransmissions.
+        // The scenario specifies no loss, so retransmissions are unexplained.
         assert_eq!(report.conduct.dropped_unasked, 2);
         let recovery = Recovery {
             retries: 6,
@@ -339,7 +339,7 @@ mod tests {
                 ("lcmp: dc2", ReasonCode::LostMessages, 1),
             ]
         );
-        // Under lcmp the rows of flows say so.
+        // Under lcmp the rows of unfinished flows name the switch, so there is no warning.
         insta::assert_snapshot!(report.warnings.join("\n"), @r"
         ecmp: dc2: 7 packets dropped: no live candidate
         ecmp: dc2: 5 packets out of TTL: next hops form a loop, or a daemon on this machine sent packets

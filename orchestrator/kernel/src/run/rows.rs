@@ -1,4 +1,4 @@
-//! Reports of agents and flows as rows.
+//! Conversion of the reports of agents and flows to rows.
 
 use std::collections::BTreeMap;
 
@@ -24,26 +24,26 @@ use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, PortId};
 
 use super::paths::{FlowPaths, PinnedPaths};
 
-/// Maker of rows from one repetition's reports.
+/// Converter of one repetition's reports to rows.
 #[derive(Debug)]
 pub(super) struct ReportRows<'a> {
     rows: RowMaker<'a>,
-    /// Start of the repetition's time; the largest time until the start is known.
+    /// Start of the repetition's time; the maximum value until the start is known.
     start: MonotonicTime,
     paths: PinnedPaths<'a>,
-    /// Sending QPs of the flows under way whose rates are recorded.
+    /// Sending QPs of the running flows whose rates are recorded.
     sampled: BTreeMap<FlowId, QpKey>,
     /// Counters of each port when the repetition started.
     baseline: BTreeMap<PortId, LinkReport>,
     /// Number of times that each switch's agent was restarted.
     restarts: BTreeMap<DcId, u64>,
     samples: BTreeMap<DcId, Samples>,
-    /// Packets that each switch has dropped because no candidate was alive.
+    /// Number of packets that each switch has dropped because no candidate was alive.
     unreachable: BTreeMap<DcId, u64>,
 }
 
-/// Samples of a switch's queues since the repetition's start. Each agent of the switch counts from its own
-/// start.
+/// Samples of a switch's queues since the repetition's start. After a restart, the
+/// switch's agent counts from 0 again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Samples {
     /// Counts of the agent's latest report.
@@ -58,7 +58,7 @@ struct SampleCounts {
 }
 
 impl Samples {
-    /// Takes in an agent's counts; those from before the start do not count.
+    /// Adds an agent's counts. Samples from before the repetition's start are not counted.
     fn update(&mut self, now: SampleCounts, is_started: bool) {
         let before = std::mem::replace(&mut self.latest, now);
         if is_started {
@@ -69,7 +69,7 @@ impl Samples {
 }
 
 impl<'a> ReportRows<'a> {
-    /// Creates the maker for a repetition that has not started.
+    /// Creates the converter for a repetition that has not started.
     pub(super) fn new(plan: &'a Plan, policy: &'a str, repetition: u32, tool: Tool) -> Self {
         let generator = FlowGenerator {
             program: tool.name(),
@@ -98,7 +98,7 @@ impl<'a> ReportRows<'a> {
         self.rows.paper.time(at.since(self.start))
     }
 
-    /// Learns the QPs of a flow, by which its decisions are known.
+    /// Registers the QPs of a flow, which assign decisions to the flow.
     pub(super) fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
         self.paths.connect(flow, client_qp, server_qp);
     }
@@ -114,12 +114,12 @@ impl<'a> ReportRows<'a> {
         self.sampled.remove(&flow);
     }
 
-    /// Returns the sending QPs of the flows under way whose rates are recorded.
+    /// Returns the sending QPs of the running flows whose rates are recorded.
     pub(super) const fn sampled(&self) -> &BTreeMap<FlowId, QpKey> {
         &self.sampled
     }
 
-    /// Returns the row of a sending QP at `now`, with the raises and decays that are due.
+    /// Returns the row of a sending QP at `now`, with the rate increases and decays that are due by then.
     pub(super) fn rate(
         &self,
         now: MonotonicTime,
@@ -137,7 +137,7 @@ impl<'a> ReportRows<'a> {
         Some(self.rows.rate(self.time(now_ns), flow, &rate))
     }
 
-    /// Returns the rows for a pause on a host's NIC, which PFC began and ended.
+    /// Returns the rows for the beginning and the end of a PFC pause on a host's NIC.
     pub(super) fn pause(&self, nic: PortId, pause: &PauseRecord) -> [PfcRow; 2] {
         let row = |at, event| {
             let priority = u8::try_from(PFC_PRIORITY).unwrap_or(u8::MAX);
@@ -149,7 +149,7 @@ impl<'a> ReportRows<'a> {
         ]
     }
 
-    /// Returns a decision's row, and keeps the chosen port for the path of its flow.
+    /// Returns a decision's row, and stores the chosen port for the flow's path.
     pub(super) fn decision(&mut self, dc: DcId, report: &DecisionReport) -> DecisionRow {
         let decision = Decision {
             time: self.time(report.time_ns),
@@ -174,8 +174,7 @@ impl<'a> ReportRows<'a> {
         self.rows.decision(&decision, ports, scores)
     }
 
-    /// Returns the rows for a report about a switch's queues; none for a report from before the
-    /// start.
+    /// Returns the rows for a report about a switch's queues; empty if the report is from before the start.
     pub(super) fn queues(&self, report: &Queues) -> Vec<QueueRow> {
         if report.time_ns < self.start.as_nanos() {
             return Vec::new();
@@ -194,8 +193,8 @@ impl<'a> ReportRows<'a> {
         report.ports.iter().map(row).collect()
     }
 
-    /// Returns the rows for a switch's port counters in `report`; none if the report is from before
-    /// the start, since it is then the baseline for later ones.
+    /// Returns the rows for a switch's port counters in `report`; empty if the report is from
+    /// before the start, when it serves as the baseline for later reports.
     pub(super) fn links(&mut self, report: &Links) -> Vec<LinkRow> {
         if report.time_ns < self.start.as_nanos() {
             let ports = report.ports.iter().map(|port| (port.port, *port));
@@ -241,7 +240,7 @@ impl<'a> ReportRows<'a> {
         self.samples.entry(dc).or_default().latest = SampleCounts::default();
     }
 
-    /// Returns the row of a switch's counters; none for counters from before the start.
+    /// Returns the row of a switch's counters; `None` for counters from before the start.
     pub(super) fn switch(&mut self, dc: DcId, stats: &Stats) -> Option<SwitchRow> {
         let is_started = stats.time_ns >= self.start.as_nanos();
         let samples = self.samples.entry(dc).or_default();
@@ -270,7 +269,7 @@ impl<'a> ReportRows<'a> {
         Some(self.rows.switch(time, dc, counters))
     }
 
-    /// Returns the row of a flow that ended, with its path by the decisions so far.
+    /// Returns the row of a flow that ended, with its path according to the decisions so far.
     pub(super) fn flow(&self, flow: &Flow, outcome: &FlowOutcome) -> FlowRow {
         let fct = outcome.status.fct();
         let paths = match (outcome.client_qp, outcome.server_qp) {
@@ -297,7 +296,7 @@ impl<'a> ReportRows<'a> {
         self.rows.flow(flow, result)
     }
 
-    /// Returns the path rows of a re-routed flow, from the decisions so far.
+    /// Returns the path rows of a re-routed flow, according to the decisions so far.
     pub(super) fn flow_paths(&self, flow: &Flow, outcome: &FlowOutcome) -> Vec<PathRow> {
         let (Some(client), Some(server)) = (outcome.client_qp, outcome.server_qp) else {
             return Vec::new();
@@ -306,8 +305,8 @@ impl<'a> ReportRows<'a> {
         self.rows.paths(flow.id, &ranges)
     }
 
-    /// Returns the switches at a flow's ends, which route its data and its acknowledgements, that have
-    /// dropped packets because no candidate was alive.
+    /// Returns those switches at a flow's ends that have dropped packets because no candidate was alive, with the number of
+    /// packets. The two switches route the flow's data and its acknowledgements.
     pub(super) fn unreachable_at(&self, flow: &Flow) -> BTreeMap<DcId, u64> {
         let dcs = [flow.src, flow.dst]
             .into_iter()
@@ -342,8 +341,8 @@ impl<'a> ReportRows<'a> {
             .link(time, now.port, self.rate_at(now.port, time), counters)
     }
 
-    /// Returns the emulated rate at `time` of the link that leaves by `port`. Agents do not report rates; faults
-    /// change them.
+    /// Returns the emulated rate, at `time`, of the link at `port`. The rate follows from the plan and its faults, because
+    /// agents do not report rates.
     fn rate_at(&self, port: PortId, time: Nanos) -> BitsPerSec {
         let wires = self.rows.plan.wires();
         wires
@@ -357,7 +356,7 @@ impl<'a> ReportRows<'a> {
     }
 }
 
-/// Returns the congestion control of the lab's hosts: SoftRoCE itself reacts to nothing but loss.
+/// Returns the name of the hosts' congestion control. SoftRoCE itself has none: it reacts only to loss.
 fn congestion_control(plan: &Plan) -> &'static str {
     match plan.transport.cc.in_lab() {
         Some(_) => plan.transport.cc.name(),
@@ -387,7 +386,7 @@ mod tests {
 
     const START: u64 = 5_000_000_000;
 
-    /// Maker of a repetition that started at [`START`].
+    /// Returns the converter of a repetition that started at [`START`].
     fn rows(plan: &Plan) -> ReportRows<'_> {
         let mut rows = ReportRows::new(plan, "lcmp", 2, Tool::SendBw);
         rows.start_at(MonotonicTime::from_nanos(START));
@@ -408,7 +407,7 @@ mod tests {
         let row = rows.links(&links(later, port, 9_500, 5)).remove(0);
         assert_eq!(row.emu_tx_bytes, Bytes::new(8_000));
         assert_eq!((row.tx_packets, row.drops), (Some(3), 3));
-        // A size of 1/200, a time of 10.
+        // Emulated sizes are 1/200 of paper sizes, and emulated times are 10 times paper times.
         assert_eq!(row.tx_bytes, Bytes::new(1_600_000));
         assert_eq!(row.time_ns, Nanos::from_millis(2));
         let names = (&*row.link, &*row.from_dc, &*row.to_dc);
@@ -416,8 +415,8 @@ mod tests {
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
     }
 
-    /// At a rate of 1/2,000, a fault's 10 Mbit/s are 20 Gbit/s in paper units, in both directions and after a cut and
-    /// its repair, which change no rate. The paper rate of the plan's 100 Mbit/s is the plan's own.
+    /// With a rate scale of 1/2,000, a fault's 10 Mbit/s are 20 Gbit/s in paper units. This holds in both directions, and
+    /// also after a cut and its repair, which change no rate. The paper rate of the unchanged 100 Mbit/s is the plan's.
     #[test]
     fn a_links_rate_is_the_one_in_force() {
         let mut plan = plan();
@@ -487,7 +486,7 @@ mod tests {
             ..Stats::default()
         };
         assert_eq!(rows.switch(DcId(0), &stats(START - 1, 9)), None);
-        // A time of 10: 100 emulated ms are 10 ms.
+        // Time scale 10: 100 emulated ms are 10 ms of paper time.
         let row = rows
             .switch(DcId(0), &stats(START + 100_000_000, 8))
             .unwrap();
@@ -538,7 +537,7 @@ mod tests {
         for (age, stale) in [(interval, 0), (interval + 1, 1)] {
             report.signal_age_ns = age;
             let row = rows(&plan).decision(DcId(0), &report);
-            // A time of 10.
+            // Time scale 10.
             assert_eq!(row.signal_age_ns, Some(Nanos::new(age / 10)));
             assert_eq!(row.stale_signals, Some(stale));
         }
@@ -583,7 +582,7 @@ mod tests {
         assert_eq!(row.emu_fct_ns, Some(Nanos::from_millis(300)));
         assert_eq!(row.fct_ns, Some(Nanos::from_millis(30)));
         assert_eq!(row.start_ns, Nanos::from_millis(4));
-        // Alone it would have taken 200 ms.
+        // Alone, the flow would have taken 200 ms.
         assert_eq!(row.slowdown, Some(1.5));
         assert_eq!(row.path.unwrap().to_string(), "dc1-dc3-dc4");
         assert_eq!(row.ack_path.unwrap().to_string(), "dc4-dc2-dc1");

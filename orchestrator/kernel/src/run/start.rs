@@ -1,10 +1,9 @@
 //! Start of a repetition's time.
 //!
-//! In a guest in virtual time every repetition starts at the same phase of the kernel's periodic work, most of
-//! which is due at whole seconds of jiffies, and of the timers that retransmit. Before, the virtual clock has
-//! jumped during waits for the host, by amounts that differ between runs. Timers that count from their last
-//! expiry remain: 2,000 sleeps of 1 ms ended within 15 ns of each other in most boots, and some tens of
-//! microseconds apart in a few.
+//! In a guest in virtual time, the virtual clock jumps during waits for the host before a repetition, by amounts that
+//! differ between runs. Therefore every repetition starts at the same phase of the kernel's periodic work, most of which
+//! is due at whole seconds of jiffies, and of the retransmission timers. Timers that count from their last expiry are not
+//! aligned: 2,000 sleeps of 1 ms ended within 15 ns of each other in most boots, and tens of microseconds apart in a few.
 
 use std::{fs, io};
 
@@ -23,7 +22,7 @@ use crate::lower::Clock;
 pub(super) struct Start {
     /// Time from which flows, samples and records count.
     pub at: MonotonicTime,
-    /// Time until which agents rest.
+    /// Time until which agents pause.
     pub rest_until: MonotonicTime,
 }
 
@@ -31,7 +30,7 @@ impl Start {
     /// Returns the next start for a repetition of `plan`.
     ///
     /// # Errors
-    /// A kernel that does not say its jiffies.
+    /// If the kernel does not report its jiffies.
     pub(super) fn next(clock: Clock, plan: &Plan) -> io::Result<Self> {
         match clock {
             Clock::Real => Ok(Self::on_real_clock(MonotonicTime::now())),
@@ -49,7 +48,7 @@ impl Start {
         }
     }
 
-    /// Returns the first start after work already begun whose jiffies are a multiple of `period`.
+    /// Returns the first start whose jiffies are a multiple of `period`, with a margin for work that is in progress.
     fn aligned(now: Tick, period: u64) -> Self {
         let rest = (now.jiffies + MARGIN).next_multiple_of(period) - now.jiffies;
         let after = |jiffies| now.at.after(Nanos::new(jiffies * JIFFY.get()));
@@ -59,7 +58,7 @@ impl Start {
         }
     }
 
-    /// Returns the command for the agents.
+    /// Returns the command that announces the start to the agents.
     pub(super) const fn command(self) -> AgentCommand {
         AgentCommand::Start {
             at_ns: Nanos::new(self.at.as_nanos()),
@@ -73,13 +72,13 @@ impl Start {
 struct Tick {
     /// Time of the tick, a multiple of a jiffy.
     at: MonotonicTime,
-    /// Count of jiffies from then on. It begins five minutes before it would pass 32 bits, and ticks of the boot
-    /// are missing from it: 20 or 22 of them, in boots of one kernel.
+    /// Jiffies from this tick on. The count starts at boot five minutes before it overflows 32 bits, and lacks some ticks
+    /// of the boot: 20 or 22 of them, in boots of one kernel.
     jiffies: u64,
 }
 
 impl Tick {
-    /// Returns one of the latest ticks.
+    /// Reads one of the latest ticks.
     fn read() -> io::Result<Self> {
         let missing = || io::Error::other(format!("`{TIMER_LIST}` has no time or no jiffies"));
         let read = |_| Self::parse(&fs::read_to_string(TIMER_LIST)?).ok_or_else(missing);
@@ -87,8 +86,8 @@ impl Tick {
         Self::undisturbed(ticks).ok_or_else(missing)
     }
 
-    /// Returns one of the readings without a tick between time and jiffies, which makes them one more for the
-    /// time.
+    /// Returns one of the readings in which no tick occurred between reading the time and reading the jiffies. Such a tick
+    /// makes the jiffies one too many.
     fn undisturbed(readings: Vec<Self>) -> Option<Self> {
         let ahead = |tick: &Self| {
             tick.jiffies
@@ -110,8 +109,8 @@ impl Tick {
     }
 }
 
-/// Returns a period, whole seconds in jiffies, that is a multiple of a timer's `granularity`: the shorter one if it
-/// fits, since 15 minutes cost the host a few seconds.
+/// Returns a period in jiffies that is a whole number of seconds and a multiple of a timer's `granularity`: the short
+/// period if possible, because 15 minutes of virtual time cost the host a few seconds.
 const fn period(granularity: u64) -> u64 {
     if SHORT_PERIOD.is_multiple_of(granularity) {
         SHORT_PERIOD
@@ -122,7 +121,7 @@ const fn period(granularity: u64) -> u64 {
 
 const TIMER_LIST: &str = "/proc/timer_list";
 
-/// Number of tick readings, few of which another tick spoils in between.
+/// Number of tick readings; at most a few of them are disturbed by another tick.
 const READINGS: usize = 3;
 
 const SECOND: Nanos = Nanos::from_millis(1_000);
@@ -130,17 +129,17 @@ const SECOND: Nanos = Nanos::from_millis(1_000);
 /// 256 s in jiffies: 125 granules of the wheel level that holds timers up to 2 minutes.
 const SHORT_PERIOD: u64 = 64_000;
 
-/// 2,048 s in jiffies: 125 granules of the wheel level that holds timers up to 17 minutes. Where longer ones expire is
-/// left to chance.
+/// 2,048 s in jiffies: 125 granules of the wheel level that holds timers up to 17 minutes. Longer timers
+/// are not aligned.
 const LONG_PERIOD: u64 = 512_000;
 
-/// Jiffies for work already begun, 20 s.
+/// Margin for work that is in progress: 20 s in jiffies.
 const MARGIN: u64 = 5_000;
 
-/// Jiffies between the agents' rest and the start, for at least a sample: 1 s.
+/// Time between the end of the agents' pause and the start, enough for at least one sample: 1 s in jiffies.
 const VIRTUAL_LEAD: u64 = 250;
 
-/// Time on the real clock for the agents to learn of the start.
+/// Time before the start, on the real clock, in which agents receive the start command.
 const REAL_LEAD: Nanos = Nanos::from_millis(250);
 
 #[cfg(test)]

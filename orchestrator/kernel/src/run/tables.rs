@@ -1,4 +1,4 @@
-//! Comparison of a switch's tables, as read back from the kernel, with those that the plan asks for.
+//! Comparison of a switch's tables, as read back from the kernel, with the tables of the plan.
 
 use lab_abi::wire::{AgentConfig, CandidateConfig, DestinationConfig, Ready};
 
@@ -7,7 +7,7 @@ use super::AgentError;
 /// Compares the tables that an agent read back with its configuration.
 ///
 /// # Errors
-/// A destination with other candidates, or in another order, or a port without the program.
+/// If a destination has other candidates or another order of candidates, or if a port lacks the program.
 pub(super) fn check(config: &AgentConfig, ready: &Ready) -> Result<(), AgentError> {
     let differences = differences(config, ready);
     if differences.is_empty() {
@@ -48,7 +48,7 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
     differences
 }
 
-/// Returns candidates as port, C_path and buckets.
+/// Returns candidates as text: port, C_path and buckets.
 fn show(candidates: &[CandidateConfig]) -> String {
     let show = |it: &CandidateConfig| format!("{} ({}, {})", it.port, it.c_path, it.buckets);
     let shown: Vec<String> = candidates.iter().map(show).collect();

@@ -1,9 +1,8 @@
-//! Traffic engineering: from the demands of all switches to their new hash buckets.
+//! Traffic engineering: converts the demands of all switches to their new hash buckets.
 //!
-//! Agents report at the end of every interval what their hosts sent. A window of the TE controller
-//! ends when all agents have reported, and its tables are installed at the end of the next one, as in
-//! the simulator. A killed agent misses intervals; the other switches wait for its report no longer
-//! than to the next interval.
+//! At the end of every interval, agents report the traffic that their hosts sent. A window of the TE controller ends when
+//! all agents have reported, and its tables are installed at the end of the next window, as in the simulator. A killed
+//! agent misses intervals; the controller waits for its report until the next interval at most.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,14 +17,14 @@ use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 pub(super) struct TeController<'a> {
     plan: &'a Plan,
     interval: Nanos,
-    /// Start of the repetition's time; the largest time until the start is known.
+    /// Start of the repetition's time; the maximum value until the start is known.
     start: MonotonicTime,
     controller: Controller,
-    /// Provisioned capacity by port, of the directed link that leaves by the port; none inside a datacenter.
+    /// Provisioned capacity, by port, of the directed link that leaves through the port; `None` inside a datacenter.
     capacities: Vec<Option<BitsPerSec>>,
     /// Datacenters whose switches have an agent.
     agents: BTreeSet<DcId>,
-    /// Number of the latest interval that was reported.
+    /// Number of the latest reported interval.
     tick: u64,
     /// Number of the open window; windows in which no agent reports are not counted.
     window: u64,
@@ -34,7 +33,7 @@ pub(super) struct TeController<'a> {
 }
 
 impl<'a> TeController<'a> {
-    /// Creates the controller of `run`; none for a policy that is not traffic engineering.
+    /// Creates the controller of `run`; `None` if the policy is not traffic engineering.
     pub(super) fn new(plan: &'a Plan, run: &PolicyRun) -> Option<Self> {
         let PolicyPlan::Te(te) = run.policy else {
             return None;
@@ -81,7 +80,7 @@ impl<'a> TeController<'a> {
         self.start = start;
     }
 
-    /// Changes the capacity of `fault`'s link for all windows that end from here on; a cut link keeps its capacity, see
+    /// Sets the capacity of `fault`'s link for all windows that end after the fault. A cut link keeps its capacity, see
     /// [`Controller`].
     pub(super) fn apply_fault(&mut self, fault: &FaultPlan) {
         let FaultChange::Wire(wire) = fault.change else {
@@ -92,21 +91,21 @@ impl<'a> TeController<'a> {
         }
     }
 
-    /// Takes the report of a datacenter's agent; returns the commands to install, if a window ends.
+    /// Handles the report of a datacenter's agent; returns the commands to install if a window ends.
     ///
     /// # Errors
-    /// A solver that gives up.
+    /// If the solver finds no solution.
     pub(super) fn report(
         &mut self,
         dc: DcId,
         demands: &Demands,
     ) -> Result<Vec<(DcId, AgentCommand)>, TeError> {
-        // Agents report at multiples of the interval, as near as they wake.
+        // Agents report at multiples of the interval, give or take the lateness of their wake-ups.
         let half = Nanos::new(self.interval.get() / 2);
         let time = MonotonicTime::from_nanos(demands.time_ns).after(half);
         let tick = time.since(self.start).get() / self.interval.get();
         if tick == 0 {
-            return Ok(Vec::new()); // Nothing is sent before the start.
+            return Ok(Vec::new()); // No traffic is sent before the start.
         }
         let mut commands = Vec::new();
         if tick > self.tick && !self.reported.is_empty() {
@@ -157,7 +156,7 @@ impl<'a> TeController<'a> {
     }
 }
 
-/// Returns the commands by which agents install `tables`.
+/// Returns the commands that make the agents install `tables`.
 fn commands(plan: &Plan, agents: &BTreeSet<DcId>, tables: &Tables) -> Vec<(DcId, AgentCommand)> {
     let switches = plan.switches.iter().zip(&tables.rows);
     let switches = (0u32..).map(DcId).zip(switches);
@@ -193,7 +192,7 @@ mod tests {
     type Commands = Vec<(DcId, AgentCommand)>;
 
     const INTERVAL: Nanos = Nanos::from_millis(1_000);
-    /// No multiple of the interval.
+    /// Start of the repetition's time, deliberately not a multiple of the interval.
     const START: MonotonicTime = MonotonicTime::from_nanos(44_300_000_000);
     const ALL: [u32; 4] = [0, 1, 2, 3];
 
@@ -215,7 +214,7 @@ mod tests {
         te
     }
 
-    /// Report of one interval in which a datacenter's hosts sent `bytes` to every other datacenter.
+    /// Returns the report of one interval in which a datacenter's hosts sent `bytes` to every other datacenter.
     fn demands(plan: &Plan, dc: usize, tick: u64, bytes: u64) -> Demands {
         let rows = plan.switches[dc].destinations.iter();
         Demands {
@@ -259,11 +258,11 @@ mod tests {
         let run = run();
         let mut te = started(&plan, &run);
         assert_eq!(report(&mut te, &ALL, 1, 1_000_000), []);
-        // Two next hops of the same rate.
+        // There are two next hops of the same rate.
         let commands = report(&mut te, &ALL, 2, 0);
         assert_eq!(buckets(&commands, 0), [50, 50]);
         assert_eq!(buckets(&commands, 3), [50, 50]);
-        // Nothing was sent in the second interval: what is installed stays.
+        // No traffic was sent in the second interval, so the installed tables stay.
         assert_eq!(report(&mut te, &ALL, 3, 0), []);
     }
 

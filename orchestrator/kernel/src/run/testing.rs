@@ -1,4 +1,4 @@
-//! Plan with a choice, its one flow, and reports about the flow, for the tests of this module.
+//! Test fixtures of this module: a plan with two paths, its only flow, and reports about the flow.
 
 use std::net::Ipv4Addr;
 
@@ -24,14 +24,14 @@ const fn qp(number: u32, host: Ipv4Addr) -> QpAddress {
     }
 }
 
-/// Plan of DC1 and DC4 with a host each, and paths over DC2 and DC3; [`flow`] is its schedule.
+/// Returns the plan of DC1 and DC4 with a host each, and paths over DC2 and DC3. Its schedule is [`flow`].
 pub(super) fn plan() -> Plan {
     let mut plan = testing::routed(0);
     plan.flows = vec![flow()];
     plan
 }
 
-/// Flow from DC1's host to DC4's.
+/// Returns the flow from DC1's host to DC4's host.
 pub(super) fn flow() -> Flow {
     Flow {
         id: FlowId(0),
@@ -50,7 +50,7 @@ pub(super) fn flow() -> Flow {
     }
 }
 
-/// Outcome of the flow, started at `at` and finished after `fct`.
+/// Returns the outcome of the flow, started at `at` and finished after `fct`.
 pub(super) fn finished(at: MonotonicTime, fct: Nanos) -> FlowOutcome {
     FlowOutcome {
         flow: FlowId(0),
@@ -72,7 +72,7 @@ pub(super) fn finished(at: MonotonicTime, fct: Nanos) -> FlowOutcome {
     }
 }
 
-/// Decision by `dc`'s switch that pins packets to the QP `to` to its candidate `chosen`.
+/// Returns the decision with which `dc`'s switch pins packets for the QP `to` to its candidate `chosen`.
 pub(super) fn decision(plan: &Plan, dc: u32, to: QpAddress, chosen: usize) -> DecisionReport {
     let flow = flow();
     let addr = |node: NodeId| plan.nodes[node.index()].addr;
@@ -121,7 +121,7 @@ pub(super) fn links(time_ns: u64, port: PortId, tx_bytes: u64, drops: u64) -> Li
     }
 }
 
-/// Report of one port's queue.
+/// Returns the report of one port's queue.
 pub(super) fn queues(time_ns: u64, port: PortId, backlog_bytes: u64) -> Queues {
     let port = QueueReport {
         port,

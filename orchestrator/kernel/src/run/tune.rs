@@ -1,7 +1,7 @@
-//! Requests to tune switches while flows run: `lcmp-lab tune dc1 alpha=1 beta=3`.
+//! Requests to tune switches while flows run, for example `lcmp-lab tune dc1 alpha=1 beta=3`.
 //!
-//! The run listens on a socket in the lab's directory; a client sends one line and gets one back. Tuned
-//! values hold until the repetition ends: the next one begins with the scenario's.
+//! The run listens on a socket in the lab's directory; a client sends one line and receives one line. Tuned
+//! values hold until the repetition ends; the next repetition begins with the scenario's values.
 
 use std::{
     fs, io,
@@ -19,18 +19,17 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{journal, name::LabName};
 
-/// Parameter and its new value, `alpha=1`.
+/// Parameter and its new value, for example `alpha=1`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Change {
     /// Name of the parameter, as in a scenario.
     pub name: String,
-    /// New value.
     pub value: u8,
 }
 
-/// Error of a text that is no change.
+/// Error from parsing a change.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{text}` is no change (hint: a parameter and its value from 0 to 255, such as `alpha=1`)")]
+#[error("`{text}` is not a change (hint: write a parameter and its value from 0 to 255, such as `alpha=1`)")]
 pub struct ParseChangeError {
     text: String,
 }
@@ -56,7 +55,7 @@ impl std::str::FromStr for Change {
 pub struct TuneRequest {
     /// Datacenter of the switch.
     pub dc: String,
-    /// Changes; none to read the values only.
+    /// Changes; empty to only read the current values.
     pub changes: Vec<Change>,
 }
 
@@ -74,26 +73,21 @@ enum Answer {
 /// Error of a request.
 #[derive(Debug, thiserror::Error)]
 pub enum TuneError {
-    /// No run listens on the socket.
-    #[error("no flows of lab `{lab}` run: {source} (hint: tune while its flows run)")]
+    /// The connection to the run's socket failed.
+    #[error("lab `{lab}` has no running flows: {source} (hint: tune while its flows run)")]
     Unreachable {
-        /// Name of the lab.
         lab: LabName,
-        /// Cause.
         source: io::Error,
     },
     /// The run did not answer.
     #[error("the run of lab `{lab}` does not answer: {source} (hint: tune while its flows run)")]
     NoAnswer {
-        /// Name of the lab.
         lab: LabName,
-        /// Cause.
         source: io::Error,
     },
     /// The run refused the request.
     #[error("{reason}")]
     Refused {
-        /// Reason.
         reason: String,
     },
 }
@@ -101,7 +95,7 @@ pub enum TuneError {
 /// Sends a request to the run of a lab on this kernel.
 ///
 /// # Errors
-/// No flows run, or a change does not fit.
+/// If no flows run, or a change is invalid.
 pub fn tune(lab: &LabName, request: &TuneRequest) -> Result<Tuned, TuneError> {
     let stream = connect(&socket(lab)).map_err(|source| TuneError::Unreachable {
         lab: lab.clone(),
@@ -117,7 +111,7 @@ pub fn tune(lab: &LabName, request: &TuneRequest) -> Result<Tuned, TuneError> {
     }
 }
 
-/// Connects to a socket; retries if a signal interrupts the call.
+/// Connects to a socket; retries when a signal interrupts the call.
 fn connect(path: &Path) -> io::Result<UnixStream> {
     loop {
         match UnixStream::connect(path) {
@@ -142,7 +136,7 @@ pub(super) fn socket(lab: &LabName) -> PathBuf {
     journal::directory(lab).join("tune.sock")
 }
 
-/// Request that waits for its answer.
+/// Request whose client waits for an answer.
 #[derive(Debug)]
 pub(super) struct PendingRequest {
     pub request: TuneRequest,
@@ -150,16 +144,16 @@ pub(super) struct PendingRequest {
 }
 
 impl PendingRequest {
-    /// Answers the client, which may be gone.
+    /// Sends the answer to the client; does nothing if the client is gone.
     pub(super) fn answer(self, result: Result<Tuned, String>) {
         let answer = result.map_or_else(Answer::Refused, Answer::Tuned);
         let _ = self.answer.send(answer);
     }
 }
 
-/// Listens at `path`, one request after the other, until the receiver is dropped.
+/// Listens on a socket at `path` and serves one request at a time, until the receiver is dropped.
 pub(super) fn listen(path: &Path) -> io::Result<mpsc::Receiver<PendingRequest>> {
-    // The socket of an earlier run of this lab has no listener any more.
+    // An earlier run of this lab may have left its socket, which no longer has a listener.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -170,7 +164,7 @@ pub(super) fn listen(path: &Path) -> io::Result<mpsc::Receiver<PendingRequest>> 
         .name("tune".to_owned())
         .spawn(move || {
             for stream in listener.incoming() {
-                // A client that sends nonsense or is gone does not affect the others.
+                // A client that sends an invalid request or disconnects does not affect other clients.
                 let served = stream.and_then(|stream| serve(stream, &sender));
                 if let Err(error) = served {
                     tracing::debug!(%error, "a request to tune was not answered");
@@ -204,7 +198,7 @@ fn serve(stream: UnixStream, requests: &mpsc::Sender<PendingRequest>) -> io::Res
 /// Returns `parameters` with `changes`.
 ///
 /// # Errors
-/// A parameter that cannot be tuned, or a value that does not fit.
+/// If a parameter cannot be tuned, or a value is invalid.
 pub(super) fn changed(parameters: &LcmpConfig, changes: &[Change]) -> Result<LcmpConfig, String> {
     let mut parameters = parameters.clone();
     for Change { name, value } in changes {
@@ -214,7 +208,7 @@ pub(super) fn changed(parameters: &LcmpConfig, changes: &[Change]) -> Result<Lcm
                 .collect::<Vec<_>>()
                 .join("`, `");
             return Err(format!(
-                "there is no `{name}` to tune (hint: there are `{names}`)"
+                "`{name}` is not a tunable parameter (hint: tunable are `{names}`)"
             ));
         };
         parameters.set(parameter.name, Value::Number((*value).into()));
@@ -233,15 +227,15 @@ pub(super) fn tunable(parameters: &LcmpConfig) -> Tuned {
         .collect()
 }
 
-/// Returns the declarations of the tunable parameters: all but the scales of all paths together, and the
-/// intervals and tables that a running agent has set up.
+/// Returns the declarations of the tunable parameters. Parameters that scale all paths together are excluded, as are
+/// intervals and tables that a running agent has already set up.
 fn declared() -> impl Iterator<Item = &'static Parameter> {
     LcmpConfig::PARAMETERS
         .iter()
         .filter(|parameter| parameter.is_tunable)
 }
 
-/// Time that either side waits for the other.
+/// Maximum time for which client and run wait for each other.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
@@ -294,7 +288,7 @@ mod tests {
             "{error}"
         );
         let error = changed(&before, &[change("alhpa=1")]).unwrap_err();
-        assert!(error.starts_with("there is no `alhpa` to tune (hint: there are `alpha`, `beta`"));
+        assert!(error.starts_with("`alhpa` is not a tunable parameter (hint: tunable are `alpha`, `beta`"));
         assert_eq!(
             tunable(&before)[..2],
             [("alpha".to_owned(), 3), ("beta".to_owned(), 1)]

@@ -1,7 +1,7 @@
-//! Watch over the CPUs and clocks while flows run on a real clock.
+//! Watchdog for the CPUs and clocks while flows run on a real clock.
 //!
-//! A thread asks for a known delay all through the run and notes how late each wake-up is: what delays it
-//! delays the lab's queues and links too. Once a second it reads how the CPUs spent their time.
+//! A thread sleeps for a fixed interval throughout the run and records how late each wake-up is. Anything that delays the
+//! thread also delays the lab's queues and links. Once a second it reads how the CPUs spent their time.
 
 use std::{
     fs, io,
@@ -16,14 +16,14 @@ use procfs::{CpuTime, CurrentSI, KernelStats};
 
 use crate::clocks::Clocks;
 
-/// Watch under way. Dropping it ends the watch.
+/// Running watchdog. Dropping it ends its thread.
 pub(super) struct Watchdog {
     stop: Sender<()>,
     thread: JoinHandle<Watch>,
 }
 
 impl Watchdog {
-    /// Starts to watch.
+    /// Starts the watchdog.
     pub fn start() -> io::Result<Self> {
         let (stop, stopped) = mpsc::channel();
         let watch = move || {
@@ -43,7 +43,7 @@ impl Watchdog {
         Ok(Self { stop, thread })
     }
 
-    /// Ends the watch and returns its figures.
+    /// Stops the watchdog and returns its figures.
     pub fn stop(self) -> Watch {
         drop(self.stop);
         self.thread
@@ -52,7 +52,7 @@ impl Watchdog {
     }
 }
 
-/// Adds a repetition's figures to those from the repetitions before: counts add up, shares are the worst.
+/// Adds a repetition's figures to the figures of earlier repetitions: counts are summed, and the worst share is kept.
 pub(super) fn add(sum: &mut Option<Watch>, watch: Watch) {
     let Some(sum) = sum else {
         *sum = Some(watch);
@@ -77,14 +77,14 @@ fn worse(a: CpuWatch, b: CpuWatch) -> CpuWatch {
     }
 }
 
-/// Figures as they come in.
+/// Figures collected so far.
 struct Watcher {
     watch: Watch,
     /// Clocks at the previous wake-up.
     clocks: Option<Clocks>,
     began: Instant,
     waited: Option<Nanos>,
-    /// Start of the current second, and the CPUs' times then.
+    /// Start of the current second, and the CPUs' times at that moment.
     second: (Instant, Vec<Spent>),
     cpu: Option<CpuWatch>,
 }
@@ -101,7 +101,7 @@ impl Watcher {
         }
     }
 
-    /// Takes in a wake-up that was `late`.
+    /// Records a wake-up that was late by `late`.
     fn wake(&mut self, late: Duration) {
         let late = Nanos::new(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
         self.watch.wakeups += 1;
@@ -121,7 +121,7 @@ impl Watcher {
         }
     }
 
-    /// Takes in how the CPUs spent the time since the last such moment.
+    /// Ends the current second: records how the CPUs spent their time since its start.
     fn end_second(&mut self) {
         let now = spent();
         let shares = shares(&self.second.1, &now);
@@ -146,7 +146,7 @@ impl Watcher {
     }
 }
 
-/// Time of one CPU since boot, in ticks.
+/// Time that one CPU has spent since boot, in ticks.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Spent {
     all: u64,
@@ -170,7 +170,7 @@ impl From<&CpuTime> for Spent {
     }
 }
 
-/// Returns the times of all CPUs; none if the kernel does not tell.
+/// Returns the times of all CPUs; empty if the kernel does not report them.
 fn spent() -> Vec<Spent> {
     let stats = KernelStats::current();
     stats.map_or_else(
@@ -179,7 +179,7 @@ fn spent() -> Vec<Spent> {
     )
 }
 
-/// Returns all CPUs' shares of the time between two readings; none if no time passed.
+/// Returns how the CPUs together spent the time between two readings, as shares; `None` if no time passed.
 fn shares(before: &[Spent], after: &[Spent]) -> Option<CpuWatch> {
     let mut sum = Spent::default();
     let mut softirq = 0.0;
@@ -200,13 +200,13 @@ fn shares(before: &[Spent], after: &[Spent]) -> Option<CpuWatch> {
     })
 }
 
-/// Returns the time that tasks have waited for a CPU since boot, over all CPUs; none if the kernel does not
-/// tell.
+/// Returns the time that tasks have waited for a CPU since boot, summed over all CPUs; `None` if the kernel does not
+/// report it.
 fn waited() -> Option<Nanos> {
     waited_by(&fs::read_to_string("/proc/schedstat").ok()?)
 }
 
-/// Reads the eighth number of each CPU's line.
+/// Sums the eighth number (time spent waiting to run) of each CPU's line in `/proc/schedstat`.
 ///
 /// <https://docs.kernel.org/scheduler/sched-stats.html>
 fn waited_by(schedstat: &str) -> Option<Nanos> {
@@ -223,12 +223,12 @@ fn ratio(part: u128, whole: u128) -> f64 {
     part as f64 / whole as f64
 }
 
-/// Delay that the watchdog asks for.
+/// Interval for which the watchdog sleeps.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Smallest jump that counts, ns: NTP corrects by less between two wake-ups.
+/// Smallest jump that counts, ns. NTP's corrections between two wake-ups are smaller.
 const MIN_JUMP: u64 = 50_000;
 
 #[cfg(test)]

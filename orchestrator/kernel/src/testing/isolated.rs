@@ -15,39 +15,39 @@ use nix::{
 use crate::exec::netns;
 
 /// Runs a test's body on an otherwise empty machine: in a process of its own with a new root namespace
-/// and an empty `/run`. Other labs and tests are invisible to it.
+/// and an empty `/run`. Other labs and tests are invisible to the body.
 pub(crate) fn isolated(body: impl FnOnce()) {
     let test = running();
     if env::var(MARK).is_ok_and(|inside| inside == test) {
         body();
-        let proof = env::var_os(PROOF).expect("the process that started it says where");
-        return fs::write(proof, &test).expect("it can be written");
+        let proof = env::var_os(PROOF).expect("the process that started this one sets the path");
+        return fs::write(proof, &test).expect("the file can be written");
     }
     if !Uid::effective().is_root() {
         return skipped("it needs root");
     }
     let (status, ended) = run_again(&test).expect("the test can be started again");
     assert!(status.success(), "{test}: {status}");
-    assert_eq!(ended, test, "its process did not run it");
+    assert_eq!(ended, test, "the isolated process did not run the test");
 }
 
-/// Prints that the running test is skipped, in the form that the launcher counts and with the name by
-/// which the launcher runs the test again.
+/// Prints that the running test is skipped. The launcher counts lines of this form, and runs the test again by the name
+/// in the line.
 #[expect(
     clippy::print_stdout,
-    reason = "skipped tests are counted by what they print"
+    reason = "the launcher counts skipped tests by this line"
 )]
 pub(crate) fn skipped(reason: &str) {
     println!("skipped: {}: {reason}", running());
 }
 
-/// Returns the name of the running test, which is that of its thread.
+/// Returns the name of the running test, which is the name of its thread.
 fn running() -> String {
     thread::current().name().unwrap_or_default().to_owned()
 }
 
-/// Runs a test in a process of its own. Returns how the process ended, and the name of the test whose body completed:
-/// empty if the harness ran no test, which it reports as success.
+/// Runs a test in a separate process. Returns the exit status, and the name of the test whose body completed: empty if the
+/// harness ran no test, which the harness reports as success.
 fn run_again(test: &str) -> io::Result<(ExitStatus, String)> {
     let proof = tempfile::NamedTempFile::new()?;
     let mut command = Command::new(env::current_exe()?);

@@ -1,4 +1,4 @@
-//! State of the machine that a lab could change, for comparison.
+//! Comparison of the machine's state before and after a lab.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -7,7 +7,7 @@ use crate::{
     netlink::{Socket, dump, tc},
 };
 
-/// State of the root namespace, `/run` and sysctls, as text by kind.
+/// State that a lab could change: root namespace, `/run` and sysctls, as text by kind.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct Machine(BTreeMap<String, String>);
 
@@ -19,7 +19,7 @@ impl Machine {
             things.sort();
             all.insert(kind.to_owned(), things.join("\n"));
         };
-        // Counters of traffic change anyway.
+        // Traffic counters are left out, because they change anyway.
         let links = dump::links(&mut socket)
             .unwrap()
             .into_iter()
@@ -51,7 +51,7 @@ impl Machine {
         Self(all)
     }
 
-    /// Asserts that nothing changed and shows any change.
+    /// Asserts that nothing changed; the panic message shows any change.
     #[track_caller]
     pub fn assert_unchanged(&self) {
         let now = Self::read();

@@ -13,7 +13,7 @@ use lab_plan::{
 };
 use lab_units::{Bytes, DcId, Nanos, PortId, Ratio};
 
-/// Returns the parameters of a link without loss and ECN marks.
+/// Returns the parameters of a link without loss and without ECN marking.
 pub(crate) fn wire(rate: &str, delay: &str, buffer: &str) -> WirePlan {
     WirePlan {
         parameters: LinkConfig {
@@ -26,7 +26,7 @@ pub(crate) fn wire(rate: &str, delay: &str, buffer: &str) -> WirePlan {
     }
 }
 
-/// Adds ECN marks to the parameters of a link.
+/// Adds ECN marking to the parameters of a link.
 pub(crate) fn marking(mut wire: WirePlan) -> WirePlan {
     wire.ecn = Some(EcnConfig {
         k_min: Bytes::new(40_000),
@@ -42,7 +42,7 @@ pub(crate) fn pair(slot: u8) -> Plan {
     plan(slot, &["hosts: 1"; 2], &[(0, 1, link)])
 }
 
-/// Returns the two datacenters of [`pair`], whose hosts have DCQCN as published.
+/// Returns the two datacenters of [`pair`]; their hosts have DCQCN with its published parameters.
 pub(crate) fn paced(slot: u8) -> Plan {
     let mut plan = pair(slot);
     plan.transport.cc = CcPlan::Dcqcn(DcqcnConfig::PAPER);
@@ -85,7 +85,7 @@ pub(crate) fn fabrics(slot: u8) -> Plan {
 }
 
 /// Returns the plan for datacenters, each described by a part of its YAML, and for the links
-/// between them. It has no flows, switches and policies.
+/// between them. The plan has no flows, switches or policies.
 fn plan(slot: u8, dcs: &[&str], links: &[(u32, u32, WirePlan)]) -> Plan {
     let mut text = "name: test\ntopology:\n  dcs:\n".to_owned();
     for (number, dc) in (1..).zip(dcs) {
@@ -127,7 +127,7 @@ fn plan(slot: u8, dcs: &[&str], links: &[(u32, u32, WirePlan)]) -> Plan {
 }
 
 /// Returns DC1 and DC4 with a host each, paths over DC2 and DC3, switch tables, ECMP and LCMP. Emulated
-/// sizes are a 200th of the paper's, and times ten times the paper's.
+/// sizes are 1/200 of paper sizes, and emulated times are 10 times paper times.
 pub(crate) fn routed(slot: u8) -> Plan {
     let wire = wire("100 Mbit", "25 ms", "620 kB");
     let dcs = ["hosts: 1", "hosts: 0", "hosts: 0", "hosts: 1"];
@@ -149,7 +149,7 @@ pub(crate) fn routed(slot: u8) -> Plan {
     };
     plan.max_table_age_ns = Nanos::from_millis(10_000);
     plan.rdma.flow_deadline_ns = Nanos::from_millis(9_000);
-    // Destinations of each DC, with the ports towards them.
+    // For each DC, its destinations with the ports towards them.
     let tables: [&[(u32, &[u32])]; 4] = [
         &[(3, &[0, 2])],
         &[(0, &[1]), (3, &[4])],
@@ -197,7 +197,7 @@ fn destination(plan: &Plan, dc: DcId, ports: &[u32]) -> Destination {
     }
 }
 
-/// Returns scores: 10 for each destination's first candidate, 30 for the next.
+/// Returns the candidates' scores: 10 for each destination's first candidate, 30 for the next.
 fn scores(plan: &Plan) -> Vec<Vec<Vec<u8>>> {
     let row = |row: &Destination| [10, 30][..row.candidates.len()].to_vec();
     plan.switches

@@ -1,4 +1,4 @@
-//! Tables of a run directory.
+//! Lookup of the CSV tables in a run directory.
 
 use std::{
     fs,

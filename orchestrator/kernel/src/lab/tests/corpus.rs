@@ -1,5 +1,5 @@
-//! Corpus of broken labs: a fault injector breaks one thing in a lab that is up, and the lab is rejected for the right
-//! reason, either because it differs from its plan (read-back) or because its links measure wrong.
+//! Corpus of broken labs: a fault injector breaks one thing in a lab that is up, and the lab must be rejected for the
+//! right reason: either read-back finds a difference from the plan, or the measurement of links finds wrong figures.
 #![expect(clippy::print_stdout, reason = "the corpus is a table for a person")]
 
 use std::{
@@ -28,27 +28,27 @@ use crate::{
     testing::{self, isolated},
 };
 
-/// Fault of a lab.
+/// Fault that is injected into a lab, and how it must be detected.
 struct Fault {
     name: &'static str,
     inject: Inject,
-    /// Words of the reason for which the comparison with the plan rejects the lab; none if it cannot see it.
+    /// Part of the text with which read-back rejects the lab; `None` if read-back cannot detect the fault.
     differs: Option<&'static str>,
-    /// Words of the reason for which the measurement rejects it; none if it need not see it.
+    /// Part of the text with which the measurement rejects the lab; `None` if the measurement need not detect the fault.
     measured: Option<&'static str>,
 }
 
-/// Way in which a fault is injected.
+/// Means of injecting a fault.
 enum Inject {
-    /// Commands of a shell; `$D1`, `$D2` and `$FIBER` are namespaces, `$P` is DC1's port, `$Q` its peer at
-    /// DC2, `$F` and `$G` are the interfaces in the fiber that receive from and send to them, `$O` is one of
-    /// another link; `$BURST` and `$LIMIT` are the shaper's.
+    /// Shell commands. `$D1`, `$D2` and `$FIBER` are namespaces; `$P` is DC1's port, and `$Q` its peer at DC2; `$F` and `$G`
+    /// are the interfaces in the fiber that receive from `$P` and send to `$Q`; `$O` is an interface of another link;
+    /// `$BURST` and `$LIMIT` are the shaper's parameters.
     Shell(&'static str),
-    /// Receive offload.
+    /// Enabled receive offload.
     Offload,
     /// A program that runs during the measurement.
     Beside(fn() -> Box<dyn FnOnce()>),
-    /// Commands of a shell that run during the measurement.
+    /// Shell commands that run during the measurement.
     ShellBeside(&'static str),
 }
 
@@ -68,7 +68,7 @@ const fn fault(
     }
 }
 
-/// The faults that a lab on one CPU can have.
+/// Returns the faults that are possible in a lab on one CPU.
 fn corpus() -> Vec<Fault> {
     vec![
         fault(
@@ -151,7 +151,7 @@ fn corpus() -> Vec<Fault> {
             "duplicates",
             Shell("tc -n $FIBER qdisc change dev $G root netem delay 25ms duplicate 30% rate 100mbit limit 4096"),
             Some("duplicates"),
-            Some("out of order or twice"),
+            Some("out of order or duplicated"),
         ),
         fault(
             "corruption 1 in 1,000",
@@ -279,7 +279,7 @@ fn corpus() -> Vec<Fault> {
             Some("other traffic on the link"),
         ),
         fault("wall clock set", Beside(set_clock), None, Some("the wall clock jumped")),
-        fault("clock 5 % fast", Beside(drift), None, Some("the clock was off its hardware")),
+        fault("clock 5 % fast", Beside(drift), None, Some("the clock deviated from its hardware")),
     ]
 }
 
@@ -310,7 +310,7 @@ fn every_broken_lab_is_rejected_for_the_right_reason() {
                     ));
                 }
             }
-            // An interface or a device that the fault removed cannot be removed again.
+            // At most one object may remain in the result: `down` cannot remove what the fault already removed.
             assert!(left.len() <= 1, "{}: {left:?}", fault.name);
         }
         println!("{} broken labs", corpus().len());
@@ -328,7 +328,7 @@ fn a_clean_lab_is_certified() {
     whole_lab(|| accept_clean(3));
 }
 
-/// At 5 %, all of 8 × 41 frames arrive in one of 20 million labs.
+/// At 5 % loss, all of 8 × 41 frames arrive in one of 20 million labs.
 #[test]
 fn a_lab_whose_links_lose_packets_by_the_plan_is_certified() {
     whole_lab(|| {
@@ -346,7 +346,7 @@ fn fifty_clean_labs_are_certified() {
     whole_lab(|| accept_clean(50));
 }
 
-/// Steering needs several CPUs, which the guest on the virtual clock has not.
+/// Steering needs several CPUs; a guest on the virtual clock has only one.
 #[test]
 fn a_lab_whose_packets_are_not_steered_differs_from_its_plan() {
     isolated(|| {
@@ -367,7 +367,7 @@ fn a_lab_whose_packets_are_not_steered_differs_from_its_plan() {
     });
 }
 
-/// Brings up `count` labs, asserts that each is certified, and prints the method's own error.
+/// Brings up `count` labs, asserts that each is certified, and prints the largest errors of the measurement.
 fn accept_clean(count: u32) {
     let mut delay = 0;
     let mut spread = 0;
@@ -397,8 +397,7 @@ fn accept_clean(count: u32) {
     );
 }
 
-/// Brings up four datacenters in a ring, 100 Mbit/s and 25 ms but for `dc1-dc3` with 40 ms, and queues of 24
-/// frames.
+/// Brings up four datacenters in a ring. Links have 100 Mbit/s, 25 ms (`dc1-dc3`: 40 ms) and queues of 24 frames.
 fn ring() -> Lab {
     ring_with_loss(Ratio::ZERO)
 }
@@ -426,7 +425,7 @@ fn texts(things: &[impl ToString]) -> Vec<String> {
     things.iter().map(ToString::to_string).collect()
 }
 
-/// Injects a fault; the result takes back what runs beside the lab.
+/// Injects a fault; calling the result stops the program that runs beside the lab.
 fn inject(lab: &mut Lab, fault: &Inject) -> Box<dyn FnOnce()> {
     match fault {
         Shell(script) => {
@@ -484,7 +483,7 @@ fn shell(lab: &Lab, script: &str) -> Command {
     command
 }
 
-/// Shortens the backlog that a CPU keeps for packets, which labs share.
+/// Shortens the CPUs' packet backlog, a machine-wide setting that labs share.
 fn short_backlog() -> Box<dyn FnOnce()> {
     let file = "/proc/sys/net/core/netdev_max_backlog";
     let before = fs::read_to_string(file).unwrap();
@@ -518,7 +517,7 @@ fn drift() -> Box<dyn FnOnce()> {
     Box::new(|| set_tick(10_000))
 }
 
-/// Sets how many microseconds the clock advances per hundredth of a second on its hardware.
+/// Sets the number of microseconds by which the clock advances per 10 ms of its hardware.
 #[expect(unsafe_code, reason = "nix does not correct clocks")]
 fn set_tick(micros: i64) {
     // SAFETY: all bytes zero is a valid `timex`.
@@ -539,5 +538,5 @@ fn beside(work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static) -> Box<dyn FnOn
     })
 }
 
-/// Nothing differs, and nothing is out of bounds.
+/// Result without any differences or problems.
 const NONE: [String; 0] = [];

@@ -1,4 +1,4 @@
-//! Effects of a scenario: a simulation's rows, or all that the kernel engine makes from the plan.
+//! Effects of a scenario: a simulation's rows, or everything that the kernel engine derives from the plan.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ use crate::{
     testing,
 };
 
-/// Engine and units that a scenario runs in.
+/// Engine and units in which a scenario runs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Mode {
     /// `lcmp-lab sim`.
@@ -33,7 +33,7 @@ pub(super) enum Mode {
 impl Mode {
     pub const ALL: [Self; 3] = [Self::Sim, Self::Scaled, Self::Lab];
 
-    /// Returns the heading of the column in the README.
+    /// Returns the mode's column heading in the README.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Sim => "`sim`",
@@ -57,13 +57,13 @@ impl Mode {
 /// Effects of a scenario.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// Rows of a simulation, or what the kernel engine makes from the plan; then the measured flows.
+    /// Rows of a simulation, or everything that the kernel engine derives from the plan, followed by the measured flows.
     pub effects: String,
     /// Warnings of the plan.
     pub warnings: Vec<Warning>,
 }
 
-/// Simulates the scenario `text`, or lowers it for the lab. Fails with the message if the scenario is refused.
+/// Simulates the scenario `text`, or lowers it for the lab. Returns the error message if the scenario is refused.
 pub(super) fn run(text: &str, mode: Mode) -> Result<Seen, String> {
     let files = scenario::files();
     let read = lab_scenario::parse("scenario.json", text.as_bytes())
@@ -123,7 +123,7 @@ fn measured_columns(table: &str) -> String {
     lines.map(|line| kept(fields(line))).collect()
 }
 
-/// Columns that a run does not measure: words of the scenario, the computed ideal FCT, and the slowdown over it.
+/// Columns that are not measured: names from the scenario, the computed ideal FCT, and the slowdown relative to it.
 const REPEATED: &[&str] = &[
     "policy",
     "cc",
@@ -133,8 +133,8 @@ const REPEATED: &[&str] = &[
     "slowdown",
 ];
 
-/// Returns all that the kernel engine makes from a plan before flows run: steps for the lab and for faults, the agents'
-/// configurations and commands, the TE controller's parameters, the generator's jobs.
+/// Returns everything that the kernel engine derives from a plan before flows run: steps for the lab and for faults, the
+/// agents' configurations and commands, the TE controller's parameters, and the generator's jobs.
 fn lowered(plan: &Plan) -> String {
     let options = LowerOptions::shown("t".parse().expect("a name"));
     let mut made = format!("{:#?}", lower(plan, &options));

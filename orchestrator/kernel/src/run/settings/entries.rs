@@ -1,10 +1,10 @@
-//! For every key in a scenario, a scenario in which another value for the key has an effect.
+//! One entry per key of a scenario: a scenario in which changing the key's value has an effect.
 
-/// Another value of a key, in a scenario where the value has an effect.
+/// Key, another value for it, and a scenario in which that value has an effect.
 pub(super) struct Entry {
-    /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, each a key of its own.
+    /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, each of which is a separate key.
     pub key: &'static str,
-    /// Path of the key in the scenario: `key`, or the same path with an index other than the first in a list.
+    /// Path of the key in the scenario: `key`, or the same path with another list index than the first.
     pub at: &'static str,
     /// Scenario before any change, in YAML.
     pub base: &'static str,
@@ -34,7 +34,7 @@ impl Entry {
     }
 }
 
-/// Three paths of two links each between dc1 and dc5; queues decide between the first two paths.
+/// Scenario with three paths of two links each between dc1 and dc5; queues decide between the first two paths.
 const DIAMOND: &str = "
 name: diamond
 topology:
@@ -65,31 +65,31 @@ measure: { queues: 100 us, links: 200 us, switches: 200 us }
 scale: { rate: 1/10, time: 2 }
 ";
 
-/// The diamond with listed flows.
+/// Change that lists the diamond's flows explicitly.
 const LISTED: &[(&str, &str)] = &[(
     "traffic[].flows",
     r#"[{ "from": "dc1/h1", "to": "dc5/h1", "size": "1 MB", "start": "1 ms" },
         { "from": "dc1/h2", "to": "dc5/h2", "size": "1 MB", "start": "2 ms" }]"#,
 )];
 
-/// Faults on two of the diamond's links, which set the rates that the links have.
+/// Faults on two of the diamond's links that set their existing rates, so that they have no effect.
 const FAULTY: &[(&str, &str)] = &[(
     "faults",
     r#"[{ "at": "1 ms", "link": ["dc1", "dc2"], "rate": "10 Gbit" },
         { "at": "2 ms", "link": ["dc1", "dc3"], "rate": "4 Gbit" }]"#,
 )];
 
-/// A fault that makes the diamond's first link slower.
+/// Fault that makes the diamond's first link slower.
 const SLOWER: &[(&str, &str)] = &[FAULTY[0], ("faults[].rate", "1 Gbit")];
 
-/// A fault that cuts the diamond's first link, and one that sets the link's rate while it is cut.
+/// Fault that cuts the diamond's first link, and a fault that sets the link's rate while it is cut.
 const CUT: &[(&str, &str)] = &[
     FAULTY[0],
     ("faults[].down", "true"),
     ("faults[1].link", r#"["dc1", "dc2"]"#),
 ];
 
-/// Two datacenters with four hosts each on one link that marks and has a tenth of a host's rate.
+/// Scenario with two datacenters of four hosts each, and one link that marks packets and has a tenth of a host's rate.
 const BOTTLENECK: &str = "
 name: bottleneck
 topology:
@@ -113,7 +113,7 @@ measure: { queues: 50 us, links: 200 us, switches: 200 us }
 scale: { rate: 1/10, time: 10 }
 ";
 
-/// A datacenter with a spine and two leaves of two hosts each, and a datacenter without a fabric.
+/// Scenario with a datacenter of one spine and two leaves of two hosts each, and a datacenter without a fabric.
 const FABRIC: &str = "
 name: fabric
 topology:
@@ -144,7 +144,7 @@ scale: { rate: 1/10, time: 10 }
 
 const MARKS: &str = r#"{ "k_min": "20 kB", "k_max": "60 kB", "p_max": 0.5 }"#;
 
-/// Entries for all keys with their own values, except [`super::DESCRIBING`] and keys that no engine reads.
+/// Entries for all keys that have their own values, except [`super::DESCRIBING`] and keys that no engine reads.
 pub(super) const ENTRIES: &[Entry] = &[
     entry("seed", DIAMOND, "2"),
     entry("repetitions", DIAMOND, "2"),
@@ -429,13 +429,13 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("transport.cc.dctcp.gain", BOTTLENECK, "1").with(&[("transport.cc.dctcp", "{}")]),
 ];
 
-/// Host links that are slow enough to queue.
+/// Host links slow enough for queues to form.
 const NARROW_HOSTS: &[(&str, &str)] = &[
     ("topology.defaults.host_link.rate", "5 Gbit"),
     ("traffic[].workload.load", "300%"),
 ];
 
-/// Host links that queue and mark.
+/// Host links with queues that mark packets.
 const MARKING_HOSTS: &[(&str, &str)] = &[
     NARROW_HOSTS[0],
     NARROW_HOSTS[1],
@@ -444,13 +444,13 @@ const MARKING_HOSTS: &[(&str, &str)] = &[
 
 const MARKING_LINKS: &[(&str, &str)] = &[("topology.defaults.inter_dc.ecn", MARKS)];
 
-/// A tier of a fabric with links that are slow enough to queue.
+/// Fabric tier with links slow enough for queues to form.
 const NARROW_TIER: &[(&str, &str)] = &[(
     "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.rate",
     "5 Gbit",
 )];
 
-/// A tier of a fabric with links that queue and mark.
+/// Fabric tier with links whose queues mark packets.
 const MARKING_TIER: &[(&str, &str)] = &[
     NARROW_TIER[0],
     (
@@ -466,7 +466,7 @@ const LCMP: &[(&str, &str)] = &[(
     r#"{ "sample_interval": "100 us", "max_delay": "8192 us" }"#,
 )];
 
-/// Flow-cache garbage collection that finds idle flows while others run.
+/// Flow-cache garbage collection that finds idle flows while other flows run.
 const COLLECTING: &[(&str, &str)] = &[(
     "policies[].{lcmp,rm-alpha,rm-beta}",
     r#"{ "sample_interval": "100 us", "gc_interval": "1 ms", "idle_timeout": "1 ms" }"#,
@@ -479,8 +479,8 @@ const AUTHORS_LCMP: &[(&str, &str)] = &[(
 
 const TE: &[(&str, &str)] = &[("policies[].te", r#"{ "interval": "500 us" }"#)];
 
-/// UCMP with flow ageing from 500 kB on: at 5 MB / α the path with 20 Gbit/s and 6 ms costs no more than the path with
-/// 10 Gbit/s and 2 ms.
+/// UCMP with flow ageing from 500 kB on: from 5 MB / α on, the path with 20 Gbit/s and 6 ms costs no more than the path
+/// with 10 Gbit/s and 2 ms.
 const UCMP: &[(&str, &str)] = &[
     ("policies[].ucmp", r#"{ "alpha": 10 }"#),
     ("traffic[].workload.sizes", "larger.csv"),

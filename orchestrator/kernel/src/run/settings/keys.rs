@@ -6,8 +6,8 @@ use serde_json::Value;
 
 /// Returns the paths of all keys that have their own values.
 ///
-/// A mapping, or list of mappings, that has no other form, such as `topology` or `topology.links`, has no value of its
-/// own: its keys have values.
+/// A key that can only be a mapping or a list of mappings, such as `topology` or `topology.links`, has no value of its
+/// own; the keys inside it have values.
 pub(super) fn of_the_schema() -> BTreeSet<String> {
     let schema = lab_scenario::schema();
     let mut keys = BTreeSet::new();
@@ -27,7 +27,7 @@ fn visit(schema: &Value, node: &Value, path: &str, keys: &mut BTreeSet<String>) 
             .for_each(|form| visit(schema, form, path, keys));
     }
     if let Some(items) = node.get("items") {
-        // A list of texts or numbers is one value.
+        // A list of strings or numbers is one value.
         let at = if is_single(items) {
             path.to_owned()
         } else {
@@ -49,7 +49,7 @@ fn visit(schema: &Value, node: &Value, path: &str, keys: &mut BTreeSet<String>) 
     }
 }
 
-/// Returns true for the schema of a text, number or flag.
+/// Returns true for the schema of a string, number or boolean.
 fn is_single(node: &Value) -> bool {
     ["$ref", "anyOf", "items", "properties"]
         .iter()

@@ -1,10 +1,10 @@
-//! No setting is silently ignored: for every key in a scenario and every mode in which it runs, another value changes
-//! what happens, is refused, or has a warning that names the key.
+//! Test that no setting is silently ignored: for every key in a scenario and every mode, another value changes the
+//! effects, is refused, or causes a warning that names the key.
 //!
 //! - `keys`: keys of the JSON Schema
-//! - `entries`: another value of each key, in a scenario where the value has an effect
+//! - `entries`: another value for each key, in a scenario in which the value has an effect
 //! - `scenario`: scenarios, changed key by key
-//! - `engines`: rows of a simulation, and all that the kernel engine makes from a plan
+//! - `engines`: rows of a simulation, and everything that the kernel engine derives from a plan
 //! - `table`: the outcomes in [scenarios/README.md](../../../../../scenarios/README.md)
 
 mod engines;
@@ -27,20 +27,20 @@ use self::{
     entries::{ENTRIES, Entry},
 };
 
-/// Effect of another value for a key.
+/// Outcome of setting a key to another value.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
-    /// The rows of a simulation change, or the lab's parts.
+    /// The rows of the simulation or the parts of the lab change.
     Acts,
     /// The scenario is refused, and the error names the key.
     Refused,
     /// The warning of this code says that the key has no effect.
     Warned(String),
-    /// The key is for another mode, as its description says.
+    /// The key applies to another mode, according to its description.
     Elsewhere,
     /// The key is a name or label, which no rule reads.
     Describes,
-    /// Nothing changes and no warning names the key, or the scenario is refused without its name.
+    /// Nothing changes and no warning names the key, or the scenario is refused with an error that does not name the key.
     Ignored(String),
 }
 
@@ -73,8 +73,8 @@ const DESCRIBING: &[&str] = &[
     "policies[].own.label",
 ];
 
-/// Keys that some modes do not read, nor any key below them; each with the words of its
-/// description that say so.
+/// Keys that some modes do not read, including all keys below them; each with the modes, and the part of the key's
+/// description that states this.
 const ELSEWHERE: &[(&str, &[Mode], &str)] = &[
     (
         "repetitions.lab",
@@ -90,7 +90,7 @@ const ELSEWHERE: &[(&str, &[Mode], &str)] = &[
     ("expect", &Mode::ALL, "which `lcmp-lab regress` checks"),
 ];
 
-/// Codes of the warnings that say that a setting has no effect.
+/// Codes of the warnings that a setting has no effect.
 const OF_NO_EFFECT: &[&str] = &[
     "buffer-ignored",
     "ecn-inside-dc",
@@ -167,7 +167,7 @@ fn chosen(pattern: &str, index: usize) -> String {
     found.swap_remove(if found.len() > 1 { index } else { 0 })
 }
 
-/// A key with the texts of its scenario before and after the change.
+/// Key, and the texts of its scenario before and after the key's change.
 struct Change {
     key: String,
     texts: [String; 2],
@@ -223,7 +223,7 @@ fn outcomes() -> Outcomes {
 /// Results of runs by scenario and mode.
 type Runs<'a> = BTreeMap<(&'a str, Mode), Result<Seen, String>>;
 
-/// Runs every scenario once in every mode, on all processors.
+/// Runs every scenario once in every mode, in parallel on all CPUs.
 fn runs(changes: &[Change]) -> Runs<'_> {
     let texts: BTreeSet<&str> = changes
         .iter()
@@ -260,7 +260,7 @@ fn outcome(key: &str, mode: Mode, before: &Seen, after: &Result<Seen, String>) -
             return Outcome::Ignored(format!("another value would be accepted: {error}"));
         }
         Err(error) if names(error, key) => return Outcome::Refused,
-        Err(error) => return Outcome::Ignored(format!("refused without its name: {error}")),
+        Err(error) => return Outcome::Ignored(format!("refused with an error that does not name the key: {error}")),
         Ok(after) => after,
     };
     if before.effects != after.effects {
@@ -280,11 +280,11 @@ fn outcome(key: &str, mode: Mode, before: &Seen, after: &Result<Seen, String>) -
     if elsewhere.any(|(listed, modes, _)| is_at(listed) && modes.contains(&mode)) {
         Outcome::Elsewhere
     } else {
-        Outcome::Ignored("nothing changes, and no warning names it".to_owned())
+        Outcome::Ignored("nothing changes, and no warning names the key".to_owned())
     }
 }
 
-/// True if `message` has, in backticks, `key` or a key around it other than the top-level one. The label of the policy
+/// Returns true if `message` contains, in backticks, `key` or a key that encloses it, other than the top-level key. The label of the policy
 /// that a warning is about does not count, because it is often the policy's key.
 fn names(message: &str, key: &str) -> bool {
     let about_policy = message.strip_prefix("policy `");

@@ -1,4 +1,4 @@
-//! Scenarios as values, changed key by key, and the files that they name.
+//! Scenarios as JSON values that are changed key by key, and the files to which scenarios refer.
 
 use lab_scenario::Files;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// Returns `base` with the value `to` at each path.
 ///
 /// A path leads to a key, such as `topology.links[].rate`, where `[]` is the first item of a list and `[1]` the second;
-/// `to` is JSON, or a text without quotes. A key replaces the keys that cannot stand beside it in its mapping.
+/// `to` is JSON, or a string without quotes. Keys that exclude the new key are removed from its mapping.
 pub(super) fn changed(base: &str, changes: &[(String, &str)]) -> String {
     let mut scenario: Value = serde_saphyr::from_str(base).expect("a base is YAML");
     for (path, to) in changes {
@@ -16,7 +16,7 @@ pub(super) fn changed(base: &str, changes: &[(String, &str)]) -> String {
     format!("{scenario:#}")
 }
 
-/// Returns the value at `path`, which is added if it is missing.
+/// Returns the value at `path`; adds the value if it is missing.
 fn place<'a>(scenario: &'a mut Value, path: &str) -> &'a mut Value {
     let mut at = scenario;
     let mut parent = String::new();
@@ -29,7 +29,7 @@ fn place<'a>(scenario: &'a mut Value, path: &str) -> &'a mut Value {
             .filter(|other| excludes(&parent, key, other))
             .cloned()
             .collect();
-        // A parameter of another policy would replace the policy as well: two keys change at once.
+        // A parameter of another policy would also replace the policy, so two keys would change at once.
         assert!(
             others.is_empty() || number == parts.len(),
             "`{path}` changes {others:?}, too"
@@ -46,7 +46,7 @@ fn place<'a>(scenario: &'a mut Value, path: &str) -> &'a mut Value {
     at
 }
 
-/// Returns `value` as a mapping. If `value` is a word, the word becomes the key of a choice; otherwise it is dropped.
+/// Converts `value` to a mapping. For a choice given as a word, the word becomes the key; any other value is dropped.
 fn as_mapping(value: &mut Value, is_choice: bool) -> &mut Map<String, Value> {
     if !value.is_object() {
         let word = value.as_str().filter(|_| is_choice);
@@ -56,12 +56,12 @@ fn as_mapping(value: &mut Value, is_choice: bool) -> &mut Map<String, Value> {
     value.as_object_mut().expect("it is a mapping now")
 }
 
-/// True for mappings that have exactly one of their keys.
+/// Returns true if the mapping at `path` has exactly one of its possible keys.
 fn is_choice(path: &str) -> bool {
     matches!(path, ".policies[]" | ".traffic[]" | ".transport.cc")
 }
 
-/// True if the mapping at `path` cannot have both `key` and `other`.
+/// Returns true if the mapping at `path` cannot have both `key` and `other`.
 fn excludes(path: &str, key: &str, other: &str) -> bool {
     let one_of = |keys: &[&str]| keys.contains(&key) && keys.contains(&other);
     let is_one_of_several = match path {
@@ -72,7 +72,7 @@ fn excludes(path: &str, key: &str, other: &str) -> bool {
     is_one_of_several && key != other
 }
 
-/// Returns the files that the scenarios name.
+/// Returns the files to which the scenarios refer.
 pub(super) fn files() -> Files {
     let named = [
         ("sizes.csv", "bytes,percent\n20000,0\n400000,100\n"),
@@ -82,7 +82,7 @@ pub(super) fn files() -> Files {
             "flows.txt",
             "2\n0 64 3 100 500000 2.0\n1 65 3 100 500000 2.0001\n",
         ),
-        // Hosts are 0 to 4; the DCI switches of dc1 to dc5 are 5 to 9.
+        // Nodes 0 to 4 are hosts; nodes 5 to 9 are the DCI switches of dc1 to dc5.
         (
             "routes.csv",
             "src_id,dst_id,next_hop_id\n5,3,8;7;6\n5,4,8;7;6\n",

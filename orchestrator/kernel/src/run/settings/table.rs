@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, env, fmt::Write, fs};
 
 use super::{Mode, Outcome, Outcomes};
 
-/// Checks that the README has the table of `outcomes`; with `UPDATE_SETTINGS`, writes it.
+/// Checks that the README contains the table of `outcomes`. If `UPDATE_SETTINGS` is set, writes the table instead.
 pub(super) fn is_in_the_readme(outcomes: &Outcomes) {
     let text = fs::read_to_string(README).expect("the README");
     let (before, rest) = text
@@ -24,7 +24,7 @@ pub(super) fn is_in_the_readme(outcomes: &Outcomes) {
     );
 }
 
-/// Returns the table: for each mapping, one line for all keys with the same outcomes.
+/// Returns the table in Markdown: for each mapping, one line for all keys with the same outcomes.
 fn rendered(outcomes: &Outcomes) -> String {
     let mut lines: BTreeMap<(&str, &[Outcome; 3]), Vec<&str>> = BTreeMap::new();
     for (key, outcomes) in outcomes {
