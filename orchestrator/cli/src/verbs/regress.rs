@@ -23,11 +23,11 @@ use serde::Serialize;
 
 use crate::{
     args::{Global, RegressArgs},
+    batch::{Batch, Found, Here, Wanted},
     caller,
     failure::{During, Exit, Failure, Outcome},
     load,
-    terminal::{is_interrupted, note, print, print_json},
-    verbs::request,
+    terminal::{note, print, print_json},
 };
 
 /// Result of a suite, for `--json`.
@@ -81,15 +81,18 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
         cases: Vec::new(),
     };
     let mut rows = Vec::new();
-    for (case, loaded) in suite.suite.cases.iter().zip(&suite.cases) {
-        let baseline = arguments
-            .baseline
-            .as_deref()
-            .map(|dir| suite.baseline(case, dir))
-            .transpose()?;
-        let since = Instant::now();
-        let ran = suite.run(case, &loaded.scenario, global);
-        let (run, checks) = match ran {
+    // An unreadable baseline, too; and the results may be the baseline, where new runs would be the newest.
+    let baselines = suite.baselines(arguments.baseline.as_deref())?;
+    let wanted = suite.wanted();
+    let here = Here {
+        global,
+        threads: None,
+    };
+    let mut batch = Batch::new(here, Found::default(), "the suite was interrupted");
+    let cases = suite.suite.cases.iter().zip(&suite.cases).zip(baselines);
+    let mut since = Instant::now();
+    for (((case, loaded), baseline), answer) in cases.zip(batch.answers(&wanted)) {
+        let (run, checks) = match answer.and_then(|run| suite.samples(case, run)) {
             Ok((run, samples)) => {
                 rows.extend(suite.history(case, &run, &samples));
                 let mut checks = clean(&samples);
@@ -108,6 +111,7 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
             checks,
             seconds: since.elapsed().as_secs_f64(),
         };
+        since = Instant::now();
         note(&format!("{:>10}  {}", case.name, case.verdict().name()));
         outcome.cases.push(case);
     }
@@ -138,38 +142,40 @@ impl Loaded {
         })
     }
 
-    /// Runs a case and returns its directory with its flows. Fails if the suite was interrupted, with exit
-    /// code 4.
-    fn run(
-        &self,
-        case: &Case,
-        scenario: &Path,
-        global: &Global,
-    ) -> Result<(PathBuf, Samples), Failure> {
-        end_if_interrupted()?;
-        let request = RunRequest {
-            overrides: Overrides {
-                repetitions: case.repetitions,
-                policies: case.policies.clone(),
-                ..Overrides::default()
-            },
-            ..RunRequest::new(scenario.to_owned(), self.engine)
-        };
-        let dir = request::make(&request, global)?;
+    /// Returns a wish for a new run of each case: a suite measures the program that runs it.
+    fn wanted(&self) -> Vec<Wanted> {
+        let cases = self.suite.cases.iter().zip(&self.cases);
+        let wanted = cases.map(|(case, loaded)| {
+            let request = RunRequest {
+                overrides: Overrides {
+                    repetitions: case.repetitions,
+                    policies: case.policies.clone(),
+                    ..Overrides::default()
+                },
+                ..RunRequest::new(loaded.scenario.clone(), self.engine)
+            };
+            Wanted::new_run(case.name.clone(), request)
+        });
+        wanted.collect()
+    }
+
+    /// Tags the run in `dir` as the case's, and returns the directory with the run's flows.
+    fn samples(&self, case: &Case, dir: PathBuf) -> Result<(PathBuf, Samples), Failure> {
         let mut tags = listing::tags(&dir).during("read the tags")?;
         tags.insert(tag(&self.suite, case));
         listing::set_tags(&dir, &tags).during("write the tags")?;
         caller::hand_over(&dir);
-        end_if_interrupted()?;
         let run = RunDir::open(&dir).during("read the run")?;
         let samples = Samples::read(&run).during("read the flows")?;
         Ok((dir, samples))
     }
 
-    /// Returns the newest run of a case in the baseline's results; none without one.
-    fn baseline(&self, case: &Case, results: &Path) -> Result<Option<Samples>, Failure> {
-        self.newest(case, results)
-            .map_err(|error| Failure::records(&error))
+    /// Returns each case's newest run in the baseline's `results`, `Some(None)` if it has no run of the case; `None`
+    /// without a baseline.
+    fn baselines(&self, results: Option<&Path>) -> Result<Vec<Option<Option<Samples>>>, Failure> {
+        let baseline = |case| results.map(|dir| self.newest(case, dir)).transpose();
+        let baselines: Result<_, _> = self.suite.cases.iter().map(baseline).collect();
+        baselines.map_err(|error| Failure::records(&error))
     }
 
     fn newest(&self, case: &Case, results: &Path) -> Result<Option<Samples>, RecordsError> {
@@ -294,14 +300,6 @@ fn clean(samples: &Samples) -> Vec<Check> {
         detail: reason.clone(),
     };
     samples.doubts.iter().map(check).collect()
-}
-
-fn end_if_interrupted() -> Result<(), Failure> {
-    if is_interrupted() {
-        Err(Failure::interrupted("the suite was interrupted"))
-    } else {
-        Ok(())
-    }
 }
 
 fn not_run(failure: &Failure) -> Check {

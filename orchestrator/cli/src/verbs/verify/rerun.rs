@@ -9,7 +9,7 @@ use std::{
 use lab_bundle::{TableDifference, compare_tables};
 use lab_plan::{Capacity, Plan};
 use lab_records::{
-    EngineInfo, EngineRequest, RunDir, RunRequest, SimRequest,
+    EngineInfo, EngineRequest, RunDir, RunRequest,
     directory::{self, INPUTS_FILE, PLAN_FILE, SCENARIO_FILE},
 };
 use lab_reports::fidelity::{self, Bounds};
@@ -18,11 +18,10 @@ use serde::Serialize;
 
 use super::work::{KEPT, Work};
 use crate::{
-    args::{Global, SimArgs},
+    args::Global,
+    batch::{Batch, Derived, Found, Here, Wanted},
     failure::{During, Failure, with_causes},
-    load::Loaded,
     programs,
-    verbs::{request, sim},
 };
 
 /// A second run against the first.
@@ -53,16 +52,16 @@ pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
         json: false,
         ..global.clone()
     };
-    let request = once_more(&kept)?;
-    let dir = match &request.engine {
-        EngineRequest::Sim(options) => simulate(&kept, &request, options, &global)?,
-        EngineRequest::Kernel => emulate(&kept, request, work, &global)?,
+    let here = Here {
+        global: &global,
+        threads: None,
     };
+    let wanted = wanted(&kept, work)?;
+    let dir = Batch::new(here, Found::default(), INTERRUPTED).only(&wanted)?;
     let again = open(&dir)?;
+    // A lab's guest can be interrupted alone.
     if again.outcome().is_none_or(|it| it.end.is_interrupted) {
-        return Err(Failure::interrupted(
-            "the second run was interrupted: the bundle is not verified",
-        ));
+        return Err(Failure::interrupted(INTERRUPTED));
     }
     let tables = compare_tables(&kept, &again).map_err(|error| Failure::records(&error))?;
     let plan = compare_plans(&kept, &again)?;
@@ -107,37 +106,22 @@ fn named(capacity: Capacity) -> String {
     named.argument()
 }
 
-/// Simulates the scenario of `kept` from memory and returns the run directory.
-fn simulate(
-    kept: &RunDir,
-    request: &RunRequest,
-    options: &SimRequest,
-    global: &Global,
-) -> Result<PathBuf, Failure> {
-    let text = read(kept, SCENARIO_FILE)?;
-    let scenario = lab_scenario::parse(SCENARIO_FILE, text.as_bytes())
-        .map_err(|errors| Failure::scenario(&errors))?;
-    let loaded = Loaded {
-        scenario,
-        text,
-        files: inputs(kept)?,
-    };
-    let arguments = SimArgs::of(request, options).map_err(Failure::usage)?;
-    sim::run_loaded(&arguments, global, &request.scenario, loaded)
-}
-
-/// Runs `kept`'s scenario in a lab at the first run's place, and returns the run directory.
-fn emulate(
-    kept: &RunDir,
-    request: RunRequest,
-    work: &Work,
-    global: &Global,
-) -> Result<PathBuf, Failure> {
-    let request = RunRequest {
-        scenario: write_inputs(kept, &work.at("scenario"))?,
-        ..request
-    };
-    request::make(&request, global)
+/// Returns the wish for a new run of `kept`'s scenario at the first run's place: a simulation from memory, a lab's run
+/// from files in `work`.
+fn wanted(kept: &RunDir, work: &Work) -> Result<Wanted, Failure> {
+    let mut wanted = Wanted::new_run(kept.info().scenario.clone(), once_more(kept)?);
+    match wanted.request.engine {
+        EngineRequest::Sim(_) => {
+            wanted.derived = Some(Derived {
+                text: read(kept, SCENARIO_FILE)?,
+                files: inputs(kept)?,
+            });
+        }
+        EngineRequest::Kernel => {
+            wanted.request.scenario = write_inputs(kept, &work.at("scenario"))?;
+        }
+    }
+    Ok(wanted)
 }
 
 fn plan(run: &RunDir) -> Result<Plan, Failure> {
@@ -279,6 +263,8 @@ pub fn text(rerun: &Rerun) -> String {
     }
     text
 }
+
+const INTERRUPTED: &str = "the second run was interrupted: the bundle is not verified";
 
 #[cfg(test)]
 mod tests {
