@@ -1,4 +1,4 @@
-//! Batches: wanted runs in, run directories out, in the order of the wishes.
+//! Batches: from wanted runs to run directories, in the order of the wishes.
 //!
 //! An ended run in the results directory serves for a wanted one if both have the same identity, which is known before
 //! the run. So an interrupted batch needs no state of its own: started again, it makes only the missing runs.
@@ -12,8 +12,8 @@
 //! Runs share no memory. A maker elsewhere (a process of its own, a job of a cluster) implements [`Make`]: it gets a
 //! [`Wanted`], which serde can write to a file, and returns the directory of the run in the results directory. A run
 //! counts only once `run.json` has its outcome, which is written last, by rename; a maker that copies the directory
-//! from another machine renames it into place as a whole. Several runs at once need a `Make` that starts the run and
-//! one that waits for it; the iterator of [`Batch::answers`] already hands answers over in order, one at a time.
+//! from another machine renames it into place as a whole. To run several at once, a maker needs one function that starts
+//! a run and one that waits for it: [`Batch::answers`] gets all wishes beforehand and returns the answers in their order.
 
 mod answers;
 mod found;

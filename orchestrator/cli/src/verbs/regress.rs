@@ -81,7 +81,7 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
         cases: Vec::new(),
     };
     let mut rows = Vec::new();
-    // An unreadable baseline, too; and the results may be the baseline, where new runs would be the newest.
+    // Baselines are read before the runs as well: in the same directory, a new run would be the newest of its case.
     let baselines = suite.baselines(arguments.baseline.as_deref())?;
     let wanted = suite.wanted();
     let here = Here {

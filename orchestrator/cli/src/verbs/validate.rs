@@ -44,7 +44,7 @@ pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
     let (mut plan, order) = plan(&files)?;
     // Sampling period of the artifact's monitor.
     plan.measure.links_ns = Nanos::from_millis(1);
-    // Runs stay in memory, since the comparison needs no records; so an interruption may end the process at once.
+    // The comparison needs no records, so the replays stay in memory, and a signal may end the process at once.
     let mut progress = BatchProgress::of(POLICIES.len());
     let mut runs = Vec::new();
     for (policy, (label, output)) in POLICIES.into_iter().enumerate() {
