@@ -230,7 +230,7 @@ Compares ECMP, UCMP and LCMP with their published outputs. Bounds, outside of wh
 of the flows and 3 % for 99 of 100; a link's average utilisation is within 1 % of the published one
 (which counts 2^30 bit as 1 Gbit, and the two links of 25 Gbit/s as the paper's 40).";
 
-/// Returns `command` without its hidden verbs and flags, which completions would offer.
+/// Returns `command` without its hidden verbs and flags, which completions would otherwise offer.
 ///
 /// Leaks the names of verbs, since clap takes `&'static str`.
 pub fn without_hidden(command: &Command) -> Command {
@@ -1066,7 +1066,7 @@ pub struct ReproduceArgs {
     /// Make missing runs with a tenth of the duration; verdicts by them are weak
     #[arg(long)]
     pub quick: bool,
-    /// Directory of the authors' artifact, whose flows are played [default: flows are drawn]
+    /// Directory of the authors' artifact, whose flows are run [default: random flows]
     #[arg(long, value_name = "DIR")]
     pub artifact: Option<PathBuf>,
     /// Directory of the paper's scenarios and published values

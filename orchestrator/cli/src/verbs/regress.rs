@@ -38,7 +38,7 @@ struct Output<'a> {
     verdict: Verdict,
     /// Exit code of the process.
     exit: u8,
-    /// Changes of level in the history, a sentence each.
+    /// Changes of level in the history, one sentence each.
     changes: &'a [String],
     /// Page of the history.
     trend: &'a Path,
@@ -48,7 +48,7 @@ struct Output<'a> {
 struct Loaded {
     suite: Suite,
     engine: Engine,
-    /// The suite's cases, each with what its scenario adds: assertions and policies.
+    /// The suite's cases, each with the assertions and policies of its scenario.
     cases: Vec<LoadedCase>,
 }
 
@@ -211,7 +211,7 @@ impl LoadedCase {
         let tag = tag(suite, case);
         if !listing::is_tag(&tag) {
             return Err(Failure::usage(format_args!(
-                "{at}: the names `{}` and `{}` make no tag `{tag}` (hint: letters, digits and dashes, at \
+                "{at}: the names `{}` and `{}` do not make a valid tag: `{tag}` (hint: letters, digits and dashes, at \
              most 64 characters in all)",
                 suite.name, case.name
             )));
@@ -232,7 +232,7 @@ impl LoadedCase {
             for (name, what, known) in policies.chain(names) {
                 if !known.contains(&name) {
                     return Err(Failure::usage(format_args!(
-                        "{at}: `{expectation}` names `{name}`, which is no {what} of `{}` (hint: there \
+                        "{at}: `{expectation}` names `{name}`, which is not a {what} of `{}` (hint: there \
                      are {})",
                         path.display(),
                         known.join(", ")
@@ -264,7 +264,7 @@ fn tag(suite: &Suite, case: &Case) -> String {
     format!("case:{}/{}", suite.name, case.name)
 }
 
-/// Returns the checks against a baseline; none of them can hold if there is no run to compare with.
+/// Returns the checks against a baseline; without a run to compare with, one inconclusive check.
 fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<Check> {
     let no_baseline = |detail: &str| {
         vec![Check {

@@ -102,7 +102,7 @@ fn check_artifact(dir: Option<&Path>, asked: &[&Case]) -> Result<(), Failure> {
     let shown = dir.display();
     if !dir.is_dir() {
         return Err(Failure::usage(format_args!(
-            "`--artifact {shown}`: there is no such directory (hint: leave it out to have flows drawn)"
+            "`--artifact {shown}`: there is no such directory (hint: leave it out to use random flows)"
         )));
     }
     let published: BTreeSet<&str> = asked
@@ -117,11 +117,11 @@ fn check_artifact(dir: Option<&Path>, asked: &[&Case]) -> Result<(), Failure> {
     if missing.len() == published.len() {
         return Err(Failure::usage(format_args!(
             "`--artifact {shown}` has none of the published flows, such as `{first}` (hint: name the folder of the \
-             authors' repository, or leave it out to have flows drawn)"
+             authors' repository, or leave it out to use random flows)"
         )));
     }
     note(&format!(
-        "warning: `--artifact {shown}` lacks `{}`: the flows of these cases are drawn",
+        "warning: `--artifact {shown}` lacks `{}`: these cases use random flows",
         missing.join("`, `")
     ));
     Ok(())

@@ -1,7 +1,7 @@
 //! `lcmp-lab verify`: checks a bundle, derives its numbers again, runs its scenario again.
 //!
 //! - `rerun`: the second run, and its comparison with the first
-//! - `work`: the directory of both
+//! - `work`: the directory of the unpacked run and the second one
 
 mod rerun;
 mod work;
@@ -36,15 +36,15 @@ struct Verified {
     sha256: String,
     /// Version and commit of the program that packed it.
     packed_by: [String; 2],
-    /// `pass` if all is the same, else `failed`.
+    /// `pass` if all numbers and rows agree, else `failed`.
     verdict: Exit,
     /// Exit code of the process.
     exit: u8,
     /// Number of figures whose numbers were derived again.
     figures: usize,
-    /// Numbers that are not what the rows give.
+    /// Numbers that differ from those derived from the rows.
     differences: Vec<Difference>,
-    /// Second run; none without `--rerun`.
+    /// Second run; `None` without `--rerun`.
     rerun: Option<Rerun>,
 }
 

@@ -24,16 +24,16 @@ use crate::{
     programs,
 };
 
-/// A second run against the first.
+/// Comparison of a second run with the first.
 #[derive(Serialize)]
 pub struct Rerun {
     /// True if the second run agrees with the first.
     pub agrees: bool,
-    /// Differences of the plans.
+    /// First difference between the plans.
     plan: Option<String>,
-    /// The tables.
+    /// Comparison of each table's rows.
     tables: Vec<TableDifference>,
-    /// Bounds of the kernel engine's FCTs and paths that do not hold.
+    /// Bounds that the kernel engine's FCTs and paths exceed.
     broken: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ fn inputs(kept: &RunDir) -> Result<BTreeMap<String, String>, Failure> {
 }
 
 /// Writes the scenario, the files and the eBPF objects that it names into `dir`, and returns the scenario's
-/// path: as deep in `dir` as its files' names go up. A name that leads elsewhere is refused.
+/// path, which is as many folders below `dir` as its files' names go up. A name that leads out of `dir` is refused.
 fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     let mut inputs = programs::kept(kept.path())?;
     let texts = self::inputs(kept)?.into_iter();
@@ -161,7 +161,7 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     for (name, bytes) in inputs {
         let path = inside(&base, &name).ok_or_else(|| {
             Failure::usage(format_args!(
-                "`{name}`, which the scenario names, is no relative path: the kernel engine cannot read \
+                "`{name}`, which the scenario names, is not a relative path inside the bundle: the kernel engine cannot read \
                  it from the bundle"
             ))
         })?;
@@ -176,8 +176,8 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     Ok(dir.join(base.join(SCENARIO_FILE)))
 }
 
-/// Returns the path of `name` from the folder `base`, without `..`; none if it leads out of the root that
-/// `base` is relative to.
+/// Returns the path of `name` from the folder `base`, without `..`; `None` if it leads out of the root that `base` is
+/// relative to.
 fn inside(base: &Path, name: &str) -> Option<PathBuf> {
     let mut path = base.to_owned();
     for component in Path::new(name).components() {
@@ -234,7 +234,7 @@ fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> 
     Ok(broken.into_iter().map(|one| one.text).collect())
 }
 
-/// Returns how both runs agree, a line for each kind of difference.
+/// Returns the comparison as text, one line for each kind of difference.
 pub fn text(rerun: &Rerun) -> String {
     let mut text = String::new();
     let (same, others): (Vec<_>, Vec<_>) = rerun.tables.iter().partition(|it| it.is_same());
