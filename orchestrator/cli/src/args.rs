@@ -106,8 +106,8 @@ Reach a host of another datacenter; `ping` takes names of nodes and leaves by th
   lcmp-lab exec dc1/h1 -- ping -c 3 dc3/h1
 
 Standard streams, signals and the exit code are passed between this process and the command; 2 and 3
-are also this tool's own exit codes, and 127 and 126 those for a program that is missing or cannot
-be started, with an `error:` line.
+are also this tool's own exit codes. A program that is missing gives 127, one that cannot be started
+126, each with an `error:` line.
 
 In a guest the command reads this machine's files, but files it writes are discarded with the guest:
 write to standard output. While flows run, the command takes CPU time from them, and the run gets a
@@ -155,11 +155,12 @@ A run of the lab beside a simulation of the same scaled network, first to look a
   lcmp-lab fidelity $kernel results/latest --min-paths 98%,ecmp=100% --max-p50 1% --max-p99 10% \
     --min-pearson 0.99
 
-A bound holds for each policy, or for the one it names; FCTs differ relative to those of the first
-run. Runs of one scale compare: if the scenario's is `auto`, give `sim --scaled` that of the
-kernel's run, `--scale $kernel`. With any bound, all flows of the plan must have finished in both
-runs, or the share that `--min-compared` gives. If a run is not clean and no bound is broken, the
-exit code is 4. Two runs of one engine are compared likewise, to see whether they repeat.";
+A bound without a policy applies to all policies; a bound with a policy overrides it. Differences
+are relative to the FCTs of the first run. Both runs need the same scale: if the scenario's scale is
+`auto`, `sim --scaled --scale $kernel` copies the scale of the kernel's run. With any bound, all
+flows of the plan must have finished in both runs, or the share that `--min-compared` gives. If a
+run is not clean and no bound is broken, the exit code is 4. Two runs of one engine can be compared,
+too, to check that they repeat.";
 
 const COMPARE_EXAMPLES: &str = "\
 Does a change of LCMP's weights matter, beyond the choice of flows? Each flow is compared with
@@ -189,7 +190,7 @@ Gate every night against the last one, repetition by repetition:
 
 A suite is a list of scenarios with assertions, such as `unfinished == 0`,
 `lcmp.p99 <= 0.6 * ecmp.p99` or `path(dc1,dc8) uses dc4`; a scenario may have its own, as `expect:`.
-The exit code is 0 if all hold, 1 if one does not, 4 if a run does not tell.";
+The exit code is 0 if all hold, 1 if one does not, 4 if a run is inconclusive.";
 
 const BUNDLE_EXAMPLES: &str = "\
 A run for others, who check it without trusting its files:
@@ -200,8 +201,8 @@ A run for others, who check it without trusting its files:
 those that differ from what was kept. `--rerun` runs the scenario again: rows of a simulation must
 be the same; of the kernel engine, |ΔFCT| / FCT may be 1 % for half of the flows and 10 % for 99 of
 100, and 98 % of the flows must take the same paths. The exit code is 0 if all is the same, 1 if
-something differs, 2 for a bundle that is damaged, of another format or with files where none
-belong. A manifest shows damage, not forgery; `--rerun` shows both.";
+something differs, 2 for a bundle that is damaged, has another format or contains unexpected files.
+A manifest shows damage, not forgery; `--rerun` shows both.";
 
 const REPRODUCE_EXAMPLES: &str = "\
 All figures by the simulator, with the authors' published flows where their artifact is at hand:
@@ -230,7 +231,7 @@ Compares ECMP, UCMP and LCMP with their published outputs. Bounds, outside of wh
 of the flows and 3 % for 99 of 100; a link's average utilisation is within 1 % of the published one
 (which counts 2^30 bit as 1 Gbit, and the two links of 25 Gbit/s as the paper's 40).";
 
-/// Returns `command` without its hidden verbs and flags, which completions would offer.
+/// Returns `command` without its hidden verbs and flags, which completions would otherwise offer.
 ///
 /// Leaks the names of verbs, since clap takes `&'static str`.
 pub fn without_hidden(command: &Command) -> Command {
@@ -625,9 +626,9 @@ pub struct ProvisionArgs {
     /// Install nothing for a guest
     #[arg(long)]
     pub no_guest: bool,
-    /// Also bring this kernel for guests: a package that apt knows, or the path or URL of a .deb
+    /// Also install this kernel for guests: a package that apt knows, or the path or URL of a .deb
     ///
-    /// It is unpacked beside the distribution's, which guests go on booting; `up --kernel` boots it.
+    /// Guests still boot the distribution's kernel by default; `up --kernel` boots this one instead.
     /// May be repeated: for several kernels, or for one whose image and modules are separate packages. Packages
     /// that these depend on are installed too, if apt knows them.
     #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["no_guest", "check"])]
@@ -649,8 +650,8 @@ pub struct PlaceArgs {
     /// any load of this machine.
     #[arg(long, value_parser = clock(), value_name = "CLOCK", conflicts_with = "here")]
     pub clock: Option<Clock>,
-    /// Run in a guest with this kernel, of those that `provision --kernel` brought: `6.12`, or all of a
-    /// release [default: the distribution's]
+    /// Run in a guest with this kernel, installed by `provision --kernel`: `6.12`, or a full release
+    /// [default: the distribution's]
     #[arg(long, value_name = "RELEASE", conflicts_with = "here")]
     pub kernel: Option<String>,
 }
@@ -1060,13 +1061,13 @@ pub struct ReproduceArgs {
     /// The figures: fig1, fig5, fig6, fig7, fig8, fig9, fig10, fig11, or `all`
     #[arg(value_name = "FIGURE", required = true)]
     pub figures: Vec<FigureArg>,
-    /// Engine that makes missing runs; values of the other one's runs are shown where there are any
+    /// Engine that makes missing runs; existing runs of the other engine are shown, too
     #[arg(long, value_enum, default_value_t = EngineArg::Sim)]
     pub engine: EngineArg,
-    /// Make missing runs with a tenth of the duration; verdicts by them are weak
+    /// Make missing runs with a tenth of the duration; verdicts from short runs are weak
     #[arg(long)]
     pub quick: bool,
-    /// Directory of the authors' artifact, whose flows are played [default: flows are drawn]
+    /// Directory of the authors' artifact, whose flows are run [default: random flows]
     #[arg(long, value_name = "DIR")]
     pub artifact: Option<PathBuf>,
     /// Directory of the paper's scenarios and published values
@@ -1176,8 +1177,8 @@ pub struct VerifyArgs {
     /// Run the scenario again by the bundle's engine and compare the rows
     #[arg(long)]
     pub rerun: bool,
-    /// Directory to keep the unpacked run and the second one in, which must not exist [default: none is
-    /// kept]
+    /// Directory to keep the unpacked run and the second one in, which must not exist [default: neither
+    /// is kept]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }

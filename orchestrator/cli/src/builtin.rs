@@ -1,8 +1,8 @@
-//! Scenarios of the repository inside the program, with suites, workloads and published values: what a
-//! command line names and no file has is read from here.
+//! Scenarios, suites, workloads and published values of the repository inside the program, which are read if no file
+//! has the name on the command line.
 //!
-//! A path here is `built-in:scenarios/8dc.yaml`, in messages too; paths that a scenario names are
-//! relative to it as in a folder.
+//! Their paths look like `built-in:scenarios/8dc.yaml`, in messages too; paths in a scenario are relative to it, as in
+//! a folder.
 
 use std::{
     io,
@@ -26,7 +26,7 @@ pub fn read(path: &Path) -> Option<&'static [u8]> {
     Some(file.1)
 }
 
-/// Returns all built-in files: path from the folder of scenarios on, and contents.
+/// Returns the path, relative to the folder of scenarios, and the contents of each built-in file.
 pub fn files() -> impl Iterator<Item = (&'static Path, &'static [u8])> {
     let inner = |path: &'static str| Path::new(path).strip_prefix(FOLDER).ok();
     FILES
@@ -69,7 +69,7 @@ fn prefixed(path: &Path) -> PathBuf {
     format!("{PREFIX}{}", path.display()).into()
 }
 
-/// Returns a relative path without `.` and `..`; none for one that leads out of its start.
+/// Returns a relative path without `.` and `..`; `None` if it leads out of the folder that it starts from.
 fn normal(path: &Path) -> Option<PathBuf> {
     let mut normal = PathBuf::new();
     for component in path.components() {

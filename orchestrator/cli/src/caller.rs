@@ -1,5 +1,5 @@
-//! Other users' rights that root takes: those of the user who called sudo, who owns the files that this program writes
-//! as root and reads those that the command line names, and those of a run's owner.
+//! Rights that root gives up: files are read with the rights of the user who called sudo, who also owns the files that
+//! this program writes as root; existing runs are changed with the rights of their owner.
 
 use std::{
     env,
@@ -23,15 +23,14 @@ use crate::{
     terminal::{note, print},
 };
 
-/// User and group of whoever called sudo.
+/// User and group of the user who called sudo.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Caller {
     uid: u32,
     gid: u32,
 }
 
-/// Gives a directory with all it holds to the user who called sudo, once this value is dropped; without
-/// sudo, nothing happens.
+/// Gives a directory and its contents to the user who called sudo when this value is dropped; no effect without sudo.
 pub struct Handover(PathBuf);
 
 impl Handover {
@@ -47,7 +46,7 @@ impl Drop for Handover {
     }
 }
 
-/// Gives `path`, and what a directory holds, to the user who called sudo.
+/// Gives `path`, with the contents of a directory, to the user who called sudo.
 pub fn hand_over(path: &Path) {
     if let Some(caller) = Caller::of_sudo() {
         report(path, caller.own_all(path));
@@ -77,10 +76,10 @@ pub fn read_as<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
 }
 
 /// Gives up root's rights for those of `dir`'s owner, since links in `dir` could lead anywhere; no effect if root owns
-/// `dir` or the process is not root. Whatever a killed run had lent to its guest is first given back.
+/// `dir` or the process is not root. Files that a killed run had lent to its guest are first given back.
 ///
 /// # Errors
-/// If the directory cannot be looked at, or the rights cannot be changed.
+/// If the directory cannot be inspected, or the rights cannot be changed.
 pub fn become_owner(dir: &Path) -> io::Result<()> {
     lab_guest::rights::recover(dir)?;
     let dir = fs::metadata(dir)?;
@@ -147,7 +146,7 @@ fn trusted() -> Vec<u32> {
     own.into_iter().chain(caller).collect()
 }
 
-/// Makes the directories of `path` that are missing, for the user who called sudo.
+/// Creates the missing directories of `path`, which the user who called sudo then owns.
 ///
 /// # Errors
 /// If a directory cannot be made, or [`check_links`] refuses the path.
@@ -163,7 +162,7 @@ pub fn create_dirs(path: &Path) -> io::Result<()> {
 }
 
 impl Caller {
-    /// Returns the caller of sudo; none if this process is not root or was started otherwise.
+    /// Returns the caller of sudo; `None` if this process is not root or was started without sudo.
     fn of_sudo() -> Option<Self> {
         let is_root = nix::unistd::geteuid().is_root();
         let id = |name| env::var(name).ok();
@@ -186,7 +185,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Returns this user's groups; for a user without a name, the primary one.
+    /// Returns this user's groups; only the primary one for a user without a name.
     fn groups(self) -> io::Result<Vec<Gid>> {
         let Some(user) = User::from_uid(self.uid.into())? else {
             return Ok(vec![Gid::from_raw(self.gid)]);
@@ -211,7 +210,7 @@ impl Caller {
     }
 }
 
-/// Names a file that keeps its owner; one that does not exist needs none.
+/// Warns of a file that still belongs to root; a file that does not exist is ignored.
 fn report(path: &Path, result: io::Result<()>) {
     if let Err(error) = result
         && error.kind() != io::ErrorKind::NotFound

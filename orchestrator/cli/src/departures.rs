@@ -5,8 +5,8 @@ use lab_records::{Departure, Reference};
 use lab_scenario::{PolicySpec, Settings};
 use lab_units::show::{about_bytes, about_time};
 
-/// Returns the parameters of `policy` whose values are not the publication's or, where the publication gives no
-/// value, not the default.
+/// Returns the parameters of `policy` whose values differ from the publication's or, where the publication gives no
+/// value, from the default.
 pub fn departures(policy: &PolicySpec) -> Vec<Departure> {
     match policy {
         PolicySpec::Lcmp(settings) => of::<LcmpConfig>(settings),

@@ -7,12 +7,11 @@ use nix::sys::{
 
 use crate::failure::{During, Failure};
 
-/// Raises this process's limit of open files to what every verb needs, if it is below. A lab raises it
-/// further by its size.
+/// Raises this process's limit of open files to the number that every verb needs, if it is lower. A lab raises it
+/// further, by its size.
 ///
 /// # Errors
-/// A hard limit below that: any file could then be the one that cannot be opened, and the error would name
-/// that file.
+/// If the hard limit is lower: otherwise some later file could not be opened, and the error would name that file.
 pub fn require() -> Result<(), Failure> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).during("read the limit of open files")?;
     if soft >= NEEDED {
@@ -35,5 +34,5 @@ pub fn outlive_size_limit() -> nix::Result<()> {
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.map(drop)
 }
 
-/// Open files of the verb that has most without a lab: a guest's owner, with its pipes and exec clients.
+/// Maximum number of open files of a verb without a lab: a guest's owner has pipes and exec clients.
 const NEEDED: u64 = 64;

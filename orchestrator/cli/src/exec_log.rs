@@ -14,7 +14,7 @@ use lab_records::{ChangeKind, LiveChange, UtcTime};
 
 use crate::terminal::note;
 
-/// Adds a command to the log of `lab`; a failure is a warning, as the command itself can run.
+/// Adds a command to the log of `lab`; a failure is only a warning, since the command itself can run.
 pub fn append(lab: &LabName, node: &str, command: &[OsString]) {
     let mut words = vec![node.into(), "--".into()];
     words.extend(command.iter().map(|word| word.to_string_lossy()));
@@ -49,7 +49,7 @@ fn append_to(path: &Path, change: &LiveChange) -> io::Result<()> {
     lab_files::append(path)?.write_all(&line)
 }
 
-/// Returns the entries of a log; none if there is no log. A line that was cut off is left out.
+/// Returns the entries of a log; empty if there is no log. A line that was cut off is left out.
 fn read_from(path: &Path) -> Vec<LiveChange> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let entries = text.lines().map(serde_json::from_str);

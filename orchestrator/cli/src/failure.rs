@@ -72,7 +72,7 @@ impl Exit {
 }
 
 /// Failure of a verb.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Failure {
     /// Exit code of the process.
     pub exit: Exit,

@@ -31,7 +31,7 @@ pub struct Loaded {
     pub files: Files,
 }
 
-/// Reads a scenario and the files it names; one that is no file may be built in.
+/// Reads a scenario and the files it names. A path without a file may name a built-in scenario.
 /// Fails on a file that cannot be read or parsed, with exit code 2.
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let path = &locate(path);
@@ -87,8 +87,7 @@ fn near(wanted: &str, paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     })
 }
 
-/// Parses a scenario, which messages call `name`, and reads the files it names at the places that `place`
-/// gives them.
+/// Parses a scenario, which messages call `name`, and reads each file that it names from the path that `place` returns.
 /// Fails on a file that cannot be read or parsed, with exit code 2.
 pub fn loaded(
     name: &str,
@@ -140,25 +139,25 @@ fn missing_file_hint(place: &Path, named: &str) -> String {
 }
 
 /// Parses a scenario, which messages call `name`, without the files it names.
-/// Fails with exit code 2.
+/// Fails on a scenario with errors, with exit code 2.
 pub fn parse(name: &str, bytes: &[u8]) -> Result<Scenario, Failure> {
     lab_scenario::parse(name, bytes).map_err(|errors| Failure::scenario(&errors))
 }
 
-/// Returns the path at which a scenario, suite or folder of them is read, and says so if it is built in.
+/// Returns the path from which a scenario, suite or folder of scenarios is read; a message names a built-in one.
 pub fn locate(path: &Path) -> PathBuf {
     let resolved = builtin::resolve(path);
     if resolved != path {
         let path = path.display();
         let resolved = resolved.display();
-        note(&format!("there is no file `{path}`: taking {resolved}"));
+        note(&format!("there is no file `{path}`: using {resolved}"));
     }
     resolved
 }
 
 impl Loaded {
-    /// Returns the scenario of the run that `overrides` ask for: of a sweep, the load they name or the
-    /// first.
+    /// Returns the scenario of the run that `overrides` ask for; a sweep is reduced to the load in `overrides`, or
+    /// else to its first load.
     pub fn first_run(self, overrides: &Overrides) -> Self {
         let first = self.scenario.sweep().first().copied();
         let repeated = self.repeated(overrides.repetitions);
@@ -184,7 +183,7 @@ impl Loaded {
 }
 
 /// Makes a scenario's run by `run`, or one run per load in its sweep unless `overrides` name a load, and returns the
-/// gravest exit code. `run` gets the overrides that make the same run once more. Fails with the first run that fails.
+/// gravest exit code. `run` gets overrides that repeat exactly this run. Fails with the first run that fails.
 pub fn each_run(
     loaded: &Loaded,
     overrides: &Overrides,
@@ -242,7 +241,7 @@ pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs) -> Result<Plan, Fa
 
 /// Returns the options of a plan for `engine`. They depend on the command line alone, so the same command line gives
 /// the same plan on every machine.
-/// Fails if `--scale` names no run, with exit code 2.
+/// Fails if the run that `--scale` names cannot be read, with exit code 2.
 pub fn options(overrides: &Overrides, engine: Engine) -> Result<PlanOptions, Failure> {
     let policies = &overrides.policies;
     Ok(PlanOptions {
@@ -308,7 +307,7 @@ pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Checks that every eBPF object in the policies of `plan` is a switch program; `scenario` is the path that the
-/// objects' paths are relative to. Fails with every object that is not, with exit code 2.
+/// objects' paths are relative to. Fails with all objects that are not, with exit code 2.
 pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<(), Failure> {
     let base = scenario.parent().unwrap_or(Path::new(""));
     let is_run = |spec: &PolicySpec| plan.policies.iter().any(|run| run.label == spec.label());
@@ -319,7 +318,7 @@ pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<()
             && let Err(error) = read_object(&base.join(&own.object))
         {
             wrong.push(format!(
-                "{}: `policies[{at}].ebpf`: `{}` is no switch program: {}",
+                "{}: `policies[{at}].ebpf`: `{}` is not a switch program: {}",
                 scenario.display(),
                 own.object,
                 with_hint(&error),

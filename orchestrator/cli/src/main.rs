@@ -2,6 +2,7 @@
 //! is in the crates below.
 //!
 //! - `args`: command line; uses no other module
+//! - `batch`: wanted runs, found among ended ones or made
 //! - `builtin`: scenarios inside the program
 //! - `failure`, `terminal`, `descriptors`: exit codes, standard streams and signals, open files
 //! - `temporary`: folders that are removed however the process ends
@@ -15,6 +16,7 @@
 //! - `verbs`: one module per group of verbs
 
 mod args;
+mod batch;
 mod builtin;
 mod caller;
 mod departures;

@@ -21,7 +21,7 @@ pub fn needs_guest(arguments: &PlaceArgs, kernel_lacks: &[Finding]) -> bool {
     arguments.guest || arguments.kernel.is_some() || (!arguments.here && !kernel_lacks.is_empty())
 }
 
-/// Returns the cache that a guest's kernel is in.
+/// Returns the cache directory with the kernel of a guest.
 /// Fails if there is no kernel of the release that `arguments` ask for, with exit code 3.
 pub fn guest_cache(arguments: &PlaceArgs) -> Result<PathBuf, Failure> {
     let cache = cache::default_dir();
@@ -79,7 +79,7 @@ fn durations_file(place: Place) -> String {
     format!("durations-{place}.json")
 }
 
-/// Returns the release of the kernel that carries a lab's packets at a place; empty if it is not known.
+/// Returns the release of the kernel that carries a lab's packets at a place; empty if it is unknown.
 pub fn kernel_release(place: Place, cache: &Path) -> String {
     match place {
         Place::Here => run_dir::kernel_release(),

@@ -1,4 +1,4 @@
-//! The user's own switch programs in a run directory, with which a bundle of the run can be run again.
+//! The user's own switch programs, which a run directory keeps so that a bundle of the run can be run again.
 
 use std::{collections::BTreeMap, fmt, path::Path};
 
@@ -9,7 +9,7 @@ use lab_switchd::read_object;
 
 use crate::failure::{During, Failure};
 
-/// eBPF objects, by the paths that the scenario names them by.
+/// eBPF objects by their path in the scenario.
 pub type Programs = BTreeMap<String, Vec<u8>>;
 
 /// Reads the eBPF objects of the policies in `plan`, whose paths are relative to `base`, and keeps them in the run
@@ -31,7 +31,7 @@ pub fn keep(dir: &Path, plan: &Plan, base: &Path) -> Result<(), Failure> {
 }
 
 /// Returns the objects that the run directory `dir` keeps.
-/// Fails on a file that is none of [`keep`], with exit code 2.
+/// Fails on a file that [`keep`] did not write, with exit code 2.
 pub fn kept(dir: &Path) -> Result<Programs, Failure> {
     let path = dir.join(PROGRAMS_FILE);
     let text = directory::read_text(dir, PROGRAMS_FILE);

@@ -1,4 +1,4 @@
-//! Origin of this process's run: its command, its commit, and what its scenario asks for.
+//! Origin of this process's run: command line, commit, and the scenario's parameters and sources.
 
 use std::env;
 
@@ -145,7 +145,7 @@ fn percent(share: Ratio) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns what the scenario takes from the authors' code or from a fit to their outputs.
+/// Returns the parts of the scenario that come from the authors' code or from a fit to their outputs.
 fn assumed(scenario: &Scenario) -> Vec<String> {
     let mut assumed = Vec::new();
     for policy in &scenario.policies {

@@ -1,4 +1,4 @@
-//! The directory of a run: created with the plan and scenario, concluded by its report.
+//! Directory of a run: created with the plan and the scenario, and completed by the report.
 
 use std::{
     path::{Path, PathBuf},
@@ -38,7 +38,7 @@ pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<(PathBuf, 
     Ok((load::absolute(&dir)?, hash))
 }
 
-/// Points `latest`, beside the run directory `dir`, at it if it has records.
+/// Points the link `latest`, next to the run directory `dir`, to it if it has records.
 pub fn make_latest(dir: &Path) -> Result<(), Failure> {
     let (Some(results), Some(name)) = (dir.parent(), dir.file_name()) else {
         return Ok(());
@@ -98,7 +98,7 @@ pub fn kernel_release() -> String {
         .unwrap_or_default()
 }
 
-/// Returns the hash over all that a run of `plan` depends on.
+/// Returns the hash of all parts of `plan` that a run depends on.
 pub fn identity(plan: Plan) -> String {
     hash(&plan_text(&plan.inputs()))
 }

@@ -160,7 +160,7 @@ pub fn is_interrupted() -> bool {
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// What a signal does.
+/// Effect of a signal.
 struct Watch {
     token: CancellationToken,
     first: &'static str,
@@ -169,7 +169,7 @@ struct Watch {
     is_first: bool,
 }
 
-/// Signals are the process's, and so is this: the runs of a suite follow each other in one process.
+/// Effect of signals in this process: signals arrive per process, and the runs of a suite share one.
 static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
 
 fn watch() -> MutexGuard<'static, Option<Watch>> {

@@ -73,10 +73,10 @@ fn ebpf_objects_are_checked_before_anything_is_created() {
     .unwrap();
     fs::write(folder.path().join("script.o"), "#!/bin/sh\n").unwrap();
     let expected = [
-        "error: smoke.yaml: `policies[1].ebpf`: `missing.o` is no switch program: cannot read it: No \
+        "error: smoke.yaml: `policies[1].ebpf`: `missing.o` is not a switch program: cannot read it: No \
          such file or directory (os error 2) (hint: the path is relative to the scenario, ",
-        "error: smoke.yaml: `policies[2].ebpf`: `script.o` is no switch program: it is no BPF object: ",
-        "error: smoke.yaml: `policies[3].ebpf`: `bench.bpf.o` is no switch program: it has no program \
+        "error: smoke.yaml: `policies[2].ebpf`: `script.o` is not a switch program: it is no BPF object: ",
+        "error: smoke.yaml: `policies[3].ebpf`: `bench.bpf.o` is not a switch program: it has no program \
          `switch_ingress` in the section `classifier` (hint: include switch.bpf.h",
     ];
     for verb in ["check", "up"] {
@@ -130,12 +130,13 @@ fn explain_refuses_unknown_names() {
     };
     assert!(ask(&["dc9"]).contains("there is no datacenter `dc9`"));
     assert!(ask(&["dc1"]).contains("decides nothing for `dc1`"));
-    assert!(ask(&["dc8", "--queues", "dc6"]).contains("names no queue"));
+    assert!(ask(&["dc8", "--queues", "dc6"]).contains("is not a queue"));
     for question in [["--queues", "dc8=600MB"], ["--dead", "dc8"]] {
         let elsewhere = ask(&[&["dc8"][..], &question].concat());
         assert!(
-            elsewhere
-                .contains("`dc8` is no neighbour of `dc1` (hint: its links lead to `dc2`, `dc3`"),
+            elsewhere.contains(
+                "`dc8` is not a neighbour of `dc1` (hint: its links lead to `dc2`, `dc3`"
+            ),
             "{elsewhere}"
         );
     }
@@ -146,7 +147,7 @@ fn explain_refuses_unknown_names() {
         elsewhere.contains("no flow from `dc8/h1` to `dc8` passes `dc1`"),
         "{elsewhere}"
     );
-    assert!(ask(&["dc8", "--dst", "dc1/h1"]).contains("`dc1/h1` is no host of `dc8`"));
+    assert!(ask(&["dc8", "--dst", "dc1/h1"]).contains("`dc1/h1` is not a host of `dc8`"));
     assert!(ask(&["dc8", "--policies", "ospf"]).contains("no policy `ospf`"));
 }
 
@@ -167,7 +168,8 @@ fn explain_says_which_queue_changes_nothing() {
     assert_eq!(ask("dc8").stderr, "");
     let out = ask("dc2");
     assert_eq!(out.exit, Some(0), "{out:?}");
-    let expected = "warning: `dc6` is no next hop from `dc1` to `dc2`: its state changes nothing\n";
+    let expected =
+        "warning: `dc6` is not a next hop from `dc1` to `dc2`: its state has no effect\n";
     assert_eq!(out.stderr, expected);
 }
 

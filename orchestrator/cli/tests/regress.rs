@@ -110,7 +110,7 @@ fn wrong_names_in_a_suite_are_errors_before_any_run() {
     let out = run(folder.path(), &["regress", "nightly.yaml"], 2);
     assert!(
         out.stderr
-            .contains("nightly.yaml:3: `wcmp.p99 < 3` names `wcmp`, which is no policy"),
+            .contains("nightly.yaml:3: `wcmp.p99 < 3` names `wcmp`, which is not a policy"),
         "{out:?}"
     );
     let folder = suite("lcmp.p98 < 3");

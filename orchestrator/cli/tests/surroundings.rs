@@ -113,7 +113,7 @@ fn all_but_labs_works_without_root_home_or_files() {
 fn what_is_built_in_is_named_where_it_replaces_a_file() {
     let place = Place::new();
     let out = place.run(&["check", "scenarios/8dc.yaml"]);
-    let note = "there is no file `scenarios/8dc.yaml`: taking built-in:scenarios/8dc.yaml\n";
+    let note = "there is no file `scenarios/8dc.yaml`: using built-in:scenarios/8dc.yaml\n";
     assert!(out.stderr.starts_with(note), "{out:?}");
     let own = place.path.join("scenarios");
     fs::create_dir(&own).unwrap();

@@ -6,7 +6,7 @@
 //! - `screen`: bars on a terminal, lines elsewhere
 //! - `remaining`: time that the rest of a run takes
 //! - `relay`: progress messages from a guest to the host
-//! - `guest_stderr`: their receiver
+//! - `guest_stderr`: receiver of these messages, on the host
 
 mod guest_stderr;
 mod relay;
@@ -79,7 +79,7 @@ impl Progress {
         }
     }
 
-    /// Ends the phase before and begins one of `total` steps.
+    /// Ends the current phase and begins one of `total` steps.
     pub fn begin(&mut self, name: &str, total: u64) {
         self.end_phase(false);
         self.phase = Some(OpenPhase {
@@ -125,7 +125,7 @@ impl Progress {
         self.write(format!("{text}\n").as_bytes());
     }
 
-    /// Ends the progress and returns the phases with their times; none in a guest.
+    /// Ends the progress and returns the phases with their times; empty in a guest.
     pub fn finish(&mut self) -> Vec<Phase> {
         self.end_phase(false);
         if let Output::Screen(screen) = &self.output {

@@ -1,15 +1,15 @@
-//! Time that the rest of a run takes, from the policies and repetitions before.
+//! Remaining time of a run, estimated from the policies and repetitions that have ended.
 
 use std::time::{Duration, Instant};
 
-/// Runs of flows that are done and expected; they take about equally long.
+/// Numbers of flow runs that have ended and that are expected; all take about the same time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Remaining {
     expected: u32,
     done: u32,
     /// Start of the first run.
     since: Option<Instant>,
-    /// End of the last run that is done.
+    /// End of the last run that has ended.
     last: Option<Instant>,
 }
 
@@ -31,7 +31,7 @@ impl Remaining {
         }
     }
 
-    /// Returns the time that the rest takes; none before the first run has ended, and after the last.
+    /// Returns the remaining time; `None` before the first run has ended and after the last.
     pub(super) fn left(&self, now: Instant) -> Option<Duration> {
         let since = self.since?;
         let last = self.last?;

@@ -109,7 +109,7 @@ pub fn name_of(path: &Path) -> String {
 
 /// Returns the relative path from `folder` to `file`.
 fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
-    // The parent of a bare name is empty, and none.
+    // A bare name has an empty parent, which is not a path.
     let is_bare = folder.as_os_str().is_empty();
     let folder = load::absolute(if is_bare { Path::new(".") } else { folder })?;
     let absolute = load::absolute(file)?;

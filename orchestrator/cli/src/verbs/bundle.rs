@@ -28,9 +28,9 @@ use crate::{
 struct Packed<'a> {
     /// The bundle.
     bundle: &'a Path,
-    /// Its SHA-256 in hexadecimal digits.
+    /// SHA-256 of the bundle, in hexadecimal digits.
     sha256: String,
-    /// Its size.
+    /// Size of the bundle, in bytes.
     bytes: u64,
     #[serde(flatten)]
     manifest: &'a Manifest,
@@ -70,7 +70,7 @@ pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
     })?;
     let packed = pack(&run, origin, BufWriter::new(file));
     if packed.is_err() {
-        // Part of a bundle is none.
+        // An incomplete bundle is of no use.
         let _ = fs::remove_file(&output);
     }
     let manifest = packed.map_err(failure)?;
@@ -106,7 +106,7 @@ fn text(packed: &Packed<'_>) -> String {
     )
 }
 
-/// Returns the failure of a bundle: one that is refused is a usage error.
+/// Returns the failure of a bundle; a refused bundle is a usage error.
 pub fn failure(error: BundleError) -> Failure {
     if error.is_of_machine() {
         Failure::of(&error)

@@ -76,7 +76,7 @@ fn failure(error: &CoverageError) -> Failure {
     }
 }
 
-/// Returns the table of the study and what its columns count.
+/// Returns the table of the study, with an explanation of its columns.
 fn text(coverage: &Coverage) -> String {
     let first = coverage.rows.first().map_or("", |row| &row.policy);
     let heads = [

@@ -1,4 +1,4 @@
-//! `lcmp-lab doctor` and `provision`: what this machine lacks, and its installation.
+//! `lcmp-lab doctor` and `provision`: list and install what this machine lacks for labs.
 
 use std::{os::unix::process::ExitStatusExt, path::Path, process::Command};
 
@@ -89,7 +89,7 @@ fn fails(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.level == Level::Fail)
 }
 
-/// Returns the requirements for a guest, and what SoftRoCE in the guest's kernel means for a lab.
+/// Returns the requirements for a guest, and the effect of the SoftRoCE in its kernel on a lab.
 fn needs(cache: &Path) -> Vec<Finding> {
     let release = place::kernel_release(Place::GuestVirtual, cache);
     let needs = probe::needs(cache).into_iter().map(need);
@@ -105,7 +105,7 @@ fn need(need: Need) -> Finding {
     }
 }
 
-/// Returns the findings that are no `ok`, or `all`, by the location of labs, and where labs run.
+/// Returns the findings that are not `ok`, or `all` findings, by the location of labs, and the place where labs run.
 fn text(examination: &Examination, all: bool) -> String {
     let here = ("requirements of a lab on this kernel", &examination.here);
     let mut sections = vec![("requirements of every lab", &examination.everywhere), here];
@@ -124,7 +124,7 @@ fn text(examination: &Examination, all: bool) -> String {
     text + &conclusion(examination)
 }
 
-/// Returns the place where `up` runs labs, or the verb that needs none.
+/// Returns the place where `up` runs labs, or the verb that works without a lab.
 fn conclusion(examination: &Examination) -> String {
     match examination.location {
         Some(Location::Here) => "labs run on this kernel".to_owned(),

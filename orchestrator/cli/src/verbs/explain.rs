@@ -85,7 +85,7 @@ fn dc(plan: &Plan, name: &str) -> Result<DcId, Failure> {
     })
 }
 
-/// Returns the neighbour `name` of `from`; only to neighbours does the switch of `from` have a link and a queue.
+/// Returns the neighbour `name` of `from`: the switch of `from` has links and queues only to neighbours.
 fn neighbour(plan: &Plan, from: DcId, name: &str) -> Result<DcId, Failure> {
     let found = dc(plan, name)?;
     let neighbours = neighbours(plan, from);
@@ -96,7 +96,7 @@ fn neighbour(plan: &Plan, from: DcId, name: &str) -> Result<DcId, Failure> {
         .iter()
         .map(|dc| plan.dcs[dc.index()].name.as_str());
     Err(Failure::usage(format_args!(
-        "`{name}` is no neighbour of `{}` (hint: its links lead to `{}`)",
+        "`{name}` is not a neighbour of `{}` (hint: its links lead to `{}`)",
         plan.dcs[from.index()].name,
         names.collect::<Vec<_>>().join("`, `"),
     )))
@@ -116,7 +116,7 @@ fn neighbours(plan: &Plan, from: DcId) -> BTreeSet<DcId> {
     others.map(|node| plan.nodes[node.index()].dc).collect()
 }
 
-/// Prints which neighbours that the question names are not candidates, so that their state has no effect.
+/// Warns of each neighbour in the question that is not a candidate, so that its state has no effect.
 fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = DcId>) {
     let row = plan.switches[from.index()].towards(to);
     let Some(row) = row else { return };
@@ -127,7 +127,7 @@ fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = 
     {
         let name = |dc: DcId| &plan.dcs[dc.index()].name;
         note(&format!(
-            "warning: `{}` is no next hop from `{}` to `{}`: its state changes nothing",
+            "warning: `{}` is not a next hop from `{}` to `{}`: its state has no effect",
             name(dc),
             name(from),
             name(to),
@@ -139,7 +139,7 @@ fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = 
 fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Failure> {
     let Some((name, state)) = text.split_once('=') else {
         return Err(Failure::usage(format_args!(
-            "`{text}` names no queue (hint: write it like `dc6=600MB`)"
+            "`{text}` is not a queue (hint: write it like `dc6=600MB`)"
         )));
     };
     Ok((
@@ -148,7 +148,7 @@ fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Fail
     ))
 }
 
-/// Returns the flow between the requested hosts, by default the first ones that have such flows.
+/// Returns the flow between the requested hosts, by default between the first hosts that have such flows.
 fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<FlowTuple, Failure> {
     let asked = |name: &Option<String>| name.as_deref().map(|name| host(plan, name)).transpose();
     let src = asked(&arguments.src)?;
@@ -161,7 +161,7 @@ fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<Fl
     }
     if let Some(dst) = dst.filter(|dst| dst.dc != to) {
         return Err(Failure::usage(format_args!(
-            "`{}` is no host of `{}`",
+            "`{}` is not a host of `{}`",
             dst.name, arguments.to
         )));
     }

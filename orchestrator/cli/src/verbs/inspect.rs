@@ -92,7 +92,7 @@ pub fn schema() -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Prints the scale of a plan and what it costs on standard error, if the scale is automatic.
+/// Prints an automatic scale and the flows' time at that scale on standard error.
 pub fn show_auto_scale(plan: &Plan) {
     let Some(auto) = &plan.auto_scale else {
         return;

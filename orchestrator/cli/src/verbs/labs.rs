@@ -45,7 +45,7 @@ pub fn status(global: &Global) -> Outcome {
     show(global.json, &labs, |labs| table(labs))
 }
 
-/// Returns the failure for a name that no lab of `labs` has.
+/// Returns the failure for a name that is not in `labs`.
 fn no_lab(name: &LabName, labs: &[Status]) -> Failure {
     let names: Vec<&str> = labs.iter().map(|lab| lab.lab.as_str()).collect();
     let hint = match (
@@ -231,7 +231,7 @@ fn forget(lab: &LabName) -> Outcome {
         DownError::Live { .. } | DownError::Io { .. } => Failure::environment(error),
     })?;
     note(&format!(
-        "lab `{lab}` is forgotten: what it made is left, its journal is in `{}`",
+        "lab `{lab}` is forgotten: its objects were not removed, and its journal is in `{}`",
         aside.display()
     ));
     Ok(Exit::Pass)

@@ -16,7 +16,6 @@ pub mod measure;
 pub mod pages;
 pub mod regress;
 pub mod reproduce;
-pub mod request;
 pub mod runs;
 pub mod scenarios;
 pub mod sim;

@@ -1,4 +1,4 @@
-//! `lcmp-lab completions` and `man`: the command line as scripts for shells and as man pages.
+//! `lcmp-lab completions` and `man`: completion scripts and man pages of the command line.
 
 use std::{io, path::Path};
 

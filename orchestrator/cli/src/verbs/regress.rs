@@ -27,11 +27,11 @@ use serde::Serialize;
 
 use crate::{
     args::{Global, RegressArgs},
+    batch::{Batch, Found, Here, Wanted},
     caller,
     failure::{During, Exit, Failure, Outcome},
     load,
-    terminal::{is_interrupted, note, print, print_json},
-    verbs::request,
+    terminal::{note, print, print_json},
 };
 
 /// Values of a suite, for `--json`.
@@ -39,7 +39,7 @@ use crate::{
 struct Values<'a> {
     #[serde(flatten)]
     outcome: &'a SuiteOutcome,
-    /// Changes of level in the history, a sentence each.
+    /// Changes of level in the history, one sentence each.
     changes: &'a [String],
 }
 
@@ -47,7 +47,7 @@ struct Values<'a> {
 struct Loaded {
     suite: Suite,
     engine: Engine,
-    /// The suite's cases, each with what its scenario adds: assertions and policies.
+    /// The suite's cases, each with the assertions and policies of its scenario.
     cases: Vec<LoadedCase>,
 }
 
@@ -80,15 +80,18 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
         cases: Vec::new(),
     };
     let mut rows = Vec::new();
-    for (case, loaded) in suite.suite.cases.iter().zip(&suite.cases) {
-        let baseline = arguments
-            .baseline
-            .as_deref()
-            .map(|dir| suite.baseline(case, dir))
-            .transpose()?;
-        let since = Instant::now();
-        let ran = suite.run(case, &loaded.scenario, global);
-        let (run, checks) = match ran {
+    // Baselines are read before the runs as well: in the same directory, a new run would be the newest of its case.
+    let baselines = suite.baselines(arguments.baseline.as_deref())?;
+    let wanted = suite.wanted();
+    let here = Here {
+        global,
+        threads: None,
+    };
+    let mut batch = Batch::new(here, Found::default(), "the suite was interrupted");
+    let cases = suite.suite.cases.iter().zip(&suite.cases).zip(baselines);
+    let mut since = Instant::now();
+    for (((case, loaded), baseline), answer) in cases.zip(batch.answers(&wanted)) {
+        let (run, checks) = match answer.and_then(|run| suite.samples(case, run)) {
             Ok((run, samples)) => {
                 rows.extend(suite.history(case, &run, &samples));
                 let mut checks = clean(&samples);
@@ -107,6 +110,7 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
             checks,
             seconds: since.elapsed().as_secs_f64(),
         };
+        since = Instant::now();
         note(&format!("{:>10}  {}", case.name, case.verdict().name()));
         outcome.cases.push(case);
     }
@@ -137,38 +141,40 @@ impl Loaded {
         })
     }
 
-    /// Runs a case and returns its directory with its flows. Fails if the suite was interrupted, with exit
-    /// code 4.
-    fn run(
-        &self,
-        case: &Case,
-        scenario: &Path,
-        global: &Global,
-    ) -> Result<(PathBuf, Samples), Failure> {
-        end_if_interrupted()?;
-        let request = RunRequest {
-            overrides: Overrides {
-                repetitions: case.repetitions,
-                policies: case.policies.clone(),
-                ..Overrides::default()
-            },
-            ..RunRequest::new(scenario.to_owned(), self.engine)
-        };
-        let dir = request::make(&request, global)?;
+    /// Returns a wish for a new run of each case: a suite measures the program that runs it.
+    fn wanted(&self) -> Vec<Wanted> {
+        let cases = self.suite.cases.iter().zip(&self.cases);
+        let wanted = cases.map(|(case, loaded)| {
+            let request = RunRequest {
+                overrides: Overrides {
+                    repetitions: case.repetitions,
+                    policies: case.policies.clone(),
+                    ..Overrides::default()
+                },
+                ..RunRequest::new(loaded.scenario.clone(), self.engine)
+            };
+            Wanted::new_run(case.name.clone(), request)
+        });
+        wanted.collect()
+    }
+
+    /// Tags the run in `dir` as the case's, and returns the directory with the run's flows.
+    fn samples(&self, case: &Case, dir: PathBuf) -> Result<(PathBuf, Samples), Failure> {
         let mut tags = listing::tags(&dir).during("read the tags")?;
         tags.insert(tag(&self.suite, case));
         listing::set_tags(&dir, &tags).during("write the tags")?;
         caller::hand_over(&dir);
-        end_if_interrupted()?;
         let run = RunFacts::open(&dir).during("read the run")?;
         let samples = Samples::read(&run).during("read the flows")?;
         Ok((dir, samples))
     }
 
-    /// Returns the newest run of a case in the baseline's results; none without one.
-    fn baseline(&self, case: &Case, results: &Path) -> Result<Option<Samples>, Failure> {
-        self.newest(case, results)
-            .map_err(|error| Failure::records(&error))
+    /// Returns each case's newest run in the baseline's `results`, `Some(None)` if it has no run of the case; `None`
+    /// without a baseline.
+    fn baselines(&self, results: Option<&Path>) -> Result<Vec<Option<Option<Samples>>>, Failure> {
+        let baseline = |case| results.map(|dir| self.newest(case, dir)).transpose();
+        let baselines: Result<_, _> = self.suite.cases.iter().map(baseline).collect();
+        baselines.map_err(|error| Failure::records(&error))
     }
 
     fn newest(&self, case: &Case, results: &Path) -> Result<Option<Samples>, RecordsError> {
@@ -204,7 +210,7 @@ impl LoadedCase {
         let tag = tag(suite, case);
         if !listing::is_tag(&tag) {
             return Err(Failure::usage(format_args!(
-                "{at}: the names `{}` and `{}` make no tag `{tag}` (hint: letters, digits and dashes, at \
+                "{at}: the names `{}` and `{}` do not make a valid tag: `{tag}` (hint: letters, digits and dashes, at \
              most 64 characters in all)",
                 suite.name, case.name
             )));
@@ -225,7 +231,7 @@ impl LoadedCase {
             for (name, what, known) in policies.chain(names) {
                 if !known.contains(&name) {
                     return Err(Failure::usage(format_args!(
-                        "{at}: `{expectation}` names `{name}`, which is no {what} of `{}` (hint: there \
+                        "{at}: `{expectation}` names `{name}`, which is not a {what} of `{}` (hint: there \
                      are {})",
                         path.display(),
                         known.join(", ")
@@ -257,7 +263,7 @@ fn tag(suite: &Suite, case: &Case) -> String {
     format!("case:{}/{}", suite.name, case.name)
 }
 
-/// Returns the checks against a baseline; none of them can hold if there is no run to compare with.
+/// Returns the checks against a baseline; without a run to compare with, one inconclusive check.
 fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<Check> {
     let no_baseline =
         |detail: &str| vec![Check::inconclusive("against baseline", detail.to_owned())];
@@ -284,14 +290,6 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
 fn clean(samples: &Samples) -> Vec<Check> {
     let check = |reason: &String| Check::inconclusive("clean run", reason.clone());
     samples.doubts.iter().map(check).collect()
-}
-
-fn end_if_interrupted() -> Result<(), Failure> {
-    if is_interrupted() {
-        Err(Failure::interrupted("the suite was interrupted"))
-    } else {
-        Ok(())
-    }
 }
 
 fn not_run(failure: &Failure) -> Check {

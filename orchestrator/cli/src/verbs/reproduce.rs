@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_plan::{Engine, Plan};
-use lab_records::{EngineInfo, RunDir, RunInfo, RunRequest, SimRequest, draft, listing, request};
+use lab_plan::Engine;
+use lab_records::{EngineRequest, RunRequest, SimRequest, draft, request::Overrides};
 use lab_reports::{
     check::{Answered, Judgement},
     draw_published,
@@ -21,13 +21,12 @@ use lab_reproduce::{
 use lab_scenario::limits;
 
 use crate::{
-    args::{FigureArg, Global, Overrides, ReproduceArgs, ScaleArg, ScenarioArgs, SimArgs},
+    args::{FigureArg, Global, ReproduceArgs, ScaleArg},
+    batch::{Batch, Found, Here, Wanted},
     caller,
     failure::{During, Exit, Failure, Outcome, with_causes},
-    load::{self, Loaded},
-    run_dir,
-    terminal::{note, print, print_json},
-    verbs::{self, sim},
+    load,
+    terminal::{is_interrupted, note, print, print_json},
 };
 
 /// Runs `lcmp-lab reproduce`.
@@ -41,16 +40,7 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
     let scenarios = load::locate(&arguments.scenarios);
     let published = published(&scenarios)?;
     let mut work = Work::new(arguments, scenarios, global)?;
-    let mut runs = Vec::new();
-    for (number, case) in asked.iter().enumerate() {
-        note(&format!(
-            "case {} of {}: {}",
-            number + 1,
-            asked.len(),
-            case.title()
-        ));
-        runs.push(work.case(case)?);
-    }
+    let runs = work.runs(&asked)?;
     let fidelity = if figures.contains(&Figure::Fig6) {
         work.fidelity()?
     } else {
@@ -93,7 +83,7 @@ fn check_artifact(dir: Option<&Path>, asked: &[&Case]) -> Result<(), Failure> {
     let shown = dir.display();
     if !dir.is_dir() {
         return Err(Failure::usage(format_args!(
-            "`--artifact {shown}`: there is no such directory (hint: leave it out to have flows drawn)"
+            "`--artifact {shown}`: there is no such directory (hint: leave it out to use random flows)"
         )));
     }
     let published: BTreeSet<&str> = asked
@@ -108,11 +98,11 @@ fn check_artifact(dir: Option<&Path>, asked: &[&Case]) -> Result<(), Failure> {
     if missing.len() == published.len() {
         return Err(Failure::usage(format_args!(
             "`--artifact {shown}` has none of the published flows, such as `{first}` (hint: name the folder of the \
-             authors' repository, or leave it out to have flows drawn)"
+             authors' repository, or leave it out to use random flows)"
         )));
     }
     note(&format!(
-        "warning: `--artifact {shown}` lacks `{}`: the flows of these cases are drawn",
+        "warning: `--artifact {shown}` lacks `{}`: these cases use random flows",
         missing.join("`, `")
     ));
     Ok(())
@@ -174,19 +164,24 @@ fn write(report: &Report, dir: &Path) -> Result<PathBuf, Failure> {
     Ok(page)
 }
 
+/// Choice of the run that stands for a case.
+struct Choice {
+    case: &'static Case,
+    source: Source,
+    played: Played,
+    /// Wish for the run, or the reason why there is none.
+    wanted: Result<Wanted, String>,
+}
+
 /// The runs that are there, and those that this process makes.
 struct Work<'a> {
     arguments: &'a ReproduceArgs,
     /// Folder of the paper's scenarios.
     scenarios: PathBuf,
-    global: &'a Global,
     engine: Engine,
-    /// Ended runs of the simulator by the identity of their plan.
-    simulated: BTreeMap<String, PathBuf>,
-    /// Newest ended run of the lab's testbed by its load.
-    emulated: BTreeMap<&'static str, PathBuf>,
-    /// Failures by the name of the scenario, so that none is tried twice.
-    failed: BTreeMap<String, String>,
+    batch: Batch<Here<'a>>,
+    /// Runs of the lab's testbed by load.
+    testbed: BTreeMap<&'static str, Wanted>,
 }
 
 impl<'a> Work<'a> {
@@ -195,90 +190,55 @@ impl<'a> Work<'a> {
         scenarios: PathBuf,
         global: &'a Global,
     ) -> Result<Self, Failure> {
-        let mut work = Self {
+        let loads = CASES.iter().filter_map(|case| case.lab_load);
+        let wanted = |load| {
+            let name = format!("the testbed at a load of {load}");
+            Ok((load, Wanted::of_file(name, testbed_at(&scenarios, load)?)?))
+        };
+        let testbed: Result<_, Failure> = loads.map(wanted).collect();
+        let here = Here {
+            global,
+            threads: arguments.threads,
+        };
+        Ok(Self {
+            testbed: testbed?,
+            batch: Batch::new(here, Found::read(&global.results)?, INTERRUPTED),
+            engine: arguments.engine.into(),
             arguments,
             scenarios,
-            global,
-            engine: arguments.engine.into(),
-            simulated: BTreeMap::new(),
-            emulated: BTreeMap::new(),
-            failed: BTreeMap::new(),
-        };
-        let testbed = work.testbed()?;
-        let runs = listing::list(&global.results).map_err(|error| Failure::records(&error))?;
-        for run in runs {
-            let Ok(file) = run.file else { continue };
-            // A run with a problem was interrupted, or its engine failed.
-            if file.outcome.is_none_or(|it| !it.end.problems.is_empty()) {
-                continue;
-            }
-            match file.info.engine {
-                EngineInfo::Sim(_) => {
-                    // A run whose plan has another format cannot stand in for one that this program would make.
-                    let plan = RunDir::open(&run.path).and_then(|run| run.plan());
-                    if let Ok(Some(plan)) = plan {
-                        work.simulated.insert(run_dir::identity(plan), run.path);
-                    }
-                }
-                EngineInfo::Kernel => {
-                    for (load, plan) in &testbed {
-                        if is_run_of(&file.info, plan) {
-                            work.emulated.insert(load, run.path.clone());
-                        }
-                    }
-                }
-            }
-        }
-        Ok(work)
-    }
-
-    /// Returns the plans of the lab's testbed by load.
-    fn testbed(&self) -> Result<Vec<(&'static str, Plan)>, Failure> {
-        let loads = CASES.iter().filter_map(|case| case.lab_load);
-        let plan = |load| {
-            let scenario = ScenarioArgs::of(&self.testbed_at(load)?);
-            Ok((load, load::plan(&scenario.map_err(Failure::usage)?)?))
-        };
-        loads.map(plan).collect()
-    }
-
-    /// Returns the request for a run of the lab's testbed at a load.
-    fn testbed_at(&self, load: &'static str) -> Result<RunRequest, Failure> {
-        let load = load.parse().map_err(Failure::usage)?;
-        Ok(RunRequest {
-            overrides: request::Overrides {
-                load: Some(load),
-                ..request::Overrides::default()
-            },
-            ..RunRequest::new(self.scenarios.join(TESTBED), Engine::Kernel)
         })
     }
 
-    fn case(&mut self, case: &'static Case) -> Result<CaseRuns, Failure> {
-        let mut runs = BTreeMap::new();
-        for source in [Source::Simulated, Source::Fair] {
-            let variant = Variant {
-                is_fair: source == Source::Fair,
-                is_quick: false,
-                flows: self.published_flows(case),
-            };
-            let (variant, run) = self.simulated(case, variant)?;
-            let played = Played {
-                is_drawn: variant.flows.is_none(),
-                is_short: variant.is_quick,
-            };
-            runs.insert(source, run.and_then(|run| measured(&run, case, played)));
+    /// Returns the runs of the cases, found or made.
+    fn runs(&mut self, cases: &[&'static Case]) -> Result<Vec<CaseRuns>, Failure> {
+        let mut choices = Vec::new();
+        for case in cases {
+            for source in [Source::Simulated, Source::Fair] {
+                choices.push(self.simulated(case, source)?);
+            }
+            choices.push(self.emulated(case));
         }
-        let run = self.emulated(case)?;
-        let played = Played {
-            is_drawn: true,
-            is_short: false,
-        };
-        runs.insert(
-            Source::Emulated,
-            run.and_then(|run| measured(&run, case, played)),
-        );
-        Ok(CaseRuns { case, runs })
+        let wanted = choices.iter().filter_map(|it| it.wanted.as_ref().ok());
+        let wanted: Vec<&Wanted> = wanted.collect();
+        let mut answers = self.batch.answers(&wanted);
+        let mut runs: Vec<CaseRuns> = Vec::new();
+        for choice in &choices {
+            let case = choice.case;
+            let run = match &choice.wanted {
+                Ok(_) => message_of_failed(answers.next().expect("an answer for each wish"))?,
+                Err(reason) => Err(reason.clone()),
+            };
+            let measured = run.and_then(|run| measured(&run, case, choice.played));
+            if choice.source == Source::Simulated {
+                runs.push(CaseRuns {
+                    case,
+                    runs: BTreeMap::new(),
+                });
+            }
+            let of_case = runs.last_mut().expect("a case begins with its simulation");
+            of_case.runs.insert(choice.source, measured);
+        }
+        Ok(runs)
     }
 
     /// Returns the published flows of a case, with the order of equal next hops if it is there, too.
@@ -289,146 +249,88 @@ impl<'a> Work<'a> {
         Some((Some(flows).filter(is_there)?, routes.filter(is_there)))
     }
 
-    /// Returns the run of a case's scenario, made if it is missing, or why there is none, with the variant
-    /// that was played: a quick look takes whole runs that are there, and makes short ones.
-    /// Fails on a scenario that cannot be changed or planned.
-    fn simulated<'v>(
-        &mut self,
-        case: &Case,
-        whole: Variant<'v>,
-    ) -> Result<(Variant<'v>, Result<PathBuf, String>), Failure> {
-        let short = Variant {
-            is_quick: true,
-            flows: None,
-            ..whole
+    /// Returns the choice of a case's simulation: `--quick` uses an ended run of the whole duration, or else a
+    /// short one with drawn flows. Fails on a scenario that cannot be changed or planned.
+    fn simulated(&self, case: &'static Case, source: Source) -> Result<Choice, Failure> {
+        let mut variant = Variant {
+            is_fair: source == Source::Fair,
+            is_quick: false,
+            flows: self.published_flows(case),
         };
-        let (loaded, identity) = self.planned(case, &whole)?;
-        if let Some(run) = self.simulated.get(&identity) {
-            return Ok((whole, Ok(run.clone())));
+        let mut wanted = self.wanted(case, &variant)?;
+        if self.arguments.quick && self.batch.found(&wanted).is_none() {
+            (variant.is_quick, variant.flows) = (true, None);
+            wanted = self.wanted(case, &variant)?;
         }
-        if !self.arguments.quick {
-            return Ok((whole, self.made(case, loaded, identity)?));
-        }
-        let (loaded, identity) = self.planned(case, &short)?;
-        match self.simulated.get(&identity) {
-            Some(run) => Ok((short, Ok(run.clone()))),
-            None => Ok((short, self.made(case, loaded, identity)?)),
-        }
-    }
-
-    /// Returns a variant's scenario and its plan's identity.
-    fn planned(&self, case: &Case, variant: &Variant<'_>) -> Result<(Loaded, String), Failure> {
-        let path = self.path(case);
-        let loaded = self.loaded(case, &path, variant)?;
-        let options = load::options(&Overrides::default(), Engine::Sim)?;
-        let plan = load::resolve(&loaded, &path, &options)?;
-        Ok((loaded, run_dir::identity(plan)))
-    }
-
-    fn path(&self, case: &Case) -> PathBuf {
-        let file = format!("{}.yaml", case.scenario);
-        self.scenarios.join(file)
-    }
-
-    /// Simulates a scenario, unless it failed before.
-    fn made(
-        &mut self,
-        case: &Case,
-        loaded: Loaded,
-        identity: String,
-    ) -> Result<Result<PathBuf, String>, Failure> {
-        let name = loaded.scenario.name.clone();
-        if let Some(failure) = self.failed.get(&name) {
-            return Ok(Err(failure.clone()));
-        }
-        if self.engine != Engine::Sim {
-            return Ok(Err("there is no run of it (hint: --engine sim)".to_owned()));
-        }
-        let path = self.path(case);
-        let request = RunRequest::new(path.clone(), Engine::Sim);
-        let arguments = self.sim_args(&request, &SimRequest::default())?;
-        let overrides = &arguments.overrides;
-        let run = sim::simulate(&arguments, overrides, self.global, &path, loaded);
-        match run.and_then(|run| ended(&run)) {
-            Ok(run) => {
-                self.simulated.insert(identity, run.clone());
-                Ok(Ok(run))
-            }
-            Err(failure) if failure.exit == Exit::Inconclusive => Err(failure),
-            Err(failure) => {
-                note(&format!("not simulated: {name}: {}", failure.message));
-                self.failed.insert(name, failure.message.clone());
-                Ok(Err(failure.message))
-            }
-        }
-    }
-
-    /// Returns the arguments that simulate the scenario of a request on the threads that the command line names.
-    fn sim_args(&self, request: &RunRequest, options: &SimRequest) -> Result<SimArgs, Failure> {
-        Ok(SimArgs {
-            threads: self.arguments.threads,
-            ..SimArgs::of(request, options).map_err(Failure::usage)?
+        let is_made = self.engine == Engine::Sim || self.batch.found(&wanted).is_some();
+        Ok(Choice {
+            case,
+            source,
+            played: Played {
+                is_drawn: variant.flows.is_none(),
+                is_short: variant.is_quick,
+            },
+            wanted: if is_made {
+                Ok(wanted)
+            } else {
+                Err("there is no run of it (hint: --engine sim)".to_owned())
+            },
         })
     }
 
-    /// Reads a case's scenario with the changes of `variant`; published flows are in the artifact.
-    fn loaded(&self, case: &Case, path: &Path, variant: &Variant<'_>) -> Result<Loaded, Failure> {
-        let text = load::read_text(path, limits::MAX_SCENARIO_BYTES)?;
+    /// Returns the wish for the simulation of a case's scenario with the changes of `variant`; published flows are in
+    /// the artifact.
+    fn wanted(&self, case: &Case, variant: &Variant<'_>) -> Result<Wanted, Failure> {
+        let path = self.scenarios.join(format!("{}.yaml", case.scenario));
+        let text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
         let name = path.display().to_string();
         let text = derive(case.scenario, &text, variant)
             .map_err(|error| Failure::usage(format_args!("{name}: {error}")))?;
         let (flows, routes) = variant.flows.unzip();
         let published = [flows, routes.flatten()];
         let base = path.parent().unwrap_or(Path::new(""));
-        load::loaded(&name, text.into_bytes(), |named| {
+        let loaded = load::loaded(&name, text.into_bytes(), |named| {
             self.arguments
                 .artifact
                 .as_deref()
                 .filter(|_| published.contains(&Some(named)))
                 .unwrap_or(base)
                 .join(named)
-        })
+        })?;
+        let name = loaded.scenario.name.clone();
+        Wanted::derived(name, RunRequest::new(path, Engine::Sim), loaded)
     }
 
-    /// Returns the lab's run of a case, made if it is missing, or why there is none.
-    fn emulated(&mut self, case: &Case) -> Result<Result<PathBuf, String>, Failure> {
+    /// Returns the choice of a case's run in the lab.
+    fn emulated(&self, case: &'static Case) -> Choice {
+        Choice {
+            case,
+            source: Source::Emulated,
+            played: Played {
+                is_drawn: true,
+                is_short: false,
+            },
+            wanted: self.wanted_of_lab(case),
+        }
+    }
+
+    /// Returns the wish for the lab's run of a case, or the reason why there is none.
+    fn wanted_of_lab(&self, case: &Case) -> Result<Wanted, String> {
         let Some(load) = case.lab_load else {
-            let reason = case
-                .figure
-                .beyond_lab()
-                .unwrap_or("the lab has no such case");
-            return Ok(Err(format!("beyond the lab: {reason}")));
+            let reason = case.figure.beyond_lab();
+            let reason = reason.unwrap_or("the lab has no such case");
+            return Err(format!("beyond the lab: {reason}"));
         };
-        if let Some(run) = self.emulated.get(load) {
-            return Ok(Ok(run.clone()));
-        }
-        if let Some(failure) = self.failed.get(load) {
-            return Ok(Err(failure.clone()));
-        }
-        if self.engine != Engine::Kernel {
-            return Ok(Err(
-                "there is no run of the lab (hint: --engine kernel)".to_owned()
-            ));
-        }
-        if self.arguments.quick {
+        let wanted = &self.testbed[load];
+        if self.batch.found(wanted).is_some() {
+            Ok(wanted.clone())
+        } else if self.engine != Engine::Kernel {
+            Err("there is no run of the lab (hint: --engine kernel)".to_owned())
+        } else if self.arguments.quick {
             let reason = "a tenth of the duration is not made in the lab (hint: leave out --quick)";
-            return Ok(Err(reason.to_owned()));
-        }
-        match verbs::request::make(&self.testbed_at(load)?, self.global) {
-            Ok(run) => {
-                caller::hand_over(&run);
-                self.emulated.insert(load, run.clone());
-                Ok(Ok(run))
-            }
-            Err(failure) => {
-                note(&format!(
-                    "not emulated: {}: {}",
-                    case.title(),
-                    failure.message
-                ));
-                self.failed.insert(load.to_owned(), failure.message.clone());
-                Ok(Err(failure.message))
-            }
+            Err(reason.to_owned())
+        } else {
+            Ok(wanted.clone())
         }
     }
 
@@ -436,18 +338,21 @@ impl<'a> Work<'a> {
     /// as in figure 6; `None` without a run in the lab.
     fn fidelity(&mut self) -> Result<Option<[f64; 2]>, Failure> {
         let case = CASES.iter().find(|case| case.lab_load == Some("0.3"));
-        let Some(case) = case else { return Ok(None) };
-        let Ok(kernel) = self.emulated(case)? else {
+        let wanted = case.and_then(|case| self.wanted_of_lab(case).ok());
+        let Some(wanted) = wanted else {
             return Ok(None);
         };
-        let mut request = self.testbed_at("0.3")?;
+        let Ok(kernel) = message_of_failed(self.batch.only(&wanted))? else {
+            return Ok(None);
+        };
+        let mut request = wanted.request;
         request.overrides.scale = Some(load::factors(&ScaleArg::Run(kernel.clone()))?);
-        let options = SimRequest {
+        request.engine = EngineRequest::Sim(SimRequest {
             is_scaled: true,
             ..SimRequest::default()
-        };
-        let arguments = self.sim_args(&request, &options)?;
-        let simulated = ended(&sim::run(&arguments, self.global)?)?;
+        });
+        let simulated = Wanted::new_run(wanted.name, request);
+        let simulated = self.batch.only(&simulated)?;
         let all = fidelity::compare(&kernel, &simulated)
             .map_err(Failure::usage)?
             .fidelity
@@ -457,26 +362,23 @@ impl<'a> Work<'a> {
     }
 }
 
-/// True if a run of the lab played the whole scenario of `plan`: all repetitions and policies. The rest of
-/// the plan depends on the capacity of the place.
-fn is_run_of(info: &RunInfo, plan: &Plan) -> bool {
-    let labels = plan.policies.iter().map(|policy| &policy.label);
-    [&info.scenario, &info.scenario_hash] == [&plan.name, &plan.scenario_hash]
-        && info.repetitions == plan.repetitions
-        && info.policies.iter().eq(labels)
+/// Returns the request for a run of the lab's testbed at a load.
+fn testbed_at(scenarios: &Path, load: &str) -> Result<RunRequest, Failure> {
+    let load = load.parse().map_err(Failure::usage)?;
+    Ok(RunRequest {
+        overrides: Overrides {
+            load: Some(load),
+            ..Overrides::default()
+        },
+        ..RunRequest::new(scenarios.join(TESTBED), Engine::Kernel)
+    })
 }
 
-/// Fails if a run was interrupted, with exit code 4.
-fn ended(run: &Path) -> Result<PathBuf, Failure> {
-    caller::hand_over(run);
-    let opened = RunDir::open(run).during("read the run")?;
-    let problems = opened.outcome().map(|it| it.end.problems.clone());
-    match problems.unwrap_or_default().first() {
-        None => Ok(run.to_owned()),
-        Some(problem) => Err(Failure {
-            exit: Exit::Inconclusive,
-            ..Failure::usage(format_args!("{}: {problem}", run.display()))
-        }),
+/// Returns the run, or the message of its failure for the page. Fails after an interruption.
+fn message_of_failed(answer: Result<PathBuf, Failure>) -> Result<Result<PathBuf, String>, Failure> {
+    match answer {
+        Err(failure) if is_interrupted() => Err(failure),
+        answer => Ok(answer.map_err(|failure| failure.message)),
     }
 }
 
@@ -484,6 +386,9 @@ fn measured(run: &Path, case: &Case, played: Played) -> Result<Measured, String>
     let run = RunFacts::open(run).map_err(|error| with_causes(&error))?;
     Measured::read(&run, case, played).map_err(|error| with_causes(&error))
 }
+
+const INTERRUPTED: &str =
+    "the reproduction was interrupted (hint: the same command reuses the runs that have ended)";
 
 /// The lab's testbed at the paper's loads.
 const TESTBED: &str = "testbed.yaml";

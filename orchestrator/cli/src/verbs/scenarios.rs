@@ -67,5 +67,5 @@ fn copy(folder: &Path) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Folder of the suites, which are no scenarios.
+/// Folder of the suites, which are not scenarios.
 const SUITES: &str = "suites";

@@ -22,14 +22,14 @@ use crate::{
     terminal::{note, show},
 };
 
-/// A run as it is listed.
+/// Row of the list of runs.
 #[derive(Debug, Serialize)]
 struct Entry {
     name: String,
     path: PathBuf,
     #[serde(flatten)]
     facts: Option<Facts>,
-    /// Why its `run.json` cannot be read; none if it can.
+    /// Reason why `run.json` cannot be read; `None` if it can.
     problem: Option<String>,
     tags: BTreeSet<String>,
     size_bytes: u64,
@@ -74,7 +74,7 @@ fn matching(filter: &RunFilter, global: &Global) -> Result<Vec<Entry>, Failure> 
 fn tag(run: &Path, add: &[String], remove: &[String], global: &Global) -> Outcome {
     if let Some(wrong) = add.iter().find(|tag| !listing::is_tag(tag)) {
         return Err(Failure::usage(format_args!(
-            "`{wrong}` is no tag (hint: letters, digits and `-_.:/=+`, at most 64 characters)"
+            "`{wrong}` is not a tag (hint: letters, digits and `-_.:/=+`, at most 64 characters)"
         )));
     }
     let path = find(run, global)?;
@@ -92,7 +92,7 @@ fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> O
     let entries = match runs {
         [] if filter.is_empty() && !all => {
             return Err(Failure::usage(
-                "nothing names the runs to delete (hint: RUN…, a filter with `--yes`, or `--all --yes`)",
+                "no runs given (hint: RUN…, a filter with `--yes`, or `--all --yes`)",
             ));
         }
         [] => matching(filter, global)?,
@@ -126,8 +126,7 @@ fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> O
     Ok(Exit::Pass)
 }
 
-/// Returns the run directory at `run`, or the one in the results with that name, or with the only name that begins with
-/// it.
+/// Returns the run directory that `run` names: by its path, or by its name in the results or a unique beginning of it.
 fn find(run: &Path, global: &Global) -> Result<PathBuf, Failure> {
     let is_run = |path: &Path| path.join(lab_records::directory::RUN_FILE).is_file();
     for path in [global.results.join(run), run.to_owned()] {
@@ -171,7 +170,7 @@ impl Entry {
         }
     }
 
-    /// True if the run has all that the filter asks for; a run that cannot be read has only its tags.
+    /// True if the run matches the filter; a run that cannot be read matches by its tags only.
     fn matches(&self, filter: &RunFilter) -> bool {
         let facts = self.facts.as_ref();
         let is = |holds: &dyn Fn(&Facts) -> bool| facts.is_some_and(holds);

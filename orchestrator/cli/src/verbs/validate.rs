@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 use super::{artifact, conclude::tell};
 use crate::{
     args::{self, ValidateArgs},
+    batch::BatchProgress,
     failure::{Exit, Failure, Outcome},
     load,
     progress::about,
@@ -44,6 +45,8 @@ pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
     let (mut plan, order) = plan(&files)?;
     // Sampling period of the artifact's monitor.
     plan.measure.links_ns = Nanos::from_millis(1);
+    // The comparison needs no records, so the replays stay in memory, and a signal may end the process at once.
+    let mut progress = BatchProgress::of(POLICIES.len());
     let mut runs = Vec::new();
     for (policy, (label, output)) in POLICIES.into_iter().enumerate() {
         let published = files.fct(output)?;
@@ -51,7 +54,10 @@ pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
             order: order.as_ref(),
             ..Job::new(&plan, policy, 0)
         };
+        let since = Instant::now();
         runs.push((published, simulate(job, label, arguments)?));
+        progress.made(since.elapsed());
+        note(&progress.line());
     }
     let compared = compare(&files, &plan, &runs)?;
     let checks: Vec<Check> = compared.iter().flat_map(checks).collect();
@@ -110,7 +116,7 @@ fn simulate(job: Job<'_>, label: &str, arguments: &ValidateArgs) -> Result<Repla
     };
     let since = Instant::now();
     note(&format!("{label:>10}  {} flows", job.plan.flows.len()));
-    let replay = replay::replay(job, &options, &mut |progress| {
+    replay::replay(job, &options, &mut |progress| {
         note(&format!(
             "{label:>10}  {}/{} flows after {}",
             progress.work.finished,
@@ -118,9 +124,7 @@ fn simulate(job: Job<'_>, label: &str, arguments: &ValidateArgs) -> Result<Repla
             about(since.elapsed())
         ));
     })
-    .map_err(Failure::usage)?;
-    note(&format!("{label:>10}  done in {}", about(since.elapsed())));
-    Ok(replay)
+    .map_err(Failure::usage)
 }
 
 fn compare(

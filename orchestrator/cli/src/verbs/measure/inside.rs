@@ -35,7 +35,7 @@ use crate::{
 /// packets for each one.
 ///
 /// # Errors
-/// A lab that cannot be brought up or down, or a flow that does not finish.
+/// If the lab cannot be brought up or down, or a flow does not finish.
 pub fn run(flows: u32, global: &Global) -> Result<Loads, Failure> {
     let cancel = CancellationToken::new();
     terminal::cancel_on_signal(&cancel).during("listen to signals")?;
@@ -156,7 +156,7 @@ fn scenario() -> Scenario {
     scenario.expect("the built-in scenario is valid")
 }
 
-/// Returns the load that the flows of `rows` were.
+/// Returns the load of the flows in `rows`.
 fn measured(plan: &Plan, rows: &[FlowRow], report: &RunReport) -> Result<MeasuredLoad, Failure> {
     let unfinished = rows.iter().find(|row| !row.status.is_finished());
     if let Some(row) = unfinished {

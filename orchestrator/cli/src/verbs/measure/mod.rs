@@ -5,7 +5,7 @@
 //! busy throughout.
 //!
 //! - `inside`: the measurement on the kernel that this process runs on
-//! - `measurement`, `show`: its result, and the table of it
+//! - `measurement`, `show`: result of the measurement, and its table
 
 mod inside;
 mod measurement;
@@ -33,7 +33,7 @@ pub use show::text;
 /// Measures the place that `arguments` ask for, with `flows` flows of one packet.
 ///
 /// # Errors
-/// A machine without that place, or a lab or flows that fail.
+/// If the machine lacks that place, or the lab or a flow fails.
 pub fn measure(
     arguments: &PlaceArgs,
     flows: Option<u32>,

@@ -8,7 +8,7 @@ use lab_units::{
 
 use super::measurement::Measurement;
 
-/// Returns a measurement as text: both loads, what one of each costs, and the capacity.
+/// Returns a measurement as text: both loads, the cost of a flow, packet and gigabyte, and the capacity.
 pub fn text(measurement: &Measurement) -> String {
     let capacity = &measurement.capacity;
     let head = format!(

@@ -37,7 +37,7 @@ impl Budget {
     }
 
     /// Checks the estimate against the free memory of this machine and the maximum time.
-    /// Fails with the estimate of a simulation that exceeds one of them.
+    /// Fails if the estimate exceeds one of them, and shows it.
     pub fn check(&self) -> Result<(), Failure> {
         let available = available_memory();
         if self.memory() > available {

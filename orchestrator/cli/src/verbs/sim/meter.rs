@@ -102,7 +102,7 @@ impl Meter {
         }
     }
 
-    /// Returns the share that is done, in [`PARTS`]: by packets or by time, whichever is larger.
+    /// Returns the completed share, in [`PARTS`]: of packets or of time, whichever is larger.
     fn share(&self, progress: &Progress) -> u64 {
         let by_packets = part(progress.work.packet_hops, self.expected.packet_hops);
         let part_of = |until: SimTime| part(progress.now.picos(), until.picos());
@@ -153,7 +153,7 @@ pub fn short(count: u64) -> String {
     format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
-/// Length of the bar.
+/// Length of the bar, characters.
 const PARTS: u64 = 10_000;
 
 /// Time between lines where no bar is drawn.

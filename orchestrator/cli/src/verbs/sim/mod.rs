@@ -47,14 +47,14 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     })
 }
 
-/// Simulates a scenario, of a sweep the first run, and returns the run directory, without a report.
+/// Simulates a scenario, or the first run of its sweep, and returns the run directory, without a report.
 pub fn run(arguments: &SimArgs, global: &Global) -> Result<PathBuf, Failure> {
     let (path, loaded) = loaded(arguments)?;
     run_loaded(arguments, global, &path, loaded)
 }
 
-/// Simulates the scenario `loaded`, of a sweep the first run, with `arguments` for everything else, and
-/// returns the run directory, without a report. Messages call the scenario `path`.
+/// Simulates the scenario `loaded`, or the first run of its sweep, with all other `arguments`, and returns the run
+/// directory, without a report. Messages call the scenario `path`.
 pub fn run_loaded(
     arguments: &SimArgs,
     global: &Global,

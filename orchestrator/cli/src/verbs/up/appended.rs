@@ -1,4 +1,4 @@
-//! Rows on their way out of a guest: what was appended to which table.
+//! Rows that a guest sends to the host: appended bytes, with the name of their table.
 //!
 //! The guest sends each append as a header, the table's file name and the bytes. The host appends the bytes
 //! to the same table in the run directory, before it shows that a flow has ended.
@@ -30,7 +30,7 @@ pub(super) fn message(table: &str, bytes: &[u8]) -> Vec<u8> {
 pub(super) struct Tables {
     dir: PathBuf,
     files: BTreeMap<String, File>,
-    /// Begin of a message whose end has not arrived.
+    /// Beginning of a message whose end has not arrived.
     partial: Vec<u8>,
     /// True once a flow has its row.
     has_flows: bool,
@@ -81,7 +81,7 @@ impl Write for Tables {
     }
 }
 
-/// Appends to a table's file; if not all bytes find room, none of them stays.
+/// Appends to a table's file: all bytes, or none if there is too little space.
 fn append(
     files: &mut BTreeMap<String, File>,
     table: &str,
@@ -108,7 +108,7 @@ fn append(
 /// Table, appended bytes and the bytes after a message.
 type Split<'a> = (&'a str, &'a [u8], &'a [u8]);
 
-/// Splits the first message off; none if it is not complete.
+/// Splits the first message off; `None` if it is incomplete.
 fn split(bytes: &[u8]) -> io::Result<Option<Split<'_>>> {
     let Some((header, rest)) = bytes.split_at_checked(HEADER) else {
         return Ok(None);
@@ -134,7 +134,7 @@ fn split(bytes: &[u8]) -> io::Result<Option<Split<'_>>> {
     }
 }
 
-/// Returns true for the file name of a table: no other file of the host is written.
+/// Returns true for the file name of a table: a guest may write no other file of the host.
 fn is_table(name: &str) -> bool {
     let stem = name.strip_suffix(".csv").unwrap_or_default();
     !stem.is_empty() && stem.bytes().all(|byte| byte.is_ascii_lowercase())
@@ -143,17 +143,17 @@ fn is_table(name: &str) -> bool {
 fn malformed() -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        "the guest sent what is no append to a table",
+        "the guest sent a message that does not append to a table",
     )
 }
 
 /// Bytes before a message's table: the lengths of the table's name and of the appended bytes.
 const HEADER: usize = 8;
 
-/// Longest name of a table, bytes.
+/// Maximum length of a table's name, bytes.
 const MAX_NAME: usize = 64;
 
-/// Most bytes of one append: a writer's buffer is a thousandth of it.
+/// Maximum size of one append, bytes: a thousand times a writer's buffer.
 const MAX_APPENDED: usize = 16 << 20;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Cost of a run: the estimate beside what happened.
+//! Cost of a run: the estimate next to the actual cost.
 
 use lab_plan::{Capacity, PlaceEstimate, Plan, estimate_at};
 use lab_records::{Phase, RunEnd};

@@ -35,7 +35,7 @@ pub enum Location {
 /// Returns the location of the run that `arguments` ask for.
 ///
 /// # Errors
-/// The things that this machine lacks for the run, with exit code 3.
+/// If this machine lacks anything for the run, with exit code 3.
 pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failure> {
     if !machine.is_root {
         return Err(cannot(
@@ -109,7 +109,7 @@ pub fn guest_reason(kernel_lacks: &[Finding]) -> Option<String> {
 /// Checks that the kernel engine can run every policy of `plan`.
 ///
 /// # Errors
-/// The first policy that it cannot run, with exit code 2.
+/// If it cannot run a policy, with exit code 2; the message names the first one.
 pub fn check_policies(plan: &Plan) -> Result<(), Failure> {
     let mut policies = plan.policies.iter();
     match policies.find_map(|run| Some((&run.label, run.policy.not_in_kernel()?))) {

@@ -246,10 +246,10 @@ struct Costs {
 }
 
 impl Costs {
-    /// Returns the costs of a place. Those of emulated guests fit runs on two cores; the others are guesses, which the
-    /// first run corrects.
+    /// Returns the costs of a place. The costs of emulated guests fit runs on two cores; all others are guesses, which
+    /// the first run corrects.
     ///
-    /// Seconds of each part of runs in the emulated guest, estimated and then actual; those of flows are at
+    /// Seconds of each part of runs in the emulated guest, estimated and then actual; the times of flows are at
     /// [`Capacity::default_of`]. The testbed at load 30 % began beside other programs, which caused most of its agents'
     /// time:
     ///
@@ -286,7 +286,7 @@ impl Costs {
     }
 }
 
-/// Shortest part that the sentence names, ns.
+/// Minimum time of a part that the sentence names, ns.
 const MIN_SHOWN: u64 = 1_000_000_000;
 
 #[cfg(test)]

@@ -62,8 +62,8 @@ pub fn exec_socket(lab: &LabName) -> PathBuf {
     journal::directory(lab).join("exec.sock")
 }
 
-/// Runs a guest by `run`, passes its standard output and its outbox on, shows its progress, and returns what
-/// the host saw of it.
+/// Runs a guest by `run`, forwards its standard output and its outbox, shows its progress, and returns what the host
+/// observed.
 pub fn show_guest<'a, T>(
     guest: &'a GuestRequest,
     (stdout, outbox): (&mut dyn Write, &mut dyn Write),
@@ -137,7 +137,7 @@ impl Prepared {
         Ok((signals, prepared))
     }
 
-    /// Runs the guest by `run`, keeps its rows, shows its progress, and returns what the host saw of it.
+    /// Runs the guest by `run`, keeps its rows, shows its progress, and returns what the host observed.
     fn run<'a, T>(
         &'a self,
         stdout: &mut dyn Write,
@@ -179,7 +179,7 @@ impl Prepared {
     /// Writes the host's times into the records and returns the run directory.
     ///
     /// # Errors
-    /// A lab that ended before the first result.
+    /// If the lab ended before the first result.
     fn finish(&self, code: u8, observed: Observed) -> Result<PathBuf, Failure> {
         if self.has_results() {
             let now = UtcTime::new(SystemTime::now());
@@ -279,7 +279,7 @@ fn show(progress: &Progress, event: &GuestEvent) {
     }
 }
 
-/// Returns the file of the guest's console in a run directory.
+/// Returns the path of the guest's console log in a run directory.
 pub fn console_log(dir: &Path) -> PathBuf {
     dir.join("console.log")
 }

@@ -129,8 +129,8 @@ impl Records<'_> {
 
 /// Host of a guest, which the records go to.
 struct Host<'a> {
-    /// Run directory on the host. The virtual clock jumps while files are copied there, so that none are
-    /// while flows run.
+    /// Run directory on the host. The virtual clock jumps while files are copied there, so that nothing is copied while
+    /// flows run.
     dir: &'a Path,
     /// Outbox of appended rows, which costs flows a copy in memory.
     outbox: Arc<Mutex<Outbox>>,
@@ -276,7 +276,7 @@ impl<'a> Run<'a> {
             })
     }
 
-    /// Fails if a link is out of its bounds, unless the caller goes on with such a lab.
+    /// Fails if a link is out of its bounds, unless `--uncertified` accepts such a lab.
     fn hold(&self, certificate: &[CertifiedRow], links: &Certification) -> Result<(), Failure> {
         let out: Vec<String> = certificate
             .iter()
@@ -428,7 +428,7 @@ struct Ending {
 }
 
 impl Ending {
-    /// Combines a run's end with its lab's end: objects that stay do not hide the run's own problems.
+    /// Combines a run's end with its lab's end: objects that were not removed do not hide the run's own problems.
     fn of(run: Result<RunReport, Failure>, lab: Result<(), Failure>) -> Self {
         let (report, of_run) = match run {
             Ok(report) => (report, None),
@@ -454,7 +454,7 @@ fn take_down(lab: Lab) -> Result<(), Failure> {
     all_removed(&lab.down())
 }
 
-/// Fails if objects of a lab are `left` after its removal, and names them.
+/// Fails with the names of the objects that are `left` after a lab's removal.
 pub fn all_removed(left: &[UndoError]) -> Result<(), Failure> {
     let left: Vec<String> = left.iter().map(ToString::to_string).collect();
     if left.is_empty() {

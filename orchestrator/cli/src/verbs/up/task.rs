@@ -55,7 +55,7 @@ pub struct Task {
 }
 
 impl Request {
-    /// Writes the plan and all that it was made from into the run directory `dir`.
+    /// Writes the plan and its inputs into the run directory `dir`.
     pub fn keep_inputs(&self, dir: &Path) -> Result<(), Failure> {
         run_dir::write_inputs(dir, &self.plan, &self.scenario, &self.files)?;
         programs::keep(dir, &self.plan, &self.task.objects)

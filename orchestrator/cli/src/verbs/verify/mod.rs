@@ -1,7 +1,7 @@
 //! `lcmp-lab verify`: checks a bundle, derives its numbers again, runs its scenario again.
 //!
 //! - `rerun`: the second run, and its comparison with the first
-//! - `work`: the directory of both
+//! - `work`: the directory of the unpacked run and the second one
 
 mod rerun;
 mod work;
@@ -39,9 +39,9 @@ struct Verified {
     packed_by: [String; 2],
     /// Number of figures whose numbers were derived again.
     figures: usize,
-    /// Numbers that are not what the rows give.
+    /// Numbers that differ from those derived from the rows.
     differences: Vec<Difference>,
-    /// Second run; none without `--rerun`.
+    /// Second run; `None` without `--rerun`.
     rerun: Option<Rerun>,
 }
 

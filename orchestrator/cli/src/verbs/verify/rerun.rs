@@ -9,7 +9,7 @@ use std::{
 use lab_bundle::{TableDifference, compare_tables};
 use lab_plan::{Capacity, Plan};
 use lab_records::{
-    EngineInfo, EngineRequest, RunDir, RunRequest, SimRequest,
+    EngineInfo, EngineRequest, RunDir, RunRequest,
     directory::{self, INPUTS_FILE, PLAN_FILE, SCENARIO_FILE},
 };
 use lab_reports::{
@@ -21,23 +21,22 @@ use serde::Serialize;
 
 use super::work::{KEPT, Work};
 use crate::{
-    args::{Global, SimArgs},
+    args::Global,
+    batch::{Batch, Derived, Found, Here, Wanted},
     failure::{During, Failure, with_causes},
-    load::Loaded,
     programs,
-    verbs::{request, sim},
 };
 
-/// A second run against the first.
+/// Comparison of a second run with the first.
 #[derive(Serialize)]
 pub struct Rerun {
     /// True if the second run agrees with the first.
     pub agrees: bool,
-    /// Differences of the plans.
+    /// First difference between the plans.
     plan: Option<String>,
-    /// The tables.
+    /// Comparison of each table's rows.
     tables: Vec<TableDifference>,
-    /// Bounds of the kernel engine's FCTs and paths that do not hold.
+    /// Bounds that the kernel engine's FCTs and paths exceed.
     broken: Vec<String>,
 }
 
@@ -70,16 +69,16 @@ pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
         json: false,
         ..global.clone()
     };
-    let request = once_more(&kept)?;
-    let dir = match &request.engine {
-        EngineRequest::Sim(options) => simulate(&kept, &request, options, &global)?,
-        EngineRequest::Kernel => emulate(&kept, request, work, &global)?,
+    let here = Here {
+        global: &global,
+        threads: None,
     };
+    let wanted = wanted(&kept, work)?;
+    let dir = Batch::new(here, Found::default(), INTERRUPTED).only(&wanted)?;
     let again = open(&dir)?;
+    // A lab's guest can be interrupted alone.
     if again.outcome().is_none_or(|it| it.end.is_interrupted) {
-        return Err(Failure::interrupted(
-            "the second run was interrupted: the bundle is not verified",
-        ));
+        return Err(Failure::interrupted(INTERRUPTED));
     }
     let tables = compare_tables(&kept, &again).map_err(|error| Failure::records(&error))?;
     let plan = compare_plans(&kept, &again)?;
@@ -124,37 +123,22 @@ fn named(capacity: Capacity) -> String {
     named.argument()
 }
 
-/// Simulates the scenario of `kept` from memory and returns the run directory.
-fn simulate(
-    kept: &RunDir,
-    request: &RunRequest,
-    options: &SimRequest,
-    global: &Global,
-) -> Result<PathBuf, Failure> {
-    let text = read(kept, SCENARIO_FILE)?;
-    let scenario = lab_scenario::parse(SCENARIO_FILE, text.as_bytes())
-        .map_err(|errors| Failure::scenario(&errors))?;
-    let loaded = Loaded {
-        scenario,
-        text,
-        files: inputs(kept)?,
-    };
-    let arguments = SimArgs::of(request, options).map_err(Failure::usage)?;
-    sim::run_loaded(&arguments, global, &request.scenario, loaded)
-}
-
-/// Runs `kept`'s scenario in a lab at the first run's place, and returns the run directory.
-fn emulate(
-    kept: &RunDir,
-    request: RunRequest,
-    work: &Work,
-    global: &Global,
-) -> Result<PathBuf, Failure> {
-    let request = RunRequest {
-        scenario: write_inputs(kept, &work.at("scenario"))?,
-        ..request
-    };
-    request::make(&request, global)
+/// Returns the wish for a new run of `kept`'s scenario at the first run's place: a simulation from memory, a lab's run
+/// from files in `work`.
+fn wanted(kept: &RunDir, work: &Work) -> Result<Wanted, Failure> {
+    let mut wanted = Wanted::new_run(kept.info().scenario.clone(), once_more(kept)?);
+    match wanted.request.engine {
+        EngineRequest::Sim(_) => {
+            wanted.derived = Some(Derived {
+                text: read(kept, SCENARIO_FILE)?,
+                files: inputs(kept)?,
+            });
+        }
+        EngineRequest::Kernel => {
+            wanted.request.scenario = write_inputs(kept, &work.at("scenario"))?;
+        }
+    }
+    Ok(wanted)
 }
 
 fn plan(run: &RunDir) -> Result<Plan, Failure> {
@@ -174,7 +158,7 @@ fn inputs(kept: &RunDir) -> Result<BTreeMap<String, String>, Failure> {
 }
 
 /// Writes the scenario, the files and the eBPF objects that it names into `dir`, and returns the scenario's
-/// path: as deep in `dir` as its files' names go up. A name that leads elsewhere is refused.
+/// path, which is as many folders below `dir` as its files' names go up. A name that leads out of `dir` is refused.
 fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     let mut inputs = programs::kept(kept.path())?;
     let texts = self::inputs(kept)?.into_iter();
@@ -194,7 +178,7 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     for (name, bytes) in inputs {
         let path = inside(&base, &name).ok_or_else(|| {
             Failure::usage(format_args!(
-                "`{name}`, which the scenario names, is no relative path: the kernel engine cannot read \
+                "`{name}`, which the scenario names, is not a relative path inside the bundle: the kernel engine cannot read \
                  it from the bundle"
             ))
         })?;
@@ -209,8 +193,8 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     Ok(dir.join(base.join(SCENARIO_FILE)))
 }
 
-/// Returns the path of `name` from the folder `base`, without `..`; none if it leads out of the root that
-/// `base` is relative to.
+/// Returns the path of `name` from the folder `base`, without `..`; `None` if it leads out of the root that `base` is
+/// relative to.
 fn inside(base: &Path, name: &str) -> Option<PathBuf> {
     let mut path = base.to_owned();
     for component in Path::new(name).components() {
@@ -266,7 +250,7 @@ fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> 
     Ok(failed.map(|it| it.reason.clone()).collect())
 }
 
-/// Returns how both runs agree, a line for each kind of difference.
+/// Returns the comparison as text, one line for each kind of difference.
 pub fn text(rerun: &Rerun) -> String {
     let mut text = String::new();
     let (same, others): (Vec<_>, Vec<_>) = rerun.tables.iter().partition(|it| it.is_same());
@@ -299,6 +283,8 @@ fn difference(it: &TableDifference) -> String {
         commas(it.only_second)
     )
 }
+
+const INTERRUPTED: &str = "the second run was interrupted: the bundle is not verified";
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,221 @@
+//! A batch: the answer to each wish, found or made.
+
+use std::{
+    borrow::Borrow,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use super::{BatchProgress, Found, Make, Reuse, Wanted};
+use crate::{failure::Failure, terminal::note};
+
+/// Batch of runs.
+pub struct Batch<M> {
+    make: M,
+    found: Found,
+    /// Failures of runs that may be reused, so that none is tried twice.
+    failed: BTreeMap<Reuse, Failure>,
+    /// Message of the failure after an interruption.
+    interruption: &'static str,
+}
+
+impl<M: Make> Batch<M> {
+    /// Returns a batch that makes runs by `make` if none of `found` may serve; an interruption is reported as
+    /// `interruption`.
+    pub fn new(make: M, found: Found, interruption: &'static str) -> Self {
+        Self {
+            make,
+            found,
+            failed: BTreeMap::new(),
+            interruption,
+        }
+    }
+
+    /// Returns the ended run that may serve for `wanted`.
+    pub fn found(&self, wanted: &Wanted) -> Option<&Path> {
+        self.found.run(&wanted.reuse)
+    }
+
+    /// Returns the run directory of each wish, or its failure, in the order of the wishes. A run is made when its answer
+    /// is taken. After an interruption, every answer is a failure with exit code 4.
+    pub fn answers<W: Borrow<Wanted>>(
+        &mut self,
+        wishes: &[W],
+    ) -> impl Iterator<Item = Result<PathBuf, Failure>> {
+        let mut progress = BatchProgress::of(wishes.len());
+        let count = wishes.len();
+        (1..).zip(wishes).map(move |(number, wanted)| {
+            let wanted = wanted.borrow();
+            let answer = self.answer(wanted, &mut progress, count > 1);
+            if number == count && count > 1 && !self.make.is_interrupted() {
+                note(&progress.line());
+            }
+            answer
+        })
+    }
+
+    /// Returns the answer to one wish.
+    pub fn only(&mut self, wanted: &Wanted) -> Result<PathBuf, Failure> {
+        self.answer(wanted, &mut BatchProgress::of(1), false)
+    }
+
+    fn answer(
+        &mut self,
+        wanted: &Wanted,
+        progress: &mut BatchProgress,
+        is_shown: bool,
+    ) -> Result<PathBuf, Failure> {
+        self.end_if_interrupted()?;
+        if let Some(run) = self.found(wanted) {
+            progress.found();
+            return Ok(run.to_owned());
+        }
+        if let Some(failure) = self.failed.get(&wanted.reuse) {
+            progress.failed_before();
+            return Err(failure.clone());
+        }
+        if is_shown {
+            note(&format!("{}; next: {}", progress.line(), wanted.name));
+        }
+        let since = Instant::now();
+        let made = self.make.make(wanted);
+        self.end_if_interrupted()?;
+        progress.made(since.elapsed());
+        match &made {
+            Ok(run) => self.found.add(wanted.reuse.clone(), run.clone()),
+            Err(_) if wanted.reuse == Reuse::Never => {}
+            Err(failure) => {
+                note(&format!("not made: {}: {}", wanted.name, failure.message));
+                self.failed.insert(wanted.reuse.clone(), failure.clone());
+            }
+        }
+        made
+    }
+
+    fn end_if_interrupted(&self) -> Result<(), Failure> {
+        if self.make.is_interrupted() {
+            Err(Failure::interrupted(self.interruption))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use lab_records::RunRequest;
+    use lab_units::Engine;
+
+    use super::*;
+    use crate::failure::Exit;
+
+    /// Maker whose runs are directories that are named after their wishes.
+    #[derive(Default)]
+    struct Fake {
+        made: Vec<String>,
+        failing: BTreeSet<&'static str>,
+        /// Number of runs until a signal arrives, during the last of them.
+        interrupted_at: Option<usize>,
+    }
+
+    impl Make for Fake {
+        fn make(&mut self, wanted: &Wanted) -> Result<PathBuf, Failure> {
+            self.made.push(wanted.name.clone());
+            if self.failing.contains(&*wanted.name) {
+                return Err(Failure::environment("no memory"));
+            }
+            Ok(PathBuf::from(&wanted.name))
+        }
+
+        fn is_interrupted(&self) -> bool {
+            self.interrupted_at == Some(self.made.len())
+        }
+    }
+
+    fn batch(make: Fake) -> Batch<Fake> {
+        Batch::new(make, Found::default(), "the batch was interrupted")
+    }
+
+    /// Returns wishes that a run of the same name may serve.
+    fn wishes(names: &[&str]) -> Vec<Wanted> {
+        let wanted = |name: &&str| Wanted {
+            reuse: Reuse::SamePlan((*name).to_owned()),
+            ..new_run(name)
+        };
+        names.iter().map(wanted).collect()
+    }
+
+    fn new_run(name: &str) -> Wanted {
+        let request = RunRequest::new(PathBuf::from(name), Engine::Sim);
+        Wanted::new_run(name.to_owned(), request)
+    }
+
+    fn answers(batch: &mut Batch<Fake>, wishes: &[Wanted]) -> Vec<Result<PathBuf, Exit>> {
+        let answers = batch.answers(wishes);
+        answers
+            .map(|answer| answer.map_err(|failure| failure.exit))
+            .collect()
+    }
+
+    fn ran(name: &str) -> Result<PathBuf, Exit> {
+        Ok(PathBuf::from(name))
+    }
+
+    #[test]
+    fn answers_have_the_order_of_the_wishes_and_found_runs_are_not_made_again() {
+        let mut batch = batch(Fake::default());
+        let earlier = PathBuf::from("earlier");
+        batch.found.add(Reuse::SamePlan("b".to_owned()), earlier);
+        let wishes = wishes(&["c", "b", "a", "c"]);
+        let expected = [ran("c"), ran("earlier"), ran("a"), ran("c")];
+        assert_eq!(answers(&mut batch, &wishes), expected);
+        assert_eq!(batch.make.made, ["c", "a"]);
+    }
+
+    #[test]
+    fn a_wish_for_a_new_run_is_never_served_by_another() {
+        let mut batch = batch(Fake {
+            failing: BTreeSet::from(["b"]),
+            ..Fake::default()
+        });
+        let wishes = ["a", "a", "b", "b"].map(new_run);
+        let failed = || Err(Exit::Environment);
+        let expected = [ran("a"), ran("a"), failed(), failed()];
+        assert_eq!(answers(&mut batch, &wishes), expected);
+        assert_eq!(batch.make.made, ["a", "a", "b", "b"]);
+    }
+
+    #[test]
+    fn a_run_that_failed_is_tried_once() {
+        let mut batch = batch(Fake {
+            failing: BTreeSet::from(["b"]),
+            ..Fake::default()
+        });
+        let wishes = wishes(&["b", "a", "b"]);
+        let failed = || Err(Exit::Environment);
+        let expected = [failed(), ran("a"), failed()];
+        assert_eq!(answers(&mut batch, &wishes), expected);
+        assert_eq!(batch.only(&wishes[0]).map_err(|it| it.exit), failed());
+        assert_eq!(batch.make.made, ["b", "a"]);
+    }
+
+    #[test]
+    fn after_an_interruption_a_second_batch_makes_only_the_rest() {
+        let mut first = batch(Fake {
+            interrupted_at: Some(2),
+            ..Fake::default()
+        });
+        let wishes = wishes(&["a", "b", "c"]);
+        let interrupted = || Err(Exit::Inconclusive);
+        let expected = [ran("a"), interrupted(), interrupted()];
+        assert_eq!(answers(&mut first, &wishes), expected);
+        assert_eq!(first.make.made, ["a", "b"]);
+        let mut second = Batch::new(Fake::default(), first.found, "");
+        let expected = [ran("a"), ran("b"), ran("c")];
+        assert_eq!(answers(&mut second, &wishes), expected);
+        assert_eq!(second.make.made, ["b", "c"]);
+    }
+}

@@ -1,0 +1,61 @@
+//! Index of the ended runs in a results directory.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use lab_records::{EngineInfo, RunDir, RunInfo, listing};
+
+use super::Reuse;
+use crate::failure::Failure;
+
+/// Ended runs by their identity, of several with the same the newest.
+#[derive(Default)]
+pub struct Found(BTreeMap<Reuse, PathBuf>);
+
+impl Found {
+    /// Reads the ended runs in `results`. Runs that cannot be read cannot serve and are left out.
+    pub fn read(results: &Path) -> Result<Self, Failure> {
+        let runs = listing::list(results).map_err(|error| Failure::records(&error))?;
+        let mut found = Self::default();
+        for run in runs {
+            let Ok(file) = run.file else { continue };
+            // A run with a problem was interrupted, or its engine failed.
+            if file.outcome.is_none_or(|it| !it.end.problems.is_empty()) {
+                continue;
+            }
+            if let Some(reuse) = identity(&run.path, &file.info) {
+                found.add(reuse, run.path);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the run that may serve.
+    pub fn run(&self, reuse: &Reuse) -> Option<&Path> {
+        self.0.get(reuse).map(PathBuf::as_path)
+    }
+
+    /// Adds an ended run.
+    pub fn add(&mut self, reuse: Reuse, run: PathBuf) {
+        if reuse != Reuse::Never {
+            self.0.insert(reuse, run);
+        }
+    }
+}
+
+/// Returns the identity of the run in `dir`; `None` if its plan has another version's format.
+fn identity(dir: &Path, info: &RunInfo) -> Option<Reuse> {
+    match info.engine {
+        EngineInfo::Sim(_) => {
+            let plan = RunDir::open(dir).and_then(|run| run.plan()).ok()??;
+            let asked = info.provenance.asked.as_ref();
+            Some(Reuse::of_plan(
+                plan,
+                asked.and_then(|it| it.options.until_ns),
+            ))
+        }
+        EngineInfo::Kernel => Some(Reuse::of_lab_run(info)),
+    }
+}
