@@ -1,4 +1,4 @@
-//! Use of the links while flows start.
+//! Link use while flows start.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use lab_units::{Bytes, Nanos};
 
 use crate::{BusyLink, FlowFields, LinkRates, RunInfo};
 
-/// Use of the links under one policy while flows start: in each repetition, from its start to the first sample
-/// of the counters at or after its last flow's start, or to the last sample if the run ended before.
+/// Link use under one policy while flows start. In each repetition the measured time runs from the repetition's start
+/// to the first counter sample at or after the last flow's start; if there is no such sample, to the last sample.
 ///
-/// The use of a direction is the mean over its repetitions. Add all flows before the first counter.
+/// The use of a direction is the mean over the repetitions. All flows must be added before the first counter.
 #[derive(Clone, Debug, Default)]
 pub struct ArrivalUse {
     /// Time of the last start, by repetition.
     last_starts: BTreeMap<u32, Nanos>,
-    /// Counters at the end of that time, by direction and repetition.
+    /// Counters at the end of the measured time, by direction and repetition.
     counters: BTreeMap<Direction, BTreeMap<u32, Counter>>,
 }
 
-/// Name of a link, and the datacenters that send and receive.
+/// Link name, sending datacenter, receiving datacenter.
 type Direction = [String; 3];
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,7 +36,7 @@ pub struct DirectionUse {
     pub from_dc: String,
     /// Datacenter that receives in this direction.
     pub to_dc: String,
-    /// Bytes carried ÷ bytes that fit, mean over the repetitions.
+    /// Bytes carried ÷ bytes that the link could carry, mean over the repetitions.
     pub utilisation: f64,
 }
 
@@ -49,14 +49,14 @@ impl ArrivalUse {
         }
     }
 
-    /// Adds a sample of a direction's counter, by time.
+    /// Adds a sample of a direction's counter; samples must come in order of time.
     pub fn counter(&mut self, repetition: u32, direction: [&str; 3], time: Nanos, bytes: Bytes) {
         let Some(&last_start) = self.last_starts.get(&repetition) else {
             return;
         };
         let of_direction = self.counters.entry(direction.map(str::to_owned));
         let known = of_direction.or_default().entry(repetition).or_default();
-        // If all flows start at zero, the first interval between samples counts.
+        // If all flows start at time zero, the first interval between samples is measured.
         if known.time < last_start.max(Nanos::new(1)) && time > known.time {
             *known = Counter { time, bytes };
         }
@@ -96,10 +96,10 @@ impl ArrivalUse {
 }
 
 impl Counter {
-    /// Returns the bytes counted ÷ the bytes that fit.
+    /// Returns bytes counted ÷ bytes that the link could carry.
     #[expect(
         clippy::cast_precision_loss,
-        reason = "a share is shown with fewer digits than a float has"
+        reason = "reports show fewer digits than a float has"
     )]
     fn share(&self, rates: &LinkRates) -> f64 {
         let sent = self.bytes.get() as f64 * 8e9;
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::{FaultInfo, FlowRow, FlowStatus, LinkChange, sample};
 
-    /// dc1-dc2 at 100 Gbit/s, which carries 12.5 MB in a millisecond.
+    /// Facts of a run with the link dc1-dc2 at 100 Gbit/s, which carries 12.5 MB per millisecond.
     fn info() -> RunInfo {
         RunInfo {
             links: vec![sample::link("dc1", "dc2", 100, 1)],
@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// Link use by flows that start at times in ms, each in a repetition; true for those that did start.
+    /// Returns the link use for `flows`: repetition, scheduled start in ms, and true if the flow started.
     fn arrivals(flows: &[(u32, u64, bool)]) -> ArrivalUse {
         let mut used = ArrivalUse::default();
         for &(repetition, millis, has_started) in flows {
@@ -154,7 +154,7 @@ mod tests {
         (found - expected).abs() < 1e-9
     }
 
-    /// 12.5 MB in 1 ms at 100 Gbit/s, then 13.75 MB in 11 ms at 10 Gbit/s: 26.25 MB fill the link.
+    /// The link can carry 26.25 MB: 12.5 MB in 1 ms at 100 Gbit/s and 13.75 MB in 11 ms at 10 Gbit/s.
     #[test]
     fn a_link_is_full_at_the_rates_in_force() {
         let mut info = info();
@@ -172,8 +172,7 @@ mod tests {
         assert!(is_near(busiest.utilisation, 1.0), "{busiest:?}");
     }
 
-    /// The run is cut at 4 ms, when the link has carried all the 50 MB that fit; flows were scheduled until 8
-    /// ms.
+    /// The run ends at 4 ms, when the link has carried 50 MB, its full capacity; flows were scheduled until 8 ms.
     #[test]
     fn a_cut_runs_links_are_used_until_the_cut() {
         let mut used = arrivals(&[(0, 0, true), (0, 3, true), (0, 8, false)]);
@@ -187,7 +186,8 @@ mod tests {
         );
     }
 
-    /// In 2 ms 25 MB fit. One direction is used to 100 and 20 %, the other to 70 % in both repetitions.
+    /// The link can carry 25 MB in 2 ms. One direction is used to 100 % and 20 % in the two repetitions, the other to
+    /// 70 % in both.
     #[test]
     fn the_busiest_link_has_the_largest_mean_of_its_repetitions() {
         let mut used = arrivals(&[(0, 2, true), (1, 2, true)]);

@@ -1,5 +1,4 @@
-//! Batches of typed columns: both file formats are read into them, and rows and frames are made
-//! from them.
+//! Batches of typed columns: readers of both file formats fill them; rows and data frames are built from them.
 
 use std::ops::Range;
 
@@ -22,14 +21,11 @@ pub struct Batch {
     lines: Vec<u64>,
 }
 
-/// The values of one column: one for each row, `None` where the row has no value.
+/// Values of one column, one per row; `None` where the row has no value.
 #[derive(Debug)]
 pub enum Values {
-    /// Whole numbers.
     Integers(Vec<Option<u64>>),
-    /// Floating-point numbers.
     Floats(Vec<Option<f64>>),
-    /// Texts.
     Texts(Texts),
 }
 
@@ -54,7 +50,7 @@ impl Batch {
         }
     }
 
-    /// Appends one row; `texts` has a text for each column, empty for no value.
+    /// Appends one row; `texts` has one text per column, and an empty text means no value.
     pub(crate) fn push<'a>(
         &mut self,
         texts: impl Iterator<Item = &'a str>,
@@ -86,39 +82,39 @@ impl Batch {
         self.columns.iter().map(|(column, values)| (column, values))
     }
 
-    /// Returns the values in a column of whole numbers.
+    /// Returns the values of an integer column.
     ///
     /// # Panics
-    /// If `name` is not a requested column of whole numbers.
+    /// If `name` is not a requested integer column.
     #[must_use]
     pub fn integers(&self, name: &str) -> &[Option<u64>] {
         match self.values(name) {
             Some(Values::Integers(values)) => values,
-            _ => panic!("`{name}` is not a requested column of whole numbers"),
+            _ => panic!("`{name}` is not a requested integer column"),
         }
     }
 
-    /// Returns the values in a column of floating-point numbers.
+    /// Returns the values of a floating-point column.
     ///
     /// # Panics
-    /// If `name` is not a requested column of floating-point numbers.
+    /// If `name` is not a requested floating-point column.
     #[must_use]
     pub fn floats(&self, name: &str) -> &[Option<f64>] {
         match self.values(name) {
             Some(Values::Floats(values)) => values,
-            _ => panic!("`{name}` is not a requested column of floating-point numbers"),
+            _ => panic!("`{name}` is not a requested floating-point column"),
         }
     }
 
-    /// Returns the values in a column of texts.
+    /// Returns the values of a text column.
     ///
     /// # Panics
-    /// If `name` is not a requested column of texts.
+    /// If `name` is not a requested text column.
     #[must_use]
     pub fn texts(&self, name: &str) -> &Texts {
         match self.values(name) {
             Some(Values::Texts(texts)) => texts,
-            _ => panic!("`{name}` is not a requested column of texts"),
+            _ => panic!("`{name}` is not a requested text column"),
         }
     }
 
@@ -127,15 +123,15 @@ impl Batch {
         found.map(|(_, values)| values)
     }
 
-    /// Line of the row at `index` in a CSV file, from 1; number of the row in a Parquet file.
+    /// Returns the 1-based line in a CSV file, or the row number in a Parquet file, of the row at `index`.
     pub(crate) fn line(&self, index: usize) -> u64 {
         self.lines[index]
     }
 
-    /// Returns the named columns' places, in the order of the names.
+    /// Returns the positions of the named columns, in the order of `names`.
     ///
     /// # Panics
-    /// If one is no column of the batch.
+    /// If a name is not a column of the batch.
     pub(crate) fn places(&self, names: &[&str]) -> Vec<usize> {
         let place = |name: &&str| {
             self.columns
@@ -146,13 +142,14 @@ impl Batch {
         names.iter().map(place).collect()
     }
 
-    /// Returns the row at `index` of a batch whose columns are the fields of `R`, in their order.
+    /// Returns the row at `index`; the batch's columns must be the fields of `R`, in the same order.
     pub(crate) fn row<'a, R: Deserialize<'a>>(&'a self, index: usize) -> Result<R, Error> {
         let fields = self.columns.iter().map(|(_, values)| values.value(index));
         R::deserialize(SeqDeserializer::new(fields))
     }
 
-    /// Returns what `R` has of the row at `index`: its fields are the columns at `places`.
+    /// Returns an `R` made from some columns of the row at `index`; the fields of `R` are the columns at `places`, in
+    /// that order.
     pub(crate) fn part<'a, R: Deserialize<'a>>(
         &'a self,
         places: &[usize],
@@ -258,18 +255,18 @@ pub(crate) fn check_length(column: &str, bytes: usize) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "column `{column}` has a text of {bytes} bytes, at most {MAX_FIELD} are read"
+            "column `{column}` has a text of {bytes} bytes, at most {MAX_FIELD} are allowed"
         ))
     }
 }
 
-/// Maximum number of bytes in a field, far more than any name, reason or candidate list needs.
+/// Maximum number of bytes in a field: far more than any name, reason or candidate list needs.
 const MAX_FIELD: usize = (1 << 16) - 1;
 
-/// Maximum number of characters that a message shows of a wrong value.
+/// Maximum number of characters of an invalid value that an error message quotes.
 const MAX_SHOWN: usize = 40;
 
-/// Size in bytes of the rows after which a batch ends; [`BATCH_ROWS`] short rows take less.
+/// Number of bytes in the rows after which a batch ends; a batch of [`BATCH_ROWS`] short rows is smaller.
 pub(crate) const MAX_BATCH_BYTES: usize = 64 << 20;
 
 /// Maximum number of rows in a batch, and in a Parquet file's row group: about 20 MB of the widest table.

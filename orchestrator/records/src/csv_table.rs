@@ -1,4 +1,4 @@
-//! CSV files to batches.
+//! Reader of CSV files into batches.
 
 use std::{
     fs::File,
@@ -18,9 +18,9 @@ use crate::{
 /// Calls `visit` with each batch of `columns` from the table at `path`, in order, and returns the
 /// number of truncated rows at the end.
 ///
-/// A writer ends every row with a line feed. A last row without one was being written when its
-/// writer died: it is counted and omitted, even if the rest of it could be read. A row of more than [`MAX_ROW`] bytes
-/// is refused before it is read into memory.
+/// A writer ends every row with a line feed. If the last row has no line feed, its writer died while writing the row:
+/// the row is counted as truncated and omitted, even if its fields could be parsed. A row of more than [`MAX_ROW`]
+/// bytes is refused before it is read into memory.
 pub(crate) fn read<E: From<RecordsError>>(
     path: &Path,
     columns: &[Column],
@@ -55,7 +55,7 @@ pub(crate) fn read<E: From<RecordsError>>(
         match reader.read_record(&mut record) {
             Ok(true) => {}
             Ok(false) => break,
-            // Cut off at a line feed inside quotes: too few fields, and nothing after it.
+            // The file was cut off at a line feed inside quotes: the last row has too few fields.
             Err(error) if is_short(&error) && is_at_end(&mut reader) => {
                 is_cut_in_quotes = true;
                 break;
@@ -84,12 +84,11 @@ pub(crate) fn read<E: From<RecordsError>>(
     Ok(truncated.max(is_cut_in_quotes.into()))
 }
 
-/// Opens the file at `path` up to its last line feed, with 1 if there is more after it and 0 if
-/// not.
+/// Opens the file at `path` up to its last line feed. Returns 1 with it if bytes follow the last line feed, else 0.
 fn open_whole_lines(path: &Path) -> io::Result<(io::Take<File>, u64)> {
     let mut file = lab_files::open(path, Links::Refuse)?;
     let length = file.seek(SeekFrom::End(0))?;
-    // The last row, like any other, is at most this long.
+    // No row is longer than `MAX_ROW`, so the last line feed must be within the last `MAX_ROW` bytes.
     let start = length.saturating_sub(MAX_ROW);
     let mut end = Vec::new();
     file.seek(SeekFrom::Start(start))?;
@@ -100,7 +99,7 @@ fn open_whole_lines(path: &Path) -> io::Result<(io::Take<File>, u64)> {
         None => {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("its last {MAX_ROW} bytes have no line end: it is no table"),
+                format!("its last {MAX_ROW} bytes have no line end, so it is not a table"),
             ));
         }
     };
@@ -120,7 +119,7 @@ fn is_at_end<F: Read>(reader: &mut csv::Reader<Bounded<F>>) -> bool {
     matches!(reader.read_record(&mut StringRecord::new()), Ok(false))
 }
 
-/// Returns the error for the row at `line`; a line number in `error` itself takes precedence.
+/// Returns the error for the row at `line`; if `error` has a line number, that number takes precedence.
 fn row_error(path: &Path, line: u64, error: csv::Error) -> RecordsError {
     RecordsError::Row {
         path: path.to_owned(),
@@ -129,5 +128,5 @@ fn row_error(path: &Path, line: u64, error: csv::Error) -> RecordsError {
     }
 }
 
-/// Maximum length of a row in bytes: a thousand times the longest row that is written.
+/// Maximum length of a row in bytes: a thousand times the longest row that the writer produces.
 const MAX_ROW: u64 = 1 << 20;

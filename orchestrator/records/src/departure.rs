@@ -1,10 +1,11 @@
-//! Parameters of a policy that are not its publication's.
+//! Policy parameters that differ from the publication.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Parameter whose value is not the publication's or, where the publication gives no value, not our reading.
+/// Parameter whose value differs from the publication's value or, where the publication gives no value, from our
+/// reading of the publication.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Departure {
     /// Name of the parameter in scenarios.
@@ -20,21 +21,21 @@ pub struct Departure {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reference {
-    /// Value of the publication.
+    /// Value in the publication.
     Paper(String),
     /// Default of a parameter for which the publication gives no value.
     OurReading(String),
 }
 
 impl Departure {
-    /// Returns the parameter and its value: `max_delay 524 ms`.
+    /// Returns the parameter with its value: `max_delay 524 ms`.
     #[must_use]
     pub fn short(&self) -> String {
         format!("{} {}", self.parameter, self.value)
     }
 }
 
-/// `max_delay 524 ms (paper: 32 or 64 ms)`.
+/// Formats the parameter as in `max_delay 524 ms (paper: 32 or 64 ms)`.
 impl fmt::Display for Departure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (source, value) = match &self.reference {

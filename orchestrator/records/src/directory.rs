@@ -1,5 +1,4 @@
-//! The files of a run directory, and where run directories are:
-//! `results/20261121T093000Z-8dc-1f2e3d4c`.
+//! Files of a run directory, and the names of run directories: `results/20261121T093000Z-8dc-1f2e3d4c`.
 
 use std::{
     collections::BTreeMap,
@@ -18,23 +17,24 @@ use crate::{
     error::{Operation, RecordsError},
 };
 
-/// Format of the run directory except its plan: the only format that this lcmp-lab writes. It reads the formats from
-/// [`OLDEST_FORMAT`] on. The number rises with every change of a column, a key or a meaning, by the rule of the crate's
+/// Format of the run directory except its plan. This lcmp-lab writes only this format and reads all formats from
+/// [`OLDEST_FORMAT`] on. Every change of a column, a key or a meaning increases the number; see the crate's rules for
 /// [formats](crate#formats).
 ///
-/// - 1: the kernel's runs
+/// - 1: runs of the kernel engine
 /// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,
 ///   `story.csv`
 /// - 3: `switches.csv`, `ports.csv`
-/// - 5: `certificate.csv`, the grade of a verdict, and the figures that it is made from
+/// - 5: `certificate.csv`, the grade of a verdict, and the figures that decide the grade
 /// - 6: `rates.csv`, and the flow tables in the evidence
 /// - 7: a code, a figure and its bound as the reason of a verdict
-/// - 8: `deviations`, a code and a number for each count of switches and hosts, in place of the sentences in `switches`
+/// - 8: `deviations` with a code and a number for each count of switches and hosts, instead of the sentences in
+///   `switches`
 /// - 9: no sentences in the verdict: its warnings about a ranking follow from the evidence
 pub const FORMAT_VERSION: u32 = 9;
 
-/// Oldest format that is read. Its counts of switches and hosts are sentences; all other keys and columns that a reader
-/// needs are as in [`FORMAT_VERSION`].
+/// Oldest format that this lcmp-lab reads. In it the counts of switches and hosts are sentences; all other keys and
+/// columns that a reader needs are the same as in [`FORMAT_VERSION`].
 pub const OLDEST_FORMAT: u32 = 7;
 
 /// File of the run's facts and outcome.
@@ -49,33 +49,32 @@ pub const PLAN_FILE: &str = "plan.json";
 /// Directory of the figures.
 pub const FIGURES_DIR: &str = "figures";
 
-/// File with the numbers in the closing table, as `--json` prints them.
+/// File with the numbers of the closing table, in the format of `--json`.
 pub const SUMMARY_FILE: &str = "summary.json";
 
-/// File with the texts of the files that the scenario names, by name.
+/// File with the contents of the text files that the scenario names, by name.
 pub const INPUTS_FILE: &str = "inputs.json";
 
-/// File of the eBPF objects that the scenario names, by name, in base64.
+/// File with the eBPF objects that the scenario names, by name, in base64.
 pub const PROGRAMS_FILE: &str = "programs.json";
 
 /// File of the report.
 pub const REPORT_FILE: &str = "report.html";
 
-/// Maximum size of [`RUN_FILE`] in bytes: the largest lab's links, faults and evidence take a tenth of it.
+/// Maximum size of [`RUN_FILE`] in bytes: ten times what the links, faults and evidence of the largest lab need.
 pub const MAX_RUN_FILE: u64 = 16 << 20;
 
-/// Maximum size of [`PLAN_FILE`] in bytes: a million flows take half of it.
+/// Maximum size of [`PLAN_FILE`] in bytes: twice what a million flows need.
 pub const MAX_PLAN: u64 = 1 << 30;
 
-/// Maximum size in bytes of any other file that is read as one text: allows [`INPUTS_FILE`] with four files of the
-/// largest size.
+/// Maximum size in bytes of any other text file: [`INPUTS_FILE`] with four files of the largest size still fits.
 pub const MAX_TEXT: u64 = 256 << 20;
 
 /// Link to the newest run, beside the run directories.
 pub const LATEST: &str = "latest";
 
-/// Creates an empty run directory under `results_dir`, named after `now`, the scenario and the plan's
-/// hash. `latest` moves once the run has records: [`point_latest`].
+/// Creates an empty run directory under `results_dir`, named after `now`, the scenario and the plan's hash. Does not
+/// move `latest`; [`point_latest`] does so once the run has records.
 ///
 /// # Errors
 /// If a directory cannot be created.
@@ -90,14 +89,14 @@ pub fn create_run_dir(
     Ok(results_dir.join(name))
 }
 
-/// Points `latest` in `results_dir` at its directory `run_name`, replacing the link at once.
+/// Points `latest` in `results_dir` at the run directory `run_name`; the link is replaced atomically.
 ///
 /// # Errors
-/// If the link cannot be created, for instance because `latest` is a directory.
+/// If the link cannot be created, for example because `latest` is a directory.
 pub fn point_latest(results_dir: &Path, run_name: &str) -> Result<(), RecordsError> {
     let latest = results_dir.join(LATEST);
     let draft = results_dir.join(format!(".{LATEST}-{}", std::process::id()));
-    // An earlier process with the same id may have left its draft.
+    // An earlier process with the same id may have left its temporary link.
     let _ = fs::remove_file(&draft);
     symlink(run_name, &draft).map_err(Operation::CreateFile.failed(&draft))?;
     fs::rename(&draft, &latest).map_err(|source| {
@@ -106,8 +105,8 @@ pub fn point_latest(results_dir: &Path, run_name: &str) -> Result<(), RecordsErr
     })
 }
 
-/// Reads the text `name` of the run directory `run_dir`; `None` if there is no such file. Refuses a link, which may
-/// lead anywhere.
+/// Reads the text file `name` in the run directory `run_dir`; `None` if there is no such file. Refuses a symbolic link,
+/// which could point anywhere.
 ///
 /// # Errors
 /// If the file cannot be read, is not a regular file, is not UTF-8, or is larger than [`MAX_TEXT`] ([`MAX_PLAN`] for
@@ -126,7 +125,7 @@ pub fn read_text(run_dir: &Path, name: &str) -> Result<Option<String>, RecordsEr
     }
 }
 
-/// Writes the text `name` into the run directory `run_dir`.
+/// Writes `text` to the file `name` in the run directory `run_dir`.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -134,7 +133,7 @@ pub fn write_text(run_dir: &Path, name: &str, text: &str) -> Result<(), RecordsE
     write_whole(&run_dir.join(name), text)
 }
 
-/// Writes named texts as the JSON file `name` into the run directory `run_dir`.
+/// Writes `texts` as a JSON object to the file `name` in the run directory `run_dir`.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -147,7 +146,7 @@ pub fn write_texts(
     write_text(run_dir, name, &(text + "\n"))
 }
 
-/// Reads the plan of the run directory `run_dir` as a `T`, whatever its format; `None` if there is no plan.
+/// Reads the plan of the run directory `run_dir` as a `T` without a check of its format; `None` if there is no plan.
 pub(crate) fn read_plan<T: DeserializeOwned>(run_dir: &Path) -> Result<Option<T>, RecordsError> {
     let path = run_dir.join(PLAN_FILE);
     let file = match lab_files::open(&path, Links::Refuse) {
@@ -162,7 +161,7 @@ pub(crate) fn read_plan<T: DeserializeOwned>(run_dir: &Path) -> Result<Option<T>
     }
 }
 
-/// Writes `text` to `path`, so that a reader sees the old file or the new one.
+/// Writes `text` to `path` atomically: a reader sees either the old file or the new one.
 pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), RecordsError> {
     draft::replace(path, text.as_bytes()).map_err(Operation::Replace.failed(path))
 }
@@ -178,8 +177,8 @@ fn run_name(now: SystemTime, scenario: &str, plan_hash: &str) -> String {
     format!("{}-{scenario}-{hash}", UtcTime::new(now).file_name())
 }
 
-/// Creates the directory `name`, or `name-2` and so on if a run of the same second has it, and
-/// returns its name.
+/// Creates the directory `name`, or `name-2` and so on if a run that started in the same second has that name. Returns
+/// the name of the created directory.
 fn make_run_dir(results_dir: &Path, name: &str) -> Result<String, RecordsError> {
     for attempt in 1..=MAX_SAME_SECOND {
         let name = match attempt {
@@ -197,10 +196,10 @@ fn make_run_dir(results_dir: &Path, name: &str) -> Result<String, RecordsError> 
     unreachable!("the last attempt returns")
 }
 
-/// Maximum length of a scenario's name within a directory's name, in characters.
+/// Maximum number of characters of a scenario's name in a directory's name.
 const MAX_NAME: usize = 32;
 
-/// Number of digits from the plan's hash in a directory's name.
+/// Number of digits of the plan's hash in a directory's name.
 const SHORT_HASH: usize = 8;
 
 /// Maximum number of runs of one plan that start in the same second.

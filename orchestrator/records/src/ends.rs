@@ -1,4 +1,4 @@
-//! Time that a run's repetitions cover.
+//! End times of a run's repetitions.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,11 @@ use lab_units::Nanos;
 
 use crate::FlowFields;
 
-/// End of each repetition under one policy, in paper time: the latest among its flows' starts and ends and its samples
-/// of link counters.
+/// End of each repetition under one policy, in paper time: the latest of all flow starts, flow ends and samples of link
+/// counters.
 ///
-/// Engines sample the counters to the end, so a flow that started and did not finish was under way until then.
+/// Engines sample the counters until the repetition ends, so a flow that started and did not finish was under way until
+/// the last sample.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RepetitionEnds(BTreeMap<u32, Nanos>);
 
@@ -21,7 +22,7 @@ impl RepetitionEnds {
         }
     }
 
-    /// Adds the time at which the links' counters were sampled.
+    /// Adds the time of a sample of link counters.
     pub fn at(&mut self, repetition: u32, time: Nanos) {
         let end = self.0.entry(repetition).or_default();
         *end = time.max(*end);

@@ -1,33 +1,29 @@
-//! Errors of reading and writing run directories.
+//! Errors that occur while reading and writing run directories.
 
 use std::{io, path::PathBuf};
 
 use parquet::errors::ParquetError;
 
-/// Error of reading or writing a run directory.
+/// Error that occurs while reading or writing a run directory.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
     /// A file system operation failed.
     #[error("cannot {operation} `{}`", path.display())]
     Io {
-        /// The operation.
         operation: Operation,
-        /// Its target.
+        /// File or directory that the operation was for.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The directory is no run directory.
+    /// The directory is not a run directory.
     #[error(
         "`{}` is not a run directory: it has no `run.json` (hint: runs are the directories under \
          `results/`, the newest is `results/latest`)",
         path.display()
     )]
-    NotARun {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// An lcmp-lab of another format wrote the file.
+    NotARun { path: PathBuf },
+    /// The file has a format that this lcmp-lab cannot read.
     #[error(
         "`{}` has format {found}, which this lcmp-lab (format {own}) cannot read (hint: {})",
         path.display(),
@@ -38,9 +34,9 @@ pub enum RecordsError {
         }
     )]
     OtherFormat {
-        /// The `run.json` or `plan.json`.
+        /// Path of `run.json` or `plan.json`.
         path: PathBuf,
-        /// Its format.
+        /// Format of the file.
         found: u32,
         /// Format that this program writes.
         own: u32,
@@ -48,53 +44,37 @@ pub enum RecordsError {
     /// `run.json` cannot be parsed or written.
     #[error("`{}` is not a run's description", path.display())]
     Json {
-        /// The file.
         path: PathBuf,
-        /// Cause.
         source: serde_json::Error,
     },
-    /// `plan.json` is no plan.
+    /// `plan.json` is not a plan.
     #[error("`{}` is not a plan: line {}", path.display(), source.line())]
     Plan {
-        /// The file.
         path: PathBuf,
-        /// Cause.
         source: serde_json::Error,
     },
     /// A row cannot be written.
     #[error("cannot write a row to `{}`", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Cause.
-        source: csv::Error,
-    },
+    Write { path: PathBuf, source: csv::Error },
     /// A Parquet copy cannot be written or read.
     #[error(
         "`{}` is not a Parquet table (hint: a `.csv` beside it is read without it; else run the scenario \
          again)",
         path.display()
     )]
-    Parquet {
-        /// The file.
-        path: PathBuf,
-        /// Cause.
-        source: ParquetError,
-    },
-    /// A row cannot be parsed, and is not a truncated last one.
+    Parquet { path: PathBuf, source: ParquetError },
+    /// A row cannot be parsed, and it is not a truncated last row.
     #[error("`{}` cannot be read at line {line}", path.display())]
     Row {
-        /// The file.
         path: PathBuf,
-        /// The line, from 1; in a Parquet table, the row.
+        /// 1-based line in a CSV table; row number in a Parquet table.
         line: u64,
-        /// Cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl RecordsError {
-    /// True if the machine could not write records; the records themselves are not at fault.
+    /// True if the machine failed to write the records; false if the records themselves are at fault.
     #[must_use]
     pub const fn is_of_machine(&self) -> bool {
         match self {
@@ -134,13 +114,9 @@ impl RecordsError {
 /// An operation on the file system.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Operation {
-    /// Create a directory.
     CreateDir,
-    /// Create a file.
     CreateFile,
-    /// Read a file.
     Read,
-    /// Write a file.
     Write,
     /// Sync a file to the disk.
     Sync,
@@ -165,7 +141,7 @@ impl std::fmt::Display for Operation {
 }
 
 impl Operation {
-    /// Returns a function that makes the error of this operation on `path`.
+    /// Returns a function that turns an I/O error of this operation on `path` into a [`RecordsError`].
     pub(crate) fn failed(self, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> RecordsError {
         let path = path.into();
         move |source| RecordsError::Io {

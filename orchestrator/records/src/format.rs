@@ -1,13 +1,14 @@
-//! Comparison of a file's format with the program's own, by the rule of the crate's [formats](crate#formats).
+//! Check of a file's format; see the crate's rules for [formats](crate#formats).
 //!
-//! [`RunDir::open`](crate::RunDir::open) compares the formats of `run.json` and `plan.json`, so every reader of a run
-//! does. There is no conversion: a run can be made again from its `scenario.yaml`, and half-understood data mislead.
+//! [`RunDir::open`](crate::RunDir::open) checks the formats of `run.json` and `plan.json`, so every reader of a run
+//! does. Files are not converted between formats: a conversion could be wrong without notice, and a run can be repeated
+//! from its `scenario.yaml`.
 
 use std::path::Path;
 
 use crate::error::RecordsError;
 
-/// Refuses the file at `path` if its format `found` is not `own`, this program's format.
+/// Returns an error if `found`, the format of the file at `path`, is not `own`, this program's format.
 pub(crate) fn check(path: &Path, found: u32, own: u32) -> Result<(), RecordsError> {
     if found == own {
         Ok(())

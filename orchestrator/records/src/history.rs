@@ -1,4 +1,4 @@
-//! A suite's history over its runs: a table that grows by some rows at every run, and its Parquet copy.
+//! History of a suite: a table to which every run appends rows, and its Parquet copy.
 
 use std::{io::Write, path::Path};
 
@@ -34,14 +34,14 @@ pub fn append(dir: &Path, rows: &[HistoryRow]) -> Result<(), RecordsError> {
     let text = writer
         .into_inner()
         .expect("a vector is flushed without errors");
-    // One write appends all rows, or none that a reader takes for whole.
+    // All rows are appended in one write; if the write is cut off, a reader ignores the last, incomplete row.
     let mut file = lab_files::append(&path).map_err(Operation::CreateFile.failed(&path))?;
     file.write_all(&text)
         .map_err(Operation::Write.failed(&path))?;
     parquet_table::copy(&path, HistoryRow::COLUMNS)
 }
 
-/// Reads the history in `dir`, oldest row first; none if there is no history.
+/// Reads the history in `dir`, oldest row first; empty if there is no history.
 ///
 /// # Errors
 /// If the table cannot be read.

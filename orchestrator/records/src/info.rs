@@ -7,35 +7,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::Provenance;
 
-/// Scenario, versions, engine and network of a run.
+/// Facts of a run that are known before its first flow: scenario, versions, engine and network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// The scenario's description.
+    /// Description of the scenario.
     pub description: String,
-    /// SHA-256 over the scenario's text and every file it names, in hex.
+    /// SHA-256 of the scenario's text and of every file that the scenario names, in hex.
     pub scenario_hash: String,
     /// SHA-256 of `plan.json`, in hex.
     pub plan_hash: String,
     /// Version of lcmp-lab.
     pub tool_version: String,
-    /// Release of the kernel that the run was on, as `uname -r` prints it; with the kernel engine,
-    /// this kernel carried the packets.
+    /// Release of the kernel on which the run took place, as `uname -r` prints it; with the kernel engine, this kernel
+    /// forwarded the packets.
     pub kernel_release: String,
     /// Engine of the run.
     pub engine: EngineInfo,
-    /// Kernel that the run was on.
+    /// Kernel on which the run took place: this machine's or a guest's.
     #[serde(rename = "place")]
     pub location: Location,
-    /// Clock of the run's times.
+    /// Clock by which the run's times are measured.
     pub clock: Clock,
-    /// Accelerator of the guest: `kvm`, `tcg`; none outside a guest.
+    /// Accelerator of the guest: `kvm` or `tcg`; `None` outside a guest.
     pub accel: Option<String>,
     /// Scale factors, emulated ÷ paper.
     pub scale: ScaleInfo,
-    /// Place and capacity that an automatic scale fits, in words: the default of the place, or a measured capacity
-    /// with the `--scale-for` that names it. None if the scenario or the command line gives the factors.
+    /// Location and capacity for which the scale was chosen automatically, in words: the location's default capacity,
+    /// or a measured capacity with the `--scale-for` option that selects it. `None` if the scenario or the command line
+    /// gives the factors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_fits: Option<String>,
     /// Seed of all sampled values.
@@ -49,28 +50,28 @@ pub struct RunInfo {
     /// Flows that percentiles and comparisons include; `None` if they include all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredFlows>,
-    /// The datacenters, in the order of the plan.
+    /// Datacenters, in the order of the plan.
     pub dcs: Vec<DcInfo>,
-    /// The inter-DC links, in the order of the plan.
+    /// Inter-DC links, in the order of the plan.
     pub links: Vec<LinkInfo>,
-    /// The faults, in order of time.
+    /// Faults, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultInfo>,
-    /// Error that comes from packets of unscaled size.
+    /// Error caused by the unscaled packet size.
     pub granularity: Granularity,
-    /// Warnings of the plan.
+    /// Warnings from planning.
     pub warnings: Vec<String>,
     /// Origin of the run.
     #[serde(default)]
     pub provenance: Provenance,
 }
 
-/// Flows that are scheduled to start in a window, in paper time.
+/// Flows that are scheduled to start in the measured window, in paper time.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredFlows {
     /// Earliest scheduled start.
     pub from_ns: Nanos,
-    /// Scheduled start from which on flows are not measured; `None` if the window has no end.
+    /// End of the window: flows scheduled at or after this time are not measured. `None` if the window has no end.
     pub to_ns: Option<Nanos>,
     /// Ids of the flows, in ascending order.
     pub ids: Vec<Range<u32>>,
@@ -80,7 +81,7 @@ pub struct MeasuredFlows {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineInfo {
-    /// The Linux kernel: namespaces, tc, SoftRoCE, eBPF.
+    /// The Linux kernel, with network namespaces, tc, SoftRoCE and eBPF.
     Kernel,
     /// The simulator.
     Sim(SimInfo),
@@ -89,23 +90,23 @@ pub enum EngineInfo {
 /// Settings of a simulated run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct SimInfo {
-    /// Semantics of the simulated network.
+    /// Semantics of the simulated network, the paper's or the artifact's.
     pub semantics: Semantics,
     /// Congestion control of each policy's senders, in the order of [`RunInfo::policies`].
     pub cc: Vec<String>,
-    /// Threads that share the work; results do not depend on them.
+    /// Number of threads; the results do not depend on it.
     pub threads: u32,
 }
 
-/// Kernel that a run or a lab is on.
+/// Location of a run or a lab: this machine or a guest.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Location {
     /// This machine's kernel.
     #[default]
     Here,
-    /// The kernel of a QEMU guest. On this machine, a lab there has only its directory, and ends
-    /// with its owner.
+    /// The kernel of a QEMU guest. This machine has only the lab's directory, and the lab ends when its owner process
+    /// ends.
     Guest,
 }
 
@@ -120,18 +121,16 @@ pub struct ScaleInfo {
     pub size: Ratio,
 }
 
-/// A datacenter.
+/// Datacenter of the scenario.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct DcInfo {
-    /// Name.
     pub name: String,
-    /// Names of the hosts.
     pub hosts: Vec<String>,
-    /// True if the DCI switch runs no agent: plain kernel ECMP.
+    /// True if the DCI switch has no agent and forwards by plain kernel ECMP.
     pub legacy: bool,
 }
 
-/// An inter-DC link of the scenario.
+/// Inter-DC link of the scenario.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LinkInfo {
     /// Name: `dc1-dc2`.
@@ -148,25 +147,25 @@ pub struct LinkInfo {
     pub buffer_bytes: Bytes,
 }
 
-/// A fault of an inter-DC link.
+/// Fault of an inter-DC link.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FaultInfo {
     /// Time of the fault, from a repetition's start.
     pub time_ns: Nanos,
-    /// The link.
+    /// Name of the link.
     pub link: String,
-    /// Effect on the link.
+    /// Effect of the fault on the link.
     pub change: LinkChange,
-    /// Rate of each direction from the fault on, if the fault gives the link new parameters. Runs of earlier
-    /// versions lack it, and their links count at the scenario's rate.
+    /// Rate of each direction from the fault on; `None` if the fault does not change the rate, and in runs of earlier
+    /// versions, which are read as if the scenario's rate stayed in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<BitsPerSec>,
 }
 
-/// Error that comes from packets of unscaled size.
+/// Error caused by the unscaled packet size.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Granularity {
-    /// Share of flows whose emulated size is under one packet, in percent.
+    /// Share of flows whose emulated size is less than one packet, in percent.
     pub sub_packet_flows_percent: u32,
     /// Longest serialisation time of a full packet ÷ shortest inter-DC delay, in percent.
     pub packet_vs_delay_percent: u32,
@@ -180,7 +179,7 @@ impl RunInfo {
         self.scheduled_flows.saturating_mul(policies)
     }
 
-    /// True if percentiles and comparisons count a flow.
+    /// True if percentiles and comparisons include the flow.
     #[must_use]
     pub fn is_measured(&self, flow: FlowId) -> bool {
         self.measured.as_ref().is_none_or(|measured| {
@@ -190,7 +189,7 @@ impl RunInfo {
         })
     }
 
-    /// Returns the number of scheduled flows that percentiles and comparisons count, under each policy.
+    /// Returns the number of scheduled flows per policy that percentiles and comparisons include.
     #[must_use]
     pub fn measured_flows(&self) -> u64 {
         match &self.measured {

@@ -1,43 +1,43 @@
-//! The run directory: row types, format version, reader and writer.
+//! Run directories: row types, format version, reader and writer.
 //!
-//! Engines write a run directory with [`RunWriter`] during a run; reports read it with [`RunDir`].
-//! If the writer dies, the directory is readable up to its last whole row.
+//! Engines write a run directory with [`RunWriter`] during a run; reports read it with [`RunDir`]. If the writer dies,
+//! all complete rows of the directory can still be read.
 //!
 //! Must not contain: engines, plotting, clocks (the time is passed in), or files outside the
 //! results directory.
 //!
 //! - [`info`], [`run_end`]: facts of a run before its first and after its last flow
-//! - [`outcome`]: the latter with the verdict
-//! - [`trust`][]: the verdict on a run, and the bounds of the figures that it is made from
-//! - [`provenance`][]: program, command and policies of a run, and changes while it ran
-//! - [`request`][]: request for a run, also for the repeat of an earlier run; `sim_request`: options of a simulation
-//! - `departure`: parameters of a policy that are not its publication's
-//! - [`evidence`][]: counts by which a run shows that it exercised what it ranks
-//! - [`run_file`]: `run.json`, which holds both with the format version
-//! - [`arrival_use`][]: use of the links while flows start
-//! - [`ends`][]: time that a run's repetitions cover
+//! - [`outcome`]: facts after the last flow, with the verdict
+//! - [`trust`][]: the verdict on a run, and the bounds of the figures that decide it
+//! - [`provenance`][]: program, command line and policies of a run, and changes made while it ran
+//! - [`request`][]: requests for runs, also to repeat an earlier run; `sim_request`: options of a simulation
+//! - `departure`: policy parameters that differ from the publication
+//! - [`evidence`][]: counts that show whether a run exercised what it ranks
+//! - [`run_file`]: `run.json`, which contains the format version, the facts and the outcome
+//! - [`arrival_use`][]: link use while flows start
+//! - [`ends`][]: end times of a run's repetitions
 //! - [`rows`]: the tables' rows; `reports/README.md` explains every column
-//! - [`directory`]: file names, the format version, and the link to the newest run
-//! - `format`: comparison of format numbers
-//! - [`listing`][]: the runs of a results directory, their tags and sizes
-//! - [`history`][]: the history of a suite of runs
-//! - [`writer`], [`reader`]: writing and reading a run directory; `mirror` copies tables elsewhere meanwhile
-//! - [`columns`]: batches of typed columns, those of texts in `texts`; `csv_table` and [`parquet_table`] read
-//!   them from files, the latter by the pages that `parquet_pages` checks
-//! - [`sample`][]: a small run, for tests
+//! - [`directory`]: file names, the format version, and the link to the latest run
+//! - `format`: check of format numbers
+//! - [`listing`][]: runs of a results directory, their tags and sizes
+//! - [`history`][]: history of a suite
+//! - [`writer`], [`reader`]: writing and reading a run directory; `mirror`: copies of tables while they are written
+//! - [`columns`]: batches of typed columns; `texts`: text columns; `csv_table`, [`parquet_table`]: readers of the two
+//!   file formats; `parquet_pages`: checks of Parquet pages
+//! - [`sample`][]: a small run for tests
 //! - [`time`]: times of day as text
 //!
 //! # Formats
 //!
-//! A reader accepts its own format of `run.json` and of `plan.json`, and two older formats of `run.json`. Each number
-//! rises with every change of a column, a key or a meaning. In the oldest format the counts of switches and hosts are
-//! sentences, which a reader keeps as they are, under the code `engine-problem`.
+//! A reader accepts its own format of `run.json` and of `plan.json`, and two older formats of `run.json`. Every change
+//! of a column, a key or a meaning increases the number. In the oldest format the counts of switches and hosts are
+//! sentences; a reader keeps these sentences unchanged under the code `engine-problem`.
 //!
 //! | case | rule |
 //! |---|---|
-//! | a reader meets other data | [`RecordsError::OtherFormat`], before anything else of the file is read |
-//! | a writer meets data of another format | it refuses to rewrite them; files are only copied, byte by byte |
-//! | a person tags such a run | the tags are set: `tags.txt` has no format |
+//! | reading a file of another format | [`RecordsError::OtherFormat`], before the rest of the file is parsed |
+//! | changing a run of another format | refused; its files can only be copied, byte by byte |
+//! | tagging a run of another format | allowed: `tags.txt` has no format |
 //!
 //! Units: nanoseconds, bytes, bits per second, in paper units unless a name starts with `emu_`.
 //!

@@ -1,20 +1,20 @@
-//! Rates in force on a link.
+//! Rates of a link over time.
 
 use lab_units::{BitsPerSec, Nanos};
 
 use crate::RunInfo;
 
-/// Rate of each link direction over a repetition: the scenario's rate, and a fault's rate from the fault's time on.
+/// Rate of each direction of a link over a repetition: the scenario's rate until a fault changes it.
 ///
-/// A cut link keeps its rate: its utilisation falls, as on a link without packets.
+/// A cut link keeps its rate, so its utilisation falls as if the link were idle.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LinkRates {
-    /// Start and rate of each span, in order of time; the last span has no end.
+    /// Start and rate of each time span, in order of time; the last span has no end.
     spans: Vec<(Nanos, BitsPerSec)>,
 }
 
 impl LinkRates {
-    /// Returns the rates of the link named `link`; none if the run has no such link.
+    /// Returns the rates of the link named `link`; `None` if the run has no such link.
     #[must_use]
     pub fn of(info: &RunInfo, link: &str) -> Option<Self> {
         let scenario = info.links.iter().find(|it| it.name == link)?.rate_bps;
@@ -28,7 +28,8 @@ impl LinkRates {
         Some(Self { spans })
     }
 
-    /// Returns the bits that the link can carry until `until`, times 10^9: the sum of rate times nanoseconds.
+    /// Returns the number of bits that the link can carry until `until`, times 10^9 (rate in bit/s times nanoseconds,
+    /// summed over the spans).
     #[must_use]
     pub fn capacity_until(&self, until: Nanos) -> u128 {
         let ends = self
@@ -63,7 +64,7 @@ mod tests {
         }
     }
 
-    /// 100 Gbit/s for 1 ms carry 12.5 MB, then 10 Gbit/s for 11 ms 13.75 MB.
+    /// The link can carry 12.5 MB in 1 ms at 100 Gbit/s, then 13.75 MB in 11 ms at 10 Gbit/s.
     #[test]
     fn a_fault_changes_the_rate_from_its_time_on() {
         let mut info = sample::info();

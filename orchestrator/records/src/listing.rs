@@ -1,4 +1,4 @@
-//! The runs of a results directory: list, tags, sizes, deletion.
+//! Runs of a results directory: listing, tags, sizes, deletion.
 
 use std::{
     collections::BTreeSet,
@@ -14,14 +14,14 @@ use crate::{
     error::{Operation, RecordsError},
 };
 
-/// A run of a results directory.
+/// Run in a results directory.
 #[derive(Debug)]
 pub struct ListedRun {
-    /// Name of its directory.
+    /// Name of the run's directory.
     pub name: String,
-    /// The directory.
+    /// Path of the run's directory.
     pub path: PathBuf,
-    /// Contents of `run.json`, or the reason why it or the tags cannot be read.
+    /// Contents of `run.json`, or the error from reading `run.json` or the tags.
     pub file: Result<RunFile, RecordsError>,
     /// Tags, in alphabetical order; empty if they cannot be read.
     pub tags: BTreeSet<String>,
@@ -29,8 +29,8 @@ pub struct ListedRun {
     pub bytes: u64,
 }
 
-/// Returns the runs of `results`, oldest first; none if the directory does not exist. Directories
-/// without a `run.json` are not runs. A run whose files cannot be read is included.
+/// Returns the runs in the directory `results`, oldest first; empty if the directory does not exist. Directories
+/// without a `run.json` are omitted; a run whose files cannot be read is included.
 ///
 /// # Errors
 /// If a directory cannot be read.
@@ -43,7 +43,7 @@ pub fn list(results: &Path) -> Result<Vec<ListedRun>, RecordsError> {
     let mut runs = Vec::new();
     for entry in entries {
         let path = entry.map_err(Operation::Read.failed(results))?.path();
-        // `latest` is a link to a run that is listed itself.
+        // `latest` links to a run that is listed under its own name.
         if !path.is_symlink() && path.join(RUN_FILE).symlink_metadata().is_ok() {
             runs.push(ListedRun::read(path));
         }
@@ -53,7 +53,7 @@ pub fn list(results: &Path) -> Result<Vec<ListedRun>, RecordsError> {
 }
 
 impl ListedRun {
-    /// Reads the facts of the run directory at `path`, or keeps the reason why they cannot be read.
+    /// Reads the facts of the run directory at `path`; if they cannot be read, keeps the error.
     #[must_use]
     pub fn read(path: PathBuf) -> Self {
         let name = path.file_name().unwrap_or_default();
@@ -76,7 +76,7 @@ impl ListedRun {
     }
 }
 
-/// Returns a run directory's tags; none without a tags file.
+/// Returns a run directory's tags; empty if it has no tags file.
 ///
 /// # Errors
 /// If the file cannot be read, is a link, is larger than 64 KiB, or has a line that is not a tag.
@@ -87,18 +87,18 @@ pub fn tags(run_dir: &Path) -> Result<BTreeSet<String>, RecordsError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
         Err(error) => return Err(Operation::Read.failed(path)(error)),
     };
-    // The message does not quote the line: behind a link, it could come from any file.
+    // The message does not quote the line, which could come from any file if `tags.txt` were a link.
     match (1..).zip(text.lines()).find(|(_, line)| !is_tag(line)) {
         Some((line, _)) => Err(RecordsError::Row {
             path,
             line,
-            source: "it is no tag".into(),
+            source: "it is not a tag".into(),
         }),
         None => Ok(text.lines().map(str::to_owned).collect()),
     }
 }
 
-/// Replaces the tags of a run directory; each is one line.
+/// Replaces the tags of a run directory.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -107,15 +107,15 @@ pub fn set_tags(run_dir: &Path, tags: &BTreeSet<String>) -> Result<(), RecordsEr
     write_whole(&run_dir.join(TAGS_FILE), &text)
 }
 
-/// Returns true for a word that can be a tag: letters, digits and `-_.:/=+`, at most 64 characters.
+/// True if `word` can be a tag: letters, digits and `-_.:/=+`, at most 64 characters.
 #[must_use]
 pub fn is_tag(word: &str) -> bool {
     let is_allowed = |c: char| c.is_alphanumeric() || "-_.:/=+".contains(c);
     !word.is_empty() && word.chars().count() <= MAX_TAG && word.chars().all(is_allowed)
 }
 
-/// Deletes a run directory. If `latest` pointed at it, `latest` then points at the newest run that is
-/// left, or is removed with the last one.
+/// Deletes a run directory. If `latest` pointed at the deleted run, it then points at the newest remaining run; after
+/// the last run, it is removed.
 ///
 /// # Errors
 /// If the directory has no `run.json`, or cannot be removed.
@@ -154,7 +154,7 @@ fn size(path: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// File of a run's tags, one a line.
+/// File of a run's tags, one tag per line.
 const TAGS_FILE: &str = "tags.txt";
 
 /// Maximum size of a tags file in bytes.

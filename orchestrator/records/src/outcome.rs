@@ -10,9 +10,9 @@ use crate::{
 /// Outcome of a finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Facts from the engine.
+    /// Facts that the engine reported at the end.
     pub end: RunEnd,
-    /// Counts of flows by outcome.
+    /// Numbers of flows by outcome.
     #[serde(rename = "tally")]
     pub counts: FlowCounts,
     /// Verdict on the run.

@@ -1,10 +1,10 @@
 //! Pages of a Parquet file, with headers checked before the decoder relies on them.
 //!
-//! The decoder allocates what a header announces: the bytes of a page, the values of a dictionary. A file of a kilobyte
-//! could thus ask for gigabytes. A header is a Thrift structure in the compact protocol
+//! The decoder allocates memory for the sizes that a header announces: the bytes of a page, the values of a dictionary.
+//! So a file of a kilobyte could make it allocate gigabytes. A header is a Thrift structure in the compact protocol
 //! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>) with the fields of
-//! `PageHeader` (<https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>). A header that
-//! our table writer would never write is refused.
+//! `PageHeader` (<https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>). Headers that
+//! our table writer never produces are refused.
 
 use std::{
     fs::File,
@@ -19,7 +19,7 @@ use parquet::{
 
 use crate::columns::BATCH_ROWS;
 
-/// Open Parquet file, from which only pages are read.
+/// Open Parquet file whose pages are read.
 pub struct Pages {
     file: File,
     bytes: u64,
@@ -105,7 +105,7 @@ impl Header {
     }
 }
 
-/// Returns the number of values in a `DataPageHeader` or `DictionaryPageHeader`, which the field `page` holds.
+/// Returns the number of values in the `DataPageHeader` or `DictionaryPageHeader` of the field `page`.
 fn values<R: Read>(input: &mut R, page: u8) -> Result<u64, ParquetError> {
     let mut values = 0;
     let mut fields = Fields::of(input);
@@ -122,7 +122,7 @@ fn values<R: Read>(input: &mut R, page: u8) -> Result<u64, ParquetError> {
     Ok(values)
 }
 
-/// Refuses encodings that announce further sizes inside a page.
+/// Refuses encodings whose data announce further sizes inside a page.
 fn check_encoding(encoding: u64) -> Result<(), ParquetError> {
     match encoding {
         PLAIN | PLAIN_DICTIONARY | RLE_DICTIONARY => Ok(()),
@@ -175,7 +175,7 @@ impl<'a, R: Read> Fields<'a, R> {
         let delta = byte >> 4;
         let kind = byte & 0x0f;
         if delta == 0 || kind == STOP {
-            return Err(refused("a page's header has fields in no order"));
+            return Err(refused("a page's header has its fields out of order"));
         }
         self.last = self.last.saturating_add(delta);
         Ok(Some((self.last, kind)))
@@ -216,12 +216,12 @@ fn refused(problem: &str) -> ParquetError {
     ParquetError::General(problem.to_owned())
 }
 
-/// Maximum number of bits for a number in a header: at seven bits per byte an `i64` takes up to 70, but no number that
-/// occurs needs more than 63.
+/// Maximum number of bits of a number in a header. Encoded at seven bits per byte, an `i64` takes up to 70, but no
+/// number that occurs needs more than 63.
 const MAX_BITS: u32 = 63;
 
-/// Maximum ratio of a page's uncompressed bytes to its bytes in the file: a Snappy copy element of three bytes yields
-/// at most 64 (<https://github.com/google/snappy/blob/main/format_description.txt>).
+/// Maximum ratio of a page's uncompressed size to its size in the file: a Snappy copy element of three bytes expands to
+/// at most 64 bytes (<https://github.com/google/snappy/blob/main/format_description.txt>).
 const MAX_EXPANSION: u64 = 22;
 
 // Field types.
@@ -258,8 +258,8 @@ const RLE_DICTIONARY: u64 = 8;
 mod tests {
     use super::*;
 
-    /// Data page of 10 values: 20 bytes uncompressed, 15 in the file; plain values, run-length-encoded levels. Numbers
-    /// are doubled by the zigzag encoding.
+    /// Data page of 10 values: 20 bytes uncompressed, 15 bytes in the file, plain values, run-length-encoded levels.
+    /// The zigzag encoding doubles positive numbers.
     const DATA: [u8; 17] = [
         0x15, 0, 0x15, 40, 0x15, 30, 0x2c, 0x15, 20, 0x15, 0, 0x15, 6, 0x15, 6, 0, 0,
     ];
@@ -270,7 +270,7 @@ mod tests {
         Ok(header)
     }
 
-    /// Statistics with a text of three bytes, a number and a truth value; what follows them stays unread.
+    /// The statistics have a text of three bytes, a number and a Boolean; the byte after them stays unread.
     #[test]
     fn a_structure_is_skipped_as_a_whole_or_refused() {
         let whole = [0x18, 3, b'a', b'b', b'c', 0x16, 40, 0x11, STOP, 99];
@@ -293,7 +293,7 @@ mod tests {
         };
         assert_eq!(checked(&DATA), Ok(expected));
         for (at, bytes, words) in [
-            // 2,048 bytes from 15.
+            // 2,048 bytes uncompressed from 15 bytes.
             (3, &[0x80, 0x20][..], "more than it can have"),
             // 2,048 bytes in a file of 1,000.
             (5, &[0x80, 0x20], "more than it can have"),
@@ -303,7 +303,7 @@ mod tests {
             // An encoding with lengths, which the decoder would allocate.
             (10, &[12], "an encoding that no table has"),
             // The number of values a second time, with an explicit field ID.
-            (9, &[0x05, 2, 0xff, 0x7f], "in no order"),
+            (9, &[0x05, 2, 0xff, 0x7f], "out of order"),
             (0, &[0x16], "a field that no table has"),
             (3, &[0xff; 12], "has no end"),
         ] {

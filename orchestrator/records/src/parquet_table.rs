@@ -1,9 +1,9 @@
-//! Large tables as Parquet, in place of the CSV.
+//! Large tables as Parquet files instead of CSV files.
 //!
-//! A table grows as CSV, so that nothing is lost if its writer dies; a large one is copied when
-//! its run is closed, and its CSV removed. The copy has the same columns and values; a column that may be empty is
-//! optional. Both directions work on one row group at a time, so that memory does not grow with the table. A file that
-//! claims to be larger than it is, or that has a column of the wrong type, is refused before it is decoded.
+//! A table is written as CSV, so that nothing is lost if its writer dies; when a run is closed, large tables are copied
+//! to Parquet and their CSV is removed. The copy has the same columns and values; a column that may be empty is
+//! optional. Both reading and writing process one row group at a time, so that memory does not grow with the table. A
+//! file that announces more bytes than it has, or a column of the wrong type, is refused before decoding.
 
 use std::{
     fs::{self, File},
@@ -38,13 +38,14 @@ use crate::{
     rows::{Column, Kind},
 };
 
-/// Number of rows above which a table becomes a Parquet file: tens of megabytes as CSV, a tenth as much as Parquet.
+/// Number of rows above which a table becomes a Parquet file: such a table has tens of megabytes as CSV and a tenth of
+/// that as Parquet.
 pub const LARGE_TABLE_ROWS: u64 = 250_000;
 
 /// Name of the decoder threads.
 const DECODER: &str = "decoder";
 
-/// Number of threads that decode a table: a row group of the widest one is about 20 MB in memory.
+/// Maximum number of threads that decode a table; each holds a row group of up to about 20 MB in memory.
 const MAX_DECODERS: usize = 4;
 
 /// Returns the path of the Parquet copy for the table at `csv`.
@@ -52,7 +53,7 @@ pub(crate) fn path_of(csv: &Path) -> PathBuf {
     csv.with_extension("parquet")
 }
 
-/// Copies the table at `csv`, so that a reader sees the whole copy or none.
+/// Copies the table at `csv` to Parquet atomically: a reader sees either the complete copy or no copy.
 pub(crate) fn copy(csv: &Path, columns: &[Column]) -> Result<(), RecordsError> {
     let target = path_of(csv);
     let draft = target.with_extension("draft");
@@ -76,11 +77,11 @@ pub(crate) fn copy(csv: &Path, columns: &[Column]) -> Result<(), RecordsError> {
     fs::rename(&draft, &target).map_err(Operation::Replace.failed(target))
 }
 
-/// Removes the CSV of each table in `dir` that has a copy: rows that came from a guest while it ran, whose
-/// writer turned its own CSV into the copy.
+/// Removes the CSV of each table in `dir` that has a Parquet copy. Such a CSV holds rows that were received while a
+/// guest ran; the guest's own writer then made the Parquet copy.
 ///
 /// # Errors
-/// If the directory cannot be read, or a file not removed.
+/// If the directory cannot be read, or a file cannot be removed.
 pub fn remove_copied(dir: &Path) -> Result<(), RecordsError> {
     for entry in fs::read_dir(dir).map_err(Operation::Read.failed(dir))? {
         let copy = entry.map_err(Operation::Read.failed(dir))?.path();
@@ -92,8 +93,8 @@ pub fn remove_copied(dir: &Path) -> Result<(), RecordsError> {
     Ok(())
 }
 
-/// Calls `visit` with each row group of `columns` from the copy at `path`, in order. Threads decode the next ones
-/// meanwhile, each every so many groups.
+/// Calls `visit` with each row group of `columns` from the copy at `path`, in order. Meanwhile threads decode the next
+/// row groups in round-robin order.
 pub(crate) fn read<E: From<RecordsError>>(
     path: &Path,
     columns: &[Column],
@@ -105,10 +106,11 @@ pub(crate) fn read<E: From<RecordsError>>(
     quiet_decoders();
     thread::scope(|scope| {
         let decoder = |first: usize| {
-            // A batch waits at its decoder: each one in a channel would be more memory.
+            // The channel has no buffer: a decoded batch waits in its decoder thread, and no further batch takes up
+            // memory.
             let (decoded, batches) = mpsc::sync_channel(0);
             let decode = move || {
-                // The other end is gone once `visit` has failed.
+                // Sending fails once `visit` has failed, because the receiver is dropped.
                 let send = |batch| decoded.send(batch).is_ok();
                 let groups = (first..).step_by(decoders);
                 let step = || decode(path, columns, groups, |batch| send(Ok(batch)));
@@ -125,7 +127,7 @@ pub(crate) fn read<E: From<RecordsError>>(
         let batches = (0..decoders)
             .map(decoder)
             .collect::<Result<Vec<_>, RecordsError>>()?;
-        // A decoder ends after its last group: the first without another one is at the end of the table.
+        // Each decoder ends after its last group, so the first closed channel marks the end of the table.
         let mut in_order = batches
             .iter()
             .cycle()
@@ -147,12 +149,12 @@ fn without_panic(
         let message = message.unwrap_or("without a message");
         Err(RecordsError::Parquet {
             path: path.to_owned(),
-            source: ParquetError::General(format!("its decoder panics: {message}")),
+            source: ParquetError::General(format!("its decoder panicked: {message}")),
         })
     })
 }
 
-/// Suppresses the messages of decoder panics, which become errors.
+/// Suppresses the panic messages of decoder threads; their panics are returned as errors.
 fn quiet_decoders() {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -165,14 +167,14 @@ fn quiet_decoders() {
     });
 }
 
-/// Calls `visit` with those of `groups` that the copy at `path` has, in order, until it returns false.
+/// Calls `visit` with each row group of `groups` that the copy at `path` has, in order, until `visit` returns false.
 fn decode(
     path: &Path,
     columns: &[Column],
     groups: impl Iterator<Item = usize>,
     visit: impl Fn(Batch) -> bool,
 ) -> Result<(), RecordsError> {
-    // Threads share no open file: they would share the position in it, too.
+    // Each thread opens the file itself: threads with a shared file would also share its read position.
     let file = lab_files::open(path, Links::Refuse).map_err(Operation::Read.failed(path))?;
     let failed = |source| RecordsError::Parquet {
         path: path.to_owned(),
@@ -206,7 +208,7 @@ fn rows(group: &RowGroupMetaData) -> Result<usize, ParquetError> {
         Ok(rows)
     } else {
         Err(ParquetError::General(format!(
-            "a row group of {} rows, a table has at most {BATCH_ROWS} in one",
+            "a row group of {} rows, at most {BATCH_ROWS} are allowed",
             group.num_rows()
         )))
     }
@@ -263,7 +265,7 @@ fn write_group(file: &mut SerializedFileWriter<File>, batch: &Batch) -> Result<(
         let to = &mut writer;
         let optional = column.optional;
         match values {
-            // The logical type says that the bits are unsigned.
+            // The column's logical type is unsigned, so only the bits matter.
             Values::Integers(values) => {
                 let values = values.iter().map(|value| value.map(u64::cast_signed));
                 write_column::<Int64Type>(to, values, optional)?;
@@ -297,8 +299,8 @@ fn write_column<T: DataType>(
     column.write_batch(&present, levels, None).map(drop)
 }
 
-/// Returns the text that all rows of a column have, if its statistics tell so: nothing has to be decoded then,
-/// and within a row group most texts of flows are one.
+/// Returns the text of all rows if the column's statistics show that the rows have the same text. Then the column need
+/// not be decoded; within a row group most text columns of flows have only one text.
 fn only_text(column: &ColumnChunkMetaData) -> Option<&str> {
     let statistics = column.statistics()?;
     let is_exact = statistics.min_is_exact() && statistics.max_is_exact();
@@ -345,10 +347,11 @@ fn read_column(
                 let text = text.as_ref().map(ByteArray::as_utf8).transpose()?;
                 let length = text.map_or(0, str::len);
                 check_length(column.name, length).map_err(ParquetError::General)?;
-                // A short page may repeat one long text many times.
+                // A short compressed page may contain one long text many times.
                 bytes += length;
                 if bytes > MAX_TEXTS_BYTES {
-                    let problem = format!("has more than {MAX_TEXTS_BYTES} bytes in a row group");
+                    let problem =
+                        format!("has more than {MAX_TEXTS_BYTES} bytes of text in a row group");
                     return Err(general(column, &problem));
                 }
                 texts.push(text);
@@ -365,7 +368,7 @@ fn read_column(
     })
 }
 
-/// Checks that a column of the file has the type of `column` and lies within the file.
+/// Checks that a column chunk has the type of `column` and no negative offset or size.
 fn check_type(chunk: &ColumnChunkMetaData, column: &Column) -> Result<(), ParquetError> {
     let found = chunk.column_type();
     let expected = physical(column.kind);
@@ -381,7 +384,7 @@ fn check_type(chunk: &ColumnChunkMetaData, column: &Column) -> Result<(), Parque
         };
         return Err(general(
             column,
-            &format!("may have other than {expected} in a row"),
+            &format!("does not have {expected} in each row"),
         ));
     }
     let dictionary = chunk.dictionary_page_offset().unwrap_or(0);
@@ -391,7 +394,7 @@ fn check_type(chunk: &ColumnChunkMetaData, column: &Column) -> Result<(), Parque
         .min(chunk.compressed_size())
         < 0
     {
-        Err(general(column, "is at a negative place"))
+        Err(general(column, "has a negative offset or size"))
     } else {
         Ok(())
     }
@@ -424,5 +427,5 @@ fn read_values<T: DataType, V>(
     Ok(levels.into_iter().map(value).collect())
 }
 
-/// Maximum size in bytes of a column's texts in a row group: all columns in a CSV batch have no more.
+/// Maximum size in bytes of a column's texts in a row group: the texts of all columns in a CSV batch are no larger.
 const MAX_TEXTS_BYTES: usize = MAX_BATCH_BYTES + (1 << 20);

@@ -1,5 +1,5 @@
-//! Origin of a run: the program and command that made it, what it was asked to play, what was taken
-//! for granted, and what was changed while it ran.
+//! Provenance of a run: the program and command line that made it, its traffic and policies, its assumptions, and the
+//! changes made while it ran.
 
 use std::fmt;
 
@@ -8,60 +8,60 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Departure, SimRequest, UtcTime};
 
-/// Origin of a run, known before its first flow. Empty in records of an earlier lcmp-lab.
+/// Provenance of a run, known before its first flow. Empty in records of an earlier lcmp-lab.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// Command line, the program first.
+    /// Command line, beginning with the program.
     pub command: Vec<String>,
-    /// Commit that lcmp-lab was built from, with `+changes` if files differed from it; `unknown` if it
+    /// Commit that lcmp-lab was built from, with `+changes` if files differed from the commit; `unknown` if lcmp-lab
     /// was built outside a repository.
     pub tool_commit: String,
-    /// The sources of flows, a sentence without its full stop for each.
+    /// Sources of flows, one sentence each, without a full stop.
     pub traffic: Vec<String>,
-    /// Every policy with all its parameters, in the order of the scenario.
+    /// Policies with all their parameters, in the order of the scenario.
     pub policies: Vec<PolicySettings>,
-    /// Constants that were fitted to published results or are not in the paper, a sentence without its
-    /// full stop for each.
+    /// Constants that were fitted to published results or are not in the paper, one sentence each, without a full stop.
     pub assumed: Vec<String>,
-    /// Options on the command line; none in an earlier lcmp-lab's records.
+    /// Options on the command line; `None` in records of an earlier lcmp-lab.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
 }
 
-/// What the command line asked for beyond the scenario, the seed, the policies and the scale, which
-/// [`RunInfo`](crate::RunInfo) has: what a second run needs to be the same.
+/// Options on the command line that [`RunInfo`](crate::RunInfo) does not have; [`RunInfo`](crate::RunInfo) has the
+/// scenario, the seed, the policies and the scale. A repeat of the run needs all of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// Load of the workloads that list loads; none if it is the scenario's.
+    /// Load of the workloads that list loads; `None` for the scenario's load.
     pub load: Option<Ratio>,
-    /// Options of the simulation; a run of the kernel engine is scaled, and has no others.
+    /// Options of the simulation; in a run of the kernel engine, `is_scaled` is true and the other options have their
+    /// defaults.
     #[serde(flatten)]
     pub options: SimRequest,
 }
 
-/// A policy with all its parameters.
+/// Policy with all its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicySettings {
     /// Label of the policy.
     pub policy: String,
-    /// Its parameters as in `plan.json`; times in them are emulated.
+    /// Parameters of the policy as in `plan.json`, with emulated times.
     pub parameters: serde_json::Value,
     /// Parameters of the policy in paper units; empty for a policy without parameters and in earlier versions' records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ParameterValue>,
-    /// Parameters that are not the publication's; empty in records of an earlier lcmp-lab.
+    /// Parameters that differ from the publication; empty in records of an earlier lcmp-lab.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub departures: Vec<Departure>,
 }
 
-/// Value of a parameter, with its unit.
+/// Parameter with its value and unit.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ParameterValue {
     /// Name of the parameter in scenarios.
     pub parameter: String,
     /// Value in paper units.
     pub value: String,
-    /// Value that the engine used, if the scale changes it.
+    /// Value that the engine used; `None` if the scale does not change the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulated: Option<String>,
 }
@@ -77,20 +77,19 @@ impl fmt::Display for ParameterValue {
     }
 }
 
-/// A change that was made to a run while its flows ran, besides the scenario's faults.
+/// Change that was made to a run while its flows ran, other than the scenario's faults.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LiveChange {
-    /// Kind of the change.
     pub kind: ChangeKind,
-    /// Label of the policy that ran; none if only the time of day is known.
+    /// Label of the policy that ran; `None` if only the time of day of the change is known.
     pub policy: Option<String>,
-    /// Repetition that ran, from 0; none likewise.
+    /// Repetition that ran, from 0; `None` if only the time of day is known.
     pub repetition: Option<u32>,
-    /// Time from the repetition's start, in paper time; none likewise.
+    /// Time from the repetition's start, in paper time; `None` if only the time of day is known.
     pub time_ns: Option<Nanos>,
-    /// Time of day; none if the run's clock is not the host's.
+    /// Time of day; `None` if the run's clock is not the host's clock.
     pub at: Option<UtcTime>,
-    /// The change: `dc1: alpha=1 beta=3`.
+    /// Description of the change: `dc1: alpha=1 beta=3`.
     pub text: String,
 }
 
@@ -102,6 +101,6 @@ pub enum ChangeKind {
     Tune,
     /// `lcmp-lab exec` ran a command.
     Exec,
-    /// The agent of a switch was killed, and restarted.
+    /// The agent of a switch was killed and then restarted.
     AgentRestart,
 }

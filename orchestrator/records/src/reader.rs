@@ -1,4 +1,4 @@
-//! Reading a run directory.
+//! Reader of run directories.
 
 use std::path::{Path, PathBuf};
 
@@ -18,23 +18,23 @@ use crate::{
     rows::Column,
 };
 
-/// A run directory in a format that this program reads.
+/// Run directory in a format that this program can read.
 #[derive(Clone, Debug)]
 pub struct RunDir {
     path: PathBuf,
     file: RunFile,
 }
 
-/// The rows of one table.
+/// Rows of one table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table<R> {
-    /// The rows, in the order they were written.
+    /// Rows, in the order in which they were written.
     pub rows: Vec<R>,
-    /// Number of rows at the end that were truncated because their writer died: 0 or 1.
+    /// Number of rows at the end that are truncated because their writer died: 0 or 1.
     pub truncated: u64,
 }
 
-/// One flow's row that is not read yet.
+/// Row of a flow that has not been parsed yet.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeFlow<'a> {
     path: &'a Path,
@@ -43,7 +43,7 @@ pub struct WholeFlow<'a> {
 }
 
 impl WholeFlow<'_> {
-    /// Reads the row.
+    /// Parses the row.
     ///
     /// # Errors
     /// If a field is invalid.
@@ -58,7 +58,8 @@ impl RunDir {
     /// Opens the run directory at `path`.
     ///
     /// # Errors
-    /// If `path` is not a run directory, if it or its plan has another format, or if its plan is not a plan.
+    /// If `path` is not a run directory, if `run.json` or `plan.json` has a format that cannot be read, or if
+    /// `plan.json` is not a plan.
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         let path = path.to_owned();
         let file = RunFile::read(&path)?;
@@ -72,7 +73,7 @@ impl RunDir {
         &self.path
     }
 
-    /// Refuses a run of the older format: its report would not equal the kept report, byte for byte.
+    /// Refuses a run of an older format: a new report would not equal the run's existing report byte for byte.
     ///
     /// # Errors
     /// If the run is not of [`FORMAT_VERSION`](directory::FORMAT_VERSION).
@@ -115,7 +116,7 @@ impl RunDir {
         self.table()
     }
 
-    /// Reads all rows of a table; none if the run lacks a table that is not [`Row::REQUIRED`].
+    /// Reads all rows of a table; empty if the run lacks a table that is not [`Row::REQUIRED`].
     ///
     /// # Errors
     /// If a required table is missing, or the table has an invalid row.
@@ -140,8 +141,8 @@ impl RunDir {
         })
     }
 
-    /// Calls `visit` with every flow, in order, and returns the number of truncated rows at the end: many
-    /// times faster than [`visit`](Self::visit), for queries that need few whole rows.
+    /// Calls `visit` with every flow, in order, and returns the number of truncated rows at the end. Many times faster
+    /// than [`visit`](Self::visit) for queries that need few complete rows.
     ///
     /// # Errors
     /// If the table is missing, has an invalid row, or `visit` fails.
@@ -204,7 +205,7 @@ impl RunDir {
         self.read(R::FILE, R::REQUIRED, &columns, |_, batch| visit(batch))
     }
 
-    /// Reads the Parquet copy of a table if there is one, else the CSV.
+    /// Reads the Parquet copy of a table if it exists, else the CSV.
     fn read<E: From<RecordsError>>(
         &self,
         file: &str,
@@ -228,7 +229,7 @@ impl RunDir {
         csv_table::read(&csv, columns, &mut |batch| visit(&csv, batch))
     }
 
-    /// Checks that each row belongs to one of the run's policies.
+    /// Checks that every row has the label of one of the run's policies.
     fn check_policies(&self, path: &Path, batch: &Batch) -> Result<(), RecordsError> {
         if !batch.columns().any(|(column, _)| column.name == POLICY) {
             return Ok(());
@@ -256,13 +257,13 @@ impl RunDir {
     }
 }
 
-/// Refuses a plan of another format, and a `plan.json` that is not a plan. A run without a plan passes.
+/// Refuses a plan of another format, and a `plan.json` that is not a plan. Accepts a run without a plan.
 fn check_plan(run_dir: &Path) -> Result<(), RecordsError> {
     let check = |found| format::check(&run_dir.join(PLAN_FILE), found, PLAN_FORMAT);
     match directory::read_plan::<PlanHead>(run_dir) {
         Ok(plan) => plan.map_or(Ok(()), |plan| check(plan.format)),
         Err(error) => {
-            // A plan of another format may lack keys that every plan of this format has.
+            // A plan of another format may lack keys that are required in this format, so its format is checked first.
             if let Ok(Some(plan)) = directory::read_plan::<PlanFormat>(run_dir) {
                 check(plan.format)?;
             }
@@ -280,13 +281,13 @@ fn row_error(path: &Path, batch: &Batch, index: usize, source: value::Error) -> 
     }
 }
 
-/// The part of `plan.json` that every format has.
+/// Keys of `plan.json` that every format has.
 #[derive(Deserialize)]
 struct PlanFormat {
     format: u32,
 }
 
-/// The part of `plan.json` that every plan of this format has at least.
+/// Keys of `plan.json` that every plan of this format has.
 #[derive(Deserialize)]
 struct PlanHead {
     format: u32,
@@ -296,5 +297,5 @@ struct PlanHead {
     _flows: Vec<IgnoredAny>,
 }
 
-/// Column with the policy's label, in every table that has one.
+/// Name of the column with the policy's label.
 const POLICY: &str = "policy";

@@ -1,7 +1,7 @@
-//! Request for a run: the scenario, and what is asked for beyond it.
+//! Requests for runs: a scenario with overrides and options.
 //!
-//! A suite makes a request for each of its runs, and the repeat of an earlier run is a request too. Records do not keep
-//! requests: [`RunRequest::again`] makes one from the facts of a run, whichever command line made the run.
+//! A suite makes a request for each of its runs, and a repeat of an earlier run is a request too. Records do not
+//! contain requests: [`RunRequest::again`] makes a request from the facts of a run, however the run was started.
 
 use std::path::PathBuf;
 
@@ -16,20 +16,20 @@ use crate::{EngineInfo, Location, RunInfo, SimRequest};
 pub struct RunRequest {
     /// Path of the scenario's file, or name of a built-in scenario.
     pub scenario: PathBuf,
-    /// Values in place of the scenario's.
+    /// Values that override the scenario's.
     #[serde(default)]
     pub overrides: Overrides,
     /// Engine, with its options.
     pub engine: EngineRequest,
-    /// Location of a lab; `None` for this machine's kernel if it can run the lab, else a guest.
+    /// Location of a lab; `None` selects this machine's kernel if it can run the lab, else a guest.
     #[serde(default, rename = "place", skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
-    /// Clock of a lab's guest; `None` for the virtual one under software emulation, else the real one.
+    /// Clock of a lab's guest; `None` selects the virtual clock under software emulation, else the real clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
 }
 
-/// Values in place of a scenario's; where a value is `None` or empty, the scenario's applies.
+/// Values that override a scenario's; a value that is `None` or empty overrides nothing.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Overrides {
@@ -37,13 +37,13 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// Number of repetitions.
     pub repetitions: Option<u32>,
-    /// Labels of the scenario's policies to run.
+    /// Labels of the policies to run.
     pub policies: Vec<String>,
     /// Load of the workloads that list loads or, if none does, of all workloads.
     pub load: Option<Ratio>,
     /// Factors of rates and times.
     pub scale: Option<(Ratio, Ratio)>,
-    /// Capacity that an automatic scale fits, as `--scale-for` names it.
+    /// Capacity for which the scale is chosen automatically, as in `--scale-for`.
     pub scale_for: Option<String>,
 }
 
@@ -67,7 +67,7 @@ impl From<Engine> for EngineRequest {
 }
 
 impl RunRequest {
-    /// Returns the request for a run of `scenario` as it is, by `engine`, where it can run.
+    /// Returns the request for a run of `scenario` by `engine`, without overrides, at the default location.
     #[must_use]
     pub fn new(scenario: PathBuf, engine: Engine) -> Self {
         Self {
@@ -79,8 +79,8 @@ impl RunRequest {
         }
     }
 
-    /// Returns the request that repeats the run of `info` from `scenario`; `scale_for` names the capacity that an
-    /// automatic scale fits. `None` if an earlier lcmp-lab made the run and did not record its options.
+    /// Returns the request that repeats the run of `info` from `scenario`; `scale_for` names the capacity for which the
+    /// scale is chosen automatically. `None` if an earlier lcmp-lab made the run and did not record its options.
     #[must_use]
     pub fn again(info: &RunInfo, scenario: PathBuf, scale_for: Option<String>) -> Option<Self> {
         let asked = info.provenance.asked.clone()?;

@@ -7,56 +7,56 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Conduct, Evidence, FlowFields, FlowRow, LiveChange, UtcTime};
 
-/// Facts that the engine knows at the end of a run.
+/// Facts that the engine reports at the end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunEnd {
-    /// Time of the run's end, by the same clock as its phases.
+    /// Time of the run's end, by the clock that times its phases.
     pub ended_at: UtcTime,
     /// Phases, in order.
     pub phases: Vec<Phase>,
-    /// CPU use of the guest, in virtual time; none outside a guest.
+    /// CPU use of the guest, in virtual time; `None` outside a guest.
     pub guest_cpu: Option<GuestCpu>,
-    /// Work of the lab; none for the simulator.
+    /// Work of the lab; `None` for the simulator.
     #[serde(default)]
     pub lab: Option<LabWork>,
-    /// Work of the simulator; none for the kernel engine.
+    /// Work of the simulator; `None` for the kernel engine.
     pub sim: Option<SimWork>,
-    /// Number of flows that started later than the engine tolerates.
+    /// Number of flows that started later than the engine's tolerance.
     pub late_launches: u64,
     /// Figures of the lab and its machine.
     #[serde(default)]
     pub conduct: Conduct,
-    /// Retransmissions by policy; empty if they were not counted.
+    /// Retransmissions by policy; empty if not counted.
     #[serde(default)]
     pub retransmissions: BTreeMap<String, Retransmissions>,
     /// Warnings of the engine.
     pub warnings: Vec<String>,
-    /// Reasons why the results cannot be trusted, besides those that the rows give.
+    /// Problems that the engine reports and that the rows do not show, each a reason not to trust the results.
     pub problems: Vec<String>,
-    /// True if the run was interrupted: the flows that are missing are so on purpose.
+    /// True if the user interrupted the run, so that missing flows are expected.
     #[serde(default)]
     pub is_interrupted: bool,
     /// Evidence that the run exercised what it ranks.
     #[serde(default)]
     pub evidence: Evidence,
-    /// Changes while flows ran, in order; faults are in [`RunInfo::faults`](crate::RunInfo::faults).
+    /// Changes made while flows ran, in order; faults are in [`RunInfo::faults`](crate::RunInfo::faults).
     #[serde(default)]
     pub changes: Vec<LiveChange>,
 }
 
-/// One phase of a run.
+/// Phase of a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
     /// Name: `build-up`.
     pub name: String,
-    /// Duration, by the clock of the machine that shows the run's progress.
+    /// Duration, by the clock of the machine on which the run was started.
     pub took_ns: Nanos,
-    /// Duration in a guest's virtual time; none where it has no meaning, as this clock jumps while
-    /// the guest waits for the host.
+    /// Duration in a guest's virtual time; `None` where virtual time is meaningless, because it jumps while the guest
+    /// waits for the host.
     pub virtual_ns: Option<Nanos>,
 }
 
-/// CPU use of a guest, in virtual time. Near 100 % the guest was too slow for the lab.
+/// CPU use of a guest, in virtual time. A use near 100 % means that the guest was too slow for the lab.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct GuestCpu {
     /// CPU time used while flows ran.
@@ -70,7 +70,7 @@ pub struct GuestCpu {
 pub struct LabWork {
     /// Number of packets sent while flows ran, counted on every link.
     pub packet_hops: u64,
-    /// Time while flows ran, lab's clock.
+    /// Time during which flows ran, by the lab's clock.
     pub lab_ns: Nanos,
 }
 
@@ -79,23 +79,23 @@ pub struct LabWork {
 pub struct SimWork {
     /// Number of events handled.
     pub events: u64,
-    /// Number of packets that arrived at the other end of a link, counted on every link.
+    /// Number of packets that arrived at the far end of a link, counted on every link.
     pub packet_hops: u64,
-    /// Simulated time.
+    /// Simulated time, over all policies and repetitions.
     pub virtual_ns: Nanos,
-    /// Real time.
+    /// Real time of the simulation.
     pub wall_ns: Nanos,
-    /// Largest memory of the process; none if it is not known.
+    /// Peak memory use of the process; `None` if unknown.
     pub peak_memory_bytes: Option<Bytes>,
 }
 
-/// Retransmissions of all senders: the times that they went back to a lost packet.
+/// Retransmissions of all senders: how often they went back to a lost packet.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Retransmissions {
-    /// Times that a sender went back, for any reason.
+    /// Number of times that a sender went back, for any reason.
     pub go_backs: u64,
-    /// Those of them at a retransmission time-out. In the lab at least so many: SoftRoCE counts the NAKs that
-    /// receivers sent, and each of the others was a time-out.
+    /// Number of these times that were caused by a retransmission time-out. In the lab, a lower bound: SoftRoCE counts
+    /// the NAKs that receivers sent, and each go-back without a NAK was a time-out.
     pub timeouts: u64,
 }
 
@@ -106,16 +106,16 @@ impl AddAssign for Retransmissions {
     }
 }
 
-/// Counts of a run's flow rows.
+/// Numbers of a run's flow rows by outcome.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FlowCounts {
-    /// All rows.
+    /// Number of rows.
     pub flows: u64,
-    /// Flows that finished.
+    /// Number of flows that finished.
     pub finished: u64,
-    /// Flows that did not finish.
+    /// Number of flows that did not finish.
     pub unfinished: u64,
-    /// Finished flows that are too fast: [`FlowFields::is_too_fast`].
+    /// Number of finished flows that were too fast, see [`FlowFields::is_too_fast`].
     pub below_one: u64,
 }
 

@@ -1,4 +1,4 @@
-//! `run.json`: the facts of a run and its outcome.
+//! File `run.json`: the facts of a run and its outcome.
 
 use std::{io, path::Path};
 
@@ -15,13 +15,13 @@ use crate::{
 /// Contents of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
-    /// Format of the writer: [`OLDEST_FORMAT`] to [`FORMAT_VERSION`].
+    /// Format of the file, from [`OLDEST_FORMAT`] to [`FORMAT_VERSION`].
     pub format: u32,
     /// Time of the run's start.
     pub started_at: UtcTime,
     /// Facts of the run.
     pub info: RunInfo,
-    /// Outcome; none until the run ends, and if it dies.
+    /// Outcome; `None` until the run ends, and if the run's process dies.
     pub outcome: Option<Outcome>,
 }
 
@@ -36,7 +36,7 @@ impl RunFile {
         write_whole(&path, &(text + "\n"))
     }
 
-    /// Reads the file from `run_dir`, its version first: the rest may differ in another version.
+    /// Reads the file from `run_dir`. Checks its format first, because the other keys may differ in another format.
     pub(crate) fn read(run_dir: &Path) -> Result<Self, RecordsError> {
         let path = run_dir.join(RUN_FILE);
         let text =
@@ -61,15 +61,14 @@ impl RunFile {
         serde_json::from_str(&text).map_err(not_json)
     }
 
-    /// Refuses `run_dir`'s file if its writer had another format.
+    /// Returns an error if the file in `run_dir` does not have this program's own format.
     pub(crate) fn require_own_format(&self, run_dir: &Path) -> Result<(), RecordsError> {
         format::check(&run_dir.join(RUN_FILE), self.format, FORMAT_VERSION)
     }
 }
 
-/// Replaces the end time and the phases of a finished run by those that the host measured, since a
-/// guest's clock is not right, adds the changes that the host saw, and judges the run again. Does nothing if the run is not
-/// finished.
+/// Replaces the end time and the phases of a finished run by the host's measurements, since a guest's clock is wrong;
+/// adds the changes that the host recorded, and recomputes the verdict. Does nothing if the run is not finished.
 ///
 /// # Errors
 /// If `run.json` cannot be read or written, or has another format.
@@ -91,7 +90,7 @@ pub fn stamp(
     run.write(run_dir)
 }
 
-/// The part of `run.json` that every version has.
+/// Keys of `run.json` that every format has.
 #[derive(Deserialize)]
 struct Head {
     format: u32,

@@ -1,5 +1,4 @@
-//! A small run for tests: two datacenters, one link, in a guest. A test changes the fields that it
-//! is about and keeps the rest.
+//! A small run for tests, in a guest, with two datacenters and one link. A test changes only the fields that it checks.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +12,8 @@ use crate::{
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
-/// Routes in runs with several: middle datacenter, rate in Gbit/s, and one-way delay in ms on each of its two links.
+/// Routes of sample runs that have several routes: middle datacenter, rate in Gbit/s, and one-way delay in ms of each
+/// of the route's two links.
 pub const ROUTES: [(&str, u64, u64); 6] = [
     ("dc2", 200, 25),
     ("dc3", 200, 250),
@@ -23,7 +23,7 @@ pub const ROUTES: [(&str, u64, u64); 6] = [
     ("dc7", 40, 50),
 ];
 
-/// Returns the start of the run: 2026-11-21T09:30:00Z.
+/// Returns the start time of the run: 2026-11-21T09:30:00Z.
 #[must_use]
 pub fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_795_253_400)
@@ -67,7 +67,7 @@ pub fn info() -> RunInfo {
     }
 }
 
-/// Returns a datacenter with `hosts` hosts: `dc1/h1` and so on.
+/// Returns a datacenter with `hosts` hosts, named `dc1/h1` and so on.
 #[must_use]
 pub fn dc(name: &str, hosts: u32) -> DcInfo {
     DcInfo {
@@ -77,7 +77,7 @@ pub fn dc(name: &str, hosts: u32) -> DcInfo {
     }
 }
 
-/// Returns a link of `gbit` Gbit/s and `delay_ms` ms one way.
+/// Returns a link with `gbit` Gbit/s and a one-way delay of `delay_ms` ms.
 #[must_use]
 pub fn link(a: &str, b: &str, gbit: u64, delay_ms: u64) -> LinkInfo {
     LinkInfo {
@@ -109,7 +109,7 @@ pub fn counter(link: &LinkInfo, policy: &str) -> LinkRow {
     }
 }
 
-/// Returns a sample at time 0 from the empty queue at the link's first end.
+/// Returns a sample of the empty queue at the link's first end, at time 0.
 #[must_use]
 pub fn queue(link: &LinkInfo, policy: &str) -> QueueRow {
     QueueRow {
@@ -128,7 +128,7 @@ pub fn queue(link: &LinkInfo, policy: &str) -> QueueRow {
     }
 }
 
-/// Returns the end of the run.
+/// Returns the facts at the end of the run.
 #[must_use]
 pub fn end() -> RunEnd {
     RunEnd {
@@ -155,8 +155,8 @@ pub fn end() -> RunEnd {
     }
 }
 
-/// Returns the certificate for the direction from `from` to `to` on a link with 100 Mbit/s and 50 ms; all its figures
-/// are exact.
+/// Returns the certificate of the direction from `from` to `to` on a link with 100 Mbit/s and 50 ms; all measured
+/// values equal the required values.
 #[must_use]
 pub fn certified(from: &str, to: &str) -> CertifiedRow {
     let rate: BitsPerSec = "100 Mbit".parse().expect("a rate");
@@ -217,7 +217,7 @@ pub fn flow(policy: &str) -> FlowRow {
     }
 }
 
-/// Links of the paper's 13-DC topology: numbers of the DCs at both ends, Gbit/s and ms.
+/// Links of the paper's 13-DC topology: DC numbers at both ends, rate in Gbit/s, one-way delay in ms.
 pub const THIRTEEN_DCS: [(u32, u32, u64, u64); 20] = [
     (1, 3, 200, 1),
     (2, 3, 40, 1),

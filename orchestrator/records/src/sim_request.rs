@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SimRequest {
-    /// True if the scenario's scale is applied.
+    /// True if the simulator applies the scenario's scale.
     pub is_scaled: bool,
-    /// Time to stop at, in paper time; `None` if the run ends with its last flow.
+    /// Time at which the simulation stops, in paper time; `None` to stop with the last flow.
     pub until_ns: Option<Nanos>,
-    /// Flows whose events are recorded: numbers, or `all`.
+    /// Flows whose events are recorded: flow numbers, or `all`.
     pub story: Vec<String>,
 }

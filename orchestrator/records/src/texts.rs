@@ -1,20 +1,19 @@
-//! Texts of a column.
+//! Values of a text column.
 
 use std::{iter, ops::Range};
 
-/// The texts of consecutive rows. A text that many rows have is kept once, and a value costs no
-/// allocation.
+/// Texts of consecutive rows. Equal texts of many rows are stored once, and no value is allocated separately.
 #[derive(Debug, Default)]
 pub struct Texts {
     buffer: String,
-    /// Places in the buffer of the texts that are kept.
+    /// Ranges of the stored texts in the buffer.
     kept: Vec<Range<usize>>,
-    /// Position of each row's text among those kept; [`ABSENT`] for a row without a value.
+    /// Position of each row's text in `kept`; [`ABSENT`] for a row without a value.
     rows: Vec<u32>,
 }
 
 impl Texts {
-    /// Appends `rows` rows of one text.
+    /// Appends `rows` rows with the same text.
     pub(crate) fn push_all(&mut self, text: &str, rows: usize) {
         let position = self.keep(text);
         self.rows.extend(iter::repeat_n(position, rows));
@@ -26,7 +25,7 @@ impl Texts {
             self.rows.push(ABSENT);
             return;
         };
-        // Rows of a table often have what the row before has.
+        // Consecutive rows of a table often have the same text.
         let position = match self.rows.last() {
             Some(&last) if self.kept(last) == Some(text) => last,
             _ => self.keep(text),
@@ -37,7 +36,7 @@ impl Texts {
     /// Returns the text of the row at `index`; `None` if the row has no value.
     ///
     /// # Panics
-    /// If there are fewer rows.
+    /// If there is no row at `index`.
     #[must_use]
     pub fn at(&self, index: usize) -> Option<&str> {
         self.kept(self.rows[index])
@@ -48,18 +47,18 @@ impl Texts {
         self.rows.iter().map(|&position| self.kept(position))
     }
 
-    /// Returns the texts that are kept: all that rows have, some perhaps more than once.
+    /// Returns the stored texts: every text of the rows, possibly with duplicates.
     pub(crate) fn all_kept(&self) -> impl Iterator<Item = &str> {
         self.kept.iter().map(|place| &self.buffer[place.clone()])
     }
 
-    /// Returns the position in [`all_kept`](Self::all_kept) of the text for the row at `index`.
+    /// Returns the position in [`all_kept`](Self::all_kept) of the text of the row at `index`.
     pub(crate) fn position(&self, index: usize) -> Option<usize> {
         let position = self.rows[index];
         (position != ABSENT).then_some(self::index(position))
     }
 
-    /// Keeps `text` and returns its position.
+    /// Stores `text` and returns its position.
     fn keep(&mut self, text: &str) -> u32 {
         let start = self.buffer.len();
         self.buffer.push_str(text);
@@ -77,7 +76,7 @@ fn index(position: u32) -> usize {
     usize::try_from(position).unwrap_or(usize::MAX)
 }
 
-/// Position of no text.
+/// Position that stands for a missing value.
 const ABSENT: u32 = u32::MAX;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Times of day, as records write them.
+//! Dates and times, in the records' text format.
 
 use std::{
     fmt,
@@ -9,12 +9,12 @@ use std::{
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// A time in UTC, to the millisecond: `2026-11-21T09:30:00.000Z`.
+/// Time in UTC with a resolution of a millisecond: `2026-11-21T09:30:00.000Z`.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct UtcTime(SystemTime);
 
-/// Error of parsing a [`UtcTime`].
+/// Error that occurs while parsing a [`UtcTime`].
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a time (hint: write it like `2026-11-21T09:30:00.000Z`)")]
 pub struct ParseTimeError {
@@ -31,14 +31,14 @@ impl UtcTime {
         Self(UNIX_EPOCH + Duration::from_millis(millis))
     }
 
-    /// Returns the time from `earlier` to this; zero if `earlier` is later.
+    /// Returns the duration from `earlier` to this time; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Nanos {
         let span = self.0.duration_since(earlier.0).unwrap_or(Duration::ZERO);
         Nanos::new(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Returns the text for a file name, to the second: `20261121T093000Z`.
+    /// Returns the text for a file name, with a resolution of a second: `20261121T093000Z`.
     #[must_use]
     pub fn file_name(self) -> String {
         let text = humantime::format_rfc3339_seconds(self.0).to_string();
@@ -83,7 +83,7 @@ impl From<UtcTime> for String {
     }
 }
 
-/// 9999-12-31T23:59:59.999Z, the last time with four digits of year.
+/// 9999-12-31T23:59:59.999Z, the last time whose year has four digits, in ms since 1970.
 const LAST_MILLIS: u128 = 253_402_300_799_999;
 
 #[cfg(test)]

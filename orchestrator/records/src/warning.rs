@@ -1,4 +1,4 @@
-//! Warnings about a ranking by a run: limits to what the run shows.
+//! Warnings about a ranking: limits of the conclusions that a run supports.
 
 use serde::Serialize;
 
@@ -7,18 +7,18 @@ use crate::{
     Sampling, SplitCounts, trust::bounds::LATE_SAMPLES,
 };
 
-/// Limit to what a ranking by a run shows. The run's numbers can be trusted all the same.
+/// Limit of the conclusions that a ranking supports. The run's numbers can be trusted nevertheless.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Warning {
-    /// The flows of a datacenter offer much less load than the workload asks for.
+    /// The flows of a datacenter offer much less load than the workload specifies.
     LittleLoad(OfferedLoad),
-    /// Flows start in a part of the duration only.
+    /// Flows start during only a part of the workloads' duration.
     ShortArrivals {
-        /// Last start ÷ duration.
+        /// Last start of a flow ÷ duration of the workloads.
         covered: f64,
     },
-    /// No two flows of a policy were under way at once.
+    /// No two flows of a policy were under way at the same time.
     NoOverlap {
         /// Label of the policy.
         policy: String,
@@ -30,11 +30,11 @@ pub enum Warning {
         /// The busiest link.
         link: BusyLink,
     },
-    /// Many samples of a policy's queues came late.
+    /// Many queue samples of a policy were late.
     LateSamples {
         /// Label of the policy.
         policy: String,
-        /// The samples.
+        /// Numbers of samples, late samples and decisions.
         sampling: Sampling,
     },
     /// The mechanism of a policy never acted.
@@ -46,38 +46,38 @@ pub enum Warning {
     },
 }
 
-/// Mechanism that never acted, so that a run says nothing about it.
+/// Mechanism that never acted, so that a run shows nothing about the mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "mechanism", rename_all = "kebab-case")]
 pub enum Silence {
     /// C_cong changed none of LCMP's decisions.
     Congestion {
-        /// LCMP's decisions; 0 if no flow had a choice.
+        /// Number of LCMP's decisions; 0 if no flow had several candidates.
         decisions: u64,
     },
     /// C_path changed none of LCMP's decisions.
     Path {
-        /// LCMP's decisions; 0 if no flow had a choice.
+        /// Number of LCMP's decisions; 0 if no flow had several candidates.
         decisions: u64,
     },
     /// A hash chose the same next hop for all flows.
     OneNextHop {
-        /// Decisions by the hash.
+        /// Number of decisions by the hash.
         decisions: u64,
     },
-    /// Next hops' shares differ from those of their buckets by more than chance.
+    /// The next hops' shares of the decisions differ significantly from their shares of the buckets.
     UnfairHash {
-        /// Probability that a fair hash differs as much.
+        /// Probability that a fair hash deviates at least as much.
         p_value: f64,
     },
     /// Flow ageing re-routed no flow.
     FlowAgeing {
-        /// Flows that were decided.
+        /// Number of flows with a decision.
         flows: u64,
     },
-    /// No decision came after a split that changed a table.
+    /// No decision was made after a split that changed a table.
     Splits {
-        /// Decisions.
+        /// Number of decisions.
         decisions: u64,
     },
 }
@@ -89,7 +89,7 @@ impl Evidence {
         let is_short = |load: &&OfferedLoad| load.offered < MIN_OFFERED * load.requested;
         let loads = self.load.iter().filter(is_short).cloned();
         let covered = self.covered.filter(|&covered| covered < MIN_COVERED);
-        // Each tested policy may raise a false alarm, so all share one run's rate of false alarms (Bonferroni).
+        // Each tested policy can cause a false alarm, so the tests of a run share its false alarm rate (Bonferroni).
         let tested = self.policies.iter().filter(|policy| policy.is_tested());
         let max_p_value =
             FALSE_ALARMS / ratio(u64::try_from(tested.count()).unwrap_or(u64::MAX), 1);
@@ -104,7 +104,7 @@ impl Evidence {
 }
 
 impl PolicyEvidence {
-    /// Returns the warning that samples came late, if many did.
+    /// Returns a warning if many queue samples were late.
     fn late_samples(&self) -> Option<Warning> {
         let sampling = self.sampling?;
         let share = ratio(sampling.late_samples, sampling.samples);
@@ -114,7 +114,7 @@ impl PolicyEvidence {
         })
     }
 
-    /// Returns the warning that the policy's flows hardly met, if they did not.
+    /// Returns a warning if the policy's flows never overlapped in time or hardly used the links.
     fn idle(&self) -> Option<Warning> {
         let policy = self.policy.clone();
         if self.met.peak_concurrency == 1 {
@@ -124,12 +124,12 @@ impl PolicyEvidence {
         (link.utilisation < MIN_UTILISATION).then_some(Warning::LittleUse { policy, link })
     }
 
-    /// True if the spread of the policy's hash was tested.
+    /// True if the policy's hash was tested for fairness.
     fn is_tested(&self) -> bool {
         matches!(&self.mechanism, Mechanism::Hash(counts) if counts.p_value.is_some())
     }
 
-    /// Returns the warning that the policy's mechanism never acted; a hash counts as not spreading if its p is under
+    /// Returns a warning if the policy's mechanism never acted; a hash counts as unfair if its p-value is less than
     /// `max_p_value`.
     fn silent(&self, max_p_value: f64) -> Option<Warning> {
         Some(Warning::Silent {
@@ -140,7 +140,7 @@ impl PolicyEvidence {
 }
 
 impl Mechanism {
-    /// Returns the mechanism that never acted; see [`PolicyEvidence::silent`].
+    /// Returns the mechanism if it never acted; see [`PolicyEvidence::silent`].
     fn silence(&self, max_p_value: f64) -> Option<Silence> {
         match *self {
             Self::Lcmp(ref counts) => counts.silence(),
@@ -186,22 +186,22 @@ impl HashCounts {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "a share is compared with fewer digits than a float has"
+    reason = "the thresholds have fewer digits than a float has"
 )]
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// Offered ÷ requested load under which a run says little about the load.
+/// Offered ÷ requested load below which a run does not represent the requested load.
 const MIN_OFFERED: f64 = 0.8;
 
-/// Share of the duration that starts have to cover.
+/// Minimum share of the workloads' duration during which flows start.
 const MIN_COVERED: f64 = 0.9;
 
-/// Use of the busiest link under which flows hardly meet.
+/// Use of the busiest link below which flows hardly share links.
 const MIN_UTILISATION: f64 = 0.05;
 
-/// Share of runs with fair hashes for which a warning says that the hash does not spread.
+/// Share of runs with fair hashes for which a warning calls a hash unfair.
 const FALSE_ALARMS: f64 = 0.001;
 
 #[cfg(test)]
@@ -311,7 +311,8 @@ mod tests {
         }
     }
 
-    /// p 0.0004 is an alarm if it is the run's only test (level 0.001), but not as one of three tests.
+    /// A p-value of 0.0004 causes a warning if it is the run's only test (level 0.001), but not if it is one of three
+    /// tests.
     #[test]
     fn the_tests_of_a_run_share_its_rate_of_false_alarms() {
         let evidence = |p_values: &[f64]| {

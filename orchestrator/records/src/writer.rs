@@ -1,4 +1,4 @@
-//! Writing a run directory.
+//! Writer of run directories.
 
 use std::{
     collections::BTreeMap,
@@ -18,8 +18,8 @@ use crate::{
     rows::Column,
 };
 
-/// Writer of a run directory. Every append reaches the kernel before it returns, so that the rows
-/// are there even if this process is killed next; a caller with many rows appends them at once.
+/// Writer of a run directory. Each append writes its rows to the file before it returns, so that the rows survive if
+/// this process is killed; a caller with many rows should append them in one call.
 #[derive(Debug)]
 pub struct RunWriter {
     dir: PathBuf,
@@ -31,8 +31,8 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Creates a new run directory under `results_dir`, starts to write it and points `latest` at it;
-    /// see [`create_run_dir`] and [`RunWriter::create_in`].
+    /// Creates a run directory under `results_dir`, writes its first files and points `latest` at it; see
+    /// [`create_run_dir`] and [`RunWriter::create_in`].
     ///
     /// # Errors
     /// If a file cannot be created or written.
@@ -49,8 +49,8 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Starts to write the run directory `dir`, which exists and has no records yet: writes empty
-    /// tables and a `run.json` without an outcome.
+    /// Writes the first files of the run directory `dir`, which exists and has no records yet: empty tables and a
+    /// `run.json` without an outcome.
     ///
     /// # Errors
     /// If a file cannot be created or written, or exists.
@@ -82,16 +82,15 @@ impl RunWriter {
         &self.dir
     }
 
-    /// Sets the number of rows above which a table becomes a Parquet file, by default
-    /// [`LARGE_TABLE_ROWS`].
+    /// Sets the number of rows above which a table becomes a Parquet file; the default is [`LARGE_TABLE_ROWS`].
     #[must_use]
     pub const fn with_large_table(mut self, rows: u64) -> Self {
         self.large_table = rows;
         self
     }
 
-    /// Calls `append` with a table's file name and bytes whenever those were appended to that table from
-    /// now on, for a copy of the tables elsewhere. A table's bytes come in order and may end inside a row.
+    /// Calls `append` with a table's file name and the bytes whenever bytes were appended to the table, so that the
+    /// caller can copy the tables elsewhere. The bytes of a table come in order; a call may end inside a row.
     pub fn mirror_to(&mut self, append: impl FnMut(&str, &[u8]) + Send + 'static) {
         self.mirror.set(Box::new(append));
     }
@@ -106,8 +105,8 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Appends rows to their table, which is created with its first row if it is not
-    /// [`Row::REQUIRED`]. Flows go through [`RunWriter::append_flow`].
+    /// Appends rows to their table; a table that is not [`Row::REQUIRED`] is created with its first row. Flows must be
+    /// appended by [`RunWriter::append_flow`].
     ///
     /// # Errors
     /// If the table cannot be created or a row cannot be written.
@@ -118,8 +117,8 @@ impl RunWriter {
         self.table::<R>()?.append(rows)
     }
 
-    /// Completes the run: syncs all tables to the disk, turns the large ones into Parquet, judges
-    /// the run and writes its outcome.
+    /// Completes the run: syncs all tables to disk, converts large tables to Parquet, computes the verdict and writes
+    /// the outcome.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -201,7 +200,7 @@ impl TableWriter {
             .map_err(Operation::Write.failed(&self.path))
     }
 
-    /// Syncs the table to the disk, and turns it into Parquet if it has more than `large` rows.
+    /// Syncs the table to disk, and converts it to Parquet if it has more than `large` rows.
     fn close(mut self, large: u64) -> Result<(), RecordsError> {
         self.flush()?;
         self.csv

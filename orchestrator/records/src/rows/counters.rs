@@ -1,11 +1,11 @@
-//! Rows that are read at intervals: counters and levels of links, queues, switches and ports.
+//! Rows sampled at intervals: counters and levels of links, queues, switches, QPs and ports.
 
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
 use super::row;
 
 row! {
-    /// Counters for one direction of an inter-DC link at one time.
+    /// Counters of one direction of an inter-DC link at one time.
     pub struct LinkRow in "links.csv", required: true {
         /// Label of the policy.
         pub policy: String,
@@ -36,7 +36,7 @@ row! {
 }
 
 row! {
-    /// The egress queue of one inter-DC port at one time.
+    /// Egress queue of one inter-DC port at one time.
     pub struct QueueRow in "queues.csv", required: true {
         /// Label of the policy.
         pub policy: String,
@@ -54,8 +54,8 @@ row! {
         pub backlog_bytes: Bytes,
         /// `backlog_bytes` as measured.
         pub emu_backlog_bytes: Bytes,
-        /// Level of the queue length, Q, 0 to 255; 0 like the next three if the policy does not
-        /// sample queues.
+        /// Level of the queue length, Q, 0 to 255. This level and the next three are 0 if the policy does not sample
+        /// queues.
         pub queue_level: u8,
         /// Level of the queue's trend, T.
         pub trend_level: u8,
@@ -67,12 +67,12 @@ row! {
 }
 
 row! {
-    /// A DCI switch with an agent at one time; counters count from the repetition's start.
+    /// DCI switch with an agent at one time; counters count from the repetition's start.
     ///
-    /// Both engines write it. The agent of a simulated switch is never killed and its tables are
-    /// never out of date, so `restarts` and `stale` are 0. The simulator pins a flow only where it
-    /// has a choice, except with the artifact's semantics, where it pins every flow, those to its
-    /// own spines too; the kernel engine pins every flow to another datacenter.
+    /// Both engines write this table. The agent of a simulated switch is never killed and its tables are never stale,
+    /// so `restarts` and `stale` are 0. The simulator pins a flow only at switches with several candidates; with the
+    /// artifact's semantics it pins every flow, including flows to the switch's own spines. The kernel engine pins
+    /// every flow to another datacenter.
     pub struct SwitchRow in "switches.csv", required: false {
         /// Label of the policy.
         pub policy: String,
@@ -84,35 +84,35 @@ row! {
         pub switch: String,
         /// Flows in the flow table.
         pub occupancy: u64,
-        /// Decisions: flows decided for the first time or again.
+        /// Number of decisions: first decisions of flows and repeated ones.
         pub decisions: u64,
         /// Decisions since the previous row, per second of paper time.
         pub decisions_per_s: u64,
-        /// Decisions because a flow's port was dead.
+        /// Decisions made because a flow's port was dead.
         pub failovers: u64,
-        /// Decisions by a fallback rule, stale ones included.
+        /// Decisions by a fallback rule, including stale decisions.
         pub fallbacks: u64,
-        /// Decisions without fresh tables or signals; 0 in the simulator.
+        /// Decisions with stale tables or signals; 0 in the simulator.
         pub stale: u64,
-        /// Flows evicted from a full flow table, the least recently seen first.
+        /// Flows evicted from a full flow table, least recently seen first.
         pub evicted: u64,
         /// Idle flows removed by flow-cache garbage collection.
         pub expired: u64,
-        /// Packets forwarded by their flow's entry.
+        /// Packets forwarded by a flow table entry.
         pub hits: u64,
         /// Restarts of the switch's agent after it was killed; 0 in the simulator.
         pub restarts: u64,
-        /// Samples of the queues; empty in the simulator, whose samples are never late.
+        /// Number of queue samples; empty in the simulator, whose samples are never late.
         pub samples: Option<u64>,
-        /// Samples that began later than the next one was due; empty likewise.
+        /// Number of queue samples that began after the next sample was due; empty in the simulator.
         pub late_samples: Option<u64>,
     }
 }
 
 row! {
-    /// Congestion control of a sending QP at one time.
+    /// Congestion control state of a sending QP at one time.
     ///
-    /// Both engines write it under `cc: dcqcn`, for the largest flows of a repetition.
+    /// Both engines write this table under `cc: dcqcn`, for the largest flows of a repetition.
     pub struct RateRow in "rates.csv", required: false {
         /// Label of the policy.
         pub policy: String,
@@ -122,13 +122,13 @@ row! {
         pub time_ns: Nanos,
         /// The QP's flow.
         pub flow_id: FlowId,
-        /// Rate of the reaction point, R_C.
+        /// Current rate of the reaction point, R_C.
         pub rate_bps: BitsPerSec,
-        /// `rate_bps` as it was.
+        /// Rate of the reaction point, emulated.
         pub emu_rate_bps: BitsPerSec,
-        /// Target of the rate, R_T.
+        /// Target rate, R_T.
         pub target_bps: BitsPerSec,
-        /// Estimate of congestion, α, 0 to 1.
+        /// Congestion estimate α, 0 to 1.
         pub alpha: f64,
         /// CNPs received since the flow's start.
         pub cnps: u64,
@@ -136,19 +136,19 @@ row! {
 }
 
 row! {
-    /// Totals for one port at the end of a repetition.
+    /// Totals of one port at the end of a repetition.
     pub struct PortRow in "ports.csv", required: false {
         /// Label of the policy.
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the reading.
+        /// Time at which the counters were read.
         pub time_ns: Nanos,
-        /// The host or switch.
+        /// Host or switch that has the port.
         pub node: String,
         /// Name of the port's interface.
         pub port: String,
-        /// The host or switch at the other end.
+        /// Host or switch at the other end of the link.
         pub peer: String,
         /// Capacity.
         pub rate_bps: BitsPerSec,
@@ -163,17 +163,17 @@ row! {
         /// Packets dropped: at a full egress queue, at a link that was down, on the wire, or at
         /// ingress because the switch's buffer was full.
         pub drops: u64,
-        /// Longest egress queue.
+        /// Largest length of the egress queue.
         pub peak_queue_bytes: Bytes,
-        /// Times that priority flow control paused the port.
+        /// Number of times that priority flow control paused the port.
         pub pauses: u64,
-        /// Total time that the port was paused.
+        /// Total time for which the port was paused.
         pub paused_ns: Nanos,
     }
 }
 
 impl SwitchRow {
-    /// Returns the rate of `decisions` within `span`, per second.
+    /// Returns the number of `decisions` per second of `span`.
     #[must_use]
     pub fn pace_of(decisions: u64, span: Nanos) -> u64 {
         let per_second = u128::from(decisions) * NANOS_PER_SECOND / u128::from(span.get().max(1));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{List, fields, row};
 
 row! {
-    /// One decision of a DCI switch. The lists have one item for each candidate, in the same order.
+    /// Decision of a DCI switch. Each list has one item per candidate, in the same order.
     pub struct DecisionRow in "decisions.csv", required: true {
         /// Label of the policy.
         pub policy: String,
@@ -18,7 +18,7 @@ row! {
         pub time_ns: Nanos,
         /// The DCI switch.
         pub switch: String,
-        /// The flow whose data or acknowledgements were decided; empty if it is not known.
+        /// Flow whose data or acknowledgements the decision is for; empty if unknown.
         pub flow_id: Option<FlowId>,
         /// Source address of the packet.
         pub src: Ipv4Addr,
@@ -28,9 +28,10 @@ row! {
         pub sport: u16,
         /// Trigger and rule of the decision: `new_flow/scored`.
         pub reason: String,
-        /// Age of the sample that C_cong was computed from; empty if the policy reads no queues.
+        /// Age of the queue sample from which C_cong was computed; empty if the policy does not sample queues.
         pub signal_age_ns: Option<Nanos>,
-        /// 1 if that age is over one sampling interval of the policy, else 0; empty likewise.
+        /// 1 if the age of the queue sample exceeds the policy's sampling interval, else 0; empty if the policy does
+        /// not sample queues.
         pub stale_signals: Option<u8>,
         /// Next-hop datacenter of each candidate.
         pub candidates: List<String>,
@@ -40,22 +41,22 @@ row! {
         pub c_cong: List<u8>,
         /// Total cost C of each candidate.
         pub cost: List<u32>,
-        /// 1 for each candidate that the choice was made from, 0 for the others.
+        /// 1 for each kept candidate, from which the next hop was chosen; 0 for each dropped candidate.
         pub kept: List<u8>,
-        /// Next-hop datacenter of the chosen candidate; empty if there was none.
+        /// Next-hop datacenter of the chosen candidate; empty if no candidate was chosen.
         pub chosen: Option<String>,
     }
 }
 
 row! {
-    /// A split that traffic engineering installed at a DCI switch, for one destination. The lists have
-    /// one item for each candidate, in the same order.
+    /// Split that traffic engineering installed at a DCI switch for one destination. Each list has one item per
+    /// candidate, in the same order.
     pub struct SplitRow in "splits.csv", required: false {
         /// Label of the policy.
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time at which the controller installed it, the same for all switches of an interval.
+        /// Time at which the controller installed the split; equal for all switches in a controller interval.
         pub time_ns: Nanos,
         /// The DCI switch.
         pub switch: String,
@@ -63,13 +64,13 @@ row! {
         pub to_dc: String,
         /// Next-hop datacenter of each candidate.
         pub next_dcs: List<String>,
-        /// Hash buckets of each candidate.
+        /// Number of hash buckets of each candidate.
         pub buckets: List<u16>,
     }
 }
 
 row! {
-    /// A PFC frame, when it reached the port that it pauses or resumes.
+    /// PFC frame that reached the port that it pauses or resumes.
     pub struct PfcRow in "pfc.csv", required: false {
         /// Label of the policy.
         pub policy: String,
@@ -90,7 +91,7 @@ row! {
     }
 }
 
-/// A kind of PFC frame.
+/// Kind of PFC frame.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PfcEvent {
@@ -101,10 +102,10 @@ pub enum PfcEvent {
 }
 
 row! {
-    /// An event of a traced flow.
+    /// Event of a traced flow.
     ///
-    /// `decisions.csv` has the inputs of a decision. Consecutive events of one kind at one node may
-    /// share a row.
+    /// The inputs of decisions are in `decisions.csv`. Consecutive events of the same kind at the same node may share a
+    /// row.
     pub struct StoryRow in "story.csv", required: false {
         /// Label of the policy.
         pub policy: String,
@@ -112,15 +113,15 @@ row! {
         pub repetition: u32,
         /// The flow.
         pub flow_id: FlowId,
-        /// Time of the event; of the first event, if the row is for several.
+        /// Time of the event; if the row is for several events, time of the first.
         pub time_ns: Nanos,
         /// Kind of the event.
         pub event: StoryEvent,
-        /// Number of events, from 1.
+        /// Number of events in this row, from 1.
         pub count: u64,
         /// The host or switch where the event happened.
         pub node: String,
-        /// Datacenter that a decision chose, or node that paused the port; empty for other events.
+        /// Datacenter that the decision chose, or node that paused the port; empty for other events.
         pub peer: Option<String>,
         /// Sending rate after the event; empty if it did not change.
         pub rate_bps: Option<BitsPerSec>,
@@ -129,17 +130,17 @@ row! {
     }
 }
 
-/// A kind of event on a traced flow.
+/// Kind of event of a traced flow.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoryEvent {
-    /// The flow's QP was created and may send.
+    /// The flow's QP was created and may start to send.
     Started,
     /// A DCI switch chose the flow's next hop.
     Decided,
     /// Congestion control set the flow's sending rate.
     RateSet,
-    /// The flow's window was full, so that its sender waits for an acknowledgement.
+    /// The flow's window became full, and its sender waits for an acknowledgement.
     WindowFull,
     /// A switch ECN-marked a packet of the flow.
     Marked,
@@ -162,7 +163,7 @@ pub enum StoryEvent {
 }
 
 impl StoryEvent {
-    /// Returns the text of the event in tables.
+    /// Returns the event's text in tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {

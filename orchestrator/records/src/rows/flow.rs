@@ -12,7 +12,7 @@ use super::{fields, row};
 use crate::Semantics;
 
 row! {
-    /// One flow under one policy. Every scheduled flow that the engine reached has a row.
+    /// Flow under one policy. Every scheduled flow that the engine reached has a row.
     pub struct FlowRow in "flows.csv", required: true {
         /// Repetition, from 0.
         pub repetition: u32,
@@ -20,9 +20,9 @@ row! {
         pub flow_id: FlowId,
         /// Label of the policy.
         pub policy: String,
-        /// Congestion control of the sender: `none` for rxe.
+        /// Congestion control of the sender: `none` for plain rxe.
         pub cc: String,
-        /// Semantics of the simulated network; empty for a real one.
+        /// Semantics of the simulated network; empty in the kernel engine.
         pub semantics: Option<Semantics>,
         /// Sending host.
         pub src_host: String,
@@ -34,41 +34,41 @@ row! {
         pub dst_dc: String,
         /// Size.
         pub size_bytes: Bytes,
-        /// Start time; the scheduled one if the flow never started.
+        /// Start time; the scheduled start if the flow never started.
         pub start_ns: Nanos,
         /// Flow completion time, from the start to the last acknowledgement at the sender.
         pub fct_ns: Option<Nanos>,
-        /// FCT of this flow alone on the fastest path in the tables.
+        /// FCT of the flow alone in the network, on the fastest path in the tables.
         pub ideal_fct_ns: Nanos,
-        /// FCT ÷ ideal FCT, unclipped: a value under 1 is an error to find.
+        /// FCT ÷ ideal FCT, unclipped, so that a value less than 1 reveals an error.
         #[serde(deserialize_with = "finite")]
         pub slowdown: Option<f64>,
-        /// Datacenters that the flow's data crossed first: failover and flow ageing leave it.
+        /// Datacenters on the first path of the flow's data; failover and flow ageing may re-route later data.
         pub path: Option<DcPath>,
-        /// Datacenters that the flow's acknowledgements crossed first.
+        /// Datacenters on the first path of the flow's acknowledgements.
         pub ack_path: Option<DcPath>,
         /// Outcome of the flow.
         pub status: FlowStatus,
-        /// Reason why the flow did not finish, in a sentence; empty for a finished flow.
+        /// Reason why the flow did not finish, as a sentence; empty for a finished flow.
         pub reason: String,
         /// Program that generated the flow: `ib_write_bw`.
         pub generator: String,
-        /// Actual less scheduled start, in emulated time; empty if the flow never started.
+        /// Actual start minus scheduled start, emulated; empty if the flow never started.
         pub launch_lateness_ns: Option<Nanos>,
         /// Bytes transferred.
         pub emu_size_bytes: Bytes,
-        /// Start time, emulated; the scheduled one if the flow never started.
+        /// Start time, emulated; the scheduled start if the flow never started.
         pub emu_start_ns: Nanos,
         /// FCT as measured.
         pub emu_fct_ns: Option<Nanos>,
         /// Ideal FCT, emulated.
         pub emu_ideal_fct_ns: Nanos,
-        /// Bound on the measured FCT's error; empty if it is not known.
+        /// Bound on the error of the measured FCT; empty if unknown.
         pub emu_fct_resolution_ns: Option<Nanos>,
     }
 }
 
-/// What most queries read of a [`FlowRow`], borrowed from a batch: reading one allocates nothing.
+/// Fields of a [`FlowRow`] that most queries read, borrowed from a batch, so that reading them allocates nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct FlowFields<'a> {
     /// Repetition, from 0.
@@ -77,7 +77,7 @@ pub struct FlowFields<'a> {
     pub flow_id: FlowId,
     /// Label of the policy.
     pub policy: &'a str,
-    /// Semantics of the simulated network; empty for a real one.
+    /// Semantics of the simulated network; empty in the kernel engine.
     pub semantics: Option<Semantics>,
     /// Datacenter of the sending host.
     pub src_dc: &'a str,
@@ -85,27 +85,27 @@ pub struct FlowFields<'a> {
     pub dst_dc: &'a str,
     /// Size.
     pub size_bytes: Bytes,
-    /// Start time; the scheduled one if the flow never started.
+    /// Start time; the scheduled start if the flow never started.
     pub start_ns: Nanos,
     /// Flow completion time.
     pub fct_ns: Option<Nanos>,
     /// FCT ÷ ideal FCT.
     #[serde(deserialize_with = "finite")]
     pub slowdown: Option<f64>,
-    /// Datacenters that the flow's data crossed first.
+    /// Datacenters on the first path of the flow's data.
     #[serde(borrow)]
     pub path: Option<&'a str>,
     /// Outcome of the flow.
     pub status: FlowStatus,
-    /// Actual less scheduled start, in emulated time; empty if the flow never started.
+    /// Actual start minus scheduled start, emulated; empty if the flow never started.
     pub launch_lateness_ns: Option<Nanos>,
     /// Ideal FCT, emulated.
     pub emu_ideal_fct_ns: Nanos,
-    /// Bound on the measured FCT's error; empty if it is not known.
+    /// Bound on the error of the measured FCT; empty if unknown.
     pub emu_fct_resolution_ns: Option<Nanos>,
 }
 
-/// Reads a number that can be drawn and compared: a table edited by hand may hold `inf`.
+/// Reads a number and refuses values that cannot be plotted or compared: a table edited by hand may contain `inf`.
 fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let number = Option::<f64>::deserialize(deserializer)?;
     match number {
@@ -124,7 +124,7 @@ impl FlowRow {
         self.launch_lateness_ns.is_some_and(|late| late > tolerance)
     }
 
-    /// Returns what most queries read of the flow.
+    /// Returns the fields that most queries read.
     #[must_use]
     pub fn fields(&self) -> FlowFields<'_> {
         FlowFields {
@@ -159,7 +159,7 @@ impl FlowRow {
 }
 
 impl FlowFields<'_> {
-    /// True if the flow started; false if the run ended before its start.
+    /// True if the flow started; false if the run ended before the flow's start.
     #[must_use]
     pub const fn has_started(&self) -> bool {
         self.launch_lateness_ns.is_some() || self.fct_ns.is_some()
@@ -171,7 +171,7 @@ impl FlowFields<'_> {
         Some(self.start_ns.saturating_add(self.fct_ns?))
     }
 
-    /// Names of the fields, which are columns of [`FlowRow`], in order.
+    /// Names of the fields, in order; they are columns of [`FlowRow`].
     pub(crate) const COLUMNS: [&'static str; 15] = [
         "repetition",
         "flow_id",
@@ -190,11 +190,11 @@ impl FlowFields<'_> {
         "emu_fct_resolution_ns",
     ];
 
-    /// True if the FCT is under the ideal one by more than its resolution.
+    /// True if the FCT is less than the ideal FCT by more than its error bound.
     ///
-    /// With the artifact's semantics this is no error: the authors' ideal FCT counts a full packet
-    /// on every link of the path of least delay, whatever the flow's packets are, and a path of
-    /// more delay may have more capacity.
+    /// Always false with the artifact's semantics, where such an FCT is not an error: the authors' ideal FCT includes a
+    /// full packet on every link of the path with the least delay, whatever the size of the flow's packets, and another
+    /// path may have more capacity.
     #[must_use]
     pub fn is_too_fast(&self) -> bool {
         let known_to = self.emu_fct_resolution_ns.unwrap_or(Nanos::ZERO);
@@ -212,11 +212,11 @@ impl FlowFields<'_> {
 pub enum FlowStatus {
     /// All bytes were acknowledged.
     Finished,
-    /// The flow had not ended at its deadline.
+    /// The flow had not ended by its deadline.
     TimedOut,
     /// The flow's generator ended with an error.
     Failed,
-    /// The flow's generator succeeded, but its output cannot be parsed.
+    /// The flow's generator succeeded, but its output could not be parsed.
     Unparsable,
     /// The flow's generator never became ready.
     NotReady,
@@ -233,7 +233,7 @@ impl FlowStatus {
         matches!(self, Self::Finished)
     }
 
-    /// Returns the text of the status in tables.
+    /// Returns the status's text in tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -248,13 +248,13 @@ impl FlowStatus {
     }
 }
 
-/// The datacenters of a path, from first to last: `dc1-dc4-dc8`.
+/// Datacenters of a path, from first to last: `dc1-dc4-dc8`.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DcPath(String);
 
 impl DcPath {
-    /// Returns the path over `dcs`.
+    /// Returns the path over `dcs`, in this order.
     #[must_use]
     pub fn new<I: IntoIterator<Item: AsRef<str>>>(dcs: I) -> Self {
         let mut text = String::new();
@@ -273,9 +273,10 @@ impl DcPath {
         &self.0
     }
 
-    /// Returns the path's datacenters, out of `dcs`; `None` if the text is no path over them.
+    /// Returns the path's datacenters, each a name in `dcs`; `None` if the text is not a path over datacenters in
+    /// `dcs`.
     ///
-    /// A datacenter's name may contain a `-` itself, so the text cannot be split there.
+    /// A datacenter's name may contain `-`, so splitting the text at `-` would be wrong.
     #[must_use]
     pub fn hops<'a>(&self, dcs: &[&'a str]) -> Option<Vec<&'a str>> {
         fn walk<'a>(rest: &str, dcs: &[&'a str], hops: &mut Vec<&'a str>) -> bool {

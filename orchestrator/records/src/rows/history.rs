@@ -1,15 +1,15 @@
-//! Rows of the suites' history.
+//! Rows of a suite's history.
 
 use super::row;
 
 row! {
-    /// One gauge for a case in one run of its suite.
+    /// Value of one gauge of a case, in one run of the suite.
     pub struct HistoryRow in "history.csv", required: false {
         /// Name of the suite.
         pub suite: String,
         /// Name of the case.
         pub case: String,
-        /// Policy and percentile: `lcmp.p99`.
+        /// Name of the gauge, policy and percentile: `lcmp.p99`.
         pub gauge: String,
         /// Time of the run's start.
         pub at: String,

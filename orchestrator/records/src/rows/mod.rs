@@ -1,8 +1,8 @@
-//! The rows of a run's tables.
+//! Rows of a run's tables.
 //!
-//! Main columns are in paper units; a column named `emu_…` holds the emulated value as it was
-//! measured. Times count from the repetition's start. An empty field is a value that does not
-//! exist, such as the FCT of a flow that did not finish. `reports/README.md` explains every column.
+//! Columns are in paper units; a column named `emu_…` has the emulated value as measured. Times count from the
+//! repetition's start. An empty field stands for a value that does not exist, such as the FCT of a flow that did not
+//! finish. `reports/README.md` explains every column.
 
 mod certificate;
 mod counters;
@@ -28,39 +28,39 @@ pub use flow::{DcPath, FlowFields, FlowRow, FlowStatus};
 pub use history::HistoryRow;
 pub use path::PathRow;
 
-/// A row in one of a run's tables.
+/// Row of one of a run's tables.
 pub trait Row: Serialize + DeserializeOwned {
     /// Name of the table's file.
     const FILE: &'static str;
-    /// True if every run has the table; false if the file is made with its first row.
+    /// True if every run has the table; false if the file is created with its first row.
     const REQUIRED: bool;
-    /// The columns, in the order they are written.
+    /// Columns, in the order in which they are written.
     const COLUMNS: &'static [Column];
 }
 
-/// A column of a table.
+/// Column of a table.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: &'static str,
-    /// Kind of its values.
+    /// Kind of the column's values.
     pub kind: Kind,
     /// True if a row may have no value.
     pub optional: bool,
 }
 
-/// The kind of a column's values.
+/// Kind of a column's values.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
     /// Whole numbers from 0 to 2^64 − 1.
     Integer,
     /// Floating-point numbers.
     Float,
-    /// Anything else.
+    /// Texts, and all other values in their text form.
     Text,
 }
 
-/// A type of a row's field.
+/// Type of a row's field.
 trait Field {
     const KIND: Kind;
     const OPTIONAL: bool = false;
@@ -87,7 +87,7 @@ fields!(Integer: u8, u16, u32, u64, BitsPerSec, Bytes, FlowId, Nanos);
 fields!(Float: f64);
 fields!(Text: String, Ipv4Addr, Semantics);
 
-/// Values in one field, joined by `|`; an empty list is an empty text.
+/// List of values in one field, joined by `|`; an empty list is written as an empty text.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct List<T>(pub Vec<T>);
 
@@ -112,7 +112,7 @@ impl<T: Display> Serialize for List<T> {
             let item = item.to_string();
             if item.is_empty() || item.contains(SEPARATOR) {
                 return Err(ser::Error::custom(format!(
-                    "`{item}` cannot be in a list: it is empty or has a `{SEPARATOR}`"
+                    "`{item}` cannot be in a list: it is empty or contains `{SEPARATOR}`"
                 )));
             }
             if !text.is_empty() {
@@ -138,7 +138,7 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for List<T> {
     }
 }
 
-/// Separator of items: needs no quotes in CSV and occurs in no name.
+/// Separator of list items: it needs no quotes in CSV, and no name contains it.
 const SEPARATOR: char = '|';
 
 /// Declares a row type whose columns are its fields.

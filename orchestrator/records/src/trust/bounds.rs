@@ -1,4 +1,5 @@
-//! Bounds of trust, each with its reason: for a lab's links before its flows, and for a run's figures.
+//! Bounds that decide whether a run is trusted, each with its reason: bounds on a lab's links before the first flow,
+//! and bounds on a run's figures.
 
 use lab_units::{BitsPerSec, Clock, Nanos};
 use serde::{Deserialize, Serialize};
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{code::ReasonCode, grade::Grade};
 use crate::Location;
 
-/// Place of a lab, as far as the exactness of its clock goes.
+/// Location of a lab and kind of its clock, which limit the precision of measurements.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
@@ -18,19 +19,19 @@ pub enum Place {
     GuestVirtual,
 }
 
-/// Bounds of a link's measurement.
+/// Bounds on the measurement of a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LinkBounds {
-    /// Place that the bounds are for.
+    /// Place that the bounds apply to.
     pub place: Place,
-    /// Largest error of a one-way delay shorter than 10 ms.
+    /// Maximum error of a one-way delay shorter than 10 ms.
     delay_floor: Nanos,
-    /// Largest difference between two delays of one direction.
+    /// Maximum difference between two delays of one direction.
     spread: Nanos,
 }
 
 impl Place {
-    /// Returns the place of a run by its location and clock.
+    /// Returns the place of a run with this location and clock.
     #[must_use]
     pub const fn of(location: Location, clock: Clock) -> Self {
         match (location, clock) {
@@ -42,9 +43,9 @@ impl Place {
 
     /// Returns the bounds for a lab's links at this place.
     ///
-    /// On the virtual clock a probe waits for nothing but the instructions of another packet, 15 µs each.
-    /// On real clocks the least of the probes' delays must still be exact, but the others may have waited
-    /// for a CPU, in a guest also for the host's.
+    /// On the virtual clock a probe waits only for the instructions that handle another packet, 15 µs per packet. On
+    /// real clocks the least delay of all probes must still be exact, but other probes may have waited for a CPU; in a
+    /// guest, also for a CPU of the host.
     #[must_use]
     pub const fn link_bounds(self) -> LinkBounds {
         let (delay_floor, spread) = match self {
@@ -71,35 +72,35 @@ impl Place {
 }
 
 impl LinkBounds {
-    /// Returns the largest error of a one-way delay: 0.5 %, at least the place's floor. LCMP's delay score
-    /// has 256 steps, so half a percent moves it by about one.
+    /// Returns the maximum error of a one-way delay: 0.5 %, but at least the place's floor. LCMP's delay score has 256
+    /// steps, so 0.5 % changes the score by about one step.
     #[must_use]
     pub fn delay(&self, asked: Nanos) -> Nanos {
         Nanos::new(asked.get() / 200).max(self.delay_floor)
     }
 
-    /// Returns the largest difference between two delays of one direction.
+    /// Returns the maximum difference between two delays of one direction.
     #[must_use]
     pub const fn spread(&self) -> Nanos {
         self.spread
     }
 
-    /// Returns the largest error of a rate: 1 %, which is the smallest change of a slowdown that a report
-    /// calls a difference.
+    /// Returns the maximum error of a rate: 1 %, the smallest change of a slowdown that a report treats as a
+    /// difference.
     #[must_use]
     pub fn rate(&self, asked: BitsPerSec) -> BitsPerSec {
         BitsPerSec::new(asked.get() / 100).unwrap_or(asked)
     }
 
-    /// Largest error of a queue's limit, in frames: the frame that may be leaving while the next one comes.
+    /// Maximum error of a queue's limit, in frames: one frame may be leaving the queue while the next one arrives.
     pub const QUEUE_PACKETS: u64 = 1;
 
-    /// Most frames on a link that the measurement did not send. No program of a lab sends any before the
-    /// flows; a daemon of the machine may announce itself on a host's interface.
+    /// Maximum number of frames on a link that the measurement did not send. No program of a lab sends frames before
+    /// the flows, but a daemon of the machine may announce itself on a host's interface.
     pub const FOREIGN_PACKETS: u64 = 8;
 }
 
-/// Bound on a run's figure. Above `doubtful` the run is doubtful, above `invalid` it is invalid.
+/// Bounds on a run's figure: a larger figure makes the run doubtful or invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// Largest value of a valid run.
@@ -108,57 +109,59 @@ pub struct Bound {
     pub invalid: f64,
 }
 
-/// Share of flows launched late. A start is late by a hundredth of its round trip; one such flow shifts its
-/// own FCT alone, a tenth of them shifts every percentile.
+/// Share of flows launched late, that is by more than a hundredth of the flow's round trip. A single late flow changes
+/// only its own FCT; a tenth of all flows shifts every percentile.
 pub const LATE_LAUNCHES: Bound = Bound::new(0.0, 0.1);
 
-/// Share of queue samples that began after the next one was due. LCMP decides by the latest sample: each
-/// hundredth of late ones is a hundredth of decisions by an older one; half of them is no sampling.
+/// Share of queue samples that began after the next sample was due. LCMP decides by the latest sample, so each percent
+/// of late samples is a percent of decisions by an older sample; with half of the samples late, the sampling interval
+/// has no meaning.
 pub const LATE_SAMPLES: Bound = Bound::new(0.01, 0.5);
 
-/// Share of the CPU in use while flows ran, on the virtual clock. Above it packets wait for instructions of
-/// others; with all of it used, the lab was slower than its own clock.
+/// Share of the CPU in use while flows ran, on the virtual clock. Above the lower bound, packets wait while the CPU
+/// handles other packets; with the CPU fully used, the lab was slower than its own clock.
 pub const GUEST_CPU: Bound = Bound::new(0.9, 0.98);
 
-/// Share of the CPUs in use in the busiest second, on real clocks. Softirqs forward packets as long as one
-/// CPU has time for them.
+/// Share of all CPU time in use in the busiest second, on real clocks. Softirqs forward packets without delay as long
+/// as one CPU has idle time.
 pub const BUSY_SECOND: Bound = Bound::new(0.9, 0.995);
 
-/// Share of the busiest second that the hypervisor gave to others. A stolen slice is milliseconds long,
-/// which is more than a sample interval.
+/// Share of the worst second's CPU time that the hypervisor gave to other machines. A stolen time slice lasts
+/// milliseconds, longer than a sampling interval.
 pub const STEAL: Bound = Bound::new(0.02, 0.2);
 
-/// Share of one CPU in softirqs in its busiest second: above it, packets are handed to `ksoftirqd`, which
-/// waits for the CPU like any process.
+/// Share of one CPU's time in softirqs, in its busiest second. Above the lower bound, `ksoftirqd` handles packets, and
+/// it waits for the CPU like any process.
 pub const SOFTIRQ: Bound = Bound::new(0.8, 0.98);
 
-/// Tasks that waited for a CPU while flows ran, per CPU, on average: each waits for the others' time slices.
+/// Average number of tasks per CPU that waited for a CPU while flows ran; each waits for the time slices of other
+/// tasks.
 pub const WAITING: Bound = Bound::new(0.25, 2.0);
 
-/// Share of the watchdog's wake-ups that were late by more than [`WATCHDOG_LATE`]. The watchdog asks for
-/// a known delay all through the run; links ask for theirs by the same timers.
+/// Share of the watchdog's wake-ups that were late by more than [`WATCHDOG_LATE`]. The watchdog sleeps for a known time
+/// again and again during the run; emulated link delays use the same kernel timers.
 pub const LATE_WAKEUPS: Bound = Bound::new(0.01, 0.2);
 
-/// Lateness of a wake-up above which it counts as late: the tbf's bucket loses tokens from 30 ms on, and
-/// a frame at 100 Mbit/s takes a third of a millisecond.
+/// Delay above which a wake-up counts as late. For comparison, tbf's bucket overflows after 30 ms, and a frame at 100
+/// Mbit/s takes a third of a millisecond.
 pub const WATCHDOG_LATE: Nanos = Nanos::new(2_000_000);
 
-/// Jumps of the wall clock against the monotonic one, nanoseconds: starts and rows use both.
+/// Sum of the wall clock's jumps against the monotonic clock, in nanoseconds; flow starts and rows use both clocks.
 pub const CLOCK_JUMP: Bound = Bound::new(1e6, 1e9);
 
-/// Share of packets dropped outside the emulated queues (CPU backlogs, veth, receive), and share dropped by links
-/// without `loss`. One lost packet makes SoftRoCE go back N.
+/// Share of packets dropped outside the emulated queues (CPU backlogs, veth, receive), and share of packets dropped by
+/// links without `loss`. One lost packet makes SoftRoCE go back N.
 pub const DROPPED_OUTSIDE: Bound = Bound::new(0.0, 1e-3);
 
-/// Bound of a count that should be 0: any larger count makes a run doubtful, and no count makes it invalid.
+/// Bounds on a count that should be 0: any larger count makes the run doubtful, and no count makes it invalid.
 pub const ANY: Bound = Bound::new(0.0, f64::INFINITY);
 
-/// Share of finished flows with a slowdown under 1: none can have one, so a single one shows that the ideal FCT or the
-/// measurement is wrong.
+/// Share of finished flows with a slowdown less than 1. Such a slowdown is impossible, so a single one shows that the
+/// ideal FCT or the measurement is wrong.
 pub const IMPOSSIBLE_SLOWDOWNS: Bound = Bound::new(0.0, 0.0);
 
-/// Times above its bound from which a link that is out of it makes the run invalid: the network is another
-/// than the scenario's.
+/// Factor for a link's bounds: a link that exceeds a bound times this factor makes the run invalid, because the network
+/// differs from the scenario's network.
 pub const LINK_FACTOR: u64 = 10;
 
 impl Bound {
@@ -166,7 +169,7 @@ impl Bound {
         Self { doubtful, invalid }
     }
 
-    /// Returns the grade of a run by the figure `value`.
+    /// Returns the grade of a run whose figure is `value`.
     pub(super) fn grade(self, value: f64) -> Grade {
         if value > self.invalid {
             Grade::Invalid
@@ -179,7 +182,8 @@ impl Bound {
 }
 
 impl ReasonCode {
-    /// Returns the bound of the figure; `None` for a fact, and for a figure whose grade other facts decide.
+    /// Returns the bounds on the figure of this code; `None` for a fact, and for a figure whose grade is decided by
+    /// other facts.
     #[must_use]
     pub const fn bound(self) -> Option<Bound> {
         match self {
@@ -188,7 +192,8 @@ impl ReasonCode {
             | Self::EngineProblem
             | Self::UncertifiedLinks
             | Self::AlteredLab => None,
-            // A policy may lose flows: the loss is its result, but other policies are no longer comparable with it.
+            // Unfinished flows may be a policy's own result, but the policy can then no longer be compared with other
+            // policies.
             Self::UnfinishedFlows
             | Self::HostWaits
             | Self::UnexplainedRetries
@@ -225,7 +230,7 @@ impl ReasonCode {
     }
 }
 
-/// Returns `part` ÷ `whole`; 1 if `whole` is 0 and `part` is not.
+/// part ÷ whole; 1 if `whole` is 0 and `part` is not.
 pub(super) fn share(part: f64, whole: u64) -> f64 {
     match whole {
         _ if part <= 0.0 => 0.0,
@@ -236,7 +241,7 @@ pub(super) fn share(part: f64, whole: u64) -> f64 {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "a figure needs no more digits than a float has"
+    reason = "figures need fewer digits than a float has"
 )]
 pub(super) const fn float(count: u64) -> f64 {
     count as f64
@@ -246,7 +251,7 @@ pub(super) const fn float(count: u64) -> f64 {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a cast saturates"
+    reason = "the cast saturates"
 )]
 pub(super) const fn whole(figure: f64) -> u64 {
     figure as u64

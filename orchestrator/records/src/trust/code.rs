@@ -1,11 +1,11 @@
-//! Codes of the reasons not to trust a run.
+//! Codes of reasons not to trust a run.
 
 use serde::{Deserialize, Serialize};
 
-/// Declares the codes of reasons with their names.
+/// Declares codes with their names.
 macro_rules! codes {
     ($($(#[$doc:meta])* $code:ident = $name:literal,)*) => {
-        /// Kind of a reason.
+        /// Kind of a reason not to trust a run.
         #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
         pub enum ReasonCode {
             $($(#[$doc])* #[serde(rename = $name)] $code,)*
@@ -31,11 +31,11 @@ codes! {
     DidNotEnd = "did-not-end",
     /// Flows that did not finish.
     UnfinishedFlows = "unfinished-flows",
-    /// Flows that have a row, of those that were scheduled.
+    /// Flows that have a row, out of the scheduled flows.
     UnrecordedFlows = "unrecorded-flows",
     /// Flows that were faster than their ideal FCT.
     ImpossibleSlowdowns = "impossible-slowdowns",
-    /// Problem that the engine reports; in [`OLDEST_FORMAT`], also a count of a switch or host.
+    /// Problem that the engine reports; in [`OLDEST_FORMAT`], also a sentence with a count of a switch or host.
     ///
     /// [`OLDEST_FORMAT`]: crate::directory::OLDEST_FORMAT
     #[serde(alias = "switch-counts")]
@@ -44,23 +44,23 @@ codes! {
     UncertifiedLinks = "uncertified-links",
     /// Flows that started late.
     LateFlows = "late-flows",
-    /// Samples of queues that began late.
+    /// Queue samples that began late.
     LateSamples = "late-samples",
-    /// Share of the flows' time in which the guest's CPU was busy.
+    /// Share of the CPU time that the guest used while flows ran.
     BusyGuest = "busy-guest",
     /// Times that the guest waited for its host.
     HostWaits = "host-waits",
-    /// Wake-ups of the watchdog that were late.
+    /// Late wake-ups of the watchdog.
     LateWakeups = "late-wakeups",
     /// Sum of the wall clock's jumps, in nanoseconds.
     ClockJump = "clock-jump",
-    /// Share of all CPUs' time that was in use, in the busiest second.
+    /// Share of all CPU time in use, in the busiest second.
     BusyCpus = "busy-cpus",
-    /// Share of the CPUs' time that went to other machines, in the worst second.
+    /// Share of CPU time that the hypervisor gave to other machines, in the worst second.
     StolenCpus = "stolen-cpus",
-    /// Share of one CPU's time that went to softirqs, in its busiest second.
+    /// Share of one CPU's time in softirqs, in its busiest second.
     Softirqs = "softirqs",
-    /// Average number of tasks that waited for a CPU, per CPU.
+    /// Average number of waiting tasks per CPU.
     WaitingTasks = "waiting-tasks",
     /// Packets dropped outside the emulated queues.
     DroppedOutside = "dropped-outside",
@@ -70,13 +70,14 @@ codes! {
     UnexplainedRetries = "unexplained-retries",
     /// Interfaces and queues that were changed while flows ran.
     AlteredLab = "altered-lab",
-    /// Decisions whose flow was not pinned, because the flow table was full: such a flow is decided at every packet.
+    /// Decisions whose flow could not be pinned, because the flow table was full; the switch decides for every packet
+    /// of such a flow.
     UnpinnedDecisions = "unpinned-decisions",
     /// Decisions by hash over all live next hops, because tables or signals were stale.
     StaleDecisions = "stale-decisions",
-    /// Decision records that were lost, because the ring buffer of their switch was full.
+    /// Decision records that were lost, because their switch's ring buffer was full.
     LostDecisionRecords = "lost-decision-records",
-    /// Messages of an agent that were lost.
+    /// Lost messages of an agent.
     LostMessages = "lost-messages",
     /// Agents that ended before they had sent all their reports.
     IncompleteReports = "incomplete-reports",
@@ -94,13 +95,13 @@ codes! {
     UnsentCnps = "unsent-cnps",
     /// Pauses of hosts that were not recorded.
     UnrecordedPauses = "unrecorded-pauses",
-    /// Finished flows without a decision of their source's switch.
+    /// Finished flows for which their source's switch recorded no decision.
     UndecidedFlows = "undecided-flows",
-    /// Decisions without a row.
+    /// Counted decisions without a row in `decisions.csv`.
     UnrecordedDecisions = "unrecorded-decisions",
-    /// Commands of `exec` while flows ran.
+    /// Commands that `exec` ran while flows ran.
     ExecCommands = "exec-commands",
-    /// Changes of parameters by `tune` while flows ran.
+    /// Parameter changes by `tune` while flows ran.
     TunedParameters = "tuned-parameters",
     /// Restarts of killed agents while flows ran.
     AgentRestarts = "agent-restarts",

@@ -1,4 +1,4 @@
-//! Conduct of a run: figures about the lab and its machine by which the run is trusted.
+//! Conduct of a run: figures about the lab and its machine that decide whether the run is trusted.
 
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -6,50 +6,52 @@ use serde::{Deserialize, Serialize};
 use super::{bounds::LINK_FACTOR, code::ReasonCode};
 use crate::CertifiedRow;
 
-/// Figures about the lab and its machine, over all repetitions; the simulator has only figures about its switches, and
-/// losses despite PFC.
+/// Figures about the lab and its machine, over all repetitions. The simulator has only figures about its switches and
+/// about losses despite PFC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
-    /// Certificate of the links; none if they were not measured.
+    /// Certificate of the links; `None` if the links were not measured.
     pub links: Option<Certification>,
-    /// Number of times the guest waited for its host while flows ran: its virtual clock may have jumped.
+    /// Number of times that the guest waited for its host while flows ran; its virtual clock may have jumped each time.
     pub host_waits: u64,
-    /// Watch over the CPUs and clocks while flows ran; none on the virtual clock, whose time stands still
-    /// while the machine is busy with other things.
+    /// Monitoring of CPUs and clocks while flows ran; `None` on the virtual clock, which stops while the machine runs
+    /// other programs.
     pub watch: Option<Watch>,
-    /// Packets dropped outside the emulated queues while flows ran: at CPU backlogs, in veths, on receive.
+    /// Number of packets dropped outside the emulated queues while flows ran: at CPU backlogs, in veths, on receive.
     pub dropped_outside: u64,
-    /// Packets that links dropped although the scenario specifies no loss on them: their delay lines were too short, or
-    /// somebody changed them.
+    /// Number of packets dropped by links for which the scenario specifies no loss: a delay line was too short, or
+    /// somebody changed the link.
     #[serde(default)]
     pub dropped_unasked: u64,
-    /// Sentences about interfaces and queues that after flows differed from the plan with its faults; each difference
-    /// is listed once, for the repetition that found it first.
+    /// Sentences about interfaces and queues that differed from the plan and its faults after the flows; each
+    /// difference is listed once, for the first repetition in which it was found.
     #[serde(default)]
     pub altered: Vec<String>,
-    /// Counts of what switches and hosts did against their policy, congestion control or PFC, or did not record.
+    /// Deviations of switches and hosts: counted actions against their policy, congestion control or PFC, and counted
+    /// losses of records.
     #[serde(alias = "switches")]
     pub deviations: Vec<Deviation>,
-    /// Recovery from loss, by SoftRoCE or in the simulator by hosts under PFC, and the facts that explain it; `None` if
-    /// not counted.
+    /// Recovery from loss (by SoftRoCE; in the simulator by hosts under PFC) and the counts that can explain it; `None`
+    /// if not counted.
     pub recovery: Option<Recovery>,
 }
 
-/// Count of what a switch or host did against its policy, congestion control or PFC, or did not record.
+/// Deviation of a switch or host: a counted action against its policy, congestion control or PFC, or a counted loss of
+/// records.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(from = "ReadDeviation")]
 pub struct Deviation {
-    /// Policy and repetition, and the switch or `hosts` if known; in [`OLDEST_FORMAT`], the whole sentence.
+    /// Policy and repetition, followed by the switch or `hosts` if known; in [`OLDEST_FORMAT`], the whole sentence.
     ///
     /// [`OLDEST_FORMAT`]: crate::directory::OLDEST_FORMAT
     pub subject: String,
-    /// What is counted.
+    /// Kind of the deviation.
     pub code: ReasonCode,
-    /// Number of times that it happened; 0 for a sentence, which contains its number.
+    /// Number of occurrences; 0 for a sentence, whose text contains the number.
     pub count: u64,
 }
 
-/// A deviation in this format, or in the one whose counts are sentences.
+/// Deviation as stored in this format, or as a sentence in [`OLDEST_FORMAT`](crate::directory::OLDEST_FORMAT).
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ReadDeviation {
@@ -82,60 +84,60 @@ impl From<ReadDeviation> for Deviation {
     }
 }
 
-/// Certificate of a lab's links in short; `certificate.csv` has its rows.
+/// Summary of a lab's certificate; its rows are in `certificate.csv`.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Certification {
-    /// Directions of links that were measured.
+    /// Number of measured link directions.
     pub directions: u64,
-    /// Link directions with a figure that is out of bounds.
+    /// Number of link directions with a value outside its bounds.
     pub out_of_bounds: u64,
-    /// True if one of these is out by more than [`LINK_FACTOR`] times its bound, or carried nothing.
+    /// True if a direction exceeds a bound by a factor of [`LINK_FACTOR`] or carried nothing.
     pub is_another_network: bool,
-    /// First problem, with its direction; none if all are certified.
+    /// First problem, with its direction; `None` if all directions are certified.
     pub first: Option<String>,
 }
 
-/// Watch over the CPUs and clocks while flows ran on a real clock.
+/// Monitoring of CPUs and clocks while flows ran on a real clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watch {
-    /// Wake-ups that the watchdog asked for.
+    /// Number of wake-ups that the watchdog requested.
     pub wakeups: u64,
-    /// Those of them that were later than [`WATCHDOG_LATE`](super::bounds::WATCHDOG_LATE).
+    /// Number of wake-ups that were late by more than [`WATCHDOG_LATE`](super::bounds::WATCHDOG_LATE).
     pub late_wakeups: u64,
-    /// Latest of them.
+    /// Largest delay of a wake-up.
     pub latest_ns: Nanos,
     /// Sum of the wall clock's jumps against the monotonic clock.
     pub clock_jumps_ns: Nanos,
-    /// CPUs; none if the kernel does not tell.
+    /// CPU use; `None` if the kernel does not report CPU use.
     pub cpu: Option<CpuWatch>,
 }
 
-/// CPU use while flows ran, in shares from 0 to 1 of the worst second.
+/// CPU use while flows ran; shares are from 0 to 1, in the worst second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuWatch {
-    /// Largest share in use of all CPUs together.
+    /// Largest share of all CPU time in use.
     pub busy: f64,
-    /// Largest share that the hypervisor gave to others.
+    /// Largest share of CPU time that the hypervisor gave to other machines.
     pub steal: f64,
-    /// Largest share in softirqs of one CPU.
+    /// Largest share of one CPU's time in softirqs.
     pub softirq: f64,
-    /// Tasks waiting for a CPU, per CPU, on average over the flows' time.
+    /// Average number of waiting tasks per CPU while flows ran.
     pub waiting: f64,
 }
 
 /// Recovery of senders from loss.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Recovery {
-    /// Times that a sender went back to an earlier packet.
+    /// Number of times that a sender went back to an earlier packet.
     pub retries: u64,
-    /// Packets that emulated queues and links dropped.
+    /// Number of packets that emulated queues and links dropped.
     pub emulated_drops: u64,
-    /// Decisions by which flows changed their path, whose packets may overtake each other.
+    /// Number of decisions that re-routed a flow, after which the flow's packets may overtake each other.
     pub reroutes: u64,
 }
 
 impl Conduct {
-    /// Adds those of `subject`'s counts that are not 0.
+    /// Adds the counts of `subject` that are not 0.
     pub fn add_deviations(&mut self, subject: &str, counts: &[(ReasonCode, u64)]) {
         let found = counts.iter().filter(|(_, count)| *count > 0);
         self.deviations
@@ -148,7 +150,7 @@ impl Conduct {
 }
 
 impl Certification {
-    /// Returns the certificate that `rows` make, in short.
+    /// Returns the summary of the certificate with these rows.
     #[must_use]
     pub fn of(rows: &[CertifiedRow]) -> Self {
         let out = || rows.iter().filter(|row| row.problem.is_some());
@@ -165,7 +167,7 @@ impl Certification {
     }
 }
 
-/// True if a direction is not the one asked for by far: [`LINK_FACTOR`] times a bound, or nothing arrived.
+/// True if a direction differs from the required one by [`LINK_FACTOR`] times a bound, or if nothing arrived.
 fn is_another(row: &CertifiedRow) -> bool {
     let far = |measured: u64, asked: u64, bound: u64| {
         measured.abs_diff(asked) > LINK_FACTOR.saturating_mul(bound)

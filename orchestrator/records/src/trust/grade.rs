@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Grade of a run, the better first.
+/// Grade of a run, in order from best to worst.
 #[derive(
     Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize,
 )]
@@ -13,9 +13,9 @@ pub enum Grade {
     /// Every figure is within its bound.
     #[default]
     Valid,
-    /// A figure is out of its bound: read the reasons before using the results.
+    /// A figure is outside its bound: read the reasons before using the results.
     Doubtful,
-    /// The results are not those of the scenario.
+    /// The results are not results of the scenario.
     Invalid,
 }
 

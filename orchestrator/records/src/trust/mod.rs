@@ -1,12 +1,13 @@
-//! Trust in a run: the bounds of its figures, and the verdict by them.
+//! Trust in a run: bounds on its figures, and the resulting verdict.
 //!
-//! A run is **valid** if every figure is within its bound, **doubtful** if one is not, with the figure and
-//! the bound as the reason, and **invalid** if one is so far out that the results are not those of the
-//! scenario, or none.
+//! A run is **valid** if every figure is within its bound; **doubtful** if a figure is outside its bound, with the
+//! figure and the bound as the reason; and **invalid** if a figure is so far outside that the results are not results
+//! of the scenario, or if there are no results.
 //!
-//! - [`bounds`][]: every bound, with its reason
-//! - `conduct`: figures of the lab and its machine
-//! - `verdict`, `grade`: the judgement; `reason`, `code`: codes and figures, which whoever shows them puts into words
+//! - [`bounds`][]: bounds, each with its reason
+//! - `conduct`: figures about the lab and its machine
+//! - `verdict`, `grade`: the judgement; `reason`, `code`: its reasons as codes and figures, which `lab-reports` puts
+//!   into words
 
 pub mod bounds;
 mod code;

@@ -11,22 +11,22 @@ use super::{
 /// Reason not to trust a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
-    /// Best grade of a run with the reason.
+    /// Best grade that a run with this reason can have.
     pub grade: Grade,
     /// Kind of the reason.
     pub code: ReasonCode,
-    /// Object of the figure, such as a policy or a link and its problem; for a fact without a figure, the engine's
-    /// words.
+    /// Object of the figure, such as a policy, or a link with its problem; for a fact without a figure, the engine's
+    /// text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// Figure: a count, a share, or a time in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "plain_number")]
     pub value: Option<f64>,
-    /// Total that the figure is a part of; the bound then applies to the share.
+    /// Total that the figure is a part of; if given, the bound applies to the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
-    /// Largest figure, or share, of a valid run; `None` for a fact.
+    /// Largest figure or share of a valid run; `None` for a fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "plain_number")]
     pub bound: Option<f64>,
@@ -46,19 +46,20 @@ impl Reason {
         }
     }
 
-    /// Returns the reason for a figure, with the grade by the bound of `code`: valid within the bound.
+    /// Returns the reason for a figure, graded by the bounds of `code`; the grade is valid if the figure is within its
+    /// bound.
     #[must_use]
     pub fn figure(code: ReasonCode, value: f64) -> Self {
         Self::judged(code, value, None)
     }
 
-    /// Returns the reason for a count, with the grade by the bound of `code`.
+    /// Returns the reason for a count, graded by the bounds of `code`.
     #[must_use]
     pub fn count(code: ReasonCode, count: u64) -> Self {
         Self::judged(code, float(count), None)
     }
 
-    /// Returns the reason for `part` of `whole`; `code`'s bound grades the share.
+    /// Returns the reason for `part` of `whole`; the share is graded by the bounds of `code`.
     #[must_use]
     pub fn part(code: ReasonCode, part: u64, whole: u64) -> Self {
         Self::judged(code, float(part), Some(whole))
@@ -75,7 +76,7 @@ impl Reason {
         }
     }
 
-    /// Returns the reason with the object of its figure.
+    /// Returns the reason with `subject` as the object of its figure.
     #[must_use]
     pub fn of(self, subject: impl Into<String>) -> Self {
         Self {
@@ -90,14 +91,14 @@ impl Reason {
         whole(self.value.unwrap_or_default())
     }
 
-    /// Returns the reason with another grade, where other facts than the figure decide it.
+    /// Returns the reason with another grade, for reasons whose grade is not decided by the figure alone.
     #[must_use]
     pub fn graded(self, grade: Grade) -> Self {
         Self { grade, ..self }
     }
 }
 
-/// Writes a whole number without a fraction.
+/// Serialises a whole number without a fraction.
 fn plain_number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match *value {
         Some(value) if float(whole(value)).total_cmp(&value).is_eq() => {

@@ -1,4 +1,4 @@
-//! Verdict on a run: valid, doubtful or invalid, with the figures that make it so.
+//! Verdict on a run: valid, doubtful or invalid, with the figures that decide it.
 
 use lab_units::{Clock, show::about_time};
 use serde::{Deserialize, Serialize};
@@ -13,14 +13,14 @@ use crate::{ChangeKind, FlowCounts, RunEnd, RunInfo};
 /// Verdict on a run: how far its results can be trusted, with the reasons against it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Grade: the worst of the reasons', or valid.
+    /// Grade: the worst grade of the reasons; valid without reasons.
     pub grade: Grade,
     /// Reasons not to trust the run.
     pub reasons: Vec<Reason>,
 }
 
 impl Verdict {
-    /// Returns the verdict on a run by its facts and flow counts; `end` is `None` if the run did not end.
+    /// Returns the verdict on a run with these facts and flow counts; `end` is `None` if the run did not end.
     #[must_use]
     pub fn of(info: &RunInfo, end: Option<&RunEnd>, counts: &FlowCounts) -> Self {
         let mut verdict = Self::default();
@@ -53,7 +53,7 @@ impl Verdict {
         } in &end.conduct.deviations
         {
             let reason = match code {
-                // A sentence of the older format, which has no figure.
+                // A sentence of the oldest format has no figure.
                 ReasonCode::EngineProblem => Reason::fact(Grade::Doubtful, *code),
                 code => Reason::count(*code, *count),
             };
@@ -78,7 +78,7 @@ impl Verdict {
         }
     }
 
-    /// Judges the flows; the grade of those that are missing is `cut_short`.
+    /// Judges the flows; missing flows get the grade `cut_short`.
     fn judge_flows(
         &mut self,
         info: &RunInfo,
@@ -168,7 +168,8 @@ impl Verdict {
         }
     }
 
-    /// Judges interfaces and queues that differed from the plan after flows: it is unknown which packets were affected.
+    /// Judges interfaces and queues that differed from the plan after the flows; it is unknown which packets were
+    /// affected.
     fn judge_altered(&mut self, altered: &[String]) {
         let altered_lab = Reason::fact(Grade::Invalid, ReasonCode::AlteredLab);
         for found in altered.iter().take(MAX_ALTERED) {
@@ -181,8 +182,8 @@ impl Verdict {
         }
     }
 
-    /// Judges flows without a decision, and decisions that switches counted but that have no row: flow completion times
-    /// are right, but paths, shares of next hops and counts of decisions do not cover all flows.
+    /// Judges flows without a decision, and counted decisions without a row: flow completion times are right, but
+    /// paths, next hops' shares and decision counts do not cover all flows.
     fn judge_decisions(&mut self, end: &RunEnd) {
         for policy in &end.evidence.policies {
             let undecided = Reason::count(ReasonCode::UndecidedFlows, policy.undecided);
@@ -212,5 +213,5 @@ impl Verdict {
     }
 }
 
-/// Maximum number of changed interfaces and queues that a verdict names.
+/// Maximum number of changed interfaces and queues that a verdict lists.
 const MAX_ALTERED: usize = 5;

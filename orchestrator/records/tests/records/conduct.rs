@@ -1,9 +1,9 @@
-//! Conduct of a run: which measured links count as a different network than the one requested.
+//! Conduct of a run: measured links that count as a different network than the required one.
 
 use lab_records::{Certification, CertifiedRow, sample};
 use lab_units::{BitsPerSec, Nanos};
 
-/// Returns true if a link with one direction modified by `change` counts as a different network than requested.
+/// True if a link with one direction modified by `change` counts as a different network than the required one.
 fn is_another(change: impl FnOnce(&mut CertifiedRow)) -> bool {
     let mut row = sample::certified("dc1", "dc8");
     change(&mut row);
@@ -13,8 +13,8 @@ fn is_another(change: impl FnOnce(&mut CertifiedRow)) -> bool {
     links.is_another_network
 }
 
-/// A direction with 100 Mbit/s and 50 ms that holds 150 frames, with bounds 1 Mbit/s, 250 µs and one frame. Each figure
-/// is changed alone, by ten times its bound or more.
+/// The direction has 100 Mbit/s, 50 ms and a queue of 150 frames, with bounds of 1 Mbit/s, 250 µs and one frame. Each
+/// case changes one value, by ten times its bound or more.
 #[test]
 fn one_figure_far_out_of_its_bound_makes_another_network() {
     let rate = |bps| is_another(|row| row.emu_measured_rate_bps = BitsPerSec::new(bps));

@@ -1,4 +1,4 @@
-//! No damage to a run directory makes its reader panic, and what it refuses is named.
+//! Damaged run directories: the reader never panics, and its errors name the damaged file.
 
 use std::{fs, path::Path};
 
@@ -8,7 +8,7 @@ use lab_records::{
     sample::{counter, end, flow, info, now, queue},
 };
 
-/// Files, by name, of a run with every kind of value. Tables of more than `large` rows are Parquet.
+/// Returns the files, with names, of a run with every kind of value. Tables with more than `large` rows are Parquet.
 fn corpus(large: u64) -> Vec<(String, Vec<u8>)> {
     let results = tempfile::tempdir().expect("a directory");
     let info = info();
@@ -73,8 +73,8 @@ fn a_damaged_run_of_parquet_tables_is_read_or_refused_with_its_file() {
     damage_first(&files, count);
 }
 
-/// Inputs on which a reader once panicked or asked for gigabytes, each named after its table. Random damage or an
-/// attack found them.
+/// The inputs once made a reader panic or allocate gigabytes; random damage or deliberate attacks found them. Each is
+/// named after its table.
 #[test]
 fn inputs_that_failed_once_are_refused() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/corpus");
@@ -115,7 +115,8 @@ fn damage_first(files: &[(String, Vec<u8>)], count: usize) {
                 return true;
             };
             let text = error.to_string();
-            // Damage to one file may show in another, such as a row of a policy that is not described.
+            // Damage to one file may cause an error in another, such as a row of a policy that `run.json` does not
+            // have.
             let mut names = files.iter().map(|(name, _)| name.as_str());
             let is_named = names.any(|name| text.contains(name)) || text.contains("run directory");
             assert!(is_named, "{text}");

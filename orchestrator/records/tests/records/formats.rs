@@ -1,9 +1,9 @@
-//! The rule for data of other formats. Each folder of `formats/` is a small run: its name is the format of `run.json`,
-//! and its plan is of the same time.
+//! Rules for data of other formats. Each folder of `formats/` is a small run, named after the format of its `run.json`;
+//! its plan has the plan format of the same time.
 //!
 //! If a column or a key changes, a test here fails. Then increase `FORMAT_VERSION`, keep the folder of the previous
-//! format, and add a folder of the new one. The folders of the older formats that are read have only the files that
-//! their test needs.
+//! format, and add a folder of the new format. The folders of older, readable formats have only the files that their
+//! test needs.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use lab_records::{
 use lab_units::PLAN_FORMAT;
 use tempfile::TempDir;
 
-/// Formats of `run.json` and `plan.json` in the fixture that is refused.
+/// Formats of `run.json` and `plan.json` in the fixture that the reader refuses.
 const REFUSED: (u32, u32) = (5, 1);
 
 fn fixture(format: u32) -> PathBuf {
@@ -50,7 +50,7 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Gives the JSON file at `path` another format, and its other keys another meaning.
+/// Replaces the JSON file at `path` by one of format `format`, whose other keys have different types.
 fn reformat(path: &Path, format: u32) {
     let text = format!(r#"{{"format": {format}, "engine": "warp", "flows": 7}}"#);
     fs::write(path, text).expect("a file");
@@ -112,7 +112,7 @@ fn a_run_of_this_format_is_read_whole_and_written_with_the_same_keys() {
     assert_eq!(written, kept, "other keys need another FORMAT_VERSION");
 }
 
-/// The folders hold the same run.
+/// All folders of readable formats contain the same run.
 #[test]
 fn runs_of_the_older_formats_are_read() {
     let sentence = "lcmp: dc1: 3 flows not pinned: the flow table was full";

@@ -126,14 +126,14 @@ fn a_column_of_another_type_is_an_error_with_file_and_column() {
     for repetition in [Repetition::OPTIONAL, Repetition::REPEATED] {
         write_with_odd(&path, "tx_bytes", Physical::INT64, repetition);
         let text = refused::<LinkRow>(&run);
-        let expected = "column `tx_bytes` may have other than one value in a row";
+        let expected = "column `tx_bytes` does not have one value in each row";
         assert!(text.contains(expected), "{text}");
     }
     write_with_odd(&path, "tx_bytes", Physical::INT64, Repetition::REQUIRED);
     assert_eq!(run.table::<LinkRow>().expect("a table").rows.len(), 1);
 }
 
-/// A column whose statistics contain a single text is read without its pages: only the footer states the number of
+/// A column whose statistics show a single text is read without its pages, so only the footer states its number of
 /// rows.
 #[test]
 fn a_footer_cannot_announce_more_rows_than_a_batch_has() {
@@ -171,7 +171,7 @@ fn a_row_is_bounded_before_it_is_in_memory() {
     let path = run.path().join("flows.csv");
     let whole = fs::read_to_string(&path).expect("a table");
     let (head, tail) = whole.split_once("lcmp").expect("a label");
-    // In pieces, as tests beside this one measure the memory of the process, too.
+    // Writes the table in pieces, because concurrent tests measure the memory of the process, too.
     let write = |quote: &str, piece: &str, length: usize| {
         let mut file = BufWriter::new(File::create(&path).expect("a file"));
         write!(file, "{head}{quote}").expect("the head");
@@ -183,7 +183,7 @@ fn a_row_is_bounded_before_it_is_in_memory() {
     };
     let too_long = "it has more than the allowed 1048576 bytes";
     for (quote, piece, length, words) in [
-        ("", "x", 65_536, "at most 65535 are read"),
+        ("", "x", 65_536, "at most 65535 are allowed"),
         ("", "x", 2 << 20, too_long),
         ("", "x", 64 << 20, too_long),
         // Line ends inside quotes do not end a row.
@@ -195,7 +195,7 @@ fn a_row_is_bounded_before_it_is_in_memory() {
         assert!(refused.contains("at line 3"), "{refused:.200}");
         assert!(memory < 48 << 20, "{memory} bytes");
     }
-    // The last row has no line end: it was being written, or the file is not a table.
+    // The last row has no line end: its writer died while writing it, or the file is not a table.
     fs::write(&path, whole.clone() + &"x".repeat(1_000)).expect("a table");
     let table = run.table::<FlowRow>().expect("a table");
     assert_eq!((table.rows.len(), table.truncated), (2, 1));
@@ -204,7 +204,7 @@ fn a_row_is_bounded_before_it_is_in_memory() {
     assert!(refused::<FlowRow>(&run).contains("have no line end"));
 }
 
-/// Pipes, devices and links in place of a run's files: each is refused at once, without waiting.
+/// Pipes, devices and links instead of a run's files are refused at once, without waiting.
 #[test]
 fn nothing_but_regular_files_are_read() {
     let secret = tempfile::NamedTempFile::new().expect("a file");

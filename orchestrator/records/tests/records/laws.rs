@@ -1,4 +1,4 @@
-//! Reading after writing is identity, for the rows of every table.
+//! Rows of every table that are written and read again are unchanged.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use lab_records::{
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use proptest::prelude::*;
 
-/// Texts, with those that CSV has to quote.
+/// Returns a strategy for texts, including texts that CSV must quote.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z0-9-]{1,8}",
@@ -28,7 +28,7 @@ fn bytes() -> impl Strategy<Value = Bytes> {
     any::<u64>().prop_map(Bytes::new)
 }
 
-/// Names that scenarios allow, so that they can be list items.
+/// Returns a strategy for names that scenarios allow, which can therefore be list items.
 fn name() -> impl Strategy<Value = String> {
     "[a-z][a-z0-9-]{0,7}"
 }
@@ -229,7 +229,7 @@ proptest! {
             Ok(())
         };
         same(&run)?;
-        // The tables that have rows become Parquet.
+        // Every table with at least one row becomes Parquet.
         let (dir, _) = writer.with_large_table(0).finish(end()).expect("the end");
         for table in tables(&dir, "parquet") {
             prop_assert!(!table.with_extension("csv").exists());
@@ -238,7 +238,7 @@ proptest! {
     }
 }
 
-/// Reads the table that `rows` were written to.
+/// Reads the table of the given row type.
 fn read_like<R: Row>(run: &RunDir, _: &[R]) -> Vec<R> {
     run.table().expect("rows").rows
 }
@@ -251,7 +251,7 @@ fn tables(run_dir: &Path, extension: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The header the `csv` crate would derive from a row.
+/// Returns the header that the `csv` crate derives from a row.
 fn derived_header<R: Row>(row: R) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.serialize(row).expect("a row");

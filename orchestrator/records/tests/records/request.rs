@@ -21,7 +21,7 @@ fn again(info: &RunInfo, scale_for: Option<&str>) -> Option<RunRequest> {
     RunRequest::again(info, SCENARIO_FILE.into(), scale_for)
 }
 
-/// Returns the facts of a run in a guest, with the options that it was asked for.
+/// Returns the facts of a run in a guest, with its command-line options.
 fn of_lab() -> RunInfo {
     let mut info = sample::info();
     info.provenance.asked = Some(Asked {
@@ -79,7 +79,7 @@ fn a_request_survives_its_text_form() {
     assert_eq!(read, request);
 }
 
-/// An earlier lcmp-lab, which had no requests, made the run in the folder.
+/// The run in the folder was made by an earlier lcmp-lab, which had no requests.
 #[test]
 fn an_older_run_of_this_format_gives_the_request_for_it() {
     let formats = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/formats");

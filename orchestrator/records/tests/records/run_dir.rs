@@ -12,7 +12,7 @@ use lab_records::{
 };
 use lab_units::Nanos;
 
-/// A flow that timed out.
+/// Returns a flow that timed out.
 fn unfinished(policy: &str) -> FlowRow {
     FlowRow {
         fct_ns: None,
@@ -100,7 +100,7 @@ fn rows_outlive_a_writer_that_dies() {
     let mut writer = create(results.path());
     let dir = writer.dir().to_owned();
     writer.append_flow(&flow("ecmp")).expect("a row");
-    // What a killed process leaves: no destructor has run.
+    // The state after the process is killed: no destructor has run.
     std::mem::forget(writer);
 
     let run = RunDir::open(&dir).expect("a run");
@@ -130,7 +130,7 @@ fn a_table_cut_anywhere_gives_its_whole_rows() {
     let table = dir.join("flows.csv");
     let length = || fs::metadata(&table).expect("flows").len();
     let rows = [flow("ecmp"), unfinished("lcmp"), flow("lcmp")];
-    // Lengths of the table that end with a row or the header.
+    // File lengths at which a row or the header ends.
     let mut ends = vec![0, length()];
     for row in &rows {
         writer.append_flow(row).expect("a row");
@@ -353,7 +353,7 @@ fn no_flow_beats_its_ideal_but_what_the_authors_code_takes_for_one() {
     assert_eq!(below_one(Semantics::Paper, 999_999), 1);
 }
 
-/// perftest prints six decimals: 126 us for a two-second flow.
+/// perftest prints six decimals, so the FCT of a two-second flow has a resolution of 126 µs.
 #[test]
 fn a_flow_is_not_too_fast_by_less_than_its_fct_is_known_to() {
     let fct = Nanos::new(2_009_750_190);
