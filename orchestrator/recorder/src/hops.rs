@@ -1,13 +1,14 @@
-//! Hops: where the switches sent one direction of a flow, at first and after each re-routing.
+//! Hops: next datacenters of a flow's packets at each switch, initially and after each re-routing.
 
 use lab_plan::model::Plan;
 use lab_records::DcPath;
 use lab_units::{DcId, PortId};
 
-/// Hops in one direction of a flow: the datacenter that each switch chose, and the packet from which the choice holds.
+/// Hops of one direction of a flow: the next datacenter that each switch chose, and the packet from which on it was
+/// chosen.
 ///
-/// The flow's path is the one on which it began. Fast failover, flow ageing and a full flow table may re-route an
-/// active flow.
+/// The path of a flow is its initial path. Fast failover, flow ageing and a full flow table may re-route an active
+/// flow.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Hops(Vec<Hop>);
 
@@ -30,7 +31,7 @@ pub struct PathRange {
     pub end: u64,
 }
 
-/// Packets into which a flow's messages are split.
+/// Division of a flow into messages and packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Packets {
     /// Number of messages.
@@ -39,7 +40,7 @@ pub struct Packets {
     pub of_message: u64,
     /// Size of each message, in bytes.
     pub message_bytes: u64,
-    /// Payload of each packet except a message's last, in bytes.
+    /// Payload of each packet except the last packet of a message, in bytes.
     pub payload: u64,
 }
 
@@ -52,11 +53,11 @@ impl Packets {
 }
 
 impl Hops {
-    /// Adds the hop from one datacenter to another, which the flow takes from the packet with number `packet` on
-    /// (0-based).
+    /// Adds the hop from one datacenter to another, which the flow takes from the packet with the 0-based number
+    /// `packet` on.
     ///
-    /// Ignores a hop inside a datacenter. After go-back-N the sender repeats packets, which count on the hop that they
-    /// took first.
+    /// Ignores a hop inside a datacenter. Packets that the sender repeats after go-back-N are counted only on the hop
+    /// that they took first.
     pub fn add(&mut self, from: DcId, to: DcId, packet: u64) {
         let last = self.0.iter().rfind(|hop| hop.from == from);
         if from == to || last.is_some_and(|last| last.to == to) {
@@ -66,10 +67,10 @@ impl Hops {
         self.0.push(Hop { from, to, packet });
     }
 
-    /// Returns the path on which the flow began.
+    /// Returns the flow's initial path.
     ///
-    /// A switch with one candidate needs no recorded hop. Returns `None` if the hop of a switch with several candidates
-    /// is unknown, or if the hops form a loop.
+    /// A switch with a single candidate needs no recorded hop. Returns `None` if the hop at a switch with several
+    /// candidates is unknown, or if the hops form a loop.
     #[must_use]
     pub fn path(&self, plan: &Plan, from: DcId, to: DcId) -> Option<DcPath> {
         let crossed = self.walk([from, to], |at| {
@@ -140,8 +141,8 @@ impl Hops {
         hop.map(|hop| hop.to)
     }
 
-    /// Returns the hop of a packet. The first packet to a switch may be lost or overtaken, so packets before the
-    /// switch's first recorded hop are assumed to take that hop.
+    /// Returns the hop of a packet at the switch of `dc`. The first packet on its way to a switch may be lost or
+    /// overtaken, so packets before the switch's first recorded hop are assumed to take that hop.
     fn at(&self, dc: DcId, packet: u64) -> Option<DcId> {
         let hop = self
             .0
@@ -174,7 +175,7 @@ fn only_hop(plan: &Plan, at: DcId, to: DcId) -> Option<DcId> {
 mod tests {
     use super::*;
 
-    /// Returns the path from 1 to 4 after `hops`; without a recorded hop, 2 and 3 send to 4.
+    /// Returns the path from datacenter 1 to 4 with these hops; without a recorded hop, 2 and 3 send to 4.
     fn path(hops: &[(u32, u32)]) -> Option<Vec<u32>> {
         let mut found = Hops::default();
         for (packet, &(from, to)) in (0..).zip(hops) {
@@ -191,7 +192,7 @@ mod tests {
             (&[][..], None),
             (&[(1, 2)], Some(vec![1, 2, 4])),
             (&[(1, 2), (2, 3)], Some(vec![1, 2, 3, 4])),
-            // Re-routed after its start.
+            // The flow is re-routed after its start.
             (&[(1, 2), (1, 3), (3, 4)], Some(vec![1, 2, 4])),
             (&[(1, 1), (1, 3), (4, 4)], Some(vec![1, 3, 4])),
             (&[(1, 2), (2, 1)], None),
@@ -200,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Returns the ranges of 100 packets from 1 to 4 after hops of `(from, to, packet)`.
+    /// Returns the path ranges of 100 packets from datacenter 1 to 4, for hops given as `(from, to, packet)`.
     fn ranges(hops: &[(u32, u32, u64)]) -> Vec<(Vec<u32>, u64, u64)> {
         let mut found = Hops::default();
         for &(from, to, packet) in hops {
@@ -214,7 +215,7 @@ mod tests {
             .collect()
     }
 
-    /// Messages of 10,000 B in packets with 1,024 B: ten each, the last with 784 B.
+    /// A message of 10,000 B has ten packets: nine with 1,024 B, the last with 784 B.
     #[test]
     fn a_packets_first_byte_follows_whole_messages() {
         let packets = Packets {
@@ -240,7 +241,7 @@ mod tests {
                     (vec![1, 3, 4], 70, 100),
                 ],
             ),
-            // The flow returns to its first path, and one decision changes nothing.
+            // The flow returns to its initial path; one of the decisions changes nothing.
             (
                 &[(1, 2, 0), (1, 3, 10), (1, 3, 20), (1, 2, 30)],
                 vec![
@@ -249,7 +250,7 @@ mod tests {
                     (vec![1, 2, 4], 30, 100),
                 ],
             ),
-            // The sender goes back to packet 20 after it has sent packets up to 50.
+            // The sender goes back to packet 20 after it has sent all packets up to 50.
             (
                 &[(1, 2, 0), (1, 3, 50), (1, 2, 20)],
                 vec![(vec![1, 2, 4], 0, 100)],

@@ -1,14 +1,15 @@
-//! Records of a run, whatever its engine: the plan and what was measured become run facts and rows.
+//! Records of a run of either engine: converts the plan and the measurements to run facts and rows.
 //!
-//! Both engines measure in emulated units and name nodes, ports and datacenters by the plan's ids. This
-//! crate gives them names and paper units, so that a row means the same in both.
+//! Both engines measure in emulated units and identify nodes, ports and datacenters by the plan's ids. This crate
+//! converts ids to names and values to paper units, so that a row has the same meaning for both engines.
 //!
-//! Must not contain: clocks, the kernel, files (`lab-records` writes), knowledge of one engine.
+//! Must not contain: clocks, kernel interfaces, file access (which belongs to `lab-records`), or code for one engine
+//! only.
 //!
 //! - [`facts`][]: a plan as the facts of `run.json`
 //! - [`rows`][]: measurements as rows
 //! - [`hops`][]: paths of flows, and the bytes on each path
-//! - [`evidence`](evidence())[]: the load that flows met, and each policy's mechanism at work
+//! - [`evidence`](evidence())[]: the load on the network, and the actions of each policy's mechanism
 
 mod evidence;
 pub mod facts;

@@ -1,6 +1,6 @@
-//! Measurements as rows: names for the plan's ids, paper units beside emulated ones.
+//! Conversion of measurements to rows, with names instead of the plan's ids and with paper units beside emulated units.
 //!
-//! Every time that comes in is emulated and counted from the repetition's start.
+//! All times in arguments are emulated and count from the repetition's start.
 
 use std::net::Ipv4Addr;
 
@@ -17,8 +17,7 @@ use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, NodeId, PortId, Semantic
 
 use crate::{facts::paper_rate, hops::PathRange};
 
-/// Rows that wait to be written.
-#[expect(missing_docs, reason = "each field has the rows of its name")]
+/// Rows that are not yet written, by table.
 #[derive(Debug, Default)]
 pub struct RowBatch {
     pub decisions: Vec<DecisionRow>,
@@ -38,7 +37,7 @@ impl RowBatch {
     /// Appends all rows to their tables.
     ///
     /// # Errors
-    /// A table that cannot be written.
+    /// If a table cannot be written.
     pub fn write(&self, writer: &mut RunWriter) -> Result<(), RecordsError> {
         writer.append(&self.decisions)?;
         writer.append(&self.links)?;
@@ -56,51 +55,49 @@ impl RowBatch {
     }
 }
 
-/// Maker of rows for one policy's repetition.
+/// Converter of measurements to rows, for one repetition of a policy.
 #[derive(Debug)]
 pub struct RowMaker<'a> {
-    /// The plan.
     pub plan: &'a Plan,
     /// Conversion to paper units.
     pub paper: PaperUnits,
     policy: &'a str,
     repetition: u32,
     generator: FlowGenerator<'a>,
-    /// Time between two samples of the queues; none if the policy reads no queues.
+    /// Sampling interval of the queues; `None` if the policy does not sample queues.
     sample_interval: Option<Nanos>,
-    /// By datacenter, the paper time of its switch's last row and the decisions until then.
+    /// Paper time of the last row of each datacenter's switch, and the number of decisions until then.
     switches: Vec<(Nanos, u64)>,
 }
 
-/// Program that made the flows of a run, and its transport.
+/// Program that generated the flows of a run, and its transport.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowGenerator<'a> {
     /// Name of the program.
     pub program: &'a str,
     /// Name of the congestion control.
     pub congestion_control: &'a str,
-    /// Semantics of the simulator; none in the kernel engine.
+    /// Semantics of the simulated network; `None` in the kernel engine.
     pub semantics: Option<Semantics>,
 }
 
 /// Result of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowResult {
-    /// Start, as measured or, for a flow that never started, as planned.
+    /// Measured start; the planned start for a flow that never started.
     pub start: Nanos,
-    /// FCT; none for a flow that did not finish.
+    /// FCT; `None` for a flow that did not finish.
     pub fct: Option<Nanos>,
-    /// Resolution of the FCT.
+    /// Bound on the error of the FCT; `None` if unknown.
     pub fct_resolution: Option<Nanos>,
-    /// Start minus planned start; none for a flow that never started.
+    /// Measured start minus planned start; `None` for a flow that never started.
     pub lateness: Option<Nanos>,
-    /// Status.
     pub status: FlowStatus,
-    /// Reason for a status other than finished; else empty.
+    /// Reason why the flow did not finish; empty for a finished flow.
     pub reason: String,
-    /// Path of the data, as far as it is known.
+    /// Initial path of the data; `None` if unknown.
     pub path: Option<DcPath>,
-    /// Path of the acknowledgements, as far as it is known.
+    /// Initial path of the acknowledgements; `None` if unknown.
     pub ack_path: Option<DcPath>,
 }
 
@@ -111,7 +108,7 @@ pub struct Decision {
     pub time: Nanos,
     /// Datacenter of the switch.
     pub dc: DcId,
-    /// Flow of the packet, if it is one of the schedule.
+    /// Flow of the packet; `None` if the packet does not belong to a scheduled flow.
     pub flow: Option<FlowId>,
     /// Source address of the packet.
     pub src: Ipv4Addr,
@@ -119,30 +116,30 @@ pub struct Decision {
     pub dst: Ipv4Addr,
     /// UDP source port of the packet.
     pub sport: u16,
-    /// Cause of the decision.
+    /// Trigger of the decision.
     pub trigger: Trigger,
     /// Rule that the decision followed.
     pub rule: Rule,
-    /// Age of the sample that C_cong was computed from.
+    /// Age of the queue sample from which C_cong was computed.
     pub signal_age: Nanos,
-    /// Chosen port; none if there was no choice.
+    /// Chosen port; `None` if no port was chosen.
     pub chosen: Option<PortId>,
 }
 
-/// Congestion control of a sending QP.
+/// Congestion control state of a sending QP.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct QpRate {
-    /// Rate, R_C.
+    /// Current rate, R_C.
     pub rate: BitsPerSec,
-    /// Target of the rate, R_T.
+    /// Target rate, R_T.
     pub target: BitsPerSec,
-    /// Estimate of congestion, α, in Q30.
+    /// Congestion estimate α, in Q30.
     pub alpha_q30: u32,
     /// CNPs received since the flow's start.
     pub cnps: u64,
 }
 
-/// Split that traffic engineering installs at a DCI switch.
+/// Time, switch and destination of a split that traffic engineering installs.
 #[derive(Clone, Copy, Debug)]
 pub struct Split {
     /// Time of the controller's tick.
@@ -162,11 +159,11 @@ pub struct CandidateScore {
     pub c_cong: u8,
     /// C, the total cost.
     pub cost: u32,
-    /// True if the choice was made among this candidate and others like it.
+    /// True if the candidate was kept, so that it could be chosen.
     pub is_kept: bool,
 }
 
-/// Counters for one direction of a link since the repetition's start.
+/// Counters of one direction of a link since the repetition's start.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkCounters {
     /// Bytes sent.
@@ -175,11 +172,11 @@ pub struct LinkCounters {
     pub tx_packets: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Packets ECN-marked; none if the engine does not mark.
+    /// Packets ECN-marked; `None` if the engine does not count marks.
     pub marks: Option<u64>,
 }
 
-/// Totals for a port at the end of a repetition.
+/// Totals of a port at the end of a repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct PortTotals {
     /// Bytes sent.
@@ -190,15 +187,15 @@ pub struct PortTotals {
     pub marks: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Largest backlog of the egress queue.
+    /// Largest length of the egress queue.
     pub peak_queue: Bytes,
-    /// Pause frames that reached the port.
+    /// Number of times that priority flow control paused the port.
     pub pauses: u64,
-    /// Time the port was paused.
+    /// Total time for which the port was paused.
     pub paused: Nanos,
 }
 
-/// LCMP's levels of an egress queue, all 0 under other policies.
+/// LCMP's levels of an egress queue; all are 0 under other policies.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLevels {
     /// Q, the level of the queue's length.
@@ -239,7 +236,7 @@ pub struct AgentCounts {
 }
 
 impl<'a> RowMaker<'a> {
-    /// Creates the row maker for a repetition under the policy with the label `policy`.
+    /// Creates the converter for a repetition of the policy with the label `policy`.
     #[must_use]
     pub fn new(
         plan: &'a Plan,
@@ -294,8 +291,8 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns a row for each path of a flow whose data took several paths, in the order of the bytes; no rows for a
-    /// flow that was not re-routed.
+    /// Returns a row for each path of a re-routed flow, in the order of the flow's bytes; empty for a flow whose data
+    /// took a single path.
     #[must_use]
     pub fn paths(&self, flow: FlowId, ranges: &[PathRange]) -> Vec<PathRow> {
         let mut rows: Vec<PathRow> = Vec::new();
@@ -328,7 +325,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row for a decision among `ports`, with each port's scores, in the same order.
+    /// Returns the row of a decision among `ports`, each with its scores; the row keeps their order.
     #[must_use]
     pub fn decision(
         &self,
@@ -365,7 +362,7 @@ impl<'a> RowMaker<'a> {
         row
     }
 
-    /// Returns the row of a split over `buckets`, each candidate's port with its share.
+    /// Returns the row of a split; `buckets` has each candidate's port and number of hash buckets.
     #[must_use]
     pub fn split(&self, split: Split, buckets: &[(PortId, u16)]) -> SplitRow {
         SplitRow {
@@ -382,7 +379,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of the link that leaves by `port`, whose rate is `rate` now.
+    /// Returns the row of the link direction that leaves `port`; `rate` is the link's current rate.
     #[must_use]
     pub fn link(
         &self,
@@ -408,7 +405,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of a port's totals, whose rate is `rate` now.
+    /// Returns the row of a port's totals; `rate` is the port's current rate.
     #[must_use]
     pub fn port(&self, time: Nanos, port: PortId, rate: BitsPerSec, totals: PortTotals) -> PortRow {
         PortRow {
@@ -430,7 +427,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row for the egress queue of `port`.
+    /// Returns the row of the egress queue of `port`.
     #[must_use]
     pub fn queue(
         &self,
@@ -515,7 +512,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row for a flow's event at `node`, without peer, rate and offset.
+    /// Returns the row of a flow's event at `node`, without peer, rate and offset.
     #[must_use]
     pub fn story(&self, time: Nanos, flow: FlowId, event: StoryEvent, node: String) -> StoryRow {
         StoryRow {

@@ -1,20 +1,19 @@
-//! Flows that left a dead port after a cut.
+//! Re-routing of flows away from dead ports after link cuts.
 
 use lab_abi::{Rule, Trigger};
 use lab_plan::model::{FaultChange, Plan};
 use lab_records::{DecisionRow, Failover, FailoverSpan};
 use lab_units::{Nanos, Ratio};
 
-/// Failovers of one policy, by the cut before them.
+/// Failover decisions of one policy, by link cut.
 pub(super) struct Failovers {
     cuts: Vec<Failover>,
-    /// Factor from paper to lab time; none in the simulator.
+    /// Factor from paper time to lab time; `None` in the simulator.
     lab_time: Option<Ratio>,
 }
 
 impl Failovers {
-    /// Creates the counts for all cuts in the plan; `is_real` if switches notice a cut in real
-    /// time.
+    /// Creates empty counts for all link cuts in the plan; `is_real` is true if switches detect a cut in real time.
     pub fn new(plan: &Plan, is_real: bool) -> Self {
         let mut cuts: Vec<Failover> = Vec::new();
         let is_cut = |change| matches!(change, FaultChange::Down);
@@ -35,7 +34,7 @@ impl Failovers {
         }
     }
 
-    /// Adds a decision; one for another reason than a dead port does not count.
+    /// Adds a decision; decisions for other reasons than a dead port are ignored.
     pub fn decide(&mut self, row: &DecisionRow) {
         if row.reason != Trigger::Failover.reason(Rule::Hash) {
             return;
@@ -64,7 +63,7 @@ impl Failovers {
         });
     }
 
-    /// Returns the counts of each cut.
+    /// Returns the counts of each link cut.
     pub fn counts(&self) -> Vec<Failover> {
         self.cuts.clone()
     }

@@ -1,4 +1,4 @@
-//! Flows of one policy: under way at once, on the same links, on the same paths.
+//! Flows of one policy: concurrency, shared links, and paths compared with another policy.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ pub(super) struct Flows {
     /// Names of the datacenters.
     dcs: Vec<String>,
     flows: Vec<Seen>,
-    /// Number of each path.
+    /// Number of each path, by the path's text.
     paths: BTreeMap<String, usize>,
-    /// Directed links of each path, as pairs of positions in `dcs`.
+    /// Link directions of each path, by the path's number, as pairs of positions in `dcs`.
     links: Vec<Vec<(usize, usize)>>,
 }
 
-/// A flow that started.
+/// Flow that started.
 struct Seen {
     repetition: u32,
     id: u32,
     start: Nanos,
-    /// End; `None` for an unfinished flow, which is under way until its repetition ends.
+    /// End of the flow; `None` for an unfinished flow, which is under way until its repetition ends.
     end: Option<Nanos>,
-    /// Number of its path; none if it is not known.
+    /// Number of the flow's path; `None` if the path is unknown.
     path: Option<usize>,
 }
 
@@ -67,14 +67,14 @@ impl Flows {
         });
     }
 
-    /// Returns the concurrency of the flows, whose repetitions end at `ends`.
+    /// Returns the concurrency of the flows; repetitions end at `ends`.
     pub fn concurrency(&self, ends: &RepetitionEnds) -> Concurrency {
         let spans = self.flows.iter();
         Concurrency::of(spans.map(|flow| (flow.repetition, flow.start, flow.end_by(ends))))
     }
 
-    /// Returns how many flows have known paths, and how many of these shared a link direction with another flow while
-    /// both were under way; repetitions end at `ends`.
+    /// Returns the number of flows with known paths, and the number of these that shared a link direction with another
+    /// flow while both were under way; repetitions end at `ends`.
     pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
         let mut by_link: BTreeMap<_, Vec<Span>> = BTreeMap::new();
         let mut known = 0;
@@ -101,7 +101,8 @@ impl Flows {
         (known, count(overlapping.count()))
     }
 
-    /// Returns the number of flows whose paths are known both here and in `other`, and how many of these paths differ.
+    /// Returns the number of flows whose paths are known both here and in `other`, and the number of these whose paths
+    /// differ.
     pub fn paths_unlike(&self, other: &Self) -> (u64, u64) {
         let others: BTreeMap<(u32, u32), &str> = other.named_paths().collect();
         let mut flows = 0;
@@ -132,9 +133,10 @@ impl Seen {
     }
 }
 
-/// Marks the spans that have an instant in common with another, which `spans` sorts by start.
+/// Sorts `spans` by start, and sets `overlaps` for each span that overlaps another span in time.
 ///
-/// A span is compared with the earlier one that ends last: if that one has ended, all earlier ones have.
+/// Each span is compared only with the earlier span that ends last: if that span has ended, all earlier spans have
+/// ended.
 fn mark_overlaps(spans: &mut [Span], overlaps: &mut [bool]) {
     spans.sort_unstable();
     let mut last: Option<Span> = None;
@@ -151,7 +153,7 @@ fn mark_overlaps(spans: &mut [Span], overlaps: &mut [bool]) {
     }
 }
 
-/// Time that a flow was under way.
+/// Time during which a flow was under way.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Span {
     start: Nanos,
@@ -167,9 +169,9 @@ mod tests {
 
     use super::*;
 
-    /// In a run of 20 ns, flows from 0 to 10, from 4 to the end and from 12 to the end last 34 ns in total, 1.7
-    /// at once. The first two share a link from 4 to 10, the third takes another one, the fourth would start
-    /// after the end.
+    /// In a run of 20 ns, flows from 0 to 10, from 4 to the end and from 12 to the end last 34 ns in total, so 1.7
+    /// flows are under way on average. The first two share a link from 4 to 10; the third takes another link; the
+    /// fourth would start after the run's end.
     #[test]
     fn an_unfinished_flow_is_under_way_until_the_runs_end() {
         let row = |id: u32, start: u64, fct: Option<u64>, to: &str| FlowRow {

@@ -1,12 +1,12 @@
-//! Pearson's chi-square test: the next hops' shares against their buckets' shares.
+//! Pearson's chi-square test of the next hops' shares of decisions against their shares of the buckets.
 //!
-//! The statistic has the chi-square distribution only if the expected counts are large enough, so cells are
-//! pooled until each has at least five expected decisions (Cochran, Biometrics 10, 1954). Destinations without
-//! two such cells are tested together, with their next hops pooled by rank in the table, since a hash that
-//! prefers an index prefers it everywhere.
+//! The statistic has the chi-square distribution only if the expected counts are large enough, so cells are pooled
+//! until each has at least five expected decisions (Cochran, Biometrics 10, 1954). Destinations with fewer than two
+//! such cells are tested together, with their next hops pooled by rank in the table, since a hash that prefers an index
+//! does so at every destination.
 //!
-//! Only decisions of the first repetition are tested: the n-th flow between two hosts has the same addresses and
-//! ports in every repetition, so its hash is the same, and the decisions of others are not independent of it.
+//! Only decisions of the first repetition are tested. The n-th flow between two hosts has the same addresses and ports,
+//! and so the same hash, in every repetition; decisions of later repetitions are therefore not independent.
 
 use std::collections::BTreeMap;
 
@@ -15,27 +15,27 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::share::{count, ratio};
 
-/// Decisions by switch and destination, which are positions in the plan.
+/// Decisions by switch and destination, each given as its position in the plan.
 #[derive(Default)]
 pub(super) struct Shares {
     choices: BTreeMap<(usize, usize), Choice>,
 }
 
-/// Next datacenters for a destination, in the table's order.
+/// Next-hop datacenters for a destination, in the table's order.
 #[derive(Default)]
 struct Choice(Vec<Share>);
 
-/// Buckets of a next datacenter and the decisions for it.
+/// Number of buckets of a next-hop datacenter, and of decisions for it.
 #[derive(Clone, Default)]
 struct Share {
     next: String,
     buckets: u64,
     chosen: u64,
-    /// Decisions of the first repetition.
+    /// Number of decisions in the first repetition.
     tested: u64,
 }
 
-/// Expected and observed decisions for a next hop, or for several.
+/// Expected and observed decisions for one next hop, or for several pooled ones.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     expected: f64,
@@ -87,7 +87,7 @@ impl Shares {
                 counts.used += u64::from(cell.observed > 0.0);
                 let off = (cell.observed - cell.expected) / ratio(decisions, 1);
                 counts.largest_difference = counts.largest_difference.max(off.abs());
-                // A next hop without buckets that was chosen is no chance.
+                // A next hop without buckets cannot be chosen by chance.
                 is_impossible |= cell.expected == 0.0;
             }
             let cells = choice.cells(|share| share.tested);
@@ -112,7 +112,7 @@ impl Shares {
 }
 
 impl Choice {
-    /// Returns the share of a next datacenter; adds an empty one for a new datacenter.
+    /// Returns the share of a next-hop datacenter; adds an empty share for a new datacenter.
     fn share(&mut self, next: &str) -> &mut Share {
         let at = self
             .0
@@ -132,7 +132,7 @@ impl Choice {
         self.0.iter().map(count).sum()
     }
 
-    /// Returns a cell of the decisions that `count` gives, for each next hop that has buckets or was chosen.
+    /// Returns a cell for each next hop that has buckets or was chosen; `count` returns a next hop's decisions.
     fn cells(&self, count: impl Fn(&Share) -> u64) -> Vec<Cell> {
         let buckets = self.sum(|share| share.buckets);
         let decisions = ratio(self.sum(&count), 1);
@@ -161,8 +161,8 @@ impl Cell {
     }
 }
 
-/// Pools cells, the smallest expected counts first, until each has [`MIN_EXPECTED`]; empty if all cells
-/// together have fewer.
+/// Pools cells, beginning with the smallest expected counts, until each expected count is at least [`MIN_EXPECTED`];
+/// empty if the sum of all expected counts is smaller.
 fn pooled(cells: &[Cell]) -> Vec<Cell> {
     let mut sorted = cells.to_vec();
     sorted.sort_by(|a, b| a.expected.total_cmp(&b.expected));
@@ -170,7 +170,7 @@ fn pooled(cells: &[Cell]) -> Vec<Cell> {
     let mut open = Cell::default();
     for cell in &sorted {
         open = open.with(cell);
-        // The tolerance covers the rounding of summed shares.
+        // The tolerance allows for rounding errors in the summed shares.
         if open.expected >= MIN_EXPECTED - 1e-9 {
             pooled.push(std::mem::take(&mut open));
         }
@@ -216,8 +216,8 @@ mod tests {
         counts_of(&[shares.to_vec()])
     }
 
-    /// A die thrown 60 times; Wikipedia, "Pearson's chi-squared test": for counts 5, 8, 9, 8, 10 and 20, a fair die has
-    /// χ² 13.4, p 0.0199.
+    /// Example from Wikipedia, "Pearson's chi-squared test": a die is thrown 60 times with counts 5, 8, 9, 8, 10 and
+    /// 20. For a fair die χ² is 13.4 and p is 0.0199.
     #[test]
     fn the_p_value_of_an_unfair_die() {
         let die = counts(&[(1, 5), (1, 8), (1, 9), (1, 8), (1, 10), (1, 20)]);
@@ -227,8 +227,8 @@ mod tests {
         assert!((die.largest_difference - 10.0 / 60.0).abs() < 1e-12);
     }
 
-    /// Eight repetitions with the same 20 hashes are as likely as one: χ² 1.8 with one degree of freedom, p =
-    /// erfc(√0.9) = 0.1797, not the 0.00015 of 160 decisions.
+    /// Eight repetitions with the same 20 hashes have the p-value of one repetition: χ² is 1.8 with one degree of
+    /// freedom, p = erfc(√0.9) = 0.1797, instead of 0.00015 for 160 independent decisions.
     #[test]
     fn repetitions_of_the_same_hashes_add_no_evidence() {
         let mut shares = Shares::default();
@@ -267,9 +267,9 @@ mod tests {
         assert_eq!((only.p_value, only.next_hops, only.untested), (None, 1, 0));
     }
 
-    /// For 40 decisions over buckets 1, 1, 2, 6 and 10, the expected counts are 2, 2, 4, 12 and 20: the first
-    /// three are one cell of 8. χ² is 2²/8 + 4²/12 + 6²/20 = 3.6333; its survival function for two degrees of
-    /// freedom is e^(−1.81667) = 0.16256.
+    /// For 40 decisions over buckets 1, 1, 2, 6 and 10, the expected counts are 2, 2, 4, 12 and 20; the first three are
+    /// pooled into one cell of 8. χ² is 2²/8 + 4²/12 + 6²/20 = 3.6333; its survival function for two degrees of freedom
+    /// is e^(−1.81667) = 0.16256.
     #[test]
     fn cells_of_few_expected_decisions_are_pooled() {
         let pooled = counts(&[(1, 6), (1, 0), (2, 0), (6, 8), (10, 26)]);
@@ -283,13 +283,13 @@ mod tests {
     fn nine_decisions_are_too_few_for_two_next_hops_and_ten_are_enough() {
         let nine = counts(&[(1, 9), (1, 0)]);
         assert_eq!((nine.p_value, nine.untested), (None, 9));
-        // χ² 10 with one degree: erfc(√5).
+        // χ² is 10 with one degree of freedom: p = erfc(√5).
         let ten = counts(&[(1, 10), (1, 0)]);
         assert!((ten.p_value.unwrap() - 0.001_565_4).abs() < 1e-7, "{ten:?}");
     }
 
-    /// Three destinations of four decisions: together, the first next hops have all 12, where 6 are expected.
-    /// χ² is 12: erfc(√6).
+    /// Three destinations have four decisions each. Pooled, the first next hops have all 12 decisions, where 6 are
+    /// expected: χ² is 12, p = erfc(√6).
     #[test]
     fn destinations_of_few_decisions_are_tested_together() {
         let three = counts_of(&vec![vec![(1, 4), (1, 0)]; 3]);
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!((two_left_out.decisions, two_left_out.untested), (42, 2));
     }
 
-    /// Buckets per destination: 8dc's WCMP, two and three equal links, and unlike ones.
+    /// Buckets per destination: WCMP in the 8dc scenario, two equal links, three equal links, and unequal links.
     const BUCKETS: [&[u64]; 4] = [
         &[200, 200, 100, 100, 40, 40],
         &[1, 1],
@@ -312,8 +312,8 @@ mod tests {
         &[1, 2, 8],
     ];
 
-    /// Decisions in a run with up to 12 destinations and up to 60 decisions for each. In `biased` of 100 decisions the
-    /// hash takes the first next hop.
+    /// Returns the counts of a run with up to 12 destinations and up to 60 decisions per destination. For `biased` of
+    /// 100 decisions the hash takes the first next hop.
     fn small_run(random: &mut Pcg64Mcg, biased: u64) -> HashCounts {
         let mut below = |bound: u64| random.next_u64() % bound;
         let count = 1 + below(12);
@@ -343,8 +343,8 @@ mod tests {
         counts_of(&destinations)
     }
 
-    /// Share of 20,000 tests on a fair hash whose p is below a level, divided by that level. A count with mean 20 in
-    /// 20,000 lies within 7 to 36 in all but one of 1,000 cases.
+    /// Of 20,000 tests of a fair hash, the share with a p-value below a level is compared with the level. A count with
+    /// mean 20 lies within 7 to 36 in all but one of 1,000 cases.
     #[test]
     fn small_runs_of_a_fair_hash_raise_as_many_alarms_as_the_level_says() {
         let mut random = Pcg64Mcg::seed_from_u64(1);

@@ -1,4 +1,4 @@
-//! LCMP's decisions, made again without one of its costs.
+//! LCMP's decisions, recomputed without one of its costs.
 
 use lab_abi::{Rule, Trigger};
 use lab_policy::{
@@ -7,7 +7,7 @@ use lab_policy::{
 };
 use lab_records::{Changed, DecisionRow, LcmpCounts};
 
-/// Counts of decisions under one policy.
+/// Counts of recomputed decisions under one policy.
 pub(super) struct Replay<'a> {
     config: &'a LcmpConfig,
     without_path: LcmpConfig,
@@ -37,7 +37,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Adds the decision of `row` for a new flow, by a switch whose hash has the seed `seed`.
+    /// Adds the decision of `row`, made by a switch whose hash seed is `seed`; decisions other than for new flows by
+    /// LCMP's scores are ignored.
     pub fn add(&mut self, row: &DecisionRow, seed: u32) {
         if !is_own_rule(&row.reason) {
             return;
@@ -71,19 +72,20 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// True for the reason of a decision by LCMP's scores.
+/// True if `reason` is the reason of a new flow's decision by LCMP's scores.
 fn is_own_rule(reason: &str) -> bool {
     let own = [Rule::Scored, Rule::LeastCost, Rule::HashAll];
     own.map(|rule| Trigger::NewFlow.reason(rule))
         .contains(&reason)
 }
 
-/// Returns the candidates of a recorded decision and the flow's hash; the hash is `None` if it does not give the
-/// recorded choice. Returns `None` if `config` gives other costs, or keeps other candidates, than recorded.
+/// Returns the candidates of a recorded decision and the flow's hash; the hash is `None` if it does not lead to the
+/// recorded choice. Returns `None` if the recorded costs and kept candidates do not follow from `config`.
 ///
-/// A record does not say which ports were dead. If the decision does not follow with all ports alive, a port is assumed
-/// dead if it was dropped although it costs less than a kept candidate. A dropped port of equal cost is dead if the
-/// low-cost half keeps ties; if not, it may be alive beyond the cut. So both cases are tried.
+/// A record does not contain the state of ports. If the decision does not follow with all ports alive, a port is
+/// assumed dead if it was dropped although it costs less than a kept candidate. A dropped port whose cost equals the
+/// largest kept cost is dead if the low-cost half keeps ties; otherwise it may be alive beyond the half. So both cases
+/// are tried.
 fn replayed(
     row: &DecisionRow,
     seed: u32,
@@ -137,7 +139,7 @@ fn replayed(
     Some((found, is_chosen.then_some(hash)))
 }
 
-/// Result of a decision that can be compared.
+/// Result of a decision, for comparison.
 #[derive(Default)]
 struct Choice {
     chosen: Option<usize>,
@@ -183,8 +185,7 @@ pub(super) mod tests {
         LcmpConfig::paper(BitsPerSec::new(200_000_000_000).expect("not zero"))
     }
 
-    /// The row for a decision by `config` over candidates with these values for C_path, C_cong and
-    /// liveness.
+    /// Returns the row of a decision by `config` among candidates, each given as C_path, C_cong and true if alive.
     fn row(candidates: &[(u8, u8, bool)], config: &LcmpConfig, sport: u16) -> DecisionRow {
         let candidates: Vec<Candidate> = candidates
             .iter()
@@ -227,7 +228,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Decision between two idle candidates.
+    /// Returns the row of a decision between two idle candidates.
     pub(in super::super) fn decision() -> DecisionRow {
         row(&IDLE, &config(), 1)
     }
@@ -254,7 +255,7 @@ pub(super) mod tests {
     #[test]
     fn congestion_that_moves_a_route_out_changes_the_kept_set() {
         let mut routes = IDLE;
-        // 3 · 18 + 200 is above 3 · 54, so dc0 is kept in its place.
+        // 3 · 18 + 200 is more than 3 · 54, so dc0 is kept instead of dc2.
         routes[2].1 = 200;
         let rows: Vec<_> = (0..40)
             .map(|sport| row(&routes, &config(), sport))
@@ -262,7 +263,7 @@ pub(super) mod tests {
         let congestion = counts(&rows, &config()).congestion.expect("beta is not 0");
         assert_eq!((congestion.kept, congestion.order), (40, 40));
         assert!(congestion.next_hop > 10, "{congestion:?}");
-        // 3 · 18 + 70 is above 3 · 38, below 3 · 54: the same two, in the other order.
+        // 3 · 18 + 70 is between 3 · 38 and 3 · 54: the same two candidates are kept, in the other order.
         routes[2].1 = 70;
         let rows: Vec<_> = (0..40)
             .map(|sport| row(&routes, &config(), sport))
@@ -271,7 +272,7 @@ pub(super) mod tests {
         assert_eq!((congestion.kept, congestion.order), (0, 40));
         assert_eq!(
             congestion.next_hop, 40,
-            "the hash is an index in that order"
+            "the hash indexes the kept candidates in their order"
         );
     }
 
@@ -283,8 +284,8 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
-    /// From four live ports, the ones with costs 3 · 18 and 3 · 38 are kept. `half` keeps ties, so that the dropped
-    /// port of cost 3 · 38 is dead.
+    /// Of four live ports, those with costs 3 · 18 and 3 · 38 are kept. `half` keeps ties, so the dropped port with
+    /// cost 3 · 38 is dead.
     #[test]
     fn a_dropped_port_of_a_kept_cost_is_dead_where_ties_are_kept() {
         let mut routes = [18, 38, 38, 54, 87].map(|path| (path, 0, true));
@@ -295,8 +296,9 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
-    /// With five live ports `half-strict` keeps three: the one at cost 30 and two among the three at cost 60. The third
-    /// lies beyond the cut and is alive. If it were dead, four live ports would leave two.
+    /// Of five live ports `half-strict` keeps three: the port with cost 30 and two of the three ports with cost 60. The
+    /// third port with cost 60 lies beyond the half and is alive; if it were dead, only two of four live ports would be
+    /// kept.
     #[test]
     fn a_tie_beyond_the_cut_is_alive_beside_a_dead_port() {
         let strict = LcmpConfig {

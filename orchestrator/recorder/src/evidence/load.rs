@@ -1,4 +1,4 @@
-//! Load that the started flows of workloads offered.
+//! Offered load of the workloads' started flows.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use lab_units::{Bytes, DcId, Nanos};
 
 use super::share::ratio;
 
-/// Flows that started under one policy, by repetition.
+/// Started flows under one policy, by repetition.
 #[derive(Default)]
 pub(super) struct Load {
     repetitions: BTreeMap<u32, Started>,
 }
 
-/// Flows that started in one repetition; sizes and times are the plan's, in paper units.
+/// Started flows of one repetition; sizes and times are the plan's, in paper units.
 #[derive(Default)]
 struct Started {
-    /// Bytes of workloads, by sending datacenter.
+    /// Bytes of the workloads' flows, by sending datacenter.
     bytes: BTreeMap<DcId, Bytes>,
     /// Last start of a workload's flow.
     last_start: Nanos,
-    /// True if a workload's flow did not start.
+    /// True if a flow of a workload did not start.
     is_cut: bool,
 }
 
@@ -54,7 +54,7 @@ impl Load {
 }
 
 impl Started {
-    /// Returns the time over which the repetition, which ends at `end`, offers its load.
+    /// Returns the time over which the repetition offers its load; the repetition ends at `end`.
     fn time(&self, duration: Nanos, end: Nanos) -> Nanos {
         if self.is_cut {
             duration.min(end)
@@ -64,8 +64,8 @@ impl Started {
     }
 }
 
-/// Returns the load offered under all policies, each given with the ends of its repetitions: bytes ÷ time, both
-/// summed over policies and repetitions.
+/// Returns the offered load over all policies, bytes ÷ time, both summed over policies and repetitions; each policy is
+/// given with the ends of its repetitions.
 pub(super) fn offered<'a>(
     plan: &Plan,
     policies: impl Iterator<Item = (&'a Load, &'a RepetitionEnds)> + Clone,

@@ -1,15 +1,15 @@
-//! Evidence that a run exercised what it ranks, from its plan and its rows.
+//! Evidence that a run exercised what it ranks, computed from its plan and its rows.
 //!
-//! - `failover`: flows that left a dead port
-//! - `flows`: flows under way at once, on their links
-//! - `load`: load that the flows offered
-//! - `lcmp`: decisions made again without one cost
-//! - `hash`: shares of next hops
-//! - `splits`: tables of traffic engineering
-//! - `sampling`: samples of queues, and decisions by old ones
+//! - `failover`: re-routing of flows away from dead ports
+//! - `flows`: concurrency, shared links and paths of flows
+//! - `load`: offered load of the flows
+//! - `lcmp`: decisions recomputed without one cost
+//! - `hash`: test of the next hops' shares
+//! - `splits`: splits that traffic engineering installed
+//! - `sampling`: queue samples, and decisions by old samples
 //! - `tables`: counters of flow tables, and decisions without a row
 //! - `undecided`: flows without a decision
-//! - `share`: counts and shares as numbers
+//! - `share`: conversion of counts and shares to numbers
 
 mod failover;
 mod flows;
@@ -50,10 +50,10 @@ use self::{
     undecided::Undecided,
 };
 
-/// Returns the evidence for the run of `plan` whose rows are in the directory `run`.
+/// Returns the evidence of the run of `plan` whose rows are in the directory `run`.
 ///
 /// # Errors
-/// Tables that cannot be read.
+/// If a table cannot be read.
 pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
     let run = RunDir::open(run)?;
     let mut witness = Witness::new(plan, run.info());
@@ -65,7 +65,7 @@ pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
     Ok(witness.evidence())
 }
 
-/// Collector of evidence, row by row: flows before links, splits before decisions.
+/// Collector of evidence, row by row. Flows must be added before links, and splits before decisions.
 struct Witness<'a> {
     plan: &'a Plan,
     info: &'a RunInfo,
@@ -79,7 +79,7 @@ struct PolicyWitness<'a> {
     ends: RepetitionEnds,
     load: Load,
     links: ArrivalUse,
-    /// Decisions for the first packets of flows' data, where there was a choice.
+    /// Number of first decisions for flows' data among several candidates.
     decisions: u64,
     replay: Option<Replay<'a>>,
     shares: Shares,
@@ -235,8 +235,8 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// Returns the flows of `policy` on another path than under the run's LCMP without C_cong: the one
-    /// that is alike but for `beta`, else the first.
+    /// Compares the paths of `policy`'s flows with their paths under the run's LCMP policy without C_cong: the policy
+    /// that differs only in `beta` if there is one, else the first such policy.
     fn against_rm_beta(&self, policy: &PolicyWitness<'_>) -> Option<lab_records::PathDifference> {
         let config = policy.run.policy.lcmp()?;
         if config.beta == 0 {
@@ -308,7 +308,7 @@ impl PolicyWitness<'_> {
     }
 }
 
-/// A decision for a flow's data where there was a choice.
+/// Decision for a flow's data among several candidates.
 struct Choice<'a> {
     row: &'a DecisionRow,
     /// Id of the flow.
@@ -319,7 +319,7 @@ struct Choice<'a> {
     switch: usize,
     /// Position in the switch's destinations.
     destination: usize,
-    /// True for the flow's first packet.
+    /// True for the flow's first decision; false if failover or flow ageing caused the decision.
     is_first: bool,
 }
 
@@ -331,11 +331,12 @@ impl<'a> Choice<'a> {
         let dst = &plan.nodes[flow.dst.index()];
         let is_data = match plan.transport.semantics {
             Semantics::Paper => {
-                // Rows have addresses of the lab's slot; the plan in the records has addresses of slot 0.
+                // Rows have the addresses of the lab's slot; the plan in the records has the addresses of slot 0.
                 let sender = address::in_slot(row.src, plan.slot);
                 src.addrs().any(|addr| addr == sender)
             }
-            // Its addresses are the authors': what the destination's own switch decides is an ACK's.
+            // The artifact's rows have the authors' addresses, so data and ACKs are told apart by the switch: decisions
+            // of the destination's own switch are for ACKs.
             Semantics::Artifact => row.switch != plan.dcs[dst.dc.index()].name,
         };
         if !is_data || row.candidates.len() < 2 {
@@ -364,7 +365,7 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Returns the buckets that the switch of a split was provisioned with, by next datacenter.
+/// Returns the buckets with which the split's switch was provisioned, by next-hop datacenter.
 fn provisioned(plan: &Plan, run: &PolicyRun, row: &SplitRow) -> Option<Vec<u16>> {
     let name = |dc: DcId| plan.dcs[dc.index()].name.as_str();
     let switch = plan

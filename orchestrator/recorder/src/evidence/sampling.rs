@@ -1,24 +1,24 @@
-//! Samples of the queues, and the decisions by old ones.
+//! Queue samples, and decisions by old samples.
 
 use std::collections::BTreeMap;
 
 use lab_records::{DecisionRow, Sampling, SwitchRow};
 use lab_units::Nanos;
 
-/// Samples of one policy.
+/// Queue samples of one policy.
 #[derive(Default)]
 pub(super) struct Samples {
-    /// Latest counts of each repetition's switch: samples, and late ones.
+    /// Latest counts of each switch in each repetition: samples and late samples.
     switches: BTreeMap<(u32, String), (u64, u64)>,
     decisions: u64,
     stale: u64,
-    /// Sampling interval, paper; none if the policy reads no queues.
+    /// Sampling interval in paper time; `None` if the policy does not sample queues.
     interval: Option<Nanos>,
     overdue: Nanos,
 }
 
 impl Samples {
-    /// Creates the counts of a policy with this sampling interval, paper.
+    /// Creates empty counts for a policy with this sampling interval in paper time.
     pub fn new(interval: Option<Nanos>) -> Self {
         Self {
             interval,
@@ -34,7 +34,7 @@ impl Samples {
         }
     }
 
-    /// Adds a decision; one by no queues does not count.
+    /// Adds a decision; decisions without a queue sample are ignored.
     pub fn decide(&mut self, row: &DecisionRow) {
         let (Some(age), Some(interval)) = (row.signal_age_ns, self.interval) else {
             return;
@@ -44,7 +44,7 @@ impl Samples {
         self.overdue = self.overdue.max(age.saturating_sub(interval));
     }
 
-    /// Returns the counts; none if the engine counts no samples.
+    /// Returns the counts; `None` if the engine does not count samples.
     pub fn counts(&self) -> Option<Sampling> {
         let counts = Sampling {
             samples: self.switches.values().map(|&(samples, _)| samples).sum(),

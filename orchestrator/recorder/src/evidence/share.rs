@@ -1,4 +1,4 @@
-//! Counts and shares.
+//! Conversion of counts and shares to numbers.
 
 pub(super) fn count(items: usize) -> u64 {
     u64::try_from(items).unwrap_or(u64::MAX)
@@ -7,7 +7,7 @@ pub(super) fn count(items: usize) -> u64 {
 pub(super) fn ratio(part: u64, whole: u64) -> f64 {
     #[expect(
         clippy::cast_precision_loss,
-        reason = "a share is shown with fewer digits than a float has"
+        reason = "reports show fewer digits than a float has"
     )]
     let ratio = part as f64 / whole.max(1) as f64;
     ratio

@@ -1,4 +1,4 @@
-//! Splits that traffic engineering installed, and the decisions after them.
+//! Splits that traffic engineering installed, and decisions after them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ pub(super) struct Splits {
     tables: BTreeMap<(u32, String, String), Vec<u16>>,
     /// Repetitions and times at which a split was installed.
     installed: BTreeSet<(u32, Nanos)>,
-    /// Those at which a table changed.
+    /// Repetitions and times at which a table changed.
     changed: BTreeSet<(u32, Nanos)>,
     after_first: u64,
 }
 
 impl Splits {
-    /// Adds a split; `provisioned` has the buckets before the first one.
+    /// Adds a split; `provisioned` returns the buckets before the first split.
     pub fn add(&mut self, row: &SplitRow, provisioned: impl FnOnce() -> Option<Vec<u16>>) {
         let key = (row.repetition, row.switch.clone(), row.to_dc.clone());
         let before = self.tables.remove(&key).or_else(provisioned);
@@ -32,7 +32,7 @@ impl Splits {
         self.tables.insert(key, row.buckets.0.clone());
     }
 
-    /// Adds a decision for a new flow, after all splits.
+    /// Adds a decision for a new flow; all splits must be added before.
     pub fn decide(&mut self, row: &DecisionRow) {
         self.after_first += u64::from(self.is_after_first(row.repetition, row.time_ns));
     }
@@ -44,7 +44,7 @@ impl Splits {
         first.is_some_and(|&(_, first)| time >= first)
     }
 
-    /// Returns the counts, of all `decisions`.
+    /// Returns the counts; `decisions` is the number of all decisions.
     pub fn counts(&self, decisions: u64) -> SplitCounts {
         SplitCounts {
             installed: count(self.installed.len()),
@@ -55,7 +55,7 @@ impl Splits {
     }
 }
 
-/// True if both give every next hop the same share.
+/// True if both bucket lists give every next hop the same share.
 fn is_alike(one: &[u16], other: &[u16]) -> bool {
     let sum = |buckets: &[u16]| buckets.iter().map(|&it| u64::from(it)).sum::<u64>();
     let all = sum(one);

@@ -1,4 +1,4 @@
-//! Counters of the DCI switches' flow tables, and the decisions that have no row.
+//! Counters of the DCI switches' flow tables, and decisions without a row.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use lab_records::{DecisionRow, FlowTables, SwitchRow};
 /// Flow tables of one policy.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// True for the kernel engine, whose agents report decisions over a socket and can lose them. The simulator loses
-    /// none; it also counts decisions inside a datacenter, which never have a row.
+    /// True for the kernel engine, whose agents report decisions over a socket and can lose reports. The simulator
+    /// loses no rows, but it also counts decisions inside a datacenter, which never have a row.
     can_lose_rows: bool,
-    /// Switches by repetition and name.
+    /// Flow tables by repetition and switch name.
     switches: BTreeMap<u32, BTreeMap<String, Table>>,
 }
 
 /// Flow table of one switch in one repetition.
 #[derive(Default)]
 struct Table {
-    /// Latest counters; none if the switch has no row.
+    /// Latest counters; `None` if the switch has no row.
     latest: Option<SwitchRow>,
-    /// Rows of its decisions.
+    /// Number of rows of the switch's decisions.
     recorded: u64,
     peak_flows: u64,
     peak_decisions_per_s: u64,
 }
 
 impl Tables {
-    /// Creates the counts of a policy; `can_lose_rows` is true for the kernel engine.
+    /// Creates empty counts for a policy; `can_lose_rows` is true for the kernel engine.
     pub fn new(can_lose_rows: bool) -> Self {
         Self {
             can_lose_rows,
@@ -76,7 +76,7 @@ impl Tables {
 
     fn table(&mut self, repetition: u32, switch: &str) -> &mut Table {
         let switches = self.switches.entry(repetition).or_default();
-        // A look-up before the entry saves a copy of the name for each of millions of decisions.
+        // The look-up before the insertion avoids copying the name for each of millions of decisions.
         if !switches.contains_key(switch) {
             switches.insert(switch.to_owned(), Table::default());
         }
@@ -151,7 +151,7 @@ mod tests {
             let mut tables = Tables::new(can_lose_rows);
             tables.switch(&switch(0, 3, 3));
             tables.decide(&decision(0));
-            // Rows of another repetition do not make up for missing ones.
+            // Rows of another repetition do not compensate for missing rows.
             tables.switch(&switch(1, 1, 1));
             tables.decide(&decision(1));
             tables.decide(&decision(1));

@@ -1,4 +1,4 @@
-//! Evidence for a diamond of datacenters, from rows made by hand.
+//! Evidence of a run in a diamond of datacenters, from handmade rows.
 
 use lab_plan::PlanOptions;
 use lab_records::{DcPath, FlowStatus, List, PfcEvent, sample};
@@ -10,13 +10,14 @@ use crate::{
     rows::{FlowGenerator, RowMaker, Split},
 };
 
-/// Plan of a diamond whose link from dc1 to dc3 goes down at 50 ms: dc1 reaches dc4 by dc2 (10 ms) or dc3 (20 ms), and dc5
-/// only by dc4. Flow 0 goes from dc1 to dc4, flow 1 back, flow 2 from dc5 to dc4. `agent` runs the switch of dc1.
+/// Returns the plan of a diamond whose link from dc1 to dc3 goes down at 50 ms. dc1 reaches dc4 via dc2 (10 ms) or dc3
+/// (20 ms), and dc5 only via dc4. Flow 0 goes from dc1 to dc4, flow 1 from dc4 to dc1, flow 2 from dc5 to dc4. `agent`
+/// is the agent of dc1's switch.
 fn diamond(agent: &str) -> Plan {
     with_policies(agent, "ucmp, min-delay, ecmp, lcmp, rm-beta")
 }
 
-/// As [`diamond`], with other policies.
+/// Returns the plan of [`diamond`] with other policies.
 fn with_policies(agent: &str, policies: &str) -> Plan {
     let text = format!(
         "
@@ -58,7 +59,7 @@ fn maker(plan: &Plan) -> RowMaker<'_> {
     RowMaker::new(plan, "ucmp", 0, generator)
 }
 
-/// Decision of dc1's switch for flow 0.
+/// Returns a decision of dc1's switch for flow 0.
 fn decision(plan: &Plan, candidates: &[&str], chosen: &str, reason: &str) -> DecisionRow {
     let flow = &plan.flows[0];
     let address =
@@ -109,7 +110,7 @@ fn first_decisions_for_data_among_several_next_hops_are_evidence() {
     }
     let policies = witness.evidence().policies;
     let [aged, unaged, ..] = &policies[..] else {
-        panic!("five policies: {policies:?}")
+        panic!("not five policies: {policies:?}")
     };
     let expected = Mechanism::FlowAgeing {
         flows: 3,
@@ -255,7 +256,8 @@ fn lcmp_is_compared_with_its_ablation_without_c_cong() {
     assert_eq!(against(4), None, "it is the ablation itself");
 }
 
-/// 2.5 MB in a run of 20 ms are 1 Gbit/s; in a run that ends after 5 ms, before all flows have started, 4 Gbit/s.
+/// 2.5 MB in a run of 20 ms are 1 Gbit/s; in a run that ends after 5 ms, before all flows have started, they are 4
+/// Gbit/s.
 #[test]
 fn offered_load_is_bytes_over_the_time_that_offers_them() {
     let mut plan = diamond("policy");
@@ -321,7 +323,7 @@ fn rows_name_the_datacenters_of_their_ports() {
     assert_eq!((pause.node.as_str(), pause.peer.as_str()), ("dc1", "dc2"));
 }
 
-/// Before the first split both links of 100 Gb/s have the same share.
+/// Before the first split, both links of 100 Gbit/s have the same share.
 #[test]
 fn a_first_split_is_compared_with_the_shares_that_the_switch_began_with() {
     let plan = with_policies("policy", "te-100ms");

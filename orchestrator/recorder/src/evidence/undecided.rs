@@ -1,4 +1,4 @@
-//! Flows that finished without a decision of the switch that decides for them.
+//! Flows that finished without a recorded decision of their source's switch.
 
 use std::collections::BTreeSet;
 
@@ -8,22 +8,22 @@ use lab_units::{DcId, FlowId};
 
 use super::share::count;
 
-/// Flows under one policy for which no decision by their source's switch was seen.
+/// Finished flows of one policy for which no decision of their source's switch has been added yet.
 #[derive(Default)]
 pub(super) struct Undecided {
-    /// Finished flows, by repetition and id.
+    /// Repetition and id of each flow.
     flows: BTreeSet<(u32, u32)>,
 }
 
 impl Undecided {
-    /// Adds a finished flow that its source's switch decides for.
+    /// Adds a flow if it finished and its source's switch must decide for it.
     pub fn add(&mut self, plan: &Plan, row: &FlowRow) {
         if row.status.is_finished() && is_decided_at_source(plan, row.flow_id) {
             self.flows.insert((row.repetition, row.flow_id.0));
         }
     }
 
-    /// Handles a decision of the switch at `dc` for a flow's data.
+    /// Adds a decision of the switch of `dc` for a flow's data.
     pub fn decide(&mut self, plan: &Plan, dc: DcId, repetition: u32, flow: u32) {
         let flow_of_plan = &plan.flows[FlowId(flow).index()];
         if plan.nodes[flow_of_plan.src.index()].dc == dc {
@@ -37,8 +37,8 @@ impl Undecided {
     }
 }
 
-/// True if the source's switch has an agent and several next hops towards the destination. The artifact's flow table
-/// takes several flows for one, which then share one decision.
+/// True if the source's switch has an agent and several next hops to the destination. Always false with the artifact's
+/// semantics, where one flow table entry may stand for several flows, which then share a decision.
 fn is_decided_at_source(plan: &Plan, id: FlowId) -> bool {
     let Some(flow) = plan.flows.get(id.index()) else {
         return false;
