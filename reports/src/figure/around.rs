@@ -1,4 +1,4 @@
-//! Rates at which the switch next to a fault sends over each of its links.
+//! Sending rates of the switch next to a fault, over each of its links.
 
 use plotters::{prelude::DrawingBackend, style::RGBColor};
 
@@ -14,28 +14,26 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// The figure `around-faults`.
+/// Figure `around-faults`.
 pub struct AroundFaults {
     /// Label and colour of each link.
     pub links: Vec<(String, RGBColor)>,
-    /// The faults.
     pub faults: Vec<FaultMark>,
     /// Start and end of the time axis, in seconds.
     pub time: (f64, f64),
-    /// One panel for each policy and switch.
+    /// Panels, one per policy and switch.
     pub panels: Vec<Sent>,
-    /// Largest rate, in Gbit/s; none for the largest of these panels.
+    /// Largest rate on the vertical axis, in Gbit/s; `None` selects the largest rate in the panels.
     pub max: Option<f64>,
-    /// True if the legend is drawn; a later part of a figure has none.
+    /// True if the legend is drawn; later parts of a split figure have no legend.
     pub has_legend: bool,
 }
 
 /// Sending rates of one switch under one policy.
 #[derive(Clone)]
 pub struct Sent {
-    /// Title.
     pub title: String,
-    /// Start, end and Gbit/s for each span of time, by link.
+    /// Start and end in seconds, and rate in Gbit/s, of each time span, by link.
     pub rates: Vec<Vec<(f64, f64, f64)>>,
 }
 

@@ -6,7 +6,7 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 
 use crate::text;
 
-/// An axis.
+/// Axis with labelled ticks.
 #[derive(Clone, Debug)]
 pub struct Axis {
     range: Range<f64>,
@@ -19,7 +19,7 @@ pub struct Axis {
 enum Spacing {
     Linear,
     Logarithmic,
-    /// Linear up to this distance from zero, logarithmic beyond, on both sides of zero.
+    /// Linear up to this distance from zero and logarithmic beyond, on both sides of zero.
     Symmetric(f64),
 }
 
@@ -37,7 +37,7 @@ impl Axis {
         Self::linear(0.0..end, nice_step(end / f64::from(ticks)))
     }
 
-    /// Returns an axis from at most `start` to at least `end`, with about so many ticks.
+    /// Returns an axis from at most `start` to at least `end`, with about `ticks` ticks.
     pub fn between(start: f64, end: f64, ticks: u32) -> Self {
         let step = nice_step((end - start).max(f64::MIN_POSITIVE) / f64::from(ticks));
         Self::linear(
@@ -49,7 +49,7 @@ impl Axis {
     /// Returns an axis over `range`, with ticks every `step`.
     pub fn linear(range: Range<f64>, step: f64) -> Self {
         let mut ticks = Vec::new();
-        // Adding zero turns a negative zero, which would print as `-0`, into zero.
+        // Adding zero turns a negative zero, which would be printed as `-0`, into zero.
         let mut at = (range.start / step - 1e-9).ceil() + 0.0;
         while at * step <= range.end + step * 1e-9 {
             ticks.push((at * step, text::significant(at * step, 6)));
@@ -62,8 +62,8 @@ impl Axis {
         }
     }
 
-    /// Returns an axis over `values`, which are ratios near or above 1: linear from 1, or
-    /// logarithmic over the values alone if they span more than [`WIDE`] together with 1.
+    /// Returns an axis over `values`, which are ratios near or above 1. The axis is linear and starts at 1; if the
+    /// values and 1 span a ratio of more than [`WIDE`], it is logarithmic and covers only the values.
     pub fn of_ratios(values: impl Iterator<Item = f64> + Clone, ticks: u32) -> Self {
         let own_min = values.clone().fold(f64::INFINITY, f64::min);
         let min = own_min.min(1.0);
@@ -107,8 +107,8 @@ impl Axis {
         &self.ticks
     }
 
-    /// Returns an axis of relative differences from −`max` to `max` or more, but not below −100 %, with
-    /// ticks at powers of ten in percent: linear up to 0.01 %, logarithmic beyond.
+    /// Returns an axis of relative differences from at most −`max`, but not less than −100 %, to at least `max`. Ticks
+    /// are at powers of ten in percent; the axis is linear up to 0.01 % and logarithmic beyond.
     pub fn of_differences(max: f64) -> Self {
         let mut positive = vec![LINEAR_DIFFERENCE, 10.0 * LINEAR_DIFFERENCE];
         while positive[positive.len() - 1] < max * (1.0 - 1e-9) {
@@ -130,8 +130,8 @@ impl Axis {
         }
     }
 
-    /// Returns an axis with ticks at 1, 2 and 5 times powers of ten, or at powers of ten over many
-    /// decades, and its ends on ticks. `min` is above zero.
+    /// Returns a logarithmic axis whose ends are ticks. Ticks are at 1, 2 and 5 times powers of ten; over many decades,
+    /// only at powers of ten. `min` must be greater than zero.
     pub fn logarithmic(min: f64, max: f64) -> Self {
         let decades = (max / min).log10();
         let steps: &[f64] = if decades <= 2.5 {
@@ -177,7 +177,7 @@ impl Axis {
     }
 }
 
-/// Unit for a time axis.
+/// Unit of a time axis.
 pub struct TimeUnit {
     name: &'static str,
     /// Number of units in a second.
@@ -228,8 +228,8 @@ impl Ranged for Axis {
     }
 }
 
-/// Returns the distance of `value` from zero, with its sign: linear up to `linear`, which is at 1, and
-/// 1 more for each decade beyond.
+/// Returns the signed position of `value` on a symmetric axis: linear up to `linear`, whose position is 1, and 1 more
+/// for each decade beyond.
 fn symmetric(value: f64, linear: f64) -> f64 {
     let far = value.abs() / linear;
     let place = if far <= 1.0 { far } else { 1.0 + far.log10() };
@@ -246,10 +246,10 @@ fn nice_step(min: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-/// Relative difference up to which an axis of differences is linear.
+/// Relative difference up to which an axis of relative differences is linear.
 const LINEAR_DIFFERENCE: f64 = 1e-4;
 
-/// Largest ÷ smallest ratio of a linear axis.
+/// Maximum quotient of the largest and the smallest value on a linear axis of ratios.
 const WIDE: f64 = 8.0;
 
 #[cfg(test)]
@@ -283,7 +283,7 @@ mod tests {
             ([1.1, 43.0], true, "1 2 5 10 20 50"),
             ([63.0, 145.0], true, "50 100 200"),
             ([1.1, 4_300.0], true, "1 10 100 1,000 10,000"),
-            // A ratio under one is on the axis.
+            // Ratios less than 1 are on the axis, too.
             ([0.7, 1.4], false, "0.6 0.8 1 1.2 1.4"),
             ([0.7, 14.0], true, "0.5 1 2 5 10 20"),
         ] {

@@ -21,35 +21,35 @@ pub struct SizePanels {
     pub name: &'static str,
     /// Label and style of each policy.
     pub policies: Vec<(String, Style)>,
-    /// Parameters of each policy in the legend; empty strings without departures.
+    /// Parameters of each policy in the legend; an empty string if none departs from the publication.
     pub parameters: Vec<String>,
-    /// The panels.
     pub panels: Vec<SizePanel>,
 }
 
-/// A percentile in bins of flow sizes.
+/// Percentile in bins of flow sizes.
 pub struct SizePanel {
-    /// The percentile.
+    /// Percentile that the panel shows.
     pub percent: u32,
     /// Largest size of each bin.
     pub upper: Vec<Bytes>,
-    /// The percentile by policy and bin.
+    /// Values by policy and bin.
     pub bins: Vec<Vec<SizeBin>>,
 }
 
-/// A percentile of a policy's slowdowns in a bin.
+/// Percentile of a policy's slowdowns in a bin.
 #[derive(Clone, Copy)]
 pub struct SizeBin {
     /// Number of flows.
     pub flows: usize,
     /// Number of flows that finished.
     pub finished: usize,
-    /// The percentile; `None` if the bin has too few flows for it, or if it is beyond the flows that finished.
+    /// Value; `None` if the bin has too few flows for the percentile, or if the percentile lies beyond the flows that
+    /// finished.
     pub value: Option<f64>,
 }
 
 impl SizeBin {
-    /// Returns the percentile for the flows in a bin.
+    /// Returns the percentile of the flows in a bin.
     pub fn of(flows: &Population<'_>, percent: u32) -> Self {
         Self {
             flows: flows.len(),
@@ -74,7 +74,7 @@ impl Figure for SizePanels {
         }
         let table = "the table of results has their percentiles";
         if self.panels.iter().all(|it| it.upper.len() < 2) {
-            return Some(format!("all flows have about one size: {table}"));
+            return Some(format!("all flows have about the same size: {table}"));
         }
         let fewest = self
             .panels
@@ -85,9 +85,9 @@ impl Figure for SizePanels {
             return None;
         }
         if bins().any(|bin| bin.flows >= fewest) {
-            return Some("too few flows of each bin finished".into());
+            return Some("too few flows of every bin finished".into());
         }
-        Some(format!("no bin holds {fewest} flows of a policy: {table}"))
+        Some(format!("no bin has {fewest} flows of a policy: {table}"))
     }
 
     fn height(&self) -> f64 {
@@ -179,7 +179,7 @@ impl SizePanels {
 }
 
 impl SizePanels {
-    /// True if a bin has flows that did not finish.
+    /// True if any bin has flows that did not finish.
     pub fn has_unfinished(&self) -> bool {
         let mut bins = self.panels.iter().flat_map(|it| it.bins.iter().flatten());
         bins.any(|bin| bin.finished < bin.flows)
@@ -191,7 +191,8 @@ impl SizePanel {
         self.bins.iter().flatten().any(|bin| bin.value.is_some())
     }
 
-    /// Returns a policy's dots: beside other policies' dots in the same bin, so that equal ones do not hide each other.
+    /// Returns a policy's dots. The dots of all policies in a bin are drawn side by side, so that equal values do not
+    /// hide each other.
     fn dots(&self, policy: usize) -> Vec<Dot> {
         let policies = text::to_float(self.bins.len() as u64);
         let side = text::to_float(policy as u64) - (policies - 1.0) / 2.0;
@@ -201,8 +202,7 @@ impl SizePanel {
             .collect()
     }
 
-    /// Returns an axis with a position for each bin, labelled by its largest size where there is
-    /// room.
+    /// Returns an axis with one position per bin; where there is room, bins are labelled by their largest size.
     fn size_axis(&self, width: f64) -> Result<Axis, DrawError> {
         let labels: Vec<String> = self.upper.iter().map(|&size| text::size(size)).collect();
         let mut widest: f64 = 0.0;
@@ -213,7 +213,7 @@ impl SizePanel {
         let fitting = ((width - 60.0) / (widest + 10.0)).floor().max(1.0);
         let every = (bins / fitting).ceil().max(1.0);
         let position = (0u32..).map(f64::from);
-        // The largest bin, at the end of the axis, always has its label.
+        // The bin of the largest flows, at the end of the axis, always has a label.
         let ticks = position
             .zip(labels)
             .filter(|(at, _)| (bins - 1.0 - at) % every == 0.0);
@@ -224,10 +224,10 @@ impl SizePanel {
 /// Height of the figure.
 const HEIGHT: f64 = 390.0;
 
-/// Space beside a panel.
+/// Space between two panels.
 const GAP: f64 = 12.0;
 
-/// Share of a bin's width that the policies' dots spread over.
+/// Share of a bin's width over which the policies' dots are spread.
 const SPREAD: f64 = 0.6;
 
 #[cfg(test)]
@@ -272,17 +272,16 @@ mod tests {
         let unfinished = panels(1_000, 900).missing();
         assert_eq!(
             unfinished.as_deref(),
-            Some("too few flows of each bin finished")
+            Some("too few flows of every bin finished")
         );
         let missing = panels(19, 0).missing().unwrap();
         assert!(
-            missing.starts_with("no bin holds 20 flows of a policy"),
+            missing.starts_with("no bin has 20 flows of a policy"),
             "{missing}"
         );
     }
 
-    /// 600 of 1,000 flows finished: the median over all flows is a slowdown of 1.5, the p99 is
-    /// unknown.
+    /// 600 of 1,000 flows finished: the median slowdown of all flows is 1.5, and the p99 is unknown.
     #[test]
     fn a_bin_has_the_percentiles_of_all_its_flows() {
         let panels = panels(1_000, 400);

@@ -1,4 +1,4 @@
-//! Drawing in logical pixels, on any backend.
+//! Drawing in logical pixels on any backend.
 
 use plotters::{
     coord::Shift,
@@ -22,8 +22,8 @@ pub type Drawn = Result<(), DrawError>;
 /// Position in logical pixels, from the upper left corner.
 pub type Point = (f64, f64);
 
-/// A drawing area whose pixels are finer than the logical ones: plotters knows whole pixels only,
-/// and a curve in those is visibly stepped.
+/// Drawing area whose pixels are finer than logical pixels: plotters draws at whole pixels only, and a curve at whole
+/// logical pixels would be visibly stepped.
 pub struct Canvas<'a, DB: DrawingBackend> {
     area: &'a DrawingArea<DB, Shift>,
     grain: Grain,
@@ -32,11 +32,11 @@ pub struct Canvas<'a, DB: DrawingBackend> {
 /// Scale of a backend's pixels and text.
 #[derive(Clone, Copy, Debug)]
 pub struct Grain {
-    /// Number of the backend's pixels for each logical one.
+    /// Number of the backend's pixels per logical pixel.
     pub fineness: f64,
-    /// Function from a font's em, in pixels, to the backend's font size.
+    /// Function from the em of a font, in pixels, to the backend's font size.
     pub font_size: fn(f64) -> f64,
-    /// Distance by which the backend draws text too high, in ems.
+    /// Distance by which the backend draws texts too high, in ems.
     pub text_lift: f64,
 }
 
@@ -45,7 +45,6 @@ pub struct Grain {
 pub struct Lettering {
     /// Em in logical pixels.
     pub em: f64,
-    /// Colour.
     pub color: RGBColor,
     /// Horizontal anchor of the text.
     pub h: HPos,
@@ -54,7 +53,7 @@ pub struct Lettering {
 }
 
 impl Dash {
-    /// Returns the parts of a line through `points` that are drawn.
+    /// Returns the dashes of a line through `points`.
     fn strokes(self, points: &[Point]) -> Vec<Vec<Point>> {
         if self.0.is_empty() {
             return vec![points.to_vec()];
@@ -137,7 +136,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         Self { area, grain }
     }
 
-    /// Returns the part of the area from `at` with this width and height.
+    /// Returns the part of the area whose upper left corner is `at` and whose width and height are `size`.
     pub fn part(&self, at: Point, size: Point) -> DrawingArea<DB, Shift> {
         self.area.clone().shrink(self.fine(at), self.fine(size))
     }
@@ -147,15 +146,14 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         self.grain.px(length)
     }
 
-    /// Returns the logical position of a point in the backend's pixels, which count from the
-    /// picture's corner.
+    /// Returns the logical position of a point given in the backend's pixels from the picture's upper left corner.
     pub fn logical(&self, (x, y): (i32, i32)) -> Point {
         let (left, top) = self.area.get_base_pixel();
         let logical = |pixels: i32| f64::from(pixels) / self.grain.fineness;
         (logical(x - left), logical(y - top))
     }
 
-    /// Returns the style for a line with this width.
+    /// Returns the style of a line with this width.
     pub fn stroke(&self, color: RGBColor, width: f64) -> ShapeStyle {
         color.stroke_width(u32::try_from(self.px(width).max(1)).unwrap_or(1))
     }
@@ -176,26 +174,26 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .map_err(Into::into)
     }
 
-    /// Draws lines from point to point.
+    /// Draws a solid line through `points`.
     pub fn line(&self, points: &[Point], color: RGBColor, width: f64) -> Drawn {
         let points: Vec<(i32, i32)> = points.iter().map(|&point| self.fine(point)).collect();
         let line = PathElement::new(points, self.stroke(color, width));
         self.area.draw(&line).map_err(Into::into)
     }
 
-    /// Draws a line of dashes from point to point.
+    /// Draws a dashed line through `points`.
     pub fn dashed(&self, points: &[Point], dash: Dash, color: RGBColor, width: f64) -> Drawn {
         dash.strokes(points)
             .into_iter()
             .try_for_each(|stroke| self.line(&stroke, color, width))
     }
 
-    /// Draws a line of even dashes between two points.
+    /// Draws a line of equal dashes between two points.
     pub fn dashes(&self, from: Point, to: Point, color: RGBColor, width: f64) -> Drawn {
         self.dashed(&[from, to], Dash(&[4.0, 4.0]), color, width)
     }
 
-    /// Fills the area within `corners` so that this share of the background is covered.
+    /// Fills the polygon with these `corners`; `cover` is the opacity.
     pub fn area(&self, corners: &[Point], color: RGBColor, cover: f64) -> Drawn {
         let corners: Vec<(i32, i32)> = corners.iter().map(|&corner| self.fine(corner)).collect();
         self.area
@@ -240,7 +238,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .map_err(Into::into)
     }
 
-    /// Draws two lines through `at`, each from its end to the opposite one.
+    /// Draws a cross of two lines through `at`; each of `ends` is one end of a line.
     fn cross(&self, ends: [Point; 2], at: Point, radius: f64, color: RGBColor) -> Drawn {
         ends.into_iter()
             .map(|(x, y)| (x * radius, y * radius))

@@ -20,10 +20,9 @@ use crate::{
     text,
 };
 
-/// The figure `fct-slowdown-cdf`: shares of all scheduled flows, so that a curve ends at the share that
-/// finished.
+/// Figure `fct-slowdown-cdf`. Shares are of all scheduled flows, so a curve ends at the share of flows that finished.
 pub struct Cdf<'a> {
-    /// One curve for each policy.
+    /// Curves, one per policy.
     pub curves: Vec<Curve<'a>>,
 }
 
@@ -31,18 +30,18 @@ pub struct Cdf<'a> {
 pub struct Curve<'a> {
     /// Label of the policy.
     pub policy: String,
-    /// Parameters of the policy in the legend; empty without any.
+    /// Parameters of the policy in the legend; empty if none departs from the publication.
     pub parameters: String,
     /// Style of the policy.
     pub style: Style,
     /// Slowdowns of all repetitions.
     pub flows: Population<'a>,
-    /// Sorted slowdowns of each repetition, for intervals; empty if any flow did not finish.
+    /// Sorted slowdowns of each repetition, from which intervals are computed; empty if any flow did not finish.
     pub repetitions: Vec<Vec<f64>>,
 }
 
 impl Curve<'_> {
-    /// Returns the corners of the empirical distribution function, in percent: for few flows all corners, else
+    /// Returns the corners of the empirical distribution function, in percent: all corners if there are few flows, else
     /// [`MAX_RANKS`] evenly spaced ranks and the slowest flows.
     fn corners(&self) -> Vec<(f64, f64)> {
         let finished = self.flows.finished();
@@ -61,13 +60,14 @@ impl Curve<'_> {
         corners
     }
 
-    /// Returns the 95 % interval of a percentile over the repetitions; `None` for the largest, as no flow is beyond it.
+    /// Returns the 95 % interval of a percentile over the repetitions; `None` for the largest slowdown, because no flow
+    /// lies beyond it.
     fn interval(&self, percent: u32) -> Option<Interval> {
         let statistic = (percent < 100).then_some(Statistic::Percentile(percent))?;
         stats::estimate(self.flows.all(), &self.repetitions, statistic)?.interval
     }
 
-    /// Returns the policy and the number of its flows: `ecmp (902 of 6,635 finished)`.
+    /// Returns the policy's label with its number of flows: `ecmp (902 of 6,635 finished)`.
     fn label(&self) -> String {
         let all = self.flows.len();
         let flows = if self.flows.is_finished() {
@@ -197,13 +197,13 @@ impl Figure for Cdf<'_> {
 /// Width of the percentile labels.
 const RIGHT: f64 = 24.0;
 
-/// Number of ranks that a curve is drawn through: more would not be seen.
+/// Maximum number of evenly spaced ranks of a curve: more would not be visible.
 const MAX_RANKS: usize = 1_000;
 
 /// Number of slowest flows that are always drawn.
 const MAX_SLOWEST: usize = 50;
 
-/// Share of the background that a band covers.
+/// Opacity of a band.
 const BAND: f64 = 0.22;
 
 #[cfg(test)]
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::figure::theme::policy_styles;
 
-    /// Of eight flows three finished: the curve ends at 37.5 %, and so do its numbers.
+    /// Three of eight flows finished: the curve and its numbers end at 37.5 %.
     #[test]
     fn a_curve_ends_at_the_share_of_the_flows_that_finished() {
         let policies = ["ecmp".to_owned()];
@@ -233,7 +233,8 @@ mod tests {
         assert_eq!(rows[38], "ecmp,37.5,4,,");
     }
 
-    /// Two draws of 1,000 flows: ten flows are beyond the 99th percentile, none beyond the largest.
+    /// Two repetitions of 1,000 flows: ten flows lie beyond the 99th percentile, and no flow beyond the largest
+    /// slowdown.
     #[test]
     fn percentiles_have_intervals_and_the_largest_slowdown_has_none() {
         let policies = ["ecmp".to_owned()];

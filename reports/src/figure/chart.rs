@@ -20,15 +20,15 @@ use crate::error::DrawError;
 
 /// Position and axes of a plot.
 pub struct Plot<'a> {
-    /// Upper left corner, titles and labels included.
+    /// Upper left corner, including titles and labels.
     pub at: Point,
-    /// Width and height.
+    /// Width and height, including titles and labels.
     pub size: Point,
     /// Horizontal axis.
     pub x: Axis,
     /// Vertical axis.
     pub y: Axis,
-    /// Minimum width of the vertical axis's labels, for plots whose axes start at one place.
+    /// Minimum width of the vertical axis's labels, so that the axes of several plots can be aligned.
     pub min_left: f64,
     /// Title of the horizontal axis, with its unit.
     pub x_title: &'a str,
@@ -36,7 +36,7 @@ pub struct Plot<'a> {
     pub y_title: &'a str,
 }
 
-/// A plot ready for its data.
+/// Plot with axes, ready for its data.
 pub type Chart<'a, DB> = ChartContext<'a, DB, Cartesian2d<Axis, Axis>>;
 
 impl Plot<'_> {
@@ -63,8 +63,8 @@ impl Plot<'_> {
         Ok(chart)
     }
 
-    /// Draws tick labels and titles. plotters aligns text by its box, which is less exact, and puts
-    /// the vertical axis's title on its side, which is hard to read.
+    /// Draws tick labels and titles. plotters would align text by its bounding box, which is less precise, and rotate
+    /// the vertical axis's title, which is hard to read.
     fn write_labels<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -104,7 +104,7 @@ impl Plot<'_> {
     }
 }
 
-/// Returns the width of a vertical axis's labels with their ticks.
+/// Returns the width of a vertical axis's labels and ticks.
 pub fn label_width(axis: &Axis) -> Result<f64, DrawError> {
     let mut width: f64 = 0.0;
     for (_, label) in axis.ticks() {
@@ -113,11 +113,11 @@ pub fn label_width(axis: &Axis) -> Result<f64, DrawError> {
     Ok(width)
 }
 
-/// Length of a tick and the space to its label.
+/// Length of a tick plus the space between tick and label.
 const TICK_GAP: f64 = 8.0;
 
 /// Height of a title.
 const TITLE: f64 = 20.0;
 
-/// Width of half an outermost label.
+/// Half the width of the outermost label.
 const MARGIN: f64 = 16.0;

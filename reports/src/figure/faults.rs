@@ -11,7 +11,7 @@ use super::{
     theme::{INK, SMALL},
 };
 
-/// Time of a fault, in seconds, and its label.
+/// Time and label of a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultMark {
     /// Time from the repetition's start, in seconds.
@@ -20,7 +20,7 @@ pub struct FaultMark {
     pub label: String,
 }
 
-/// Returns the entries of a legend.
+/// Returns the legend entries of the faults.
 pub fn entries(faults: &[FaultMark]) -> impl Iterator<Item = Entry> + '_ {
     let entry = |(number, fault): (u32, &FaultMark)| {
         Entry::new(INK, Key::Dashed, format!("{number}: {}", fault.label))
@@ -28,8 +28,8 @@ pub fn entries(faults: &[FaultMark]) -> impl Iterator<Item = Entry> + '_ {
     (1..).zip(faults).map(entry)
 }
 
-/// Draws a numbered line at each fault, between the points that `ends` returns for its time; none for a
-/// time that is not on the axis.
+/// Draws a numbered line at each fault, between the two points that `ends` returns for the fault's time; `ends` returns
+/// `None` for a time outside the axis.
 pub fn draw<DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
     faults: &[FaultMark],

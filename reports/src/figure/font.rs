@@ -7,20 +7,21 @@ use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
 use super::theme::FONT;
 use crate::error::DrawError;
 
-/// Subset of DejaVu Sans 2.37 with the characters that occur; `assets/README.md` has the command.
+/// Subset of DejaVu Sans 2.37 with the characters that occur in reports; `assets/README.md` has the command that makes
+/// it.
 pub const BYTES: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 
-/// Returns the font at a size of plotters: [`svg_size`] or [`bitmap_size`].
+/// Returns the font at a plotters font size, from [`svg_size`] or [`bitmap_size`].
 pub fn at_size(size: f64) -> FontDesc<'static> {
     static REGISTERED: OnceLock<()> = OnceLock::new();
     REGISTERED.get_or_init(|| {
-        // Registration fails only for bytes that are no font; drawing then reports a missing font.
+        // Registration fails only for bytes that are not a font; drawing then reports a missing font.
         let _ = register_font(FONT, FontStyle::Normal, BYTES);
     });
     FontDesc::new(FontFamily::Name(FONT), size, FontStyle::Normal)
 }
 
-/// Returns the font size in plotters' SVG backend for an em of `em` pixels.
+/// Returns the font size of plotters' SVG backend for an em of `em` pixels.
 pub fn svg_size(em: f64) -> f64 {
     em * 1.24
 }
@@ -31,9 +32,9 @@ pub fn bitmap_size(em: f64) -> f64 {
     em * 1.164
 }
 
-/// Returns the width of `text` if an em has `em` pixels.
+/// Returns the width of `text` at an em of `em` pixels.
 pub fn width(text: &str, em: f64) -> Result<f64, DrawError> {
-    // Enlarged, because plotters returns whole pixels.
+    // The text is measured enlarged, because plotters returns whole pixels.
     const ENLARGED: f64 = 32.0;
     let ((left, _), (right, _)) = at_size(bitmap_size(em) * ENLARGED)
         .layout_box(text)

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::error::DrawError;
 
-/// A legend.
+/// Legend, laid out in rows.
 pub struct Legend {
     entries: Vec<Entry>,
     positions: Vec<Point>,
@@ -24,20 +24,16 @@ pub struct Legend {
 
 /// Entry of a legend.
 pub struct Entry {
-    /// Colour of the data.
     pub color: RGBColor,
-    /// Drawing of the data.
+    /// Symbol of the data.
     pub key: Key,
-    /// Label of the data.
     pub label: String,
 }
 
-/// Drawing of data in a legend.
+/// Symbol of data in a legend.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
-    /// Bar.
     Bar,
-    /// Line.
     Line,
     /// Line with these dashes.
     Stroke(Dash),
@@ -49,7 +45,7 @@ pub enum Key {
     Dashed,
 }
 
-/// Returns the text of an entry: its label, and in brackets the notes that are not empty.
+/// Returns the text of an entry: its label, followed by the notes that are not empty, in brackets.
 pub fn noted<const N: usize>(label: &str, notes: [&str; N]) -> String {
     let notes: Vec<&str> = notes.into_iter().filter(|note| !note.is_empty()).collect();
     match notes.as_slice() {
@@ -93,7 +89,6 @@ impl Legend {
         })
     }
 
-    /// Returns the height.
     pub fn height(&self) -> f64 {
         f64::from(self.rows) * ROW
     }

@@ -1,4 +1,4 @@
-//! Figures: the data of each, and its drawing for every backend.
+//! Figures: their data, and their drawing on every backend.
 
 mod around;
 mod axis;

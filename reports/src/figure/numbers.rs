@@ -1,12 +1,12 @@
-//! The numbers of a figure as CSV.
+//! Numbers of a figure as CSV.
 
 use std::fmt::Display;
 
-/// A table of numbers, as text.
+/// Table of numbers as CSV text.
 pub struct Numbers(String);
 
 impl Numbers {
-    /// Returns an empty table with these heads.
+    /// Returns an empty table with these column heads.
     pub fn new<const N: usize>(heads: [&str; N]) -> Self {
         let mut table = Self(String::new());
         table.row(heads.each_ref().map(|head| head as &dyn Display));
@@ -26,7 +26,7 @@ impl Numbers {
     }
 }
 
-/// Returns a cell with quotes where its text needs them.
+/// Returns a cell, quoted if its text contains a character that CSV must quote.
 fn field(text: &str) -> String {
     if text.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

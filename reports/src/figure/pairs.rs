@@ -15,14 +15,14 @@ use super::{
 };
 use crate::{population::Population, stats::Statistic, text};
 
-/// The figure `dc-pairs`: p50, p99 and number of flows for each pair, under each policy.
+/// Figure `dc-pairs`: p50, p99 and number of flows for each pair of datacenters, under each policy.
 #[derive(Clone)]
 pub struct DcPairs {
-    /// Datacenters that send, in rows.
+    /// Sending datacenters, one per row.
     pub sources: Vec<String>,
-    /// Datacenters that receive, in columns.
+    /// Receiving datacenters, one per column.
     pub sinks: Vec<String>,
-    /// One panel for each policy.
+    /// Panels, one per policy.
     pub panels: Vec<PairPanel>,
     /// Largest p50 of all panels.
     pub max: f64,
@@ -35,16 +35,16 @@ pub struct PairPanel {
     pub policy: String,
     /// Style of the policy.
     pub style: Style,
-    /// Results by sending and receiving datacenter.
+    /// Slowdowns by sending and receiving datacenter.
     pub cells: BTreeMap<(String, String), PairCell>,
 }
 
 /// Slowdowns between two datacenters.
 #[derive(Clone, Copy)]
 pub struct PairCell {
-    /// Median; `None` if there are too few flows, or if it is beyond the flows that finished.
+    /// Median; `None` if there are too few flows, or if the median lies beyond the flows that finished.
     pub p50: Option<f64>,
-    /// 99th percentile; `None` under the same conditions.
+    /// 99th percentile; `None` if there are too few flows, or if the percentile lies beyond the flows that finished.
     pub p99: Option<f64>,
     /// Largest slowdown; `None` if a flow did not finish.
     pub max: Option<f64>,
@@ -55,7 +55,7 @@ pub struct PairCell {
 }
 
 impl PairCell {
-    /// Returns the results for the flows between a pair.
+    /// Returns the cell for the flows between two datacenters.
     pub fn of(flows: &Population<'_>) -> Self {
         Self {
             p50: flows.shown(Statistic::P50),
@@ -66,7 +66,7 @@ impl PairCell {
         }
     }
 
-    /// Returns the number of flows: `3 of 20` if some did not finish.
+    /// Returns the text for the number of flows; `3 of 20` if only three of 20 flows finished.
     fn count(&self) -> String {
         let flows = text::number(self.flows as u64);
         if self.finished == self.flows {
@@ -117,7 +117,7 @@ impl DcPairs {
         Ok(())
     }
 
-    /// Draws a cell; the larger its p50, the stronger the colour of its background.
+    /// Draws a cell; a larger p50 gives its background a stronger colour.
     fn draw_cell<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -204,10 +204,10 @@ impl Figure for DcPairs {
 /// Height of a panel's title.
 const TITLE: f64 = 24.0;
 
-/// Height of the columns' heads.
+/// Height of the column heads.
 const HEAD: f64 = 18.0;
 
-/// Width of the rows' heads.
+/// Width of the row heads.
 const SIDE: f64 = 60.0;
 
 /// Height of a cell with three lines.

@@ -1,4 +1,4 @@
-//! Dots in panels on the same axes.
+//! Dots in panels with the same axes.
 
 use std::collections::BTreeSet;
 
@@ -26,9 +26,9 @@ use crate::error::DrawError;
 pub struct Points {
     /// Name of the figure's files.
     pub name: &'static str,
-    /// The panels.
     pub panels: Vec<DotPanel>,
-    /// Styles of dots, later ones over earlier ones; one with a label and dots is in the legend.
+    /// Styles of dots; dots of later styles are drawn over dots of earlier styles. The legend has the styles with a
+    /// label and at least one dot.
     pub styles: Vec<DotStyle>,
     /// Horizontal axis.
     pub x: Axis,
@@ -38,43 +38,39 @@ pub struct Points {
     pub x_title: String,
     /// Title of the vertical axis, with its unit.
     pub y_title: String,
-    /// Line that dots would be on if the runs were equal.
+    /// Line on which all dots would lie if the runs were equal.
     pub guide: Guide,
 }
 
-/// A panel of dots.
+/// Panel of dots.
 pub struct DotPanel {
-    /// Title.
     pub title: String,
     /// Colour of the title.
     pub color: RGBColor,
-    /// The dots.
     pub dots: Vec<Dot>,
 }
 
-/// A dot.
+/// Dot in a panel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dot {
     /// Values on both axes.
     pub at: (f64, f64),
-    /// Position of its style.
+    /// Index of the dot's style.
     pub style: usize,
 }
 
 /// Style of dots.
 #[derive(Clone, Debug)]
 pub struct DotStyle {
-    /// Label in the legend; empty for none.
+    /// Label in the legend; empty if the style has no legend entry.
     pub label: String,
-    /// Colour.
     pub color: RGBColor,
-    /// Shape.
     pub marker: Marker,
-    /// Radius, logical pixels.
+    /// Radius in logical pixels.
     pub radius: f64,
 }
 
-/// Line that dots would be on if the runs were equal.
+/// Line on which all dots would lie if the runs were equal.
 #[derive(Clone, Copy, Debug)]
 pub enum Guide {
     /// Equal values on both axes.
@@ -90,7 +86,7 @@ impl Figure for Points {
 
     fn missing(&self) -> Option<String> {
         let is_empty = self.panels.iter().all(|panel| panel.dots.is_empty());
-        is_empty.then(|| "there are too few flows that finished in both runs".into())
+        is_empty.then(|| "too few flows finished in both runs".into())
     }
 
     fn height(&self) -> f64 {
@@ -193,8 +189,8 @@ impl Points {
     }
 }
 
-/// Draws one dot for all that fall into one cell of a fine grid: more would look the same and make a
-/// large file.
+/// Draws one dot per style and cell of a fine grid: further dots in the same cell would not be visible and would
+/// enlarge the file.
 fn draw_dots<'a, DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
     chart: &Chart<'_, DB>,
@@ -217,8 +213,7 @@ fn draw_dots<'a, DB: DrawingBackend>(
     Ok(())
 }
 
-/// Returns a horizontal axis of `length` without the labels that have no room beside others; the last
-/// one stays.
+/// Returns a horizontal axis of `length` without labels that would overlap other labels; the last label is kept.
 fn with_room(axis: Axis, length: f64) -> Result<Axis, DrawError> {
     let mut kept: Vec<(f64, String)> = Vec::new();
     let mut free_until = f64::INFINITY;
@@ -240,10 +235,10 @@ const GAP: f64 = 10.0;
 /// Height of a panel's title.
 const TITLE: f64 = 20.0;
 
-/// Width of a panel that its axis does not have: labels and margins, about.
+/// Approximate width of a panel's labels and margins beside its axis.
 const SIDES: f64 = 70.0;
 
-/// Side of a cell in which one dot is drawn, logical pixels.
+/// Side of a grid cell in which one dot is drawn, in logical pixels.
 const CELL: f64 = 1.5;
 
 #[cfg(test)]

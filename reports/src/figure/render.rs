@@ -1,4 +1,4 @@
-//! Figures as SVG and PNG.
+//! Rendering of figures as SVG and PNG.
 
 use std::path::Path;
 
@@ -19,15 +19,15 @@ use super::{
 };
 use crate::error::{DrawError, ReportError, write_failed};
 
-/// A figure.
+/// Figure that can be drawn on any backend.
 pub trait Figure {
     /// Returns the name of the figure's files.
     fn name(&self) -> &'static str;
 
-    /// Returns the reason why there is nothing to draw, for the reader of the report.
+    /// Returns the reason why there is nothing to draw, as text for the report; `None` if there is something to draw.
     fn missing(&self) -> Option<String>;
 
-    /// Returns the height; every figure is [`WIDTH`] wide.
+    /// Returns the height in logical pixels; every figure is [`WIDTH`] wide.
     fn height(&self) -> f64;
 
     /// Draws the figure.
@@ -39,7 +39,7 @@ pub trait Figure {
     /// Returns the numbers that the figure shows, as CSV.
     fn numbers(&self) -> String;
 
-    /// Returns the parts that a page may be broken between; none for a figure that stays whole.
+    /// Returns the parts between which a page may break; empty for a figure that must stay on one page.
     fn parts(&self) -> Vec<Self>
     where
         Self: Sized,
@@ -48,7 +48,7 @@ pub trait Figure {
     }
 }
 
-/// A drawn figure.
+/// Drawn figure.
 #[derive(Clone, Debug)]
 pub struct Image {
     /// Name of the figure's files.
@@ -56,11 +56,11 @@ pub struct Image {
     /// Numbers that the figure shows, as CSV.
     pub numbers: String,
     whole: Part,
-    /// Parts that a page may be broken between; none if the figure stays whole.
+    /// Parts between which a page may break; empty if the figure must stay on one page.
     parts: Vec<Part>,
 }
 
-/// A drawn part of a figure.
+/// Drawn part of a figure.
 #[derive(Clone, Debug)]
 struct Part {
     /// Contents of the `<svg>` element.
@@ -68,7 +68,7 @@ struct Part {
     height: f64,
 }
 
-/// Draws `figure` as SVG, and as PNG into `figures_dir`.
+/// Draws `figure` as SVG, and writes a PNG into `figures_dir`.
 pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, ReportError> {
     let name = figure.name();
     let failed = |source| ReportError::Draw {
@@ -140,8 +140,8 @@ fn draw_on<DB: DrawingBackend, F: Figure>(backend: DB, figure: &F, grain: Grain)
 }
 
 impl Image {
-    /// Returns the figure for a page that has the font, without margin; `label` is its text for
-    /// screen readers.
+    /// Returns the figure without margin and font, for a page that has the font; `label` is its text for screen
+    /// readers.
     pub fn inline(&self, label: &str) -> PreEscaped<String> {
         let parts = match self.parts.as_slice() {
             [] => std::slice::from_ref(&self.whole),
@@ -163,7 +163,7 @@ impl Image {
         }
     }
 
-    /// Returns the figure as a separate file, with the font in it.
+    /// Returns the figure as an SVG file that contains the font.
     pub fn standalone(&self, label: &str) -> String {
         let width = WIDTH + 2.0 * MARGIN;
         let height = self.whole.height + 2.0 * MARGIN;
@@ -207,8 +207,8 @@ const SVG: Grain = Grain {
     text_lift: 0.0,
 };
 
-/// Scale of PNG: twice the resolution of a plain screen. plotters puts the baseline of centred text
-/// 0.113 em under the centre, which is 0.16 em too little for lower-case letters 0.547 em high.
+/// Scale of PNG: twice the resolution of a standard screen. plotters puts the baseline of centred text 0.113 em below
+/// the centre, which is 0.16 em too high for lower-case letters with a height of 0.547 em.
 const PNG: Grain = Grain {
     fineness: 2.0,
     font_size: font::bitmap_size,

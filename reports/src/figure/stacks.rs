@@ -14,24 +14,23 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Panels of stacked layers, one for each route.
+/// Panels of stacked layers, one layer per route.
 #[derive(Clone)]
 pub struct Stacks {
     /// Name of the figure's files.
     pub name: &'static str,
-    /// Label and colour of each route; a last layer without one shows all other flows.
+    /// Label and colour of each route; the last layer, which has no entry here, shows all other flows.
     pub routes: Vec<(String, RGBColor)>,
-    /// One panel for each policy.
+    /// Panels, one per policy.
     pub panels: Vec<StackPanel>,
-    /// Starts and, last, end of the intervals, in seconds.
+    /// Start of each interval, and the end of the last one, in seconds.
     pub edges: Vec<f64>,
-    /// The faults.
     pub faults: Vec<FaultMark>,
     /// Title of the vertical axis.
     pub y_title: &'static str,
     /// Upper end of the vertical axis.
     pub max: f64,
-    /// True if the legend is drawn; a later part of a figure has none.
+    /// True if the legend is drawn; later parts of a split figure have no legend.
     pub has_legend: bool,
 }
 
@@ -167,7 +166,7 @@ impl Stacks {
         })
     }
 
-    /// Returns the corners' times: the middles of the intervals, and both ends.
+    /// Returns the times of a layer's corners: the middle of each interval, and both ends of the axis.
     fn times(&self) -> Vec<f64> {
         let middles = self
             .edges

@@ -1,4 +1,4 @@
-//! Directions of links, or flows, over time, one strip each, with a line for each policy or run.
+//! Link directions or flows over time: one strip per direction or flow, with one line per policy or run.
 
 use plotters::{
     prelude::DrawingBackend,
@@ -18,43 +18,42 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Strips on one axis of time.
+/// Strips on a common time axis.
 #[derive(Clone)]
 pub struct Strips {
     /// Name of the figure's files.
     pub name: &'static str,
-    /// Name of what has a strip, in the numbers: `direction`.
+    /// Column name, in the numbers, of the object that has a strip: `direction`.
     pub of: &'static str,
-    /// Name of what has a line in every strip, in the numbers: `policy`.
+    /// Column name, in the numbers, of the object that has a line in every strip: `policy`.
     pub each: &'static str,
     /// Label and style of each line.
     pub lines: Vec<(String, Style)>,
-    /// Parameters of each line in the legend; empty without any.
+    /// Parameters of each line in the legend; an empty string for a line without parameters.
     pub parameters: Vec<String>,
-    /// The strips, from top to bottom.
+    /// Strips, from top to bottom.
     pub strips: Vec<Strip>,
     /// Times of the values, in seconds.
     pub times: Vec<f64>,
-    /// The faults.
     pub faults: Vec<FaultMark>,
     /// Title of the values, with their unit.
     pub title: &'static str,
-    /// Text of the figure without data.
+    /// Text that replaces the figure if there are no data.
     pub missing: &'static str,
-    /// True if the legend is drawn; a later part of a figure has none.
+    /// True if the legend is drawn; later parts of a split figure have no legend.
     pub has_legend: bool,
 }
 
-/// One direction of a link, or one flow.
+/// Strip of one link direction or one flow.
 #[derive(Clone)]
 pub struct Strip {
-    /// Direction, `dc1 → dc2`, or hosts of the flow.
+    /// Direction (`dc1 → dc2`), or hosts of the flow.
     pub label: String,
     /// Rate and delay of the link, or number of the flow.
     pub attributes: String,
     /// True if the values are shares in percent.
     pub is_share: bool,
-    /// Values of each line at the times; none where there is no sample.
+    /// Values of each line at the times; `None` where there is no sample.
     pub lines: Vec<Vec<Option<f64>>>,
 }
 
@@ -68,7 +67,7 @@ impl Strip {
             .fold(0.0, f64::max)
     }
 
-    /// Returns the vertical axis: shares of up to all have one with 100 % at its end.
+    /// Returns the vertical axis; for shares of at most 100 %, it ends at 100 %.
     fn axis(&self) -> Axis {
         match (self.is_share, self.max()) {
             (true, 50.0..102.0) => Axis::linear(0.0..102.0, 50.0),
@@ -217,7 +216,7 @@ const TITLE: f64 = 20.0;
 /// Height of the time axis, its labels and its title.
 const AXIS: f64 = 40.0;
 
-/// Height of the axis below a strip that is not the last.
+/// Height of the axis below each strip except the last.
 const BELOW: f64 = 4.0;
 
 /// Largest number of strips in a figure.

@@ -1,8 +1,8 @@
 //! Colours, shapes and sizes of figures.
 //!
-//! The palette is Okabe and Ito's ("Color Universal Design", 2008), which people with any kind of
-//! colour vision can tell apart. Its yellow and black are left out: one is lost on white paper, the
-//! other on a dark page. The page's style sheet replaces the other colours in dark mode.
+//! The palette is Okabe and Ito's ("Color Universal Design", 2008), which people with any kind of colour vision can
+//! distinguish. Yellow and black are omitted: yellow is hardly visible on white paper, black on a dark page. The page's
+//! style sheet replaces the remaining colours in dark mode.
 
 use plotters::style::RGBColor;
 
@@ -34,7 +34,7 @@ const OLIVE: RGBColor = RGBColor(0x8a, 0x8a, 0x2b);
 /// Policy colours, in order of use.
 const SERIES: [RGBColor; 8] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, WINE, OLIVE];
 
-/// Route colours, in order of use: none is a policy's.
+/// Route colours, in order of use; no policy has one of these colours.
 pub const ROUTES: [RGBColor; 6] = [
     RGBColor(0xa3, 0xb8, 0x3a),
     RGBColor(0xd9, 0xc2, 0x6a),
@@ -44,10 +44,9 @@ pub const ROUTES: [RGBColor; 6] = [
     RGBColor(0x5c, 0x6b, 0x8a),
 ];
 
-/// Style of a policy's data: colour, dashes and marker each tell it from the others.
+/// Style of a policy's data: each of colour, dashes and marker distinguishes the policy from others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Style {
-    /// Colour.
     pub color: RGBColor,
     /// Dashes of lines.
     pub dash: Dash,
@@ -55,7 +54,7 @@ pub struct Style {
     pub marker: Marker,
 }
 
-/// Line dashes, in order of use.
+/// Dashes, in order of use.
 const DASHES: [Dash; 8] = [
     Dash::SOLID,
     Dash(&[9.0, 4.0]),
@@ -81,7 +80,7 @@ pub fn policy_styles(policies: &[String]) -> Vec<Style> {
         .collect()
 }
 
-/// Policies that have the same colour in every report.
+/// Colours of the policies that have the same colour in every report.
 const POLICIES: [(&str, RGBColor); 6] = [
     ("lcmp", BLUE),
     ("ecmp", VERMILLION),
@@ -91,7 +90,7 @@ const POLICIES: [(&str, RGBColor); 6] = [
     ("ucmp-artifact", SKY),
 ];
 
-/// Returns the colour of each policy: its own if it has one, else the next unused one.
+/// Returns the colour of each policy: the policy's own colour if it has one, else the next unused colour.
 pub fn policy_colors(policies: &[String]) -> Vec<RGBColor> {
     let own = |policy: &String| {
         let found = POLICIES.iter().find(|(name, _)| name == policy);
@@ -121,7 +120,7 @@ pub const SMALL: f64 = 10.5;
 /// Width of every figure.
 pub const WIDTH: f64 = 900.0;
 
-/// Returns the additional width of each line: a line under later ones is wider, to be seen.
+/// Returns the additional width of each line: a line that later lines cover is wider, so that it stays visible.
 pub fn extra_widths<L: AsRef<[f64]>>(lines: &[L]) -> Vec<f64> {
     let covered = |(index, line): (usize, &L)| {
         let covers = lines[index + 1..]
@@ -133,13 +132,13 @@ pub fn extra_widths<L: AsRef<[f64]>>(lines: &[L]) -> Vec<f64> {
     lines.iter().enumerate().map(covered).collect()
 }
 
-/// True if two lines through positive values coincide.
+/// True if two lines through positive values coincide within 2 %.
 fn coincide(one: &[f64], other: &[f64]) -> bool {
     let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 0.02 * a.abs();
     one.len() == other.len() && one.iter().zip(other).all(near)
 }
 
-/// Shape of a marker; shapes can be told apart without colour.
+/// Shape of a marker; shapes can be distinguished without colour.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Marker {
     /// Disc.
@@ -160,12 +159,11 @@ pub enum Marker {
     Bar,
 }
 
-/// Lengths of a line's dashes and gaps in turn, in logical pixels; none for a solid line.
+/// Lengths of a line's dashes and gaps in turn, in logical pixels; empty for a solid line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dash(pub &'static [f64]);
 
 impl Dash {
-    /// Solid line.
     pub const SOLID: Self = Self(&[]);
 }
 

@@ -1,4 +1,4 @@
-//! Time and route of each flow.
+//! Start, end and route of each flow.
 
 use plotters::{prelude::DrawingBackend, style::RGBColor};
 
@@ -14,17 +14,16 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// The figure `flow-timeline`.
+/// Figure `flow-timeline`.
 pub struct Timeline {
-    /// Label and colour of routes; flows over other routes are grey.
+    /// Label and colour of each route; flows on other routes are grey.
     pub routes: Vec<(String, RGBColor)>,
-    /// One panel for each policy.
+    /// Panels, one per policy.
     pub panels: Vec<Lane>,
-    /// The faults.
     pub faults: Vec<FaultMark>,
-    /// End of the time axis, in seconds; `None` for the last flow's end.
+    /// End of the time axis, in seconds; `None` selects the last flow's end.
     pub end: Option<f64>,
-    /// True if the legend is drawn; a later part of a figure has none.
+    /// True if the legend is drawn; later parts of a split figure have no legend.
     pub has_legend: bool,
 }
 
@@ -33,22 +32,22 @@ pub struct Timeline {
 pub struct Lane {
     /// Label of the policy.
     pub policy: String,
-    /// Flows of the first repetition that started, by start.
+    /// Started flows of the first repetition, in order of start.
     pub flows: Vec<Bar>,
     /// Number of flows in the first repetition that did not start.
     pub never_started: usize,
 }
 
-/// One flow.
+/// Bar of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Bar {
-    /// Start, in seconds.
+    /// Start of the flow, in seconds.
     pub start: f64,
     /// Completion, or the end of the repetition for a flow that did not finish, in seconds.
     pub end: f64,
     /// True if the flow finished.
     pub is_finished: bool,
-    /// Index of the route in [`Timeline::routes`]; none if it is not there.
+    /// Index of the route in [`Timeline::routes`]; `None` for any other route.
     pub route: Option<usize>,
 }
 
@@ -214,8 +213,8 @@ impl Timeline {
     }
 }
 
-/// Height of a lane's bars, unless there are too many or too few flows.
+/// Height of all bars of a panel, unless the panel has too many or too few flows.
 const LANE_HEIGHT: f64 = 400.0;
 
-/// Height of margins, tick labels and title.
+/// Total height of margins, tick labels and title.
 const AROUND: f64 = 80.0;

@@ -21,33 +21,32 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// The figure `link-utilisation`.
+/// Figure `link-utilisation`.
 pub struct Utilisation {
     /// Label and colour of each policy.
     pub policies: Vec<(String, RGBColor)>,
-    /// The links, from top to bottom.
+    /// Links, from top to bottom.
     pub links: Vec<LinkBars>,
-    /// Number of links left out, which are less busy than those shown.
+    /// Number of omitted links, which are less busy than the shown links.
     pub left_out: usize,
-    /// Largest share on the axis.
+    /// Largest share on the axis, 0 to 1 or more.
     max: f64,
-    /// Width of the link names; none for the width that the shown links need.
+    /// Width of the link names; `None` selects the width that the shown links need.
     names: Option<f64>,
-    /// True if the legend is drawn; a later part of a figure has none.
+    /// True if the legend is drawn; later parts of a split figure have no legend.
     has_legend: bool,
 }
 
-/// One link.
+/// Bars of one link.
 #[derive(Clone)]
 pub struct LinkBars {
-    /// The link.
     pub link: LinkInfo,
-    /// Share of capacity used in the busier direction under each policy; none if not measured.
+    /// Share of capacity used in the busier direction, by policy; `None` if not measured.
     pub shares: Vec<Option<f64>>,
 }
 
 impl Utilisation {
-    /// Returns the figure for the busiest of `links`, at most [`MAX_LINKS`], in their order.
+    /// Returns the figure of the busiest of `links`, at most [`MAX_LINKS`], in the order of `links`.
     pub fn new(policies: Vec<(String, RGBColor)>, links: Vec<LinkBars>) -> Self {
         let busiest = |bars: &LinkBars| bars.shares.iter().flatten().copied().fold(0.0, f64::max);
         let mut order: Vec<usize> = (0..links.len()).collect();
@@ -72,7 +71,7 @@ impl Utilisation {
         }
     }
 
-    /// True if a link carried more than its capacity.
+    /// True if a link carried more than its capacity and a shaper's burst.
     pub fn is_overfull(&self) -> bool {
         let mut shares = self
             .links
@@ -195,7 +194,7 @@ impl Figure for Utilisation {
     }
 }
 
-/// Draws a link's name and attributes, ending at `(x, y)`.
+/// Draws a link's name and attributes, right-aligned at `(x, y)`.
 fn write_name<DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
     link: &LinkInfo,
@@ -211,7 +210,7 @@ fn write_name<DB: DrawingBackend>(
     canvas.text(&attributes(link), (x, y + 8.0), small)
 }
 
-/// Draws a bar from its upper left corner to `end`, with its value after it.
+/// Draws a bar from its upper left corner to `end`, followed by its value.
 fn draw_bar<DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
     (axis, top): Point,
@@ -234,10 +233,10 @@ pub fn attributes(link: &LinkInfo) -> String {
     format!("{rate} · {delay}")
 }
 
-/// Maximum number of links, which make a figure of two pages.
+/// Maximum number of links, which fill two pages.
 const MAX_LINKS: usize = 40;
 
-/// Share above capacity that a rate limit's burst lets through.
+/// Share above capacity that a shaper's burst can let through.
 const BURST: f64 = 0.02;
 
 /// Height of the rows in a part that fits on a page.

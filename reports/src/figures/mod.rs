@@ -1,4 +1,4 @@
-//! The figures of a run, from its records.
+//! Figures of a run, made from its records.
 
 mod over_time;
 mod routes;
@@ -27,22 +27,20 @@ use crate::{
     text,
 };
 
-/// A figure with its texts.
+/// Drawn figure with its texts.
 pub struct Captioned {
-    /// Title of the figure.
     pub title: String,
-    /// Explanation of the figure; none if it has no data.
+    /// Explanation of the figure; `None` if the figure has no data.
     pub caption: Option<String>,
     /// Section of the page that the figure belongs to.
     pub section: Section,
-    /// The drawing.
     pub image: Image,
 }
 
-/// Section of the page.
+/// Section of the report page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Section {
-    /// Slowdowns.
+    /// FCT slowdowns.
     Slowdown,
     /// Paths and decisions.
     Paths,
@@ -64,7 +62,7 @@ impl Section {
     }
 }
 
-/// Draws all figures of `run`, several at a time.
+/// Draws all figures of `run`, several in parallel.
 pub fn draw_figures<'a>(
     run: &'a Run,
     figures_dir: &'a Path,
@@ -103,13 +101,13 @@ pub fn draw_figures<'a>(
     drawn.into_iter().filter_map(Result::transpose).collect()
 }
 
-/// A plotted figure; none if it would compare nothing.
+/// Plotted figure; `None` if the figure would not compare anything.
 type Plotted = Result<Option<Captioned>, ReportError>;
 
 struct Draw<'a> {
     run: &'a Run,
     policies: Vec<(String, Style)>,
-    /// Number of flows in first repetitions that ended after the narrow time intervals.
+    /// Number of flows in first repetitions that ended after the last narrow time interval.
     ended_later: usize,
     figures_dir: &'a Path,
 }
@@ -137,7 +135,7 @@ impl Draw<'_> {
             parameters: departures::legend(&self.run.info, policy),
             style: *style,
             flows: flows.of_policy(index, self.run.info.measured_flows()),
-            // There is no interval if any flow did not finish.
+            // Intervals cannot be computed if any flow did not finish.
             repetitions: match flows.unfinished(index) {
                 [] => flows.slowdowns_by_repetition(index),
                 _ => Vec::new(),
@@ -155,8 +153,8 @@ impl Draw<'_> {
              Further left is better; 1 is a flow alone on the fastest path of the tables.{band}"
         );
         if figure.curves.iter().any(|curve| !curve.flows.is_finished()) {
-            caption += " A curve ends at the share of the flows that finished: how slow the others \
-                        would have been is unknown.";
+            caption += " A curve ends at the share of the flows that finished: the slowdowns of \
+                        unfinished flows are unknown.";
         }
         self.captioned(&figure, (Section::Slowdown, "FCT slowdown"), caption)
     }
@@ -180,9 +178,9 @@ impl Draw<'_> {
         };
         let [p50, p99] = &self.run.flows.bins;
         let mut caption = format!(
-            "Nearest-rank percentiles in bins of flow sizes with about equally many flows: p50 in {}, \
-             p99 in {}, as many as have the flows that the percentile needs. The smallest flow has {}. \
-             Markers of one bin stand side by side. {}",
+            "Nearest-rank percentiles in bins of flow sizes with about equal numbers of flows: p50 in \
+             {}, p99 in {}, so that each bin has the flows that its percentile needs. The smallest \
+             flow has {}. Markers of the same bin are side by side. {}",
             text::count(p50.upper().len(), "bin"),
             text::count(p99.upper().len(), "bin"),
             text::size(p50.min()),
@@ -204,8 +202,8 @@ impl Draw<'_> {
             panels: panels.into(),
         };
         let mut caption = format!(
-            "The same in bins between 1, 2 and 5 times powers of ten: how small and large flows \
-             fare, however many there are. {}",
+            "The same percentiles in bins with edges at 1, 2 and 5 times powers of ten, so that small \
+             and large flows are shown whatever their number. {}",
             least_flows()
         );
         caption += about_unfinished(&figure);
@@ -213,7 +211,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Slowdown, title), caption)
     }
 
-    /// Returns the parameters of each policy for legends.
+    /// Returns the parameters of each policy, for legends.
     fn parameters(&self) -> Vec<String> {
         self.policies
             .iter()
@@ -228,7 +226,7 @@ impl Draw<'_> {
         parallel::map(policies, |policy| flows.by_size(policy, bins))
     }
 
-    /// Returns the matrix of datacenter pairs; none if flows are between two pairs at most.
+    /// Plots the matrix of datacenter pairs; `None` if at most [`FEW_PAIRS`] pairs have flows.
     fn dc_pairs(&self) -> Plotted {
         let panel = |(index, (policy, style)): (usize, &(String, Style))| {
             let pairs = self.run.flows.by_pair(index);
@@ -261,14 +259,14 @@ impl Draw<'_> {
             panels,
         };
         let mut caption = format!(
-            "From the datacenter of the row to that of the column: p50, p99 and number of flows. The \
-             larger the p50, the fuller the colour. Fewer than {} flows have a largest slowdown, max, \
-             instead of a p99.",
+            "From the row's datacenter to the column's datacenter: p50, p99 and number of flows. The \
+             larger the p50, the stronger the colour. For fewer than {} flows, the largest slowdown, \
+             max, replaces the p99.",
             text::number(Statistic::P99.min_values() as u64)
         );
         if self.run.flows.total().unfinished > 0 {
-            caption += " Where some flows did not finish, the last line has the number of those that \
-                        did, and a percentile beyond them is unknown (–).";
+            caption += " Where some flows did not finish, the last line has the number of finished \
+                        flows, and a percentile beyond these flows is unknown (–).";
         }
         let title = "FCT slowdown between datacenters";
         self.captioned(&figure, (Section::Slowdown, title), caption)
@@ -292,14 +290,14 @@ impl Draw<'_> {
             panels,
         };
         let mut caption = "Share of all data bytes on routes over each link, in either direction, \
-                           and, where there is room, of how many flows; a line is the wider the more \
-                           bytes. Rates and one-way delays are the scenario's."
+                           and, where there is room, the number of flows; the more bytes, the wider \
+                           the line. Rates and one-way delays are the scenario's."
             .to_owned();
         caption += self.run.about_routes();
         self.captioned(&figure, (Section::Paths, "Paths taken"), caption)
     }
 
-    /// Returns the number of flows over each link and their share of all bytes.
+    /// Returns, for each link, the number of flows and their share of all bytes.
     fn uses_of_links(&self, policy: usize) -> Vec<(u64, f64)> {
         let flows = &self.run.flows;
         let shares = flows.routes(policy);
@@ -321,7 +319,7 @@ impl Draw<'_> {
             let (counted, bytes) = over.fold((0, 0), |(flows, bytes), (share, _)| {
                 (flows + share.flows, bytes + share.bytes)
             });
-            // A re-routed flow counts once on a link that several of its routes share.
+            // On a link that several of a re-routed flow's routes share, the flow is counted once.
             let again = flows.rerouted(policy).map(|own| {
                 let crossing = own.iter().filter(|(route, _)| {
                     let route = usize::try_from(*route)
@@ -360,20 +358,20 @@ impl Draw<'_> {
         let bars = self.run.info.links.iter().map(bars).collect();
         let figure = Utilisation::new(policies.clone(), bars);
         let mut caption = format!(
-            "Bytes carried ÷ bytes that would have fitted, in the busier direction of each link, \
+            "Bytes carried ÷ bytes that the link could carry, in the busier direction of each link \
              while flows arrived: until the first sample of the counters after the last flow's start \
-             at {}; headers and acknowledgements count.",
+             at {}; headers and acknowledgements are included.",
             text::time(self.run.last_start)
         );
         if self.run.info.repetitions > 1 {
             caption += " The use of a direction is the mean of the repetitions.";
         }
         if figure.is_overfull() {
-            caption += " More than 100 % cannot be: a counter, a capacity or a time is wrong.";
+            caption += " More than 100 % is impossible: a counter, a capacity or a time is wrong.";
         }
         if figure.left_out > 0 {
             caption += &format!(
-                " The {} least used are left out.",
+                " The {} with the least use are omitted.",
                 text::count(figure.left_out, "link")
             );
         }
@@ -382,23 +380,23 @@ impl Draw<'_> {
     }
 }
 
-/// Returns the sentence under percentiles of bins in which flows did not finish; empty if all finished.
+/// Returns the sentence about bins in which flows did not finish; empty if all flows finished.
 fn about_unfinished(figure: &SizePanels) -> &'static str {
     if figure.has_unfinished() {
-        " Percentiles are of all scheduled flows of a bin; one beyond the flows that finished has no \
-             marker."
+        " Percentiles include all scheduled flows of a bin; a percentile beyond the flows that \
+             finished has no marker."
     } else {
         ""
     }
 }
 
-/// Number of datacenter pairs up to which there is nothing to compare.
+/// Maximum number of datacenter pairs for which the matrix is omitted, because there is little to compare.
 const FEW_PAIRS: usize = 2;
 
-/// Maximum number of a policy's flows that are drawn as bars: each has its row.
+/// Maximum number of a policy's flows for the timeline, in which each flow's bar has its own row.
 const MAX_BARS: usize = 100;
 
-/// Returns a percentile of slowdowns by policy and bin.
+/// Returns the panel of a percentile by policy and bin.
 fn size_panel(slowdowns: &[Vec<Population<'_>>], bins: &SizeBins, percent: u32) -> SizePanel {
     let of_policy = |policy: &Vec<Population<'_>>| {
         policy
@@ -413,11 +411,11 @@ fn size_panel(slowdowns: &[Vec<Population<'_>>], bins: &SizeBins, percent: u32) 
     }
 }
 
-/// Returns the sentence about bins without a marker.
+/// Returns the sentence about the number of flows that a marker needs.
 fn least_flows() -> String {
     let [p50, p99] = PERCENTS.map(|it| Statistic::Percentile(it).min_values() as u64);
     format!(
-        "A p50 is shown of {} flows or more, a p99 of {}: ten are beyond it.",
+        "A p50 needs {} flows, a p99 {}, so that ten flows are beyond it.",
         text::number(p50),
         text::number(p99)
     )

@@ -58,7 +58,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Flows, "Flows over time"), caption)
     }
 
-    /// Returns the mean number of flows under way, by route.
+    /// Plots the mean number of flows under way, by route.
     pub fn flows_in_flight(&self) -> Plotted {
         let mut figure = self.stacks(
             "flows-in-flight",
@@ -99,7 +99,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Flows, "Flows in flight"), caption)
     }
 
-    /// Returns the routes' shares of the flows that start.
+    /// Plots each route's share of the flows that start.
     pub fn paths_over_time(&self) -> Plotted {
         let mut figure = self.stacks(
             "paths-over-time",
@@ -138,17 +138,17 @@ impl Draw<'_> {
         for layer in figure.panels.iter_mut().flat_map(|panel| &mut panel.layers) {
             layer.truncate(intervals);
         }
-        let mut caption = "Share of the flows starting in each interval whose data took each route, \
-                           either direction: what the policy decided over time. An interval without \
-                           a start is empty."
-            .to_owned();
+        let mut caption =
+            "Share of the flows starting in each interval whose data took each route, \
+                           in either direction. An interval in which no flow starts is empty."
+                .to_owned();
         caption += self.about_routes();
         caption += self.run.about_rerouted();
         self.captioned(&figure, (Section::Paths, "Paths over time"), caption)
     }
 
-    /// Returns the panels of flows by route, `merged` intervals in one; `layers` returns a policy's
-    /// layers between the merged intervals' edges.
+    /// Returns the panels of flows by route. Each `merged` intervals of the grid become one; `layers` returns a
+    /// policy's layers between the edges of these intervals.
     fn stacks(
         &self,
         name: &'static str,
@@ -177,7 +177,7 @@ impl Draw<'_> {
         }
     }
 
-    /// Returns the utilisation of the busiest directions.
+    /// Plots the utilisation of the busiest link directions.
     pub fn links_over_time(&self) -> Plotted {
         let busiest = |one: &DirectionSeries| self.run.used_while_arriving(one);
         let value =
@@ -197,7 +197,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Links, "Links over time"), caption)
     }
 
-    /// Returns the longest queues of the directions where they are longest.
+    /// Plots the queues of the link directions with the longest queues.
     pub fn queues_over_time(&self) -> Plotted {
         let longest = |one: &DirectionSeries| {
             text::to_float(one.queue.iter().flatten().copied().max().unwrap_or(0))
@@ -209,7 +209,7 @@ impl Draw<'_> {
         let figure = Strips {
             name: "queues-over-time",
             title: "longest queue sampled (MB)",
-            missing: "no queue was sampled, or none held a byte when it was",
+            missing: "no queue was sampled, or every sampled queue was empty",
             ..strips
         };
         let mut caption =
@@ -222,9 +222,8 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Links, "Queues over time"), caption)
     }
 
-    /// Returns the strips of the directions with the largest `weight`, at most [`MAX_STRIPS`], and a
-    /// sentence about those left out. `merge` returns the value of
-    /// intervals that become one.
+    /// Returns the strips of the directions with the largest `weight`, at most [`MAX_STRIPS`], and a sentence about the
+    /// omitted directions. `merge` returns the value of intervals that become one.
     fn strips(
         &self,
         (weight, is_share): (impl Fn(&DirectionSeries) -> f64, bool),
@@ -266,7 +265,7 @@ impl Draw<'_> {
         let left_out = match others {
             0 => String::new(),
             others => format!(
-                " {} with less are left out.",
+                " {} with smaller values are omitted.",
                 text::count(others, "direction")
             ),
         };
@@ -289,7 +288,7 @@ impl Draw<'_> {
         (strips, left_out)
     }
 
-    /// Returns the rates of the QPs under congestion control, and their fairness.
+    /// Plots the rates of QPs under congestion control, and the fairness of these rates.
     pub fn rates_over_time(&self) -> Plotted {
         let rates = &self.run.rates;
         let edges = self.run.grid.narrow_edges(STRIP_MERGED);
@@ -321,7 +320,7 @@ impl Draw<'_> {
         };
         strips.push(Strip {
             label: "Jain's index".to_owned(),
-            attributes: "of all of them".to_owned(),
+            attributes: "of all flows".to_owned(),
             is_share: false,
             lines: self.policies.iter().map(fairness).collect(),
         });
@@ -335,17 +334,17 @@ impl Draw<'_> {
             times: self.run.grid.middles(&edges),
             faults: self.faults(),
             title: "rate of the sending QP (Gbit/s), and fairness of these rates",
-            missing: "No rate was sampled.",
+            missing: "no rate was sampled",
             has_legend: true,
         };
         let mut caption =
-            "Rate that congestion control allows the flow's queue pair, R_C, mean of \
-                           the samples of each interval; of the repetition's largest flows. \
+            "Rate R_C that congestion control allows each QP of the repetition's largest flows, \
+                           mean of the samples in each interval. \
                            Jain's index is 1 if all flows under way have equal rates."
                 .to_owned();
         if left_out > 0 {
             caption += &format!(
-                " {} with higher numbers are left out here, not in the index.",
+                " {} with higher flow numbers are omitted here but included in the index.",
                 text::count(left_out, "flow")
             );
         }
@@ -355,8 +354,8 @@ impl Draw<'_> {
 
     pub fn around_faults(&self) -> Plotted {
         let series = &self.run.around_faults;
-        // One colour for each destination, whichever the switch, in order of delay: the colours of
-        // flows over time, where a route crosses one datacenter.
+        // Each destination has one colour at all switches, in order of delay. If routes cross a single datacenter,
+        // these are the same colours as in the figure of flows over time.
         let label = |one: &LinkSeries| format!("to {}", one.to_dc);
         let routes = &self.run.routes;
         let delay = |one: &LinkSeries| {
@@ -411,9 +410,9 @@ impl Draw<'_> {
             has_legend: true,
         };
         let mut caption =
-            "What the DCI switch at the faulty link's end with more links sent over each of \
-                           its links, averaged from sample to sample; headers and acknowledgements \
-                           count."
+            "Rate at which the DCI switch next to a fault sent over each of its links, averaged \
+                           between samples; headers and acknowledgements are included. The switch \
+                           is at the faulty link's end with more links."
                 .to_owned();
         if self.run.info.repetitions > 1 {
             caption += " Only the first repetition is shown.";
@@ -421,7 +420,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Links, "Around the faults"), caption)
     }
 
-    /// Returns the sentence about the time after the axis of time; empty if it has all.
+    /// Returns the sentences about repetitions and times that the figure does not show; empty if the figure shows all.
     fn beyond(&self) -> String {
         let grid = &self.run.grid;
         let mut words = match self.run.info.repetitions {
@@ -442,7 +441,7 @@ impl Draw<'_> {
 
     fn about_routes(&self) -> &'static str {
         if self.run.groups.is_by_length() {
-            " There are more routes than colours, so those of as many links share one."
+            " There are more routes than colours, so routes with the same number of links share a colour."
         } else {
             ""
         }
@@ -465,7 +464,7 @@ impl Draw<'_> {
     }
 }
 
-/// Returns the marks for `run`'s faults that came before its end, one for each time.
+/// Returns marks for the faults of `run` that occurred before its end; faults at the same time share a mark.
 pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
     let mut changes: BTreeMap<Nanos, Vec<String>> = BTreeMap::new();
     for fault in run.faults() {
@@ -484,14 +483,14 @@ pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
     changes.into_iter().map(mark).collect()
 }
 
-/// Number of grid intervals per interval in the figure with flows in flight.
+/// Number of grid intervals per interval in the figure of flows in flight.
 const IN_FLIGHT_MERGED: usize = 2;
 
-/// Number of grid intervals per interval in the figure with paths.
+/// Number of grid intervals per interval in the figure of paths.
 const SHARES_MERGED: usize = 4;
 
-/// Number of grid intervals per interval in the figures with links.
+/// Number of grid intervals per interval in the figures of links.
 pub const STRIP_MERGED: usize = 2;
 
-/// Share of the largest weight under which a direction is not worth a strip.
+/// Share of the largest weight below which a direction gets no strip.
 const NEGLIGIBLE: f64 = 0.02;

@@ -1,4 +1,4 @@
-//! Groups of routes that flows are coloured by.
+//! Groups of routes, by which flows are coloured.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +13,16 @@ use crate::{
     text,
 };
 
-/// Groups that flows are coloured by, in the order of the colours.
+/// Groups of routes, in the order of their colours.
 pub enum Groups {
-    /// Routes, the least delay first.
+    /// One group per route, in order of delay.
     Routes(Vec<String>),
-    /// Numbers of links on the routes, the fewest first.
+    /// One group per number of links on a route, in ascending order.
     Lengths(Vec<usize>),
 }
 
 impl Groups {
-    /// Returns the groups for the routes in `flows`, out of `all`.
+    /// Returns the groups for the routes of `flows`; `all` has the routes of the network.
     pub fn of(flows: &Flows, all: &Routes) -> Self {
         let routes: BTreeSet<String> = flows.first_routes().iter().cloned().collect();
         if routes.len() > ROUTES.len() {
@@ -33,7 +33,7 @@ impl Groups {
                 .collect();
             return Self::Lengths(lengths.into_iter().take(ROUTES.len()).collect());
         }
-        // Routes of unknown delay come last.
+        // Routes with unknown delay come last.
         let order = |route: &str| {
             let delay = all.delay(&all.named(route));
             delay.map_or((1, Nanos::ZERO), |delay| (0, delay))
@@ -43,7 +43,8 @@ impl Groups {
         Self::Routes(routes)
     }
 
-    /// Returns the flows in each policy's first repetition over time, flows without a group last.
+    /// Returns the flows of each policy's first repetition over time, by group; flows without a group are the last
+    /// group.
     pub fn flows_over_time(
         &self,
         flows: &Flows,
@@ -58,7 +59,7 @@ impl Groups {
         })
     }
 
-    /// Returns the group's position for each route in `flows`.
+    /// Returns the position of the group of each route in `flows`.
     pub fn positions(&self, flows: &Flows, routes: &Routes) -> Positions {
         let names = flows.route_names.iter();
         Positions(
@@ -68,7 +69,7 @@ impl Groups {
         )
     }
 
-    /// True if routes of equally many links share a colour.
+    /// True if routes with the same number of links share a colour.
     pub fn is_by_length(&self) -> bool {
         matches!(self, Self::Lengths(_))
     }
@@ -109,18 +110,18 @@ impl Groups {
     }
 }
 
-/// Positions of the groups that a run's routes are in, by the routes' numbers.
+/// Position of the group of each route of a run, by route number; `None` for routes without a group.
 pub struct Positions(Vec<Option<usize>>);
 
 impl Positions {
-    /// Returns the group position for a flow's route; `None` if no route is known for the flow.
+    /// Returns the position of the group of a flow's route; `None` if the route is unknown or has no group.
     pub fn of(&self, span: &Span) -> Option<usize> {
         let route = usize::try_from(span.route?).ok()?;
         *self.0.get(route)?
     }
 }
 
-/// Returns the number of links on a route, if it is known.
+/// Returns the number of links on a route; `None` if unknown.
 fn links_of(route: &Route) -> Option<usize> {
     route.hops.len().checked_sub(1)
 }

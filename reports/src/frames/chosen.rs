@@ -1,22 +1,23 @@
-//! Flows that a page has room for.
+//! Choice of the flows that a page lists.
 
 use lab_records::{FlowFields, FlowRow};
 
-/// Flows of one policy: the worst, and a sample.
+/// Chosen flows of one policy: the worst flows, and a sample.
 pub struct Chosen {
     worst: Vec<FlowRow>,
     sample: Vec<FlowRow>,
-    /// Slowdown from which a flow may be one of the worst.
+    /// Slowdown from which on a flow may be one of the worst flows.
     threshold: f64,
     seen: usize,
-    /// One in so many flows is in the sample.
+    /// Interval of the sample: one in `every` flows is kept.
     every: usize,
-    /// Number of worst flows that are kept.
+    /// Maximum number of worst flows that are kept.
     room: usize,
 }
 
 impl Chosen {
-    /// Returns no flows yet, of about `expected` ones; at most `room` worst and about as many others are kept.
+    /// Creates an empty choice from about `expected` flows; at most `room` worst flows and a sample of about `room`
+    /// flows are kept.
     pub fn new(expected: u64, room: usize) -> Self {
         let expected = usize::try_from(expected).unwrap_or(usize::MAX);
         Self {
@@ -33,7 +34,7 @@ impl Chosen {
         }
     }
 
-    /// Adds a flow with its [`badness`]; its row is read only if it may be kept.
+    /// Adds a flow with its [`badness`]; its row is parsed only if the flow may be kept.
     pub fn add<E>(
         &mut self,
         badness: f64,
@@ -51,7 +52,7 @@ impl Chosen {
         Ok(())
     }
 
-    /// Returns the flows kept, by repetition and id.
+    /// Returns the kept flows, sorted by repetition and id.
     pub fn into_rows(mut self) -> Vec<FlowRow> {
         self.keep_worst();
         let mut rows = self.worst;
@@ -60,8 +61,7 @@ impl Chosen {
         rows
     }
 
-    /// Keeps the worst flows: first those that started and did not finish, then those with the largest
-    /// slowdowns.
+    /// Keeps the worst flows: first flows that started and did not finish, then flows with the largest slowdowns.
     fn keep_worst(&mut self) {
         let badness = |row: &FlowRow| badness(row.fields());
         self.worst.sort_by(|a, b| {
@@ -75,8 +75,8 @@ impl Chosen {
     }
 }
 
-/// Returns the sort key of the worst flows: the slowdown; infinity for a flow that started and did not finish;
-/// 0 for a flow that never started, which shows nothing about its policy.
+/// Returns the sort key of the worst flows: the slowdown; infinity for a flow that started and did not finish; 0 for a
+/// flow that never started, which shows nothing about the policy.
 pub fn badness(flow: FlowFields<'_>) -> f64 {
     match (flow.slowdown, flow.has_started()) {
         (Some(slowdown), _) => slowdown,
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(chosen(8, 4), (0..8).collect::<Vec<_>>());
         let many = chosen(1_000, 10);
         assert_eq!(many.len(), 20);
-        // The one that did not finish, the slowest, and every hundredth.
+        // The flow that did not finish, the slowest flow, and every hundredth flow are kept.
         assert!([7, 100, 900].iter().all(|id| many.contains(id)));
         let slowest = (0..1_000).find(|id| id * 37 % 1_000 == 999).unwrap();
         assert!(many.contains(&slowest));

@@ -1,4 +1,4 @@
-//! Time that a run's repetitions cover, and link use while flows start.
+//! End times of a run's repetitions, and link use while flows start.
 
 use lab_records::{ArrivalUse, DirectionUse, FlowFields, LinkRow, RepetitionEnds, RunInfo};
 use lab_units::{Bytes, Nanos};
@@ -27,7 +27,7 @@ impl Extent {
         self.0[policy].arrivals.flow(flow);
     }
 
-    /// Adds the counters of links, after all flows.
+    /// Adds the counters of links; all flows must be added before.
     pub fn read_counters(&mut self, run: &RunFacts) -> Result<(), ReportError> {
         let policies = &run.info().policies;
         run.visit_batches::<LinkRow, ReportError>(&COLUMNS, |batch| {
@@ -70,7 +70,7 @@ impl Extent {
     }
 }
 
-/// Columns of `links.csv` that are read.
+/// Columns that are read from `links.csv`.
 const COLUMNS: [&str; 7] = [
     "policy",
     "repetition",

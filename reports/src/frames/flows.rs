@@ -1,4 +1,4 @@
-//! Flows, in memory, and what figures and tables ask of them.
+//! Flows of a run in memory, and the queries of figures and tables.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +25,7 @@ use crate::{
     stats::Statistic,
 };
 
-/// The flows of a run.
+/// Flows of a run.
 pub struct Flows {
     /// Labels of the policies.
     pub policies: Vec<String>,
@@ -33,19 +33,20 @@ pub struct Flows {
     pub counts: Vec<FlowCounts>,
     /// Counts of all flows under each policy.
     pub recorded: Vec<FlowCounts>,
-    /// Worst flows and a sample of each policy, at most [`MAX_SHOWN`] in all, by policy, repetition and id.
+    /// Worst flows and a sample of the flows of each policy, at most [`MAX_SHOWN`] in total, sorted by policy,
+    /// repetition and id.
     pub shown: Vec<FlowRow>,
-    /// Latest start against the schedule; none if no flow started.
+    /// Largest lateness of a start against the schedule; `None` if no flow started.
     pub max_lateness: Option<Nanos>,
-    /// Largest error bound of a measured FCT; none if it is not known.
+    /// Largest error bound of a measured FCT; `None` if unknown.
     pub max_resolution: Option<Nanos>,
-    /// Bins of measured flows' sizes with about equally many flows, for each of [`PERCENTS`].
+    /// Bins of measured flows' sizes with about equal numbers of flows, for each of [`PERCENTS`].
     pub bins: [SizeBins; 2],
     /// Bins of measured flows' sizes between round sizes.
     pub log_bins: SizeBins,
-    /// Names of the routes, by route number; routes on which flows began come first.
+    /// Names of the routes, by route number; initial routes of flows come first.
     pub route_names: Vec<String>,
-    /// Number of routes on which flows began.
+    /// Number of initial routes.
     first_routes: usize,
     /// Ends of the repetitions, and link use while flows start.
     pub extent: Extent,
@@ -55,7 +56,7 @@ pub struct Flows {
     of_policies: Vec<PolicyFlows>,
 }
 
-/// Time and route of a flow that started.
+/// Times and route of a flow that started.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Span {
     /// Start time.
@@ -64,11 +65,11 @@ pub struct Span {
     pub end: Nanos,
     /// True if the flow finished.
     pub is_finished: bool,
-    /// Number of the route; none if it is not known.
+    /// Number of the route; `None` if unknown.
     pub route: Option<u32>,
 }
 
-/// Reader of flows, row by row.
+/// Collector of flows, row by row.
 struct Reader<'a> {
     info: &'a RunInfo,
     flows: Flows,
@@ -77,7 +78,7 @@ struct Reader<'a> {
     /// Flows that the page shows one by one, by policy.
     chosen: Vec<Chosen>,
     unfinished: Unfinished,
-    /// Policy of the last row: the next row has the same one, as a rule.
+    /// Position of the last row's policy, which is usually the next row's policy, too.
     policy: usize,
 }
 
@@ -175,19 +176,19 @@ impl Flows {
         Population::new(self.slowdowns(policy), scheduled)
     }
 
-    /// Returns a lower bound on the slowdown for each of a policy's scheduled flows that did not finish.
+    /// Returns a lower bound on the slowdown of each of a policy's scheduled flows that did not finish.
     pub fn unfinished(&self, policy: usize) -> &[f64] {
         &self.of_policies[policy].unfinished
     }
 
-    /// Returns the slowdowns of a policy's flows in each of `bins`.
+    /// Returns the slowdowns of a policy's flows in each bin of `bins`.
     pub fn by_size(&self, policy: usize, bins: &SizeBins) -> Vec<Population<'_>> {
         let count = bins.upper().len();
         let bin = |flow: &Flow| u32::try_from(bins.of(flow.size)).unwrap_or(u32::MAX);
         self.of_policies[policy].groups(count, bin)
     }
 
-    /// Returns the routes of a policy's flows, most bytes first.
+    /// Returns the routes of a policy's flows, in descending order of bytes.
     pub fn routes(&self, policy: usize) -> &[RouteShare] {
         &self.of_policies[policy].routes
     }
@@ -198,7 +199,7 @@ impl Flows {
         flows.filter(|flow| flow.route.is_some()).count() as u64
     }
 
-    /// Returns the routes on which flows began.
+    /// Returns the initial routes of flows.
     pub fn first_routes(&self) -> &[String] {
         &self.route_names[..self.first_routes]
     }
@@ -216,7 +217,7 @@ impl Flows {
         self.of_policies.iter().any(|of| !of.rerouted.is_empty())
     }
 
-    /// Returns the started flows of a policy's first repetition, by start and id.
+    /// Returns the started flows of a policy's first repetition, sorted by start and id.
     pub fn spans(&self, policy: usize) -> Vec<Span> {
         let mut spans: Vec<Span> = self.first_repetition(policy).collect();
         spans.sort_by_key(|span| span.start);
@@ -237,7 +238,7 @@ impl Flows {
             })
     }
 
-    /// Returns how many flows in a policy's first repetition did not start.
+    /// Returns the number of flows in a policy's first repetition that did not start.
     pub fn never_started(&self, policy: usize) -> usize {
         let flows = self.of_policies[policy].all();
         flows
@@ -245,14 +246,14 @@ impl Flows {
             .count()
     }
 
-    /// Returns the times at which the flows of first repetitions ended, ns; an unfinished flow counts with the
-    /// end of its repetition.
+    /// Returns the times at which the flows of first repetitions ended, ns; for an unfinished flow, the end of its
+    /// repetition.
     pub fn ends(&self) -> impl Iterator<Item = u64> {
         let spans = (0..self.policies.len()).flat_map(|policy| self.first_repetition(policy));
         spans.map(|span| span.end.get())
     }
 
-    /// Returns the end of the first repetitions, under the policy that took longest.
+    /// Returns the latest end of a first repetition under any policy.
     pub fn first_end(&self) -> Nanos {
         let policies = 0..self.policies.len();
         let ends = policies.map(|policy| self.extent.end(policy, 0));
@@ -397,7 +398,7 @@ impl Reader<'_> {
     }
 }
 
-/// Number of flows on the page, with their decisions; one with more is large.
+/// Maximum number of flows that the page lists with their decisions; more would make the page large.
 pub const MAX_SHOWN: usize = 3_000;
 
 #[cfg(test)]
@@ -433,8 +434,8 @@ mod tests {
         assert_eq!((flows.counts[1].flows, flows.total().finished), (3, 2));
     }
 
-    /// Flow 0 warms up and flow 3 starts too late: both load the network, but are not part of slowdowns, sizes
-    /// or pairs.
+    /// Flow 0 starts before the measured window and flow 3 after it: both load the network, but slowdowns, sizes and
+    /// pairs exclude them.
     #[test]
     fn only_flows_of_the_window_are_measured() {
         let row = |id, size| FlowRow {
@@ -530,7 +531,7 @@ mod tests {
         assert_eq!(routes[1..], [Some("dc1-dc2-dc3"), Some("dc1-dc3"), None]);
     }
 
-    /// Flow 0 sends 300 of its 1,000 bytes over dc2 and 700 over the direct link; flow 1 sends all over dc2.
+    /// Flow 0 sends 300 of its 1,000 bytes via dc2 and 700 over the direct link; flow 1 sends all bytes via dc2.
     #[test]
     fn a_re_routed_flow_counts_on_each_route_with_the_bytes_that_took_it() {
         let on = |id: u32| FlowRow {
@@ -590,7 +591,7 @@ mod tests {
         assert_eq!(flows.shown.len(), MAX_SHOWN);
         let key = |row: &FlowRow| (row.policy.clone(), row.repetition, row.flow_id);
         assert!(flows.shown.is_sorted_by_key(key));
-        // None finished: the first are the worst.
+        // No flow finished, so all are equally bad, and the first flows are kept.
         assert_eq!(flows.shown[0].flow_id.0, 1);
     }
 }

@@ -1,11 +1,11 @@
-//! Intervals of time that a run is shown in.
+//! Time intervals in which a run is shown.
 
 use lab_units::Nanos;
 use polars::prelude::*;
 
 use crate::text::{seconds, to_float};
 
-/// Intervals of a repetition's time: narrow ones until most flows have ended, wide ones after that.
+/// Time intervals of a repetition: narrow until most flows have ended, then wide.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TimeGrid {
     narrow: u64,
@@ -14,8 +14,8 @@ pub struct TimeGrid {
 }
 
 impl TimeGrid {
-    /// Returns the intervals for flows that ended at `ends`, and faults until `last_fault`: the narrow
-    /// ones end after nine tenths of the flows and all faults.
+    /// Returns the intervals for flows that ended at `ends` and faults until `last_fault`. The narrow intervals end
+    /// after nine tenths of the flows have ended and all faults have occurred.
     pub fn new(mut ends: Vec<u64>, last_fault: Option<Nanos>) -> Self {
         let fault = last_fault.map_or(0, Nanos::get);
         let last = ends.iter().max().copied().unwrap_or(0);
@@ -49,18 +49,19 @@ impl TimeGrid {
         NARROW
     }
 
-    /// Returns the time at the start of interval `index`, ns; at [`len`](Self::len) the end.
+    /// Returns the start of interval `index`, ns; for [`len`](Self::len), the end of the last interval.
     pub fn edge(&self, index: usize) -> u64 {
         let wide = index.saturating_sub(NARROW) as u64;
         self.narrow * index.min(NARROW) as u64 + self.wide * wide
     }
 
-    /// Returns the edges of narrow intervals, `merged` of which become one, as their indices.
+    /// Returns the edges of narrow intervals after each `merged` intervals have become one, as indices for
+    /// [`edge`](Self::edge).
     pub fn narrow_edges(&self, merged: usize) -> Vec<usize> {
         (0..=NARROW).step_by(merged).collect()
     }
 
-    /// Returns the middle of the time between each edge and the next, in seconds.
+    /// Returns the middle between each edge and the next, in seconds.
     pub fn middles(&self, edges: &[usize]) -> Vec<f64> {
         let middle = |edge: &[usize]| {
             let [start, end] = [edge[0], edge[1]].map(|edge| self.edge(edge));
@@ -69,7 +70,7 @@ impl TimeGrid {
         edges.windows(2).map(middle).collect()
     }
 
-    /// Returns the interval of `time`, the last one for a later time.
+    /// Returns the index of the interval that contains `time`; for a time after the last interval, the last index.
     pub fn index(&self, time: u64) -> usize {
         let focus = self.edge(NARROW);
         let index = if time < focus {
@@ -82,12 +83,12 @@ impl TimeGrid {
             .min(self.len() - 1)
     }
 
-    /// Returns [`index`](Self::index) for a column of times, as an expression.
+    /// Returns an expression that computes [`index`](Self::index) for a column of times.
     pub fn index_of(&self, column: &str) -> Expr {
         let focus = self.edge(NARROW);
         let time = || col(column);
         let narrow = quotient(time(), self.narrow);
-        // Subtraction is of unsigned numbers, which wrap below the focus.
+        // The numbers are unsigned, so the subtraction wraps for times before the focus; the condition excludes these.
         let after = when(time().lt(lit(focus)))
             .then(lit(0u64))
             .otherwise(time() - lit(focus));
@@ -100,7 +101,7 @@ impl TimeGrid {
     }
 }
 
-/// Returns the known values between each edge and the next, merged; none without a known one.
+/// Merges the known values between each edge and the next into one; `None` if no value is known.
 pub fn merged(
     edges: &[usize],
     value: impl Fn(usize) -> Option<f64>,
@@ -113,17 +114,17 @@ pub fn merged(
     edges.windows(2).map(one).collect()
 }
 
-/// Returns the mean of known values, for [`merged`].
+/// Returns the mean of `known`, for [`merged`].
 pub fn mean(known: &[f64]) -> f64 {
     known.iter().sum::<f64>() / to_float(known.len() as u64)
 }
 
-/// Returns the largest of known values that are not negative, for [`merged`].
+/// Returns the largest of `known`, which are not negative, for [`merged`].
 pub fn largest(known: &[f64]) -> f64 {
     known.iter().copied().fold(0.0, f64::max)
 }
 
-/// Returns the whole quotient of two numbers: floor division is a feature of polars that is left out.
+/// Returns the integer quotient of two numbers; the polars feature for floor division is not enabled.
 fn quotient(number: Expr, by: u64) -> Expr {
     let rest = number.clone() % lit(by);
     ((number - rest) / lit(by)).cast(DataType::UInt64)

@@ -1,9 +1,9 @@
-//! A repetition's flows in time intervals.
+//! Flows of a repetition in time intervals.
 
 use super::{Span, TimeGrid};
 use crate::text::to_float;
 
-/// One policy's flows in time intervals, by route group.
+/// Flows of one policy in time intervals, by route group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowsOverTime {
     /// Mean number of flows under way in each interval, by group.
@@ -14,7 +14,7 @@ pub struct FlowsOverTime {
     pub finished: Vec<u32>,
 }
 
-/// Returns the flows of `spans`; `group_of` returns a span's group, under `groups`.
+/// Returns the flows of `spans` in time intervals; `group_of` returns a span's group, less than `groups`.
 pub fn flows_over_time(
     grid: &TimeGrid,
     spans: impl IntoIterator<Item = Span>,
@@ -43,7 +43,8 @@ pub fn flows_over_time(
         let share = |time: u64, index: usize| {
             to_float(time.saturating_sub(grid.edge(index))) / width(index)
         };
-        // From its start on a flow counts in full, less the parts of the first and last interval.
+        // A flow is added to all intervals from its start to its end; the parts of the first and last interval before
+        // its start and after its end are subtracted.
         entered[group][first] += 1.0;
         within[group][first] -= share(start, first);
         entered[group][last + 1] -= 1.0;
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn flows_count_for_the_share_of_an_interval_that_they_are_under_way() {
-        // Intervals of 1 µs.
+        // The intervals have 1 µs.
         let grid = TimeGrid::new(vec![240_000], None);
         let span = |start, end, is_finished| Span {
             start: Nanos::new(start),

@@ -1,17 +1,17 @@
-//! Numbers of texts that many flows share.
+//! Numbers that stand for texts shared by many flows.
 
 use std::collections::BTreeMap;
 
 use crate::route::Routes;
 
-/// Numbers for the paths' routes, from 0.
+/// Numbers of the paths' routes, from 0.
 pub struct RouteNumbers<'a> {
     routes: &'a Routes,
     names: Vec<String>,
     of_path: BTreeMap<String, u32>,
 }
 
-/// Numbers for datacenter pairs, from 0.
+/// Numbers of datacenter pairs, from 0.
 #[derive(Default)]
 pub struct Pairs {
     names: Vec<(String, String)>,
@@ -19,7 +19,7 @@ pub struct Pairs {
 }
 
 impl<'a> RouteNumbers<'a> {
-    /// Returns no numbers yet, of routes as `routes` has them.
+    /// Creates an empty numbering of the routes in `routes`.
     pub fn new(routes: &'a Routes) -> Self {
         Self {
             routes,
@@ -28,7 +28,7 @@ impl<'a> RouteNumbers<'a> {
         }
     }
 
-    /// Returns the number of `path`'s route: both directions of a path are one route.
+    /// Returns the number of `path`'s route; both directions of a path have the same route.
     pub fn number(&mut self, path: &str) -> u32 {
         if let Some(&known) = self.of_path.get(path) {
             return known;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{error::ReportError, facts::RunFacts};
 
-/// Totals for one link direction under one policy, over all repetitions.
+/// Totals of one link direction under one policy, over all repetitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkUse {
     /// Label of the policy.
@@ -29,29 +29,28 @@ pub struct LinkUse {
     pub bytes: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Packets ECN-marked; none if they were not counted.
+    /// Packets ECN-marked; `None` if not counted.
     pub marks: Option<u64>,
-    /// Longest queue, in bytes, which the port counted, or else the longest sample; none if the queue
-    /// was neither counted nor sampled.
+    /// Longest queue in bytes: the maximum that the port recorded, else the longest sample; `None` without either.
     pub peak_queue_bytes: Option<u64>,
-    /// True if the longest queue is that of a sample: it may have been longer between samples.
+    /// True if the longest queue is a sample: between samples the queue may have been longer.
     pub is_peak_sampled: bool,
-    /// Mean queue over the samples until the grid's end, in whole bytes; none without a sample.
+    /// Mean queue over the samples until the grid's end, in whole bytes; `None` without a sample.
     pub mean_queue_bytes: Option<u64>,
 }
 
 /// Totals and series of links.
 pub struct Links {
-    /// Totals of every link's directions, by policy, link and direction.
+    /// Totals of all link directions, sorted by policy, link and direction.
     pub uses: Vec<LinkUse>,
-    /// Every link's directions over time, by link, direction and policy.
+    /// All link directions over time, sorted by link, direction and policy.
     pub over_time: Vec<DirectionSeries>,
     /// Counters of the links around the run's faults.
     pub around_faults: Vec<LinkSeries>,
 }
 
-/// Reads the tables of links and queues: totals, series in the intervals of `grid`, and those around the
-/// run's faults. `ports` has the longest queues.
+/// Reads the tables of links and queues: totals, series in the intervals of `grid`, and series around the run's faults.
+/// `ports` has the longest queues that ports recorded.
 pub fn links(run: &RunFacts, grid: &TimeGrid, ports: &[PortTotal]) -> Result<Links, ReportError> {
     let around = SeriesQuery::new(run.info());
     let around = |frame| around.apply(frame);
@@ -69,20 +68,19 @@ pub fn links(run: &RunFacts, grid: &TimeGrid, ports: &[PortTotal]) -> Result<Lin
     })
 }
 
-/// Reduces counters to one row for each direction and repetition. Counters only grow, so the largest
-/// is the last.
+/// Reduces counters to one row per direction and repetition. Counters never decrease, so the largest is the last.
 fn counters(rows: LazyFrame) -> LazyFrame {
     rows.group_by(KEYS.map(col))
         .agg(["tx_bytes", "drops", "marks"].map(|name| col(name).max()))
 }
 
-/// Reduces queue samples to the longest for each switch and next datacenter.
+/// Reduces queue samples to the longest queue for each policy, switch and next-hop datacenter.
 fn peaks(rows: LazyFrame) -> LazyFrame {
     rows.group_by(QUEUE_KEYS.map(col))
         .agg([col("backlog_bytes").max()])
 }
 
-/// Reduces queue samples until the end of `grid` to their sum, for each switch and next datacenter.
+/// Reduces queue samples until the end of `grid` to their sum, for each policy, switch and next-hop datacenter.
 fn sums(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
     rows.filter(col("time_ns").lt_eq(lit(grid.edge(grid.len()))))
         .group_by(QUEUE_KEYS.map(col))
@@ -93,7 +91,7 @@ fn sums(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         ])
 }
 
-/// Counters of one direction in one repetition.
+/// Counters of one link direction in one repetition.
 struct Counters {
     /// Policy, link and datacenters.
     direction: [String; 4],
@@ -173,7 +171,7 @@ const KEYS: [&str; 5] = ["policy", "link", "from_dc", "to_dc", "repetition"];
 /// Columns that identify an egress queue.
 const QUEUE_KEYS: [&str; 3] = ["policy", "switch", "to_dc"];
 
-/// Columns of `links.csv` that are read.
+/// Columns that are read from `links.csv`.
 const COLUMNS: [&str; 9] = [
     "policy",
     "link",
@@ -186,7 +184,7 @@ const COLUMNS: [&str; 9] = [
     "marks",
 ];
 
-/// Columns of `queues.csv` that are read.
+/// Columns that are read from `queues.csv`.
 const QUEUE_COLUMNS: [&str; 6] = [
     "policy",
     "repetition",
@@ -213,7 +211,7 @@ mod tests {
         links(&run.dir, &grid, &[]).unwrap().uses
     }
 
-    /// A counter for `dc1-dc2` in dc1's direction, `bytes` after `time` seconds.
+    /// Returns the counter of `dc1-dc2` from dc1 to dc2, with `bytes` bytes after `time` seconds.
     fn counter(policy: &str, repetition: u32, time: u64, bytes: u64) -> LinkRow {
         LinkRow {
             repetition,
@@ -233,7 +231,7 @@ mod tests {
         assert_eq!(link_uses(&[], &[]), []);
     }
 
-    /// More batches than are reduced at once: parts are reduced again with the rest.
+    /// The table has more batches than are reduced together, so reduced parts are reduced again.
     #[test]
     fn a_table_of_many_batches_is_reduced_like_one() {
         let count = 4 * lab_records::columns::BATCH_ROWS as u64 + 5;

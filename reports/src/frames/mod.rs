@@ -1,8 +1,7 @@
-//! Queries on a run's tables, by polars.
+//! Queries on a run's tables with polars.
 //!
-//! A large table is reduced batch by batch, so that memory grows with the result and not with the
-//! table. Sums are of integers and every result is sorted by its keys, so that neither depends on
-//! the number of threads.
+//! A large table is reduced batch by batch, so that memory grows with the result and not with the table. Only integers
+//! are summed and every result is sorted by its keys, so results do not depend on the number of threads.
 
 mod chosen;
 mod extent;
@@ -38,11 +37,11 @@ pub use series::{LinkSeries, time_around};
 pub use stories::{Decision, Stories, stories};
 pub use unfinished::Unfinished;
 
-/// Reads the named columns from `R`'s table and reduces them by each of `queries`.
+/// Reads the named columns of `R`'s table and reduces them with each of `queries`.
 ///
-/// A query is applied to every batch, and again to the results of several batches. So it must give
-/// the same columns as it takes, and the same result for the whole as for its reduced parts:
-/// filters, maxima and sums do. Column [`ROWS`] is 1 in every row read; its sum is their number.
+/// A query is applied to every batch, and again to the concatenated results of several batches. So its result must have
+/// the same columns as its input, and reducing the parts first must not change the result, as with filters, maxima and
+/// sums. The column [`ROWS`] is 1 in every row read, so its sum is the number of rows.
 pub fn reduce<R: Row, const N: usize>(
     run: &RunFacts,
     columns: &[&str],
@@ -75,7 +74,7 @@ pub fn reduce<R: Row, const N: usize>(
     Ok(frames.expect("a frame for each query"))
 }
 
-/// Number of one policy's decisions for one reason.
+/// Number of decisions of one policy with one reason.
 pub struct DecisionCount {
     /// Label of the policy.
     pub policy: String,
@@ -85,7 +84,7 @@ pub struct DecisionCount {
     pub count: u64,
 }
 
-/// Reads the number of decisions by policy and reason, sorted.
+/// Reads the numbers of decisions, sorted by policy and reason.
 pub fn decisions(run: &RunFacts) -> Result<Vec<DecisionCount>, ReportError> {
     let count = |frame: LazyFrame| {
         let keys = [col("policy"), col("reason")];
@@ -135,7 +134,7 @@ fn empty<R: Row>(columns: &[&str]) -> PolarsResult<DataFrame> {
     DataFrame::new(0, named.map(column).chain([rows]).collect())
 }
 
-/// Returns the texts of a column; an empty one for a missing value.
+/// Returns the texts of a column; an empty text for a missing value.
 fn texts(frame: &DataFrame, name: &str) -> PolarsResult<impl Iterator<Item = String>> {
     let texts = frame.column(name)?.str()?.iter();
     Ok(texts.map(|text| text.unwrap_or_default().to_owned()))
@@ -150,5 +149,5 @@ fn numbers(frame: &DataFrame, name: &str) -> PolarsResult<impl Iterator<Item = u
 /// Column of ones in every frame of a batch.
 const ROWS: &str = "rows";
 
-/// Number of batches after which their results are reduced together.
+/// Maximum number of batches whose results are kept before they are reduced together.
 const MAX_UNMERGED: u32 = 4;

@@ -1,4 +1,4 @@
-//! The flows of one policy, in memory.
+//! Flows of one policy in memory.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::population::Population;
 /// Flows of one policy.
 #[derive(Default)]
 pub struct PolicyFlows {
-    /// The measured flows, by repetition and id once they are sorted.
+    /// Measured flows; after [`finish`](Self::finish), sorted by repetition and id.
     pub flows: Vec<Flow>,
-    /// Flows outside of the measured window, in the same order.
+    /// Flows outside the measured window, in the same order.
     pub unmeasured: Vec<Flow>,
-    /// Slowdowns of those that finished, sorted.
+    /// Sorted slowdowns of the measured flows that finished.
     pub slowdowns: Vec<f64>,
     /// Lower bound on the slowdown of each scheduled flow that did not finish.
     pub unfinished: Vec<f64>,
-    /// Routes, most bytes first.
+    /// Routes, in descending order of bytes.
     pub routes: Vec<RouteShare>,
-    /// Route numbers and bytes on each route, of every re-routed flow, by repetition and id.
+    /// Route numbers and bytes on each route of every re-routed flow, by repetition and id.
     pub rerouted: BTreeMap<(u32, u32), Vec<(u32, u64)>>,
-    /// Places of the flows that finished, from the least slowdown to the largest.
+    /// Positions of the flows that finished, in ascending order of slowdown.
     by_slowdown: Vec<u32>,
 }
 
@@ -41,7 +41,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Returns what is the same for a flow under each policy.
+    /// Returns repetition and id, which identify a flow under every policy.
     pub fn key(&self) -> (u32, u32) {
         (self.repetition, self.id)
     }
@@ -53,8 +53,8 @@ impl Flow {
 }
 
 impl PolicyFlows {
-    /// Sorts the flows, which are few steps from sorted as a rule, and computes the rest of them;
-    /// `route_names` are the routes by number.
+    /// Sorts the flows, which are usually almost sorted, and computes the other fields from them; `route_names` has the
+    /// routes by number.
     pub fn finish(&mut self, route_names: &[String]) {
         self.flows.sort_by_key(Flow::key);
         self.unmeasured.sort_by_key(Flow::key);
@@ -68,8 +68,8 @@ impl PolicyFlows {
 
     /// Returns the slowdowns of the flows in `count` groups.
     ///
-    /// The groups are looked up flow by flow first: in the order of slowdowns, a look at each whole flow
-    /// would wait for memory.
+    /// The groups are determined in the order of the flows first: reading flows in the order of slowdowns would cause a
+    /// cache miss per flow.
     pub fn groups(&self, count: usize, group_of: impl Fn(&Flow) -> u32) -> Vec<Population<'_>> {
         if count == 1 {
             return vec![Population::new(self.slowdowns.as_slice(), self.flows.len())];
@@ -93,7 +93,7 @@ impl PolicyFlows {
             .collect()
     }
 
-    /// Returns all flows, which load the network whether they are measured or not.
+    /// Returns all flows, measured or not, because all of them load the network.
     pub fn all(&self) -> impl Iterator<Item = &Flow> {
         self.flows.iter().chain(&self.unmeasured)
     }
@@ -128,10 +128,10 @@ pub fn index(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Flows over one route under one policy. A flow that was re-routed counts on each of its routes.
+/// Flows on one route under one policy. A re-routed flow is counted on each of its routes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RouteShare {
-    /// The route.
+    /// Name of the route.
     pub route: String,
     /// Number of flows.
     pub flows: u64,

@@ -1,4 +1,4 @@
-//! Links and their queues in intervals of time, in the first repetition.
+//! Links and their queues in time intervals, in the first repetition.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use polars::prelude::*;
 use super::{grid::TimeGrid, numbers, texts};
 use crate::text::to_float;
 
-/// One direction of a link over time under one policy.
+/// One link direction over time, under one policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionSeries {
     /// Label of the policy.
@@ -20,9 +20,9 @@ pub struct DirectionSeries {
     pub from_dc: String,
     /// Datacenter that receives in this direction.
     pub to_dc: String,
-    /// Share of capacity used in each interval; none after the last sample.
+    /// Share of capacity used in each interval; `None` after the last sample.
     pub utilisation: Vec<Option<f64>>,
-    /// Longest queue sampled in each interval, in bytes; none without a sample.
+    /// Longest queue sampled in each interval, in bytes; `None` without a sample.
     pub queue: Vec<Option<u64>>,
     /// Packets ECN-marked in each interval.
     pub marks: Vec<f64>,
@@ -59,7 +59,7 @@ fn of_first_repetition(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         .with_columns([grid.index_of("time_ns").alias(INTERVAL)])
 }
 
-/// Returns the series of the reduced tables, by link and policy; `info` has the links' rates.
+/// Returns the series of the reduced tables, sorted by link, direction and policy; `info` has the links' rates.
 pub fn over_time(
     info: &RunInfo,
     grid: &TimeGrid,
@@ -134,7 +134,7 @@ fn utilisation(grid: &TimeGrid, samples: &[Sample], rates: Option<&LinkRates>) -
     bytes.into_iter().enumerate().map(of).collect()
 }
 
-/// Returns `bytes` ÷ the bytes that fit between two times at the link's rates; 0 if nothing fits.
+/// Returns `bytes` ÷ the bytes that the link could carry between two times; 0 if the link could carry nothing.
 fn share(bytes: f64, rates: Option<&LinkRates>, between: [f64; 2]) -> f64 {
     let until = |nanos| rates.map_or(0, |rates| rates.capacity_until(whole_nanos(nanos)));
     let [from, to] = between.map(until);
@@ -143,7 +143,7 @@ fn share(bytes: f64, rates: Option<&LinkRates>, between: [f64; 2]) -> f64 {
         fits => {
             #[expect(
                 clippy::cast_precision_loss,
-                reason = "fewer digits are shown than a float has"
+                reason = "reports show fewer digits than a float has"
             )]
             let fits = fits as f64;
             bytes * 8e9 / fits
@@ -151,7 +151,7 @@ fn share(bytes: f64, rates: Option<&LinkRates>, between: [f64; 2]) -> f64 {
     }
 }
 
-/// Converts a time of a sample, which is not negative.
+/// Converts the time of a sample, which is not negative, to whole nanoseconds.
 fn whole_nanos(time: f64) -> Nanos {
     #[expect(
         clippy::cast_possible_truncation,
@@ -161,7 +161,7 @@ fn whole_nanos(time: f64) -> Nanos {
     Nanos::new(time as u64)
 }
 
-/// Returns the increase of a counter in each interval, even between samples.
+/// Returns the increase of a counter in each interval, interpolated between samples.
 fn increases(grid: &TimeGrid, samples: &[Sample], of: fn(&Sample) -> f64) -> Vec<f64> {
     let edges = (0..=grid.len()).map(|edge| to_float(grid.edge(edge)));
     let counts: Vec<f64> = edges.map(|edge| at(samples, edge, of)).collect();
@@ -171,7 +171,7 @@ fn increases(grid: &TimeGrid, samples: &[Sample], of: fn(&Sample) -> f64) -> Vec
         .collect()
 }
 
-/// Returns a counter at `time`: on the line between the samples around it, 0 at the start.
+/// Returns the value of a counter at `time`, interpolated linearly between samples; the value at the start is 0.
 fn at(samples: &[Sample], time: f64, of: fn(&Sample) -> f64) -> f64 {
     let next = samples.partition_point(|sample| sample.time < time);
     let before = match next.checked_sub(1) {
@@ -200,7 +200,7 @@ mod tests {
 
     use super::*;
 
-    /// Rates of a link with `gbit` Gbit/s, which faults change at given times to given rates.
+    /// Returns the rates of a link with `gbit` Gbit/s and `faults`, each given as time and new rate.
     fn rates(gbit: u64, faults: Vec<(u64, u64)>) -> LinkRates {
         let link = sample::link("dc1", "dc2", gbit, 1);
         let fault = |(nanos, gbit)| FaultInfo {
@@ -217,7 +217,8 @@ mod tests {
         LinkRates::of(&info, &link.name).expect("the link")
     }
 
-    /// A link of 100 Gbit/s has 10 Gbit/s from 100 µs on and is full: 12.5 bytes per nanosecond, then 1.25.
+    /// A link of 100 Gbit/s has 10 Gbit/s from 100 µs on and is fully used: it carries 12.5 bytes per nanosecond, then
+    /// 1.25.
     #[test]
     fn a_full_link_is_full_before_and_after_a_fault_of_its_rate() {
         let grid = TimeGrid::new(vec![240_000], None);
@@ -253,7 +254,7 @@ mod tests {
         let samples = [sample(60_500.0, 60_500.0), sample(120_000.0, 60_500.0)];
         let rates = rates(8, Vec::new());
         let used = utilisation(&grid, &samples, Some(&rates));
-        // 1 byte a nanosecond is the capacity.
+        // The capacity is 1 byte per nanosecond.
         let is_near = |index: usize, share: f64| {
             used[index].is_some_and(|used: f64| (used - share).abs() < 1e-9)
         };

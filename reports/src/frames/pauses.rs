@@ -19,16 +19,16 @@ type Port = (String, String);
 pub struct Pauses {
     /// Number of pause frames.
     pub count: u64,
-    /// Time that each port was paused, over all priorities and repetitions. A pause without a
-    /// resume counts as no time: the run's end is not in the table.
+    /// Total time for which each port was paused, over all priorities and repetitions. A pause without a resume adds no
+    /// time, because the table does not have the run's end.
     pub ports: BTreeMap<Port, Nanos>,
-    /// Sum of the times that ports were paused, for each interval in the first repetition, ns.
+    /// Sum over all ports of the paused time in each interval of the first repetition, ns.
     pub over_time: Vec<u64>,
-    /// Ports with a pause without a resume.
+    /// Ports with a pause that no resume ended.
     pub endless: BTreeSet<Port>,
 }
 
-/// Reads the pauses under each policy that has any.
+/// Reads the pauses under each policy; policies without pauses are omitted.
 pub fn pauses(run: &RunFacts, grid: &TimeGrid) -> Result<BTreeMap<String, Pauses>, RecordsError> {
     let mut policies: BTreeMap<String, Pauses> = BTreeMap::new();
     let mut since: BTreeMap<(String, u32, Port, u8), Nanos> = BTreeMap::new();
@@ -40,7 +40,7 @@ pub fn pauses(run: &RunFacts, grid: &TimeGrid) -> Result<BTreeMap<String, Pauses
                 let pauses = policies.entry(key.0.clone()).or_default();
                 pauses.count += 1;
                 pauses.ports.entry(key.2.clone()).or_default();
-                // A pause of a paused priority prolongs it.
+                // A pause frame for a paused priority prolongs the pause.
                 since.entry(key).or_insert(row.time_ns);
             }
             PfcEvent::Resume => {
@@ -65,7 +65,7 @@ pub fn pauses(run: &RunFacts, grid: &TimeGrid) -> Result<BTreeMap<String, Pauses
 }
 
 impl Pauses {
-    /// Adds a pause to the intervals that it is in.
+    /// Adds a pause to the intervals that it overlaps.
     fn add_over_time(&mut self, grid: &TimeGrid, since: Nanos, until: Nanos) {
         self.over_time.resize(grid.len(), 0);
         let first = grid.index(since.get());
@@ -77,14 +77,14 @@ impl Pauses {
         }
     }
 
-    /// Returns the port that was paused longest, with its time.
+    /// Returns the port that was paused longest, with its paused time.
     pub fn longest(&self) -> Option<(&Port, Nanos)> {
         let ports = self.ports.iter().map(|(port, time)| (port, *time));
-        // The first of equals, by name.
+        // Of ports with equal times, the first by name is returned.
         ports.rev().max_by_key(|(_, time)| *time)
     }
 
-    /// Returns the sum of the times that ports were paused.
+    /// Returns the sum of all ports' paused times.
     pub fn total(&self) -> Nanos {
         let times = self.ports.values().copied();
         times.fold(Nanos::ZERO, Nanos::saturating_add)

@@ -11,23 +11,23 @@ use crate::{error::ReportError, facts::RunFacts};
 pub struct PortTotal {
     /// Label of the policy.
     pub policy: String,
-    /// Host or switch.
+    /// Host or switch that has the port.
     pub node: String,
     /// Node at the other end.
     pub peer: String,
-    /// Longest egress queue, in bytes.
+    /// Largest length of the egress queue, in bytes.
     pub peak_queue_bytes: u64,
     /// Packets ECN-marked.
     pub marks: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Times that priority flow control paused the port.
+    /// Number of times that priority flow control paused the port.
     pub pauses: u64,
-    /// Time that the port was paused, ns.
+    /// Total time for which the port was paused, ns.
     pub paused_ns: u64,
 }
 
-/// Reads all ports' totals, by policy, node and peer. Only the simulator counts them.
+/// Reads the totals of all ports, sorted by policy, node and peer; only the simulator records them.
 pub fn ports(run: &RunFacts) -> Result<Vec<PortTotal>, ReportError> {
     let sums = ["marks", "drops", "pauses", "paused_ns"];
     let total = |rows: LazyFrame| {

@@ -1,4 +1,4 @@
-//! Rates of QPs under congestion control over time.
+//! Rates of QPs under congestion control, over time.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use lab_units::FlowId;
 use super::TimeGrid;
 use crate::{facts::RunFacts, text};
 
-/// Rates of the first repetition, by policy and flow.
+/// Rates in the first repetition, by policy and flow.
 pub type Rates = BTreeMap<String, FlowRates>;
 
 /// Rates under one policy, by flow.
@@ -17,21 +17,21 @@ pub type FlowRates = BTreeMap<FlowId, RateSeries>;
 /// Rate of one flow's QP.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RateSeries {
-    /// Mean of the samples in each narrow interval of a run's grid, bit/s; none without a sample.
+    /// Mean of the samples in each narrow interval of a run's grid, bit/s; `None` without a sample.
     pub means: Vec<Option<f64>>,
-    /// CNPs received until the last sample.
+    /// Number of CNPs received until the last sample.
     pub cnps: u64,
 }
 
 /// Samples of a flow.
 #[derive(Default)]
 struct Samples {
-    /// Sum and number in each interval.
+    /// Sum and number of samples in each interval.
     sums: Vec<(f64, u32)>,
     cnps: u64,
 }
 
-/// Reads the rates.
+/// Reads the rates in the first repetition.
 pub fn rates(run: &RunFacts, grid: &TimeGrid) -> Result<Rates, RecordsError> {
     let mut flows: BTreeMap<(String, FlowId), Samples> = BTreeMap::new();
     run.visit(|row: RateRow| {
@@ -58,8 +58,8 @@ pub fn rates(run: &RunFacts, grid: &TimeGrid) -> Result<Rates, RecordsError> {
     Ok(rates)
 }
 
-/// Returns Jain's fairness index over the flows that have a rate, in each interval with two or more: (Σ r)² ÷ (n · Σ
-/// r²), 1 if all rates are equal.
+/// Returns Jain's fairness index, (Σ r)² ÷ (n · Σ r²), over the flows that have a rate in each interval; 1 if all rates
+/// are equal, `None` for fewer than two flows.
 pub fn jains_index(flows: &FlowRates) -> Vec<Option<f64>> {
     let intervals = flows.values().map(|series| series.means.len()).max();
     let index = |interval: usize| {
@@ -86,7 +86,7 @@ mod tests {
             (FlowId(0), series([Some(4.0), Some(6.0), Some(5.0)])),
             (FlowId(7), series([Some(4.0), Some(2.0), None])),
         ]);
-        // (6 + 2)² ÷ (2 · (36 + 4)) = 0.8; a flow alone shares with nobody.
+        // (6 + 2)² ÷ (2 · (36 + 4)) = 0.8; for a single flow there is no index.
         assert_eq!(jains_index(&flows), [Some(1.0), Some(0.8), None]);
     }
 }

@@ -1,4 +1,4 @@
-//! Link counters over time, around a run's faults.
+//! Link counters over time around a run's faults.
 
 use lab_records::{FaultInfo, LinkInfo, RunInfo};
 use lab_units::Nanos;
@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::{numbers, texts};
 use crate::text::{seconds, to_float};
 
-/// Counters for one link direction over time under one policy, in the first repetition.
+/// Counters of one link direction over time, under one policy, in the first repetition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSeries {
     /// Label of the policy.
@@ -16,21 +16,21 @@ pub struct LinkSeries {
     pub from_dc: String,
     /// Datacenter that receives in this direction.
     pub to_dc: String,
-    /// Counters, by time.
+    /// Counters, in order of time.
     pub counters: Vec<Counter>,
 }
 
-/// A counter at one time.
+/// Value of a counter at one time.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counter {
     /// Time from the repetition's start, ns.
     pub time: u64,
-    /// Bytes carried until then.
+    /// Bytes carried since the repetition's start.
     pub bytes: u64,
 }
 
-/// Filter for the counters that show the faults' effect: at each faulty link, those of the end's
-/// switch with more links, because it had other links to use.
+/// Filter for the counters that show the effect of faults: for each faulty link, the counters of the switch at the end
+/// with more links, which can send over other links instead.
 pub struct SeriesQuery {
     dcs: Vec<String>,
     until: Nanos,
@@ -54,7 +54,7 @@ impl SeriesQuery {
         }
     }
 
-    /// Keeps the rows from the first repetition that the series need.
+    /// Keeps the rows of the first repetition that the series need.
     pub fn apply(&self, rows: LazyFrame) -> LazyFrame {
         let sent_by = |dc: &String| col("from_dc").eq(lit(dc.clone()));
         let is_near = self.dcs.iter().map(sent_by).reduce(Expr::or);
@@ -75,7 +75,7 @@ impl SeriesQuery {
     }
 }
 
-/// Returns the series of the rows that a [`SeriesQuery`] kept, by switch, policy and destination.
+/// Returns the series of the rows that a [`SeriesQuery`] kept, sorted by switch, policy and destination.
 pub fn series(rows: &DataFrame) -> PolarsResult<Vec<LinkSeries>> {
     let order = ["from_dc", "policy", "to_dc", "time_ns"];
     let by_time = SortMultipleOptions::default().with_maintain_order(true);
@@ -99,8 +99,8 @@ pub fn series(rows: &DataFrame) -> PolarsResult<Vec<LinkSeries>> {
     Ok(series.collect())
 }
 
-/// Keeps every 2^n-th counter, so many that fewer than [`MAX_COUNTERS`] are left. Counters only
-/// grow: bytes that a counter left out had counted are in the next one.
+/// Keeps every 2^n-th counter, with the smallest n for which fewer than [`MAX_COUNTERS`] remain. Counters never
+/// decrease, so the next counter includes the bytes of omitted counters.
 fn thinned(counters: impl ExactSizeIterator<Item = Counter>) -> Vec<Counter> {
     let mut every = 1;
     while counters.len() / every >= MAX_COUNTERS {
@@ -110,8 +110,7 @@ fn thinned(counters: impl ExactSizeIterator<Item = Counter>) -> Vec<Counter> {
 }
 
 impl LinkSeries {
-    /// Returns start, end and rate of the time between consecutive counters, in seconds and bytes
-    /// per second.
+    /// Returns start and end in seconds, and rate in bytes per second, of each span between consecutive counters.
     pub fn rates(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let before = std::iter::once(Counter::default()).chain(self.counters.iter().copied());
         let spans = before.zip(&self.counters);
@@ -139,8 +138,8 @@ fn end_with_more_links<'a>(link: &'a LinkInfo, links: &[LinkInfo]) -> &'a String
     }
 }
 
-/// Returns the start and end of the time that shows the effect of `faults`: as long before the
-/// first and after the last as there is between them, or before the first.
+/// Returns the start and end of the time that shows the effect of `faults`. On both sides of the faults it includes
+/// either the time between the first and the last fault or the time before the first fault, whichever is longer.
 pub fn time_around(faults: &[FaultInfo]) -> (Nanos, Nanos) {
     let times = faults.iter().map(|fault| fault.time_ns);
     let (Some(first), Some(last)) = (times.clone().min(), times.max()) else {
@@ -150,7 +149,7 @@ pub fn time_around(faults: &[FaultInfo]) -> (Nanos, Nanos) {
     (first.saturating_sub(around), last.saturating_add(around))
 }
 
-/// Twice as many as a figure needs.
+/// Maximum number of counters in a series, twice as many as a figure needs.
 const MAX_COUNTERS: usize = 800;
 
 #[cfg(test)]
@@ -196,7 +195,7 @@ mod tests {
                 row("dc2", "dc3", 500, 20),
                 row("dc1", "dc3", 500, 20),
                 row("dc2", "dc3", 1_000, 60),
-                // Too long after the fault.
+                // This counter is too long after the fault.
                 row("dc2", "dc3", 1_201, 99),
             ],
         );

@@ -1,4 +1,4 @@
-//! Decisions of chosen flows, and the flows that were decided again.
+//! Decisions for chosen flows, and numbers of repeated decisions over time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,36 +7,36 @@ use lab_records::DecisionRow;
 use super::TimeGrid;
 use crate::{error::ReportError, facts::RunFacts};
 
-/// Policy, repetition and flow.
+/// Policy, repetition and id of a flow.
 pub type FlowKey = (String, u32, u32);
 
-/// One decision of a flow's story.
+/// Decision for a chosen flow.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Decision {
     /// Time, ns.
     pub time: u64,
     /// The DCI switch.
     pub switch: String,
-    /// Trigger and rule.
+    /// Trigger and rule of the decision.
     pub reason: String,
-    /// Next-hop datacenter, C_path, C_cong and total cost of each candidate, and true if it was kept.
+    /// Next-hop datacenter, C_path, C_cong and total cost of each candidate, and true if the candidate was kept.
     pub candidates: Vec<(String, u64, u64, u64, bool)>,
-    /// Next hop chosen; none if there was none.
+    /// Next-hop datacenter of the chosen candidate; `None` if no candidate was chosen.
     pub chosen: Option<String>,
 }
 
-/// Decisions of a run that its page shows one by one.
+/// Decisions of a run, as far as the report page needs them.
 #[derive(Default)]
 pub struct Stories {
-    /// Decisions of each chosen flow, by time.
+    /// Decisions for each chosen flow, in order of time.
     pub of_flows: BTreeMap<FlowKey, Vec<Decision>>,
-    /// Policies whose decisions have costs that are not 0; a policy that hashes has only zeros.
+    /// Policies with at least one decision whose costs are not 0; policies that only hash have costs of 0.
     pub scored: BTreeSet<String>,
-    /// Decisions again in each interval, of first repetitions, by policy.
+    /// Number of repeated decisions in each interval of the first repetition, by policy.
     pub again: BTreeMap<String, Vec<u32>>,
 }
 
-/// Reads the decisions of `flows`, by columns: few rows in a table are theirs.
+/// Reads the decisions for `flows`. The table is read by columns, because only few rows are for these flows.
 pub fn stories(
     run: &RunFacts,
     flows: &BTreeSet<FlowKey>,
@@ -105,10 +105,10 @@ fn number(value: Option<u64>) -> u64 {
     value.unwrap_or(0)
 }
 
-/// Reasons for decisions about flows that had a next hop already: fast failover and flow ageing.
+/// Triggers of decisions for flows that already had a next hop: fast failover and flow ageing.
 const AGAIN: [&str; 2] = ["failover", "age"];
 
-/// Columns of `decisions.csv` that are read.
+/// Columns that are read from `decisions.csv`.
 const COLUMNS: [&str; 12] = [
     "policy",
     "repetition",

@@ -7,7 +7,7 @@ use crate::text;
 
 /// Facts about a run that bound the slowdowns of its unfinished flows.
 pub struct Unfinished {
-    /// Time at which unfinished flows were still under way; `None` if it is not known.
+    /// Time at which unfinished flows were still under way; `None` if unknown.
     until: Option<Nanos>,
     /// Number of scheduled and measured flows per policy.
     scheduled: u64,
@@ -16,8 +16,8 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Returns the facts of `run`. The time is not known for an interrupted run, which may have ended before
-    /// its `--until`.
+    /// Returns the facts of `run`. The time is unknown for an interrupted run, which may have ended before its
+    /// `--until`.
     pub fn of(run: &RunDir) -> Self {
         let info = run.info();
         let has_ended = run.outcome().is_some_and(|it| !it.end.is_interrupted);
@@ -39,14 +39,14 @@ impl Unfinished {
         if slowdown > 1.0 { slowdown } else { 1.0 }
     }
 
-    /// Returns the number of a policy's scheduled and measured flows without a row, given the number of
-    /// `recorded` ones.
+    /// Returns the number of a policy's scheduled and measured flows without a row; `recorded` is the number with a
+    /// row.
     pub fn unrecorded(&self, recorded: usize) -> usize {
         let scheduled = usize::try_from(self.scheduled).unwrap_or(usize::MAX);
         scheduled.saturating_sub(recorded)
     }
 
-    /// Returns an emulated time in paper time.
+    /// Converts an emulated time to paper time.
     pub fn paper_time(&self, emulated: Nanos) -> Nanos {
         Nanos::new(self.time.scale_nearest(emulated.get()))
     }
@@ -69,7 +69,8 @@ mod tests {
         };
         let until = Some(Nanos::from_millis(10));
         assert_eq!(least(until, 4), 3.0);
-        // Less than the ideal FCT has passed, or the flow was to start later, or the time is not known.
+        // The bound is 1 if less than the ideal FCT has passed, if the flow was scheduled to start later, or if the
+        // time is unknown.
         assert_eq!(
             [least(until, 9), least(until, 11), least(None, 4)],
             [1.0; 3]

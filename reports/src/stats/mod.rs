@@ -17,17 +17,17 @@ pub use paper::{PaperReductions, bins as paper_bins, reductions};
 pub use repetitions::{Interval, replicates, student, welch};
 pub use statistic::{Statistic, nearest_rank};
 
-/// A value and, over repetitions, its 95 % interval.
+/// Value with its 95 % interval over repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// Value of all repetitions together.
     pub value: f64,
-    /// The interval; `None` for one repetition, or for a lower bound.
+    /// Interval; `None` for a single repetition, or for a lower bound.
     pub interval: Option<Interval>,
 }
 
 impl Estimate {
-    /// Returns a value that has no interval.
+    /// Returns a value without an interval.
     pub(crate) const fn exact(value: f64) -> Self {
         Self {
             value,
@@ -62,10 +62,10 @@ pub enum Meaning {
 }
 
 impl Meaning {
-    /// Every meaning.
+    /// All meanings.
     pub const ALL: [Self; 4] = [Self::Better, Self::Worse, Self::Same, Self::Unknown];
 
-    /// Returns the words.
+    /// Returns the meaning in words.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -77,19 +77,19 @@ impl Meaning {
     }
 }
 
-/// Relative change under which two slowdowns are the same in practice.
+/// Relative change below which two slowdowns are the same in practice.
 pub const SAME: f64 = 0.01;
 
 /// Estimator of intervals.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub enum Intervals {
-    /// Student's: both sides of a change have the same flows in each repetition.
+    /// Student's interval: both sides of a change have the same flows in each repetition.
     #[serde(rename = "student-t over repetitions")]
     Student,
-    /// Welch's: the two runs have different flows.
+    /// Welch's interval: the two runs have different flows.
     #[serde(rename = "welch-t over the repetitions of both runs")]
     Welch,
-    /// No intervals: one repetition is one draw of arrivals.
+    /// No intervals: a single repetition is one draw of arrivals.
     #[serde(rename = "none: one draw of arrivals")]
     OneDraw,
 }
@@ -115,7 +115,7 @@ impl Intervals {
         }
     }
 
-    /// Returns the explanation for brackets, or for their absence, a sentence or two.
+    /// Returns the explanation of the brackets, or of their absence, in one or two sentences.
     #[must_use]
     pub const fn note(self) -> &'static str {
         match self {
@@ -135,29 +135,25 @@ impl Intervals {
     }
 }
 
-/// Slowdowns of a policy's scheduled flows. A statistic is `None` if there are fewer flows than it needs
+/// Slowdowns of a policy's scheduled flows. A statistic is `None` if there are fewer flows than the statistic needs
 /// ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdowns {
     /// Number of flows.
     pub flows: usize,
-    /// True if the statistics are lower bounds, since flows that did not finish count with a lower bound of
-    /// their slowdown.
+    /// True if the statistics are lower bounds, because some flows did not finish and are included with a lower bound
+    /// on their slowdown.
     pub at_least: bool,
-    /// Median.
     pub p50: Option<Estimate>,
-    /// 95th percentile.
     pub p95: Option<Estimate>,
-    /// 99th percentile.
     pub p99: Option<Estimate>,
-    /// Arithmetic mean.
     pub mean: Option<Estimate>,
     /// Largest slowdown.
     pub max: f64,
 }
 
-/// Returns a policy's slowdowns from each repetition's finished flows, sorted, and the lower bound of each unfinished
-/// flow's slowdown; `None` if no flow finished.
+/// Returns the statistics of a policy's slowdowns from the sorted slowdowns of each repetition's finished flows and a
+/// lower bound on the slowdown of each unfinished flow; `None` if no flow finished.
 #[must_use]
 pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdowns> {
     let mut all = repetitions.concat();
@@ -184,19 +180,15 @@ pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdow
     })
 }
 
-/// Changes of slowdown, other ÷ base − 1: −0.4 is 40 % less. A change is `None` if a side has fewer flows than
-/// its statistic needs ([`Statistic::min_values`]).
+/// Changes of slowdown, other ÷ base − 1; −0.4 is a reduction by 40 %. A change is `None` if either side has fewer
+/// flows than the statistic needs ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Number of flows; for two runs of different flows, the smaller number.
+    /// Number of flows; if the two runs have different flows, the smaller number.
     pub flows: usize,
-    /// Change of the median.
     pub p50: Option<Estimate>,
-    /// Change of the 95th percentile.
     pub p95: Option<Estimate>,
-    /// Change of the 99th percentile.
     pub p99: Option<Estimate>,
-    /// Change of the mean.
     pub mean: Option<Estimate>,
 }
 
@@ -218,8 +210,8 @@ pub fn change_between(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
     })
 }
 
-/// Returns the changes. `interval` computes the interval around the logarithm of a ratio from the logarithms of
-/// the statistic's replicates.
+/// Returns the changes. `interval` computes the interval around the logarithm of a ratio, given the logarithms of both
+/// sides' replicates.
 fn change_by(
     base: &[Vec<f64>],
     other: &[Vec<f64>],
@@ -245,8 +237,9 @@ fn change_by(
     }
 }
 
-/// Returns the statistic of positive values, sorted in each repetition and all together in `all`, with Student's
-/// interval; `None` for fewer values than it needs.
+/// Returns the statistic of positive values with Student's interval; `None` if there are fewer values than the
+/// statistic needs. The values are sorted, both in each repetition and in `all`, which has the values of all
+/// repetitions.
 pub fn estimate(all: &[f64], repetitions: &[Vec<f64>], statistic: Statistic) -> Option<Estimate> {
     let value = shown(all, statistic)?;
     let interval = student(value.ln(), &log_replicates(repetitions, statistic));
@@ -256,7 +249,7 @@ pub fn estimate(all: &[f64], repetitions: &[Vec<f64>], statistic: Statistic) -> 
     })
 }
 
-/// Returns the statistic of `sorted`; `None` for fewer values than it needs.
+/// Returns the statistic of `sorted`; `None` if there are fewer values than the statistic needs.
 #[must_use]
 pub fn shown(sorted: &[f64], statistic: Statistic) -> Option<f64> {
     let is_enough = sorted.len() >= statistic.min_values();
@@ -283,7 +276,7 @@ mod tests {
 
     use super::*;
 
-    /// Slowdowns of `flows` flows, all equal to `value`.
+    /// Returns the slowdowns of `flows` flows, all equal to `value`.
     fn equal(flows: usize, value: f64) -> Vec<f64> {
         vec![value; flows]
     }
@@ -299,21 +292,22 @@ mod tests {
         }
     }
 
-    /// Medians 2, 4 and 8: logarithms 0.6931, 1.3863 and 2.0794, s = 0.6931, half width 4.3027 · 0.6931 / √3 =
-    /// 1.7219; the pooled median is 4: 4 ÷ e^1.7219 = 0.7148 to 4 · e^1.7219 = 22.38.
+    /// The medians 2, 4 and 8 have the logarithms 0.6931, 1.3863 and 2.0794, s = 0.6931, half width 4.3027 · 0.6931 /
+    /// √3 = 1.7219; the pooled median is 4: 4 ÷ e^1.7219 = 0.7148 to 4 · e^1.7219 = 22.38.
     #[test]
     fn a_percentile_over_three_repetitions_has_students_interval_of_the_logarithms() {
         let repetitions = [equal(10, 2.0), equal(10, 4.0), equal(10, 8.0)];
         let found = slowdowns(&repetitions, &[]).unwrap();
         assert_near(found.p50.unwrap(), 4.0, 0.7148, 22.38);
         assert_eq!((found.flows, found.at_least, found.max), (30, false, 8.0));
-        // 30 flows have no p95.
+        // A p95 needs more than 30 flows.
         assert_eq!((found.p95, found.p99), (None, None));
         assert_eq!(found.mean.unwrap().value, 14.0 / 3.0);
     }
 
-    /// Ratios 1/2, 1/4 and 1/2 of the repetitions: logarithms −0.6931, −1.3863 and −0.6931, s = 0.4002, half width
-    /// 4.3027 · 0.4002 / √3 = 0.9942. Pooled: 4 to 1, −75 %; 0.25 ÷ e^0.9942 − 1 = −0.9075, 0.25 · e^0.9942 − 1 = −0.3244.
+    /// The repetitions' ratios 1/2, 1/4 and 1/2 have the logarithms −0.6931, −1.3863 and −0.6931, s = 0.4002, half
+    /// width 4.3027 · 0.4002 / √3 = 0.9942. Pooled: 4 to 1, −75 %; 0.25 ÷ e^0.9942 − 1 = −0.9075, 0.25 · e^0.9942 − 1 =
+    /// −0.3244.
     #[test]
     fn a_change_of_the_same_flows_has_the_interval_of_the_repetitions_own_changes() {
         let base = [equal(10, 2.0), equal(10, 4.0), equal(10, 8.0)];
@@ -338,7 +332,8 @@ mod tests {
 
     #[test]
     fn flows_that_did_not_finish_make_lower_bounds_without_intervals() {
-        // Twelve of 20 flows finished: the tenth value of 1 × 8, 2 × 6, 3 × 6.
+        // Twelve of 20 flows finished: the median is the tenth value of eight lower bounds of 1, six slowdowns of 2 and
+        // six of 3.
         let repetitions = [equal(6, 2.0), equal(6, 3.0)];
         let found = slowdowns(&repetitions, &equal(8, 1.0)).unwrap();
         let bound = Estimate {

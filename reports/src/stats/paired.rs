@@ -1,4 +1,4 @@
-//! The same flows in two runs: ratios of their slowdowns, and effect sizes.
+//! Comparison of the same flows in two runs: ratios of slowdowns, and effect sizes.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ pub struct Pair {
     pub other: f64,
 }
 
-/// Comparison of flows with themselves in another run.
+/// Comparison of the same flows in two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Paired {
     /// Number of flows.
@@ -26,14 +26,14 @@ pub struct Paired {
     pub faster: f64,
     /// Share of flows that are slower in the other run by more than [`SAME`].
     pub slower: f64,
-    /// Cliff's delta: probability that a flow of the other run is slower than a flow of the base, less
-    /// that it is faster; −1 to 1, negative if the other run is faster.
+    /// Cliff's delta: probability that a flow of the other run is slower than a flow of the base, minus the probability
+    /// that it is faster. Range −1 to 1; negative if the other run is faster.
     pub cliffs_delta: f64,
-    /// Size of Cliff's delta in a word.
+    /// Effect size by Cliff's delta.
     pub effect: Effect,
 }
 
-/// Size of an effect by Cliff's delta, with the bounds of Romano and others (2006): 0.147, 0.33, 0.474.
+/// Effect size by the absolute value of Cliff's delta, with the bounds of Romano and others (2006): 0.147, 0.33, 0.474.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
@@ -47,7 +47,7 @@ pub enum Effect {
     Large,
 }
 
-/// Compares the flows of each repetition with themselves; `None` for fewer flows than a mean needs.
+/// Compares the flows of each repetition; `None` if there are fewer flows than a mean needs.
 pub fn paired(repetitions: &[Vec<Pair>]) -> Option<Paired> {
     let ratios: Vec<Vec<f64>> = repetitions
         .iter()
@@ -83,7 +83,7 @@ impl Effect {
         }
     }
 
-    /// Returns the word.
+    /// Returns the effect size in a word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -107,7 +107,7 @@ fn cliffs_delta(pairs: &[Pair]) -> f64 {
     sum / (float(pairs.len()) * float(pairs.len()))
 }
 
-/// Relative difference up to which a flow is as fast in both runs.
+/// Relative difference up to which a flow counts as equally fast in both runs.
 pub const SAME: f64 = 0.01;
 
 #[cfg(test)]
@@ -149,7 +149,8 @@ mod tests {
         assert!(found.cliffs_delta > 0.4, "{}", found.cliffs_delta);
     }
 
-    /// A base with 1, 2, 3 against 2, 3, 4 makes nine pairs: six are slower and one is faster.
+    /// A base with 1, 2, 3 and another run with 2, 3, 4 make nine pairs: in six the other run is slower, in one it is
+    /// faster.
     #[test]
     fn cliffs_delta_counts_all_pairs() {
         let delta = cliffs_delta(&pairs(&[(1.0, 2.0), (2.0, 3.0), (3.0, 4.0)]));

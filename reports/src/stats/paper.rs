@@ -1,33 +1,33 @@
-//! The reductions that the paper reports, by its authors' analysis.
+//! Reductions that the paper reports, computed as in the authors' analysis.
 //!
-//! Flows are sorted by size and cut into 20 bins of equal count. In each bin of k flows the median is the
-//! value at position ⌊0.5 k⌋ of the sorted slowdowns, from 0, and the 99th percentile the one at
-//! ⌊0.99 k⌋; a slowdown under 1 counts as 1. A percentage of the paper's text is then the median over the
-//! bins of the change of the bin's median, or the change of the bin's 99th percentile in the bin where it
-//! is worst. Nearest-rank percentiles of all flows, which this tool shows elsewhere, say something else.
+//! Flows are sorted by size and divided into 20 bins of equal count. In each bin of k flows, the median is the slowdown
+//! at the 0-based position ⌊0.5 k⌋ of the sorted slowdowns, and the 99th percentile is the slowdown at ⌊0.99 k⌋;
+//! slowdowns less than 1 are set to 1. A percentage in the paper's text is either the median over all bins of the
+//! change of the bin's median, or the worst change of a bin's 99th percentile. These numbers differ from the
+//! nearest-rank percentiles of all flows that this tool shows elsewhere.
 
 use serde::Serialize;
 
-/// Reductions as in the paper.
+/// Changes of slowdown, reduced as in the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PaperReductions {
     /// Number of bins with flows.
     pub bins: usize,
-    /// Median over the bins, of the relative change in the bin's median: −0.4 is 40 % less.
+    /// Median over the bins of the relative change of the bin's median; −0.4 is a reduction by 40 %.
     pub median_bin_p50: f64,
-    /// Largest, so worst, relative change of a bin's 99th percentile.
+    /// Largest, that is worst, relative change of a bin's 99th percentile.
     pub worst_bin_p99: f64,
 }
 
 impl PaperReductions {
-    /// True if every bin has flows, as the paper's have.
+    /// True if every bin has flows, as in the paper.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.bins == BINS
     }
 }
 
-/// Returns the changes from `base` to `other`, flows as size and slowdown; `None` if one has no flows.
+/// Returns the changes from `base` to `other`, with flows given as size and slowdown; `None` if either has no flows.
 #[must_use]
 pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<PaperReductions> {
     let base = bins(base);
@@ -58,8 +58,8 @@ pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<Paper
     })
 }
 
-/// Returns p50 and p99 for each bin of flows, given as size and slowdown; `None` for a bin without flows. Flows of one
-/// size stay in their order where an edge of a bin is between them.
+/// Returns p50 and p99 of each bin, with flows given as size and slowdown; `None` for a bin without flows. Flows of
+/// equal size are assigned to bins in their given order.
 #[must_use]
 pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
     let flows = flows.into_iter().enumerate();
@@ -85,15 +85,15 @@ pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
     edges.windows(2).map(bin).collect()
 }
 
-/// A flow in a bin.
+/// Flow to be assigned to a bin.
 struct Flow {
-    /// Size and place among all.
+    /// Size, and position among all flows.
     order: (u64, usize),
     slowdown: f64,
 }
 
-/// Moves the flows between each edge and the next where a sort would, in any order: to sort each bin would
-/// take several times as long. The first edge is where `flows` start.
+/// Moves the flows that a sort would put between each edge and the next to between these edges, in any order; a full
+/// sort would take several times as long. The first edge is the position of the first of `flows`.
 fn part(flows: &mut [Flow], edges: &[usize]) {
     let middle = edges.len() / 2;
     let at = edges[middle] - edges[0];
@@ -108,7 +108,7 @@ fn part(flows: &mut [Flow], edges: &[usize]) {
     part(over, &edges[middle..]);
 }
 
-/// Number of bins in the paper's figures.
+/// Number of size bins in the paper's figures.
 const BINS: usize = 20;
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_median_bin_and_the_worst_one_speak() {
-        // Twenty bins of five flows; `other` halves all, but in one bin the slowest flow is as slow.
+        // There are twenty bins of five flows. `other` halves all slowdowns except that of the slowest flow in one bin.
         let base: Vec<(u64, f64)> = (0..100).map(|id| (id, 10.0)).collect();
         let mut other: Vec<(u64, f64)> = base.iter().map(|&(size, it)| (size, it / 2.0)).collect();
         other[42].1 = 12.0;
@@ -127,7 +127,7 @@ mod tests {
         assert!((found.worst_bin_p99 - 0.2).abs() < 1e-12, "{found:?}");
     }
 
-    /// Few flows, many of one size, and so many that some bins have no flow.
+    /// The cases include many flows of equal size, and so few flows that some bins are empty.
     #[test]
     fn bins_are_those_of_flows_sorted_by_size() {
         for (count, sizes) in [(0, 9), (7, 9), (199, 3), (1_000, 90), (2_011, 100_000)] {

@@ -1,11 +1,11 @@
 //! Intervals over repetitions.
 //!
-//! Flows of one repetition share queues, so they are not independent, and an interval over flows is too narrow
-//! to cover another draw of arrivals. Repetitions are drawn independently: they are the sample. An interval is
-//! centred on the value of all flows together; its half width is Student's t (Biometrika 6, 1908) times the
-//! standard error of the [`replicates`]. Two runs of different flows have Welch's interval (Biometrika 34,
-//! 1947). Slowdowns and their ratios are estimated by their natural logarithms. One repetition shows no spread
-//! and has no interval.
+//! Flows of one repetition share queues, so they are not independent, and an interval computed over flows would be too
+//! narrow to cover other random arrivals. Repetitions are drawn independently, so they are the sample. An interval is
+//! centred on the value of all flows together; its half width is Student's t (Biometrika 6, 1908) times the standard
+//! error of the [`replicates`]. For two runs with different flows, Welch's interval is used (Biometrika 34, 1947).
+//! Slowdowns and their ratios are estimated by their natural logarithms. A single repetition has no spread, so there is
+//! no interval.
 
 use serde::Serialize;
 use statrs::{
@@ -41,8 +41,8 @@ impl Interval {
     }
 }
 
-/// Returns a statistic's value in each repetition, given as sorted values: the sample of [`student`] and
-/// [`welch`]. Repetitions without values are left out.
+/// Returns the statistic of each repetition, given as sorted values: the sample for [`student`] and [`welch`].
+/// Repetitions without values are omitted.
 #[must_use]
 pub fn replicates(repetitions: &[Vec<f64>], statistic: Statistic) -> Vec<f64> {
     let values = repetitions.iter().map(|sorted| statistic.of(sorted));
@@ -54,21 +54,22 @@ fn standard_error(replicates: &[f64]) -> f64 {
     replicates.std_dev() / float(replicates.len()).sqrt()
 }
 
-/// Returns Student's 95 % interval around `value`; `None` for fewer than two replicates, or for one that is not
-/// finite.
+/// Returns Student's 95 % interval around `value`; `None` if there are fewer than two replicates, or if a replicate is
+/// not finite.
 #[must_use]
 pub fn student(value: f64, replicates: &[f64]) -> Option<Interval> {
     around(value, standard_error(replicates), freedom(replicates)?)
 }
 
-/// Returns Welch's 95 % interval around `value`, a difference of two runs with independent replicates; `None`
-/// if a run has fewer than two replicates, or one that is not finite.
+/// Returns Welch's 95 % interval around `value`, a difference of two runs with independent replicates; `None` if a run
+/// has fewer than two replicates, or if a replicate is not finite.
 #[must_use]
 pub fn welch(value: f64, base: &[f64], other: &[f64]) -> Option<Interval> {
     let freedoms = [freedom(base)?, freedom(other)?];
     let variances = [base, other].map(|replicates| standard_error(replicates).powi(2));
     let variance = variances[0] + variances[1];
-    // Welch–Satterthwaite; equal replicates in both runs have any number of degrees of freedom.
+    // Welch–Satterthwaite equation. If the replicates of each run are equal, the interval has zero width, whatever the
+    // degrees of freedom.
     let parts = [0, 1].map(|at| variances[at].powi(2) / freedoms[at]);
     let freedom = if variance > 0.0 {
         variance.powi(2) / (parts[0] + parts[1])
@@ -78,7 +79,7 @@ pub fn welch(value: f64, base: &[f64], other: &[f64]) -> Option<Interval> {
     around(value, variance.sqrt(), freedom)
 }
 
-/// Returns a sample's degrees of freedom; `None` if its spread is not known.
+/// Returns a sample's degrees of freedom; `None` if the sample's spread is unknown.
 fn freedom(replicates: &[f64]) -> Option<f64> {
     let is_sample = replicates.len() > 1 && replicates.iter().all(|it| it.is_finite());
     is_sample.then(|| float(replicates.len() - 1))
@@ -99,22 +100,22 @@ mod tests {
         assert!(apart < 1e-3, "{found:?}, expected {low} to {high}");
     }
 
-    /// Mean 2, s = 1, standard error 1 / √3 = 0.5774; t(0.975; 2) = 4.3027 in Student's table.
+    /// The mean is 2, s = 1, standard error 1 / √3 = 0.5774; t(0.975; 2) = 4.3027 in Student's table.
     #[test]
     fn three_replicates_have_students_interval() {
         assert_near(student(2.0, &[1.0, 2.0, 3.0]), 2.0 - 2.484, 2.0 + 2.484);
     }
 
-    /// s² = 20 / 3, standard error √(20 / 3 / 4) = 1.2910; t(0.975; 3) = 3.1824. The value of all flows is
-    /// the centre, not the replicates' mean.
+    /// s² = 20 / 3, standard error √(20 / 3 / 4) = 1.2910; t(0.975; 3) = 3.1824. The interval is centred on the value
+    /// of all flows, not on the replicates' mean.
     #[test]
     fn an_interval_is_around_the_pooled_value() {
         assert_near(student(10.0, &[1.0, 3.0, 5.0, 7.0]), 5.892, 14.108);
     }
 
-    /// Variances 1 and 4 of three each: standard errors² 1/3 and 4/3, their sum 5/3; ν = (25/9) ÷
-    /// ((1/9)/2 + (16/9)/2) = 50/17 = 2.941. t(0.975; 2.941) = 3.2188 (scipy: `t.ppf(.975, 50/17)`), half width
-    /// 3.2188 · √(5/3) = 4.1554.
+    /// Two samples of three replicates have variances 1 and 4. The squares of the standard errors are 1/3 and 4/3,
+    /// their sum is 5/3; ν = (25/9) ÷ ((1/9)/2 + (16/9)/2) = 50/17 = 2.941. t(0.975; 2.941) = 3.2188 (scipy:
+    /// `t.ppf(.975, 50/17)`), half width 3.2188 · √(5/3) = 4.1554.
     #[test]
     fn two_runs_of_different_flows_have_welchs_interval() {
         let found = welch(1.0, &[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]).unwrap();

@@ -1,6 +1,6 @@
-//! Slowdown statistics, and the number of flows that each needs.
+//! Slowdown statistics, and the number of flows that each statistic needs.
 
-/// A statistic of values.
+/// Statistic of values.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Statistic {
     /// Percentile by the nearest-rank rule, 1 to 99.
@@ -19,8 +19,8 @@ impl Statistic {
     /// 99th percentile.
     pub const P99: Self = Self::Percentile(99);
 
-    /// Returns the minimum number of values for which the statistic is shown: ten values must lie beyond a
-    /// percentile, and a mean needs ten values.
+    /// Returns the minimum number of values for which the statistic is shown: a percentile needs ten values beyond it,
+    /// and a mean needs ten values.
     #[must_use]
     pub const fn min_values(self) -> usize {
         match self {
@@ -33,7 +33,7 @@ impl Statistic {
         }
     }
 
-    /// Returns the statistic of `sorted`, however few values there are; `None` if there are none.
+    /// Returns the statistic of `sorted`, even if it has few values; `None` if it has no values.
     #[must_use]
     pub fn of(self, sorted: &[f64]) -> Option<f64> {
         match self {
@@ -44,11 +44,11 @@ impl Statistic {
     }
 }
 
-/// Returns the `percent`th percentile of `sorted` by the nearest-rank rule: the smallest value that
-/// at least `percent` % of the values do not exceed, so always a value from `sorted`. `None` if
-/// there are no values, or if `percent` is not within 1 to 100.
+/// Returns the `percent`th percentile of `sorted` by the nearest-rank rule: the smallest value in `sorted` that at
+/// least `percent` % of the values do not exceed. `None` if there are no values, or if `percent` is not within 1 to
+/// 100.
 ///
-/// The rank ⌈percent · n / 100⌉ is computed in integers: in floats, 7 % of 100 values would be the eighth.
+/// The rank ⌈percent · n / 100⌉ is computed in integers: with floats, 7 % of 100 values would give rank 8.
 #[must_use]
 pub fn nearest_rank<T: Copy>(sorted: &[T], percent: u32) -> Option<T> {
     if !(1..=100).contains(&percent) {
@@ -70,7 +70,7 @@ pub(super) fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// Minimum number of values beyond a percentile for which it says something about the distribution.
+/// Minimum number of values beyond a percentile for which the percentile is meaningful.
 const MIN_BEYOND: u32 = 10;
 
 #[cfg(test)]

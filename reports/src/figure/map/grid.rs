@@ -1,22 +1,22 @@
-//! The layout in pixels.
+//! Layout of the map in pixels.
 
 use lab_map::Layout;
 use lab_records::{DcInfo, LinkInfo};
 
 use super::super::{canvas::Point, theme::WIDTH};
 
-/// Positions in a panel.
+/// Positions of datacenters and links in a panel.
 pub struct Grid {
-    /// Positions by column and row.
+    /// Columns and rows of the datacenters.
     pub layout: Layout,
-    /// True if there are so many columns that labels must be narrow.
+    /// True if the map has so many columns that labels must be narrow.
     pub narrow: bool,
-    /// True if labels are between the datacenters of a column, or have three lines.
+    /// True if a label lies between two datacenters of a column, or if labels have three lines.
     tall: bool,
 }
 
 impl Grid {
-    /// Returns the grid for the map of `dcs` and `links`.
+    /// Returns the grid of the map of `dcs` and `links`.
     pub fn new(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
         let index = |name: &str| dcs.iter().position(|dc| dc.name == name);
         let ends: Vec<_> = links
@@ -54,8 +54,8 @@ impl Grid {
 }
 
 impl Grid {
-    /// Returns the distance of a link's centre to the right of the straight line: a link within a
-    /// column goes around the datacenters between its ends, on the side where there is room.
+    /// Returns the distance of a link's centre to the right of the straight line between its ends. A link within a
+    /// column bends around the datacenters between its ends, on the side with more room.
     pub fn bend(&self, from: usize, to: usize) -> f64 {
         let rows = match self.layout.rows_between(from, to) {
             Some(between) if between > 0.5 => between + 1.0,

@@ -16,7 +16,7 @@ use super::super::{
 };
 use crate::{error::DrawError, text};
 
-/// Returns half the width and height of a datacenter's box.
+/// Returns half the width and half the height of a datacenter's box.
 pub fn box_of(dc: &DcInfo) -> Result<Point, DrawError> {
     let name = font::width(&dc.name, TEXT)?;
     if dc.hosts.is_empty() {
@@ -58,12 +58,12 @@ fn hosts_of(dc: &DcInfo) -> String {
 pub struct Label {
     lines: Vec<String>,
     is_taken: bool,
-    /// Half of width and height.
+    /// Half the width and half the height of the label.
     pub half: Point,
 }
 
 impl Label {
-    /// Returns the label of a link that `flows` flows with `share` of all bytes crossed.
+    /// Returns the label of a link that carried `flows` flows with `share` of all bytes.
     pub fn new(link: &LinkInfo, flows: u64, share: f64, narrow: bool) -> Result<Self, DrawError> {
         let lines = match (flows, narrow) {
             (0, false) => vec!["not taken".into(), attributes(link)],

@@ -1,4 +1,4 @@
-//! The inter-DC map with the paths of flows under each policy.
+//! Map of the inter-DC links with the paths of flows under each policy.
 
 mod grid;
 mod marks;
@@ -26,13 +26,11 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// The figure `paths`.
+/// Figure `paths`.
 pub struct PathMap {
-    /// The datacenters.
     pub dcs: Vec<DcInfo>,
-    /// The links.
     pub links: Vec<LinkInfo>,
-    /// One panel for each policy.
+    /// Panels, one per policy.
     pub panels: Vec<Panel>,
 }
 
@@ -45,9 +43,9 @@ pub struct Panel {
     pub color: RGBColor,
     /// Number of flows whose path is known.
     pub known: u64,
-    /// Number of flows whose path is not known.
+    /// Number of flows whose path is unknown.
     pub unknown: u64,
-    /// Number of flows over each link and their share of all bytes, both directions together.
+    /// For each link, both directions together: number of flows, and their share of all bytes.
     pub uses: Vec<(u64, f64)>,
 }
 
@@ -127,7 +125,7 @@ impl PathMap {
         Ok(())
     }
 
-    /// Returns the links on the map.
+    /// Returns the lines and labels of the links.
     fn edges(&self, panel: &Panel, grid: &Grid, top: f64) -> Result<Vec<Edge>, DrawError> {
         let mut edges = Vec::new();
         for (at, &(flows, share)) in panel.uses.iter().enumerate() {
@@ -154,8 +152,7 @@ impl PathMap {
         self.dcs.iter().enumerate().map(area).collect()
     }
 
-    /// Returns the line of a link, from the end with more links to the other; `None` if an end is
-    /// not on the map.
+    /// Returns the line of a link, from the end with more links to the other end; `None` if an end is not on the map.
     fn curve(&self, at: usize, grid: &Grid, top: f64) -> Option<Curve> {
         let link = &self.links[at];
         let index = |name: &str| self.dcs.iter().position(|dc| dc.name == name);
@@ -179,7 +176,7 @@ fn draw_title<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, panel: &Panel, top: f
     canvas.text(&text, (29.0, middle), title)
 }
 
-/// A link on the map.
+/// Link on the map.
 struct Edge {
     curve: Curve,
     label: Label,
@@ -216,7 +213,7 @@ mod tests {
         }
     }
 
-    /// Asserts that all labels are on the figure, clear of each other and the datacenters.
+    /// Asserts that all labels are inside the figure and overlap neither each other nor the datacenters.
     fn assert_readable(map: &PathMap) {
         let grid = map.grid();
         let edges = map.edges(&map.panels[0], &grid, 0.0).unwrap();
