@@ -320,7 +320,7 @@ impl Draw<'_> {
         };
         strips.push(Strip {
             label: "Jain's index".to_owned(),
-            attributes: "of all flows".to_owned(),
+            attributes: "of all sampled flows".to_owned(),
             is_share: false,
             lines: self.policies.iter().map(fairness).collect(),
         });
