@@ -8,7 +8,6 @@ use nix::unistd::geteuid;
 
 /// Failure of a measurement.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum BenchError {
     /// Failure of the switch program or its agent.
     #[error(transparent)]

@@ -8,7 +8,6 @@ use nix::unistd::geteuid;
 
 /// Failure to load, pin, run or read the host programs.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages explain the fields")]
 pub enum HostError {
     /// Failure to load or access a program or a map.
     #[error("{}", chain(.0))]

@@ -7,7 +7,6 @@ use nix::errno::Errno;
 
 /// Failure to load or access a program or a map.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum LoaderError {
     #[error("cannot load the eBPF object")]
     Load(#[source] EbpfError),

@@ -12,7 +12,6 @@ use crate::{ObjectError, object::PROGRAM};
 
 /// Failure of an agent.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum SwitchdError {
     #[error("configuration: {0}")]
     Config(#[from] AgentConfigError),

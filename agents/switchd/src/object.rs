@@ -31,7 +31,6 @@ const GPL_COMPATIBLE: [&str; 6] = [
 
 /// File that is no switch program.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ObjectError {
     #[error("cannot read it: {0}")]
     Read(#[from] io::Error),

@@ -4,7 +4,6 @@ use lab_units::{BitsPerSec, Bytes};
 
 /// Failure to compute the split of an interval's demands.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages explain the fields")]
 pub enum TeError {
     #[error("there are {found} {what}, but the topology has {expected}")]
     Shape {

@@ -13,11 +13,10 @@ pub struct ArtifactError {
 
 /// Kind of an error at a line.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ArtifactErrorKind {
     #[error("the file ends before {expected}")]
     Ends { expected: &'static str },
-    #[error("the row has {found} fields, it must have {expected}")]
+    #[error("the row has {found} fields; it must have {expected}")]
     Fields {
         found: usize,
         expected: &'static str,
@@ -48,7 +47,7 @@ pub enum ArtifactErrorKind {
          spines to DCI switches, hosts to DCI switches and between DCI switches"
     )]
     NoSuchLink { from: String, to: String },
-    #[error("{node} has {found} {what}, it must have {expected}")]
+    #[error("{node} has {found} {what}; it must have {expected}")]
     Degree {
         node: String,
         what: &'static str,

@@ -111,7 +111,7 @@ mod tests {
         let error = |text| parse_fct("f.txt", text).unwrap_err().to_string();
         assert_eq!(
             error("\n0b000f01 0b007801 10000\n"),
-            "f.txt:2: the row has 3 fields, it must have 8: source, destination, two ports, size, \
+            "f.txt:2: the row has 3 fields; it must have 8: source, destination, two ports, size, \
              start, FCT, standalone FCT"
         );
         assert_eq!(

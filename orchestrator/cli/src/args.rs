@@ -544,7 +544,7 @@ fn factor(of: &str, text: &str, bounds: &RangeInclusive<Ratio>) -> Result<Ratio,
     let min = bounds.start();
     let max = bounds.end();
     Err(format!(
-        "the factor of {of} is {factor}, it must be {min} to {max}{hint}"
+        "the factor of {of} is {factor}; it must be {min} to {max}{hint}"
     ))
 }
 
@@ -1277,7 +1277,7 @@ mod tests {
         for (text, expected) in [
             (
                 "0,100",
-                "the factor of rates is 0, it must be 1/1000000 to 1",
+                "the factor of rates is 0; it must be 1/1000000 to 1",
             ),
             (
                 "2000,10",
@@ -1285,7 +1285,7 @@ mod tests {
             ),
             (
                 "1/10,1000001",
-                "the factor of times is 1000001, it must be 1/1000000 to 1000000",
+                "the factor of times is 1000001; it must be 1/1000000 to 1000000",
             ),
         ] {
             let error = text.parse::<ScaleArg>().unwrap_err();

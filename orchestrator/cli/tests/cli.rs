@@ -703,7 +703,7 @@ fn invalid_arguments_are_usage_errors() {
         (&["down", "../x"], "`../x`"),
         (
             &["check", "--scale", "0,1", "scenarios/8dc.yaml"],
-            "the factor of rates is 0, it must be 1/1000000 to 1",
+            "the factor of rates is 0; it must be 1/1000000 to 1",
         ),
         (
             &["check", "--scale", "2000,10", "scenarios/8dc.yaml"],

@@ -89,7 +89,7 @@ fn a_kernels_run_is_compared_with_its_simulation() {
     let output = ["--json", "-o", other.to_str().unwrap()];
     let out = fidelity([&kernel, &sim], &[output.as_slice(), &bounds].concat());
     assert_eq!(out.exit, Some(1), "{out:?}");
-    let expected = "out of bounds: ecmp: |ΔFCT| / FCT p50 is 0.003333 %, it must be at most 0 % \
+    let expected = "out of bounds: ecmp: |ΔFCT| / FCT p50 is 0.003333 %; it must be at most 0 % \
                     (--max-p50)\n";
     assert_eq!(out.stderr, expected);
     let json: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();

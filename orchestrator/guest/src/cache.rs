@@ -56,7 +56,6 @@ pub fn default_dir() -> PathBuf {
 
 /// Error of a cache without a bootable kernel.
 #[derive(Debug, Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CacheError {
     #[error("no kernel package is unpacked in `{}`", dir.display())]
     Empty { dir: PathBuf },

@@ -13,7 +13,6 @@ use crate::cache::{CacheError, FILL_COMMAND};
 
 /// Error of a run that ended before its command.
 #[derive(Debug, Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum GuestError {
     #[error("command `{}` is not an absolute path", command.display())]
     RelativeCommand { command: PathBuf },

@@ -33,7 +33,6 @@ pub struct Need {
 
 /// A requirement of guests that this machine does not meet.
 #[derive(Debug, Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Finding {
     #[error("this is {architecture}, there are guests for x86_64 only")]
     Architecture { architecture: &'static str },

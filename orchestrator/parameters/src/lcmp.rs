@@ -400,15 +400,15 @@ mod tests {
         for (change, message) in [
             (
                 (|config| config.s_cong = 17) as fn(&mut LcmpConfig),
-                "`s_cong` is 17, it must be 0 to 16",
+                "`s_cong` is 17; it must be 0 to 16",
             ),
             (
                 |config| config.low_water = 204,
-                "`low_water` is 204, it must be below `high_water`, which is 204",
+                "`low_water` is 204; it must be below `high_water`, which is 204",
             ),
             (
                 |config| config.max_delay_ns = millis(500),
-                "`max_delay` is 500 ms, it must be a power of two of ms (hint: the nearest are \
+                "`max_delay` is 500 ms; it must be a power of two of ms (hint: the nearest are \
                  `256 ms`, `512 ms`)",
             ),
             (

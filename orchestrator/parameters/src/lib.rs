@@ -21,7 +21,7 @@
 //! assert_eq!(lcmp.get("alpha"), Some(Value::Number(3)));
 //! lcmp.set("s_path", Value::Number(17));
 //! let error = lcmp.check().unwrap_err();
-//! assert_eq!(error.to_string(), "`s_path` is 17, it must be 0 to 16");
+//! assert_eq!(error.to_string(), "`s_path` is 17; it must be 0 to 16");
 //! ```
 #![no_std]
 

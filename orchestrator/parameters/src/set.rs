@@ -190,16 +190,15 @@ impl Parameter {
 
 /// Value that is not permitted for its parameter, or that is inconsistent with other values of its set.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ParameterError {
-    #[error("`{name}` is {value}, it must be {domain}")]
+    #[error("`{name}` is {value}; it must be {domain}")]
     OutOfRange {
         name: &'static str,
         value: Value,
         domain: Domain,
     },
     #[error(
-        "`{}` is {}, it must {} `{}`, which is {}",
+        "`{}` is {}; it must {} `{}`, which is {}",
         low.0, low.1, if *may_meet { "not be above" } else { "be below" }, high.0, high.1
     )]
     Order {
@@ -208,7 +207,7 @@ pub enum ParameterError {
         may_meet: bool,
     },
     #[error(
-        "`{name}` is {value}, it must be a power of two of {unit} (hint: the nearest are \
+        "`{name}` is {value}; it must be a power of two of {unit} (hint: the nearest are \
          `{} {unit}`, `{} {unit}`)",
         nearest[0], nearest[1]
     )]

@@ -43,7 +43,6 @@ impl fmt::Display for Value {
 
 /// Type and range of a parameter's values; bounds are inclusive.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(missing_docs, reason = "`min` and `max` are the bounds")]
 pub enum Domain {
     /// `true` or `false`.
     Flag,

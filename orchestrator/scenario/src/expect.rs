@@ -59,7 +59,6 @@ pub enum Claim {
 
 /// Relation between two values.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(missing_docs, reason = "the names are those of the operators")]
 pub enum Relation {
     AtMost,
     Less,
@@ -87,7 +86,6 @@ pub enum Expr {
 
 /// Operator on two values.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(missing_docs, reason = "the names say the operation")]
 pub enum Operator {
     Add,
     Subtract,

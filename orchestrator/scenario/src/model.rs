@@ -2,11 +2,6 @@
 //!
 //! Defaults are constants in [`crate::defaults`], limits are constants in [`crate::limits`].
 
-#![expect(
-    missing_docs,
-    reason = "the raw shapes document the keys of the same names"
-)]
-
 use std::collections::BTreeMap;
 
 use lab_parameters::Value;

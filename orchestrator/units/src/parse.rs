@@ -31,7 +31,7 @@ pub enum ParseQuantityError {
         base: &'static str,
         max: u64,
     },
-    #[error("{quantity} is zero, it must be at least {min}")]
+    #[error("{quantity} is zero; it must be at least {min}")]
     Zero {
         quantity: &'static str,
         min: &'static str,

@@ -216,7 +216,7 @@ impl Bounded<'_> {
             }
         };
         let reason = format!(
-            "{policy}: {} is {}, it must be {limit} {} (--{})",
+            "{policy}: {} is {}; it must be {limit} {} (--{})",
             self.name,
             found.map_or_else(|| "not defined".to_owned(), show),
             show(bound.value),

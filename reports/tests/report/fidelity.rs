@@ -261,7 +261,7 @@ fn flows_and_policies_of_one_run_are_not_compared_and_break_any_bound() {
     assert_eq!(
         texts(bounds(&[])),
         [
-            "ecmp: share of flows that finished in both runs is 96.67 %, it must be at least 100 % \
+            "ecmp: share of flows that finished in both runs is 96.67 %; it must be at least 100 % \
              (--min-compared)",
             alone
         ]

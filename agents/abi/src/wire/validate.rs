@@ -16,7 +16,6 @@ use crate::{
 
 /// Reason for which an agent rejects a configuration.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages explain the fields")]
 pub enum AgentConfigError {
     #[error("{count} {what}; a switch supports at most {max}")]
     TooMany {
@@ -62,14 +61,14 @@ pub enum AgentConfigError {
     UnknownPort { port: PortId },
     #[error("the policy has no weights or thresholds")]
     NoParameters,
-    #[error("`{field}` is {value}, it must be {min} to {max}")]
+    #[error("`{field}` is {value}; it must be {min} to {max}")]
     OutOfRange {
         field: &'static str,
         value: u64,
         min: u64,
         max: u64,
     },
-    #[error("`{field}` is 0, it must be above 0")]
+    #[error("`{field}` is 0; it must be above 0")]
     ZeroScale { field: &'static str },
     #[error("policy: {0}")]
     Lcmp(#[from] ParameterError),
@@ -413,15 +412,15 @@ pub(super) mod tests {
             ),
             (
                 |c| c.record_interval_ns = Nanos::ZERO,
-                "`record_interval_ns` is 0, it must be 10000 to 18446744073709551615",
+                "`record_interval_ns` is 0; it must be 10000 to 18446744073709551615",
             ),
             (
                 |c| c.link_interval_ns = Nanos::ZERO,
-                "`link_interval_ns` is 0, it must be 10000 to 18446744073709551615",
+                "`link_interval_ns` is 0; it must be 10000 to 18446744073709551615",
             ),
             (
                 |c| c.demand_interval_ns = Some(Nanos::ZERO),
-                "`demand_interval_ns` is 0, it must be 10000 to 18446744073709551615",
+                "`demand_interval_ns` is 0; it must be 10000 to 18446744073709551615",
             ),
             (
                 |c| c.local.prefix_len = 8,
@@ -429,11 +428,11 @@ pub(super) mod tests {
             ),
             (
                 |c| c.flow_table_entries = 50_001,
-                "`flow_table_entries` is 50001, it must be 1 to 50000",
+                "`flow_table_entries` is 50001; it must be 1 to 50000",
             ),
             (
                 |c| c.time_scale = Ratio::ZERO,
-                "`time_scale` is 0, it must be above 0",
+                "`time_scale` is 0; it must be above 0",
             ),
         ];
         for (change, expected) in cases {

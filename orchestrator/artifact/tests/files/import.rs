@@ -143,7 +143,7 @@ fn a_count_of_the_file_is_held_against_its_rows() {
             lab_fuzz::peak_of(|| imported(&topology, "1\n0 1 3 100 1000 2.0\n").unwrap_err());
         assert_eq!(
             refused,
-            "made/topology.txt:1: host 2 has 0 links to a datacenter, it must have at least one"
+            "made/topology.txt:1: host 2 has 0 links to a datacenter; it must have at least one"
         );
         assert!(memory < 16 << 20, "{memory} bytes");
     }

@@ -241,7 +241,7 @@ fn checks(policy: &Comparison) -> Vec<Check> {
     let percentiles = [(50, "fct-p50", P50), (99, "fct-p99", P99)].map(|(percent, code, bound)| {
         let found = flows.percentile(percent).unwrap_or(f64::INFINITY);
         let reason =
-            format!("|ΔFCT| / FCT p{percent} is {found:.1e}, it must be at most {bound:.0e}");
+            format!("|ΔFCT| / FCT p{percent} is {found:.1e}; it must be at most {bound:.0e}");
         check(code, found <= bound, found, bound, reason)
     });
     let links = links.iter().map(|link| {

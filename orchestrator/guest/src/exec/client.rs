@@ -22,7 +22,6 @@ use crate::{Terminal, retry::uninterrupted};
 
 /// Error of a command that did not run to its end in a guest.
 #[derive(Debug, Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ExecError {
     #[error("cannot reach the guest by `{}`: {source}", socket.display())]
     Unreachable { socket: PathBuf, source: io::Error },

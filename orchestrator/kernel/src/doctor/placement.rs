@@ -26,7 +26,6 @@ use crate::{
 
 /// Error of bringing up the two hosts. If it occurs, no other lab can be brought up either.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ProbeError {
     #[error("cannot create two hosts to try SoftRoCE: {0}")]
     Io(#[from] io::Error),

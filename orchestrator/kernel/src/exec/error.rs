@@ -22,7 +22,6 @@ pub struct StepError {
 
 /// Cause of a step's failure.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum StepCause {
     /// The kernel refused the request.
     #[error(transparent)]
@@ -128,7 +127,6 @@ pub(super) fn failed(step: &Step, cause: impl Into<StepCause>) -> StepError {
 
 /// Object that could not be removed.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum UndoError {
     #[error("`{undo}` failed: {error}")]
     Step { undo: String, error: NetlinkError },

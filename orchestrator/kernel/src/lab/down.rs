@@ -28,7 +28,6 @@ pub enum Live {
 
 /// Error of taking a lab down.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum DownError {
     #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]
     NoLab { lab: LabName },

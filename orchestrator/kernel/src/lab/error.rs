@@ -21,7 +21,6 @@ pub struct LabError {
 
 /// Cause of a failed lab.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum LabErrorKind {
     #[error(transparent)]
     Step(#[from] StepError),

@@ -17,7 +17,6 @@ use crate::{
 
 /// Error of running a program on a node.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum EnterError {
     #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]
     NoLab { lab: LabName },

@@ -33,7 +33,6 @@ pub struct Reservation {
 
 /// Error of reserving a lab.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ReservationError {
     #[error(
         "lab `{}` is running: process {}, `{}`, for {} s (hint: wait for it, or `lcmp-lab down {0}`)",

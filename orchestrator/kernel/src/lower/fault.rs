@@ -10,7 +10,6 @@ use crate::step::{DeviceChange, QdiscAt, Step};
 
 /// Error of lowering a fault.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum FaultError {
     #[error(
         "link `{link}` is inside a datacenter, but faults are possible only on links between datacenters"

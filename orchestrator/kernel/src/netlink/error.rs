@@ -13,7 +13,6 @@ pub struct KernelError {
 
 /// Error of a netlink request.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum NetlinkError {
     #[error("netlink socket: {0}")]
     Socket(#[from] io::Error),

@@ -269,13 +269,13 @@ mod tests {
         let error = changed(&before, &[change("low_water=250")]).unwrap_err();
         assert_eq!(
             error,
-            "`low_water` is 250, it must be below `high_water`, which is 204"
+            "`low_water` is 250; it must be below `high_water`, which is 204"
         );
         let paths = ["w_dl=0", "w_lc=255", "s_path=16"].map(change);
         let after = changed(&before, &paths).unwrap();
         assert_eq!((after.w_dl, after.w_lc, after.s_path), (0, 255, 16));
         let error = changed(&before, &[change("s_path=17")]).unwrap_err();
-        assert_eq!(error, "`s_path` is 17, it must be 0 to 16");
+        assert_eq!(error, "`s_path` is 17; it must be 0 to 16");
         let error = changed(&before, &[change("alpha=0"), change("beta=0")]).unwrap_err();
         assert!(
             error.starts_with("`alpha` and `beta` are both zero"),

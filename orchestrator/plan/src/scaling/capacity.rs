@@ -225,7 +225,7 @@ pub enum ParseCapacityError {
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
     /// A time is out of range.
-    #[error("a capacity's time is {time}, it must be 1 ns to {MAX_TIME}")]
+    #[error("a capacity's time is {time}; it must be 1 ns to {MAX_TIME}")]
     Time { time: Nanos },
     /// The number of times does not fit the clock of the place.
     #[error(
@@ -402,7 +402,7 @@ mod tests {
         assert_eq!(
             refusal("here:0,150us"),
             format!(
-                "a capacity's time is {}, it must be 1 ns to {MAX_TIME}",
+                "a capacity's time is {}; it must be 1 ns to {MAX_TIME}",
                 Nanos::ZERO
             )
         );

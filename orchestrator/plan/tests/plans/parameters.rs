@@ -113,23 +113,23 @@ fn parameters_that_do_not_fit_are_refused() {
         (
             "s_path",
             Value::Number(17),
-            "`s_path` is 17, it must be 0 to 16",
+            "`s_path` is 17; it must be 0 to 16",
         ),
         (
             "low_water",
             Value::Number(204),
-            "`low_water` is 204, it must be below `high_water`, which is 204",
+            "`low_water` is 204; it must be below `high_water`, which is 204",
         ),
         (
             "max_delay",
             Value::Time(Nanos::from_millis(500)),
-            "`max_delay` is 500 ms, it must be a power of two of us (hint: the nearest are \
+            "`max_delay` is 500 ms; it must be a power of two of us (hint: the nearest are \
              `262144 us`, `524288 us`)",
         ),
         (
             "sample_interval",
             Value::Time(Nanos::ZERO),
-            "`sample_interval` is 0 ns, it must be 1 us to 3600 s",
+            "`sample_interval` is 0 ns; it must be 1 us to 3600 s",
         ),
     ] {
         scenario.policies[1] = PolicySpec::Lcmp(Settings::default().with(name, value));

@@ -4,11 +4,10 @@ use crate::limits;
 
 /// Problem in a flow size distribution.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CdfError {
     #[error("`{found}` is not the header (hint: the first row is `bytes,percent`)")]
     Header { found: String },
-    #[error("the row has {found} fields, it must have 2 (hint: write `bytes,percent`)")]
+    #[error("the row has {found} fields; it must have 2 (hint: write `bytes,percent`)")]
     Fields { found: usize },
     #[error(
         "`{found}` is not a whole number of bytes up to {}",
@@ -26,22 +25,21 @@ pub enum CdfError {
         before: String,
     },
     #[error(
-        "the first percentage is `{found}`, it must be 0 (hint: add the row `0,0`, or the least size with 0)"
+        "the first percentage is `{found}`; it must be 0 (hint: add the row `0,0`, or the least size with 0)"
     )]
     Start { found: String },
-    #[error("the last percentage is `{found}`, it must be 100")]
+    #[error("the last percentage is `{found}`; it must be 100")]
     End { found: String },
-    #[error("the file has {found} points, it must have at least 2")]
+    #[error("the file has {found} points; it must have at least 2")]
     Points { found: usize },
     #[error("the file has more than {} points", limits::MAX_CDF_POINTS)]
     TooManyPoints,
-    #[error("the largest size is 0 B, it must be at least 1 B")]
+    #[error("the largest size is 0 B; it must be at least 1 B")]
     Empty,
 }
 
 /// Problem in a flow file.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum FlowFileError {
     #[error("the file has no flows (hint: the first row is the number of flows)")]
     Empty,
@@ -50,7 +48,7 @@ pub enum FlowFileError {
     #[error("the file has {found} flows, its first row says {announced}")]
     CountDiffers { found: usize, announced: usize },
     #[error(
-        "the row has {found} fields, it must have 6 (hint: source, destination, priority group, \
+        "the row has {found} fields; it must have 6 (hint: source, destination, priority group, \
          destination port, bytes, start in seconds)"
     )]
     Fields { found: usize },

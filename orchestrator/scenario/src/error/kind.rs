@@ -12,11 +12,10 @@ use crate::{expect::ParseExpectationError, limits};
 ///
 /// Messages are lowercase fragments with an optional hint at the end: `(hint: …)`.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ProblemKind {
     // Problems of the text as a whole.
     #[error(
-        "the scenario has {found} bytes, it must have at most {} (hint: is this the right file?)",
+        "the scenario has {found} bytes; it must have at most {} (hint: is this the right file?)",
         limits::MAX_SCENARIO_BYTES
     )]
     TooLarge { found: usize },
@@ -99,9 +98,9 @@ pub enum ProblemKind {
         expected: Cow<'static, str>,
         suggestion: Option<String>,
     },
-    #[error("`{found}` is out of range, it must be {bounds}")]
+    #[error("`{found}` is out of range; it must be {bounds}")]
     OutOfRange { found: String, bounds: String },
-    #[error("{what} has {found} {}, it must have {}", unit.of(*found), range(*min, *max))]
+    #[error("{what} has {found} {}; it must have {}", unit.of(*found), range(*min, *max))]
     Count {
         what: &'static str,
         unit: Unit,
