@@ -16,13 +16,13 @@ use std::{
 };
 
 use lab_abi::wire::AgentCommand;
+use lab_netlink::{Batch, Socket};
 use lab_switchd::now;
 use lab_units::Nanos;
 use nix::{
     net::if_::if_nametoindex,
     sys::socket::{
-        AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, SockaddrIn, bind,
-        recv, sendto, setsockopt, socket,
+        AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, bind, setsockopt, socket,
         sockopt::{BindToDevice, RcvBufForce},
     },
 };
@@ -304,34 +304,23 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, BenchError>>) -> Resul
 }
 
 /// Takes a link in the calling thread's namespace down, or up; returns the time of the request.
-///
-/// The request is 32 bytes: a netlink header, and the change of the interface.
 fn set_link(interface: &str, is_up: bool) -> Result<Nanos, BenchError> {
     let index = if_nametoindex(interface).map_err(BenchError::io("find an interface"))?;
-    let family = AddressFamily::Netlink;
-    let flags = SockFlag::SOCK_CLOEXEC;
-    let socket = socket(family, SockType::Raw, flags, SockProtocol::NetlinkRoute);
-    let socket = socket.map_err(BenchError::io("open a netlink socket"))?;
-    let mut request = [0; 32];
-    request[..4].copy_from_slice(&32_u32.to_ne_bytes());
-    request[4..6].copy_from_slice(&RTM_NEWLINK.to_ne_bytes());
-    request[6..8].copy_from_slice(&REQUEST_AND_ACK.to_ne_bytes());
-    request[20..24].copy_from_slice(&index.to_ne_bytes());
-    request[24..28].copy_from_slice(&u32::from(is_up).to_ne_bytes());
-    request[28..].copy_from_slice(&IFF_UP.to_ne_bytes());
-    let kernel = NetlinkAddr::new(0, 0);
+    let mut socket = Socket::route().map_err(BenchError::io("open a netlink socket"))?;
+    // `struct ifinfomsg`: index, flags, and the mask of the flags to change.
+    let mut change = [0; 16];
+    change[4..8].copy_from_slice(&index.to_ne_bytes());
+    change[8..12].copy_from_slice(&u32::from(is_up).to_ne_bytes());
+    change[12..].copy_from_slice(&IFF_UP.to_ne_bytes());
+    let mut batch = Batch::default();
+    batch.raw(RTM_NEWLINK, 0, &change);
     let at = now()?;
-    // The kernel sets the link within this call, so neither this call nor the next one fails with EINTR.
-    sendto(socket.as_raw_fd(), &request, &kernel, MsgFlags::empty())
-        .map_err(BenchError::io("set a link"))?;
-    let mut answer = [0; 256];
-    recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())
-        .map_err(BenchError::io("set a link"))?;
+    let done = socket.execute_one(batch);
+    done.map_err(BenchError::io("set a link"))?;
     Ok(at)
 }
 
 const RTM_NEWLINK: u16 = 16;
-const REQUEST_AND_ACK: u16 = 5;
 const IFF_UP: u32 = 1;
 
 /// Destination port of the measured flow; the other flows use the ports after it.

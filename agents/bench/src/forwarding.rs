@@ -136,7 +136,7 @@ impl Switch {
         let mut program = Program::load(config.flow_table_entries)?;
         let links = interfaces(&config)?;
         program.install(&Tables::new(&config, &links, &SwitchTable::default()))?;
-        let mut qdiscs = Qdiscs::open();
+        let mut qdiscs = Qdiscs::open()?;
         let h0 = i32::try_from(index("h0")?).unwrap_or(0);
         let mode = AttachMode::Auto;
         let attached = attach(&mut program, &[("h0", h0)], mode, None, &mut qdiscs)?;

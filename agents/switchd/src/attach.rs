@@ -77,7 +77,12 @@ impl Attached {
 impl Drop for Attached {
     /// Removes the clsact qdiscs after an error; the next agent on these ports removes any left over.
     fn drop(&mut self) {
-        if let Err(error) = delete_all(std::mem::take(&mut self.clsact), &mut Qdiscs::open()) {
+        if self.clsact.is_empty() {
+            return;
+        }
+        let clsact = std::mem::take(&mut self.clsact);
+        let deleted = Qdiscs::open().and_then(|mut qdiscs| delete_all(clsact, &mut qdiscs));
+        if let Err(error) = deleted {
             tracing::warn!(error = error.chain(), "cannot remove a clsact qdisc");
         }
     }

@@ -65,6 +65,14 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-loader",
         &[&["tokio", "rtnetlink", "polars", "lab-units", "lab-abi"]],
     ),
+    // Any program that talks to the kernel may use the netlink client.
+    (
+        "lab-netlink",
+        &[
+            ENGINES,
+            &["lab-units", "lab-abi", "lab-plan", "lab-kernel", "nix"],
+        ],
+    ),
     // Parameters are declared without their users.
     (
         "lab-parameters",

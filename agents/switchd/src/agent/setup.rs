@@ -81,7 +81,7 @@ impl Setup {
         let found = u64::try_from(found).unwrap_or(u64::MAX);
         let flow_counts = FlowCounts::inherited(&before, &program.counters()?, found);
         // The first sample is taken before the first packet can be decided.
-        let mut qdiscs = Qdiscs::open();
+        let mut qdiscs = Qdiscs::open()?;
         let started = now()?;
         let sampler = Sampler::new(&config, &self.ifindexes, started, &qdiscs.roots()?);
         sampler.publish(&program.table);
