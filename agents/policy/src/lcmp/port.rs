@@ -33,6 +33,20 @@ pub struct Levels {
 }
 
 impl Levels {
+    /// Computes the levels of a queue at `queue_level`, with its `trend` in bytes per interval and the number of
+    /// samples since it has been full.
+    #[must_use]
+    pub fn of(
+        queue_level: u8,
+        trend: i32,
+        full_samples: u32,
+        thresholds: &PortThresholds,
+        config: &LcmpConfig,
+    ) -> Self {
+        let duration = saturate(full_samples >> config.duration_shift);
+        Self::fuse(queue_level, thresholds.trend_level(trend), duration, config)
+    }
+
     /// Fuses three levels into C_cong (Eq. 4, 5): min((w_ql·Q + w_tl·T + w_dp·D) >> S_cong, 255).
     #[must_use]
     pub fn fuse(queue: u8, trend: u8, duration: u8, config: &LcmpConfig) -> Self {
@@ -148,9 +162,7 @@ impl PortState {
         } else if queue_level <= config.low_water {
             self.duration = self.duration.saturating_sub(1);
         }
-        let trend_level = thresholds.trend_level(self.trend);
-        let duration_level = saturate(self.duration >> config.duration_shift);
-        Levels::fuse(queue_level, trend_level, duration_level, config)
+        Levels::of(queue_level, self.trend, self.duration, thresholds, config)
     }
 }
 
