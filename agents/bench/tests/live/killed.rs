@@ -21,10 +21,11 @@ use crate::{
     lab::{BpfMount, Lab, Result, skipped},
 };
 
-/// Agent process that other tests start; it is not a test.
+/// Entry point of the agent's process, not a test: this program started again with `--ignored` has no other place for
+/// a `main` of its own.
 #[test]
-#[ignore = "started by other tests"]
-fn agent_process() {
+#[ignore = "entry point of a process that tests start"]
+fn agent_entry_point() {
     let config = serde_json::from_reader(std::io::stdin()).expect("a configuration");
     lab_switchd::run(config).expect("a clean end");
 }
@@ -42,7 +43,7 @@ fn spawn(config: &AgentConfig, enter: impl FnOnce() -> Result + Send) -> Child {
         Command::new(test)
             .args([
                 "--exact",
-                "killed::agent_process",
+                "killed::agent_entry_point",
                 "--ignored",
                 "--nocapture",
             ])

@@ -5,7 +5,7 @@
 //! - `entries`: another value of each key, in a scenario where the value has an effect
 //! - `scenario`: scenarios, changed key by key
 //! - `engines`: rows of a simulation, and all that the kernel engine makes from a plan
-//! - `table`: the outcomes in [scenarios/README.md](../../../../../scenarios/README.md)
+//! - `table`: the outcomes in [scenarios/README.md](../../../../../../scenarios/README.md)
 
 mod engines;
 mod entries;

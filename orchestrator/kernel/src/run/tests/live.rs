@@ -31,7 +31,7 @@ use nix::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
+use crate::run::{
     AgentLauncher, RunError, RunReport, Runner,
     agents::AgentEvent,
     drive::RunningRepetition,
@@ -46,10 +46,11 @@ use crate::{
     testing::{self, isolated, skipped},
 };
 
-/// Agent in a process of its own, which other tests start; not a test itself.
+/// Entry point of the agent's process, not a test: this program started again with `--ignored` has no other place for
+/// a `main` of its own.
 #[test]
-#[ignore = "started by other tests"]
-fn agent_process() {
+#[ignore = "entry point of a process that tests start"]
+fn agent_entry_point() {
     let config = serde_json::from_reader(std::io::stdin()).expect("a configuration");
     lab_switchd::run(config).expect("a clean end");
 }
@@ -302,7 +303,7 @@ fn with_run_of(
         command: [
             env::current_exe().unwrap().into(),
             "--exact".into(),
-            "run::live::agent_process".into(),
+            "run::tests::live::agent_entry_point".into(),
             "--ignored".into(),
             "--nocapture".into(),
         ]

@@ -14,7 +14,7 @@ use lab_records::{Clock, EngineInfo, Location, RunDir, RunWriter, UtcTime, sampl
 use lab_scenario::Files;
 use sha2::{Digest, Sha256};
 
-use super::{RunReport, input::Input, repetition::Repetition};
+use crate::run::{RunReport, input::Input, repetition::Repetition};
 use crate::testing;
 
 #[test]
