@@ -22,7 +22,8 @@ use lab_abi::{
 };
 use lab_generators::contract::MonotonicTime;
 use lab_plan::model::{FaultChange, FaultPlan, Plan};
-use lab_records::{DecisionRow, RunDir, RunWriter, SwitchRow, sample};
+use lab_records::{DecisionRow, RunDir, RunWriter, SwitchRow};
+use lab_sample as sample;
 use lab_units::{DcId, LinkId, Nanos, NodeId};
 use nix::{
     sched::{CloneFlags, setns},
