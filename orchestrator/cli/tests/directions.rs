@@ -132,6 +132,8 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-files",
         &[ENGINES, &["lab-units", "lab-records", "nix"]],
     ),
+    // The released program has no fixtures.
+    ("lcmp-lab", &[&["lab-sample", "lab-fuzz"]]),
     // Any crate's tests may use it.
     ("lab-fuzz", &[&["lab-units", "lab-records"]]),
     // Records know neither engines nor plots.

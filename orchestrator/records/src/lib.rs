@@ -24,7 +24,6 @@
 //! - [`writer`], [`reader`]: writing and reading a run directory; `mirror` copies tables elsewhere meanwhile
 //! - [`columns`]: batches of typed columns, those of texts in `texts`; `csv_table` and [`parquet_table`] read
 //!   them from files, the latter by the pages that `parquet_pages` checks
-//! - [`sample`][]: a small run, for tests
 //! - [`time`]: times of day as text
 //!
 //! # Formats
@@ -70,7 +69,6 @@ pub mod request;
 pub mod rows;
 pub mod run_end;
 pub mod run_file;
-pub mod sample;
 mod sim_request;
 mod texts;
 pub mod time;

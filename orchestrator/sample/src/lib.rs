@@ -1,12 +1,14 @@
 //! A small run for tests: two datacenters, one link, in a guest. A test changes the fields that it
 //! is about and keeps the rest.
+//!
+//! A crate of its own, so that the released program has no fixtures: other crates have it as a development dependency.
 
 use std::{
     collections::BTreeMap,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use crate::{
+use lab_records::{
     CertifiedRow, Clock, Conduct, DcInfo, DcPath, EngineInfo, Evidence, FlowRow, FlowStatus,
     Granularity, GuestCpu, LinkBounds, LinkInfo, LinkRow, Location, Phase, Place, Provenance,
     QueueRow, RunEnd, RunInfo, ScaleInfo, UtcTime,

@@ -225,7 +225,8 @@ pub fn change_cell(estimate: Option<Estimate>) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{LabWork, sample};
+    use lab_records::LabWork;
+    use lab_sample as sample;
 
     use super::*;
 

@@ -1,6 +1,7 @@
 //! Conduct of a run: which measured links count as a different network than the one requested.
 
-use lab_records::{Certification, CertifiedRow, sample};
+use lab_records::{Certification, CertifiedRow};
+use lab_sample as sample;
 use lab_units::{BitsPerSec, Nanos};
 
 /// Returns true if a link with one direction modified by `change` counts as a different network than requested.

@@ -194,7 +194,8 @@ fn label_places(edges: &[Edge], boxes: &[Area]) -> Vec<Area> {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::sample::{self, THIRTEEN_DCS};
+    use lab_sample as sample;
+    use lab_sample::THIRTEEN_DCS;
 
     use super::{super::theme::WIDTH, *};
 
