@@ -1,10 +1,8 @@
 //! Totals of ports.
 
-use lab_records::{PortRow, RunDir};
-use polars::prelude::*;
+use std::collections::BTreeMap;
 
-use super::{numbers, reduce, texts};
-use crate::error::ReportError;
+use lab_records::{PortRow, RecordsError, RunDir};
 
 /// Totals of one port under one policy, over all repetitions.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -28,46 +26,30 @@ pub struct PortTotal {
 }
 
 /// Reads all ports' totals, by policy, node and peer, and the number of truncated rows. Only the simulator counts them.
-pub fn ports(run: &RunDir) -> Result<(Vec<PortTotal>, u64), ReportError> {
-    let sums = ["marks", "drops", "pauses", "paused_ns"];
-    let total = |rows: LazyFrame| {
-        let sums = sums.map(|name| col(name).sum());
-        let totals = [col("peak_queue_bytes").max()].into_iter().chain(sums);
-        rows.group_by(KEYS.map(col)).agg(totals.collect::<Vec<_>>())
-    };
-    let columns: Vec<&str> = KEYS
-        .into_iter()
-        .chain(sums)
-        .chain(["peak_queue_bytes"])
-        .collect();
-    let ([frame], truncated) = reduce::<PortRow, 1>(run, &columns, [&total])?;
-    let frame = frame.sort(KEYS, SortMultipleOptions::default())?;
-    let [mut policy, mut node, mut peer] = [
-        texts(&frame, "policy")?,
-        texts(&frame, "node")?,
-        texts(&frame, "peer")?,
-    ];
-    let [mut marks, mut drops, mut pauses, mut paused] = [
-        numbers(&frame, "marks")?,
-        numbers(&frame, "drops")?,
-        numbers(&frame, "pauses")?,
-        numbers(&frame, "paused_ns")?,
-    ];
-    let port = |peak_queue_bytes| {
-        Some(PortTotal {
-            policy: policy.next()?,
-            node: node.next()?,
-            peer: peer.next()?,
+pub fn ports(run: &RunDir) -> Result<(Vec<PortTotal>, u64), RecordsError> {
+    let mut ports = BTreeMap::new();
+    let truncated = run.visit(|row: PortRow| {
+        let key = [row.policy, row.node, row.peer];
+        let port = ports.entry(key).or_insert([0; 5]);
+        let [peak_queue_bytes, marks, drops, pauses, paused_ns] = port;
+        *peak_queue_bytes = row.peak_queue_bytes.get().max(*peak_queue_bytes);
+        *marks += row.marks;
+        *drops += row.drops;
+        *pauses += row.pauses;
+        *paused_ns += row.paused_ns.get();
+    })?;
+    let total = |([policy, node, peer], counts): ([String; 3], [u64; 5])| {
+        let [peak_queue_bytes, marks, drops, pauses, paused_ns] = counts;
+        PortTotal {
+            policy,
+            node,
+            peer,
             peak_queue_bytes,
-            marks: marks.next()?,
-            drops: drops.next()?,
-            pauses: pauses.next()?,
-            paused_ns: paused.next()?,
-        })
+            marks,
+            drops,
+            pauses,
+            paused_ns,
+        }
     };
-    let ports = numbers(&frame, "peak_queue_bytes")?.map_while(port);
-    Ok((ports.collect(), truncated))
+    Ok((ports.into_iter().map(total).collect(), truncated))
 }
-
-/// Columns that identify a port.
-const KEYS: [&str; 3] = ["policy", "node", "peer"];
