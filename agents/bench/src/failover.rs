@@ -2,9 +2,9 @@
 //!
 //! One flow sends without pause while others are only pinned to the same port. The link is cut at its
 //! far end, or the controller takes the port out. The result must not depend on the number of pinned
-//! flows, because each flow is moved by its own next packet. Each step waits for what the next one needs,
-//! however long a busy machine takes: the link is cut once the flow's packets arrive by it, and the round
-//! ends once they arrive by the other one.
+//! flows, because each flow is moved by its own next packet. Each step waits for its precondition,
+//! however long a busy machine takes: the link is cut once the flow's packets arrive over it, and the round
+//! ends once they arrive over the other link.
 
 use std::{
     net::UdpSocket,
@@ -209,13 +209,13 @@ fn drain(socket: &UdpSocket) {
 /// Measured flow of one round.
 #[derive(Default)]
 struct Flow {
-    /// Packets that arrived by the first link, and by the second.
+    /// Packets that arrived over the first link, and over the second.
     arrived: [AtomicU64; 2],
     is_over: AtomicBool,
 }
 
 impl Flow {
-    /// Cuts the flow's port while the flow sends; returns the time to the first packet by the second
+    /// Cuts the flow's port while the flow sends; returns the time to the first packet over the second
     /// link, the packets lost, and the time between two packets.
     fn measure(
         &self,
@@ -240,7 +240,7 @@ impl Flow {
         })
     }
 
-    /// Cuts the port once the flow's packets arrive by it, and waits until they arrive by the other one;
+    /// Cuts the port once the flow's packets arrive over its link, and waits until they arrive over the other link;
     /// returns the time of the cut.
     fn cut(&self, cut: impl FnOnce() -> Result<Nanos, BenchError>) -> Result<Nanos, BenchError> {
         until("arrival of the flow by the first port", || {
@@ -333,5 +333,5 @@ const AFTER: u64 = 2_000;
 /// Bytes that hold the packets of a receiver until its thread has a CPU again: 0.4 s at the flow's pace. The
 /// usual buffer is full after 14 ms.
 const RECEIVE_BUFFER: usize = 8 << 20;
-/// Longest wait for a condition: far beyond what a loaded machine needs.
+/// Longest wait for a condition: far longer than on a loaded machine.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -19,7 +19,7 @@ pub struct Attached {
     attachment: Attachment,
     links: Vec<PortLink>,
     clsact: Vec<i32>,
-    /// Link of the program that marks ports dead; none if the kernel cannot run it.
+    /// Link of the program that marks ports dead; `None` if the kernel cannot run that program.
     carriers: Option<FdLink>,
     pins: Option<Pins>,
 }
@@ -75,7 +75,7 @@ impl Attached {
 }
 
 impl Drop for Attached {
-    /// Removes the clsact qdiscs after an error; the next agent on these ports removes any left over.
+    /// Removes the clsact qdiscs after an error; if that fails, the next agent on these ports removes them.
     fn drop(&mut self) {
         if self.clsact.is_empty() {
             return;

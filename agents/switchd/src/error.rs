@@ -22,7 +22,7 @@ pub enum SwitchdError {
         #[source]
         source: io::Error,
     },
-    #[error("the controller sent `{line}`, which is no command")]
+    #[error("the controller sent `{line}`, which is not a command")]
     Command {
         line: String,
         #[source]

@@ -21,8 +21,7 @@ use crate::{
     lab::{BpfMount, Lab, Result, skipped},
 };
 
-/// Entry point of the agent's process, not a test: this program started again with `--ignored` has no other place for
-/// a `main` of its own.
+/// Entry point of the agent's process, not a test: a test starts this executable again with `--ignored` to run it.
 #[test]
 #[ignore = "entry point of a process that tests start"]
 fn agent_entry_point() {
@@ -147,7 +146,7 @@ fn a_switch_outlives_its_agent_by_netlink_as_well() -> Result {
     a_switch_outlives_its_agent(AttachMode::Netlink)
 }
 
-/// Returns the flows that `decisions` send by P1.
+/// Returns the flows that `decisions` send through P1.
 fn on_p1(decisions: &[DecisionReport]) -> usize {
     let ports = decisions.iter().map(|decision| decision.port);
     ports.filter(|&port| port == P1).count()
