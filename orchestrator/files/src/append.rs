@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 
 use crate::Refusal;
 
-/// Opens the regular file at `path` for appending, or creates it. Does not follow a link, nor wait for the other end of
+/// Opens the regular file at `path` for appending, or creates it. Neither follows a link nor waits for the other end of
 /// a pipe.
 ///
 /// # Errors

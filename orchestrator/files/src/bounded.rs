@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-/// Reader that fails if more bytes than a bound are read before the next renewal. A parser that renews the reader
-/// before each record therefore holds no more of a record than the bound and its own buffer.
+/// Reader that fails if more than a bound of bytes is read before the next renewal. A parser that renews the reader
+/// before each record therefore holds at most the bound, and its own buffer, of a record.
 #[derive(Debug)]
 pub struct Bounded<R> {
     inner: R,

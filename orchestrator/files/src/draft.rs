@@ -1,4 +1,4 @@
-//! Files that replace others as a whole, in directories that may belong to somebody else.
+//! Atomic replacement of files, in directories that may belong to other users.
 
 use std::{
     fs::{self, File},
@@ -10,7 +10,7 @@ use std::{
 /// replaced, not followed.
 ///
 /// # Errors
-/// If the file cannot be written; then the old one stays.
+/// If the file cannot be written; the old file then stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = path.with_file_name(format!(".{name}.draft"));
@@ -37,10 +37,10 @@ pub fn create(draft: &Path) -> io::Result<File> {
     }
 }
 
-/// Makes the directory at `path` unless there is one.
+/// Creates the directory at `path` unless it exists.
 ///
 /// # Errors
-/// If it cannot be made, or is a link: what is written into it would be written elsewhere.
+/// If the directory cannot be made, or if `path` is a link: files would then be written elsewhere.
 pub fn make_dir(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)?;
     if fs::symlink_metadata(path)?.is_dir() {

@@ -1,6 +1,6 @@
 //! Files that others may have written: opening, reading and replacing them.
 //!
-//! A run directory, a bundle or a scenario may come from anybody. A pipe in it would block a reader, a device or a
+//! A run directory, a bundle or a scenario may come from anyone. A pipe in it would block a reader, a device or a
 //! kernel file may never end, a link may lead a root process elsewhere, and a file may be larger than memory. Every
 //! reader of such files opens them with this crate.
 //!
@@ -9,7 +9,7 @@
 //! - [`open`], [`read`]: regular files of bounded size
 //! - [`Bounded`]: a reader that fails on records longer than a bound
 //! - [`append`]: opens a file for appending, without following a link
-//! - [`draft`]: files that replace others as a whole, or are newly created
+//! - [`draft`]: atomic replacement and creation of files
 //! - [`named`]: paths that a person names; links of other users are not followed
 //!
 //! Units: bytes.

@@ -14,7 +14,7 @@ use rustix::fs::{OFlags, PROC_SUPER_MAGIC, fstatfs};
 pub enum Links {
     /// Opens the file that the link leads to: a file that the command line names.
     Follow,
-    /// Refuses the link: a file in a directory that somebody else may have written.
+    /// Refuses the link: a file in a directory to which another user may have written.
     Refuse,
 }
 

@@ -1,5 +1,7 @@
 //! Layout of the inter-DC map, for `graph` and the report: datacenters in columns, labels on links.
 //!
+//! A crate of its own, because a plan and a report, which know nothing of each other, place their maps alike.
+//!
 //! Coordinates are abstract columns and rows in [`Layout`], pixels in [`Curve`] and [`Area`]; drawing
 //! is the caller's. The same input gives the same map on every machine. Must not contain: I/O,
 //! drawing, randomness.

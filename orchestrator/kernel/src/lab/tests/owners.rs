@@ -218,9 +218,9 @@ pub(super) fn owned() -> LabName {
     OWNED.parse().unwrap()
 }
 
-/// Owner of a lab, which other tests start and kill; no test itself.
+/// Entry point of a process that owns a lab, not a test: tests start this executable again, and kill it.
 #[test]
-#[ignore = "started by other tests"]
+#[ignore = "entry point of a process that tests start"]
 #[expect(
     clippy::print_stdout,
     reason = "the test that started it waits for this"

@@ -47,8 +47,7 @@ use crate::{
     testing::{self, isolated, skipped},
 };
 
-/// Entry point of the agent's process, not a test: this program started again with `--ignored` has no other place for
-/// a `main` of its own.
+/// Entry point of the agent's process, not a test: a test starts this executable again with `--ignored` to run it.
 #[test]
 #[ignore = "entry point of a process that tests start"]
 fn agent_entry_point() {
