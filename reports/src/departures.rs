@@ -42,7 +42,8 @@ const MAX_CHARS: usize = 40;
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{PolicySettings, Reference, sample};
+    use lab_records::{PolicySettings, Reference};
+    use lab_sample as sample;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Controller's end of an agent's socket.
 //!
-//! Every method fails when the socket does, and a wait fails with the latest message after two minutes or
-//! when the agent is gone.
+//! Every method fails if the socket fails. A wait fails after two minutes or when the agent is gone, and reports
+//! the latest message.
 
 use std::{
     collections::BTreeMap,
@@ -27,13 +27,13 @@ use crate::{
 /// Controller of one agent.
 pub struct Controller {
     stream: BufReader<UnixStream>,
-    /// Bytes that the agent reported to each destination so far.
+    /// Bytes to each destination that the agent has reported so far.
     pub demands: BTreeMap<Ipv4Addr, u64>,
 }
 
 /// Last reports of an agent.
 pub struct LastReports {
-    /// Flows of the last reports, those still in the table included.
+    /// Flows of the last reports, including those still in the table.
     pub flows: Vec<FlowReport>,
     /// Latest counters.
     pub stats: Stats,
@@ -224,7 +224,7 @@ impl Controller {
         self.last_reports()
     }
 
-    /// Returns the reports of an agent that ends.
+    /// Returns the last reports of an agent that is stopping.
     pub fn last_reports(&mut self) -> Result<LastReports, BenchError> {
         let mut flows = Vec::new();
         let mut stats = Stats::default();
@@ -241,5 +241,5 @@ impl Controller {
     }
 }
 
-/// Longest wait for a message: far beyond what a loaded machine needs.
+/// Longest wait for a message: far longer than on a loaded machine.
 const TIMEOUT: Duration = Duration::from_secs(120);

@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_program_that_the_verifier_refuses_is_no_lack_of_privileges() {
-        let refused = SwitchdError::Netlink {
+        let refused = SwitchdError::Io {
             action: "load",
             source: Errno::EACCES.into(),
         };

@@ -2,9 +2,9 @@
 //!
 //! One flow sends without pause while others are only pinned to the same port. The link is cut at its
 //! far end, or the controller takes the port out. The result must not depend on the number of pinned
-//! flows, because each flow is moved by its own next packet. Each step waits for what the next one needs,
-//! however long a busy machine takes: the link is cut once the flow's packets arrive by it, and the round
-//! ends once they arrive by the other one.
+//! flows, because each flow is moved by its own next packet. Each step waits for its precondition,
+//! however long a busy machine takes: the link is cut once the flow's packets arrive over it, and the round
+//! ends once they arrive over the other link.
 
 use std::{
     net::UdpSocket,
@@ -16,13 +16,13 @@ use std::{
 };
 
 use lab_abi::wire::AgentCommand;
+use lab_netlink::{Batch, Socket};
 use lab_switchd::now;
 use lab_units::Nanos;
 use nix::{
     net::if_::if_nametoindex,
     sys::socket::{
-        AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, SockaddrIn, bind,
-        recv, sendto, setsockopt, socket,
+        AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, bind, setsockopt, socket,
         sockopt::{BindToDevice, RcvBufForce},
     },
 };
@@ -209,13 +209,13 @@ fn drain(socket: &UdpSocket) {
 /// Measured flow of one round.
 #[derive(Default)]
 struct Flow {
-    /// Packets that arrived by the first link, and by the second.
+    /// Packets that arrived over the first link, and over the second.
     arrived: [AtomicU64; 2],
     is_over: AtomicBool,
 }
 
 impl Flow {
-    /// Cuts the flow's port while the flow sends; returns the time to the first packet by the second
+    /// Cuts the flow's port while the flow sends; returns the time to the first packet over the second
     /// link, the packets lost, and the time between two packets.
     fn measure(
         &self,
@@ -240,7 +240,7 @@ impl Flow {
         })
     }
 
-    /// Cuts the port once the flow's packets arrive by it, and waits until they arrive by the other one;
+    /// Cuts the port once the flow's packets arrive over its link, and waits until they arrive over the other link;
     /// returns the time of the cut.
     fn cut(&self, cut: impl FnOnce() -> Result<Nanos, BenchError>) -> Result<Nanos, BenchError> {
         until("arrival of the flow by the first port", || {
@@ -304,34 +304,23 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, BenchError>>) -> Resul
 }
 
 /// Takes a link in the calling thread's namespace down, or up; returns the time of the request.
-///
-/// The request is 32 bytes: a netlink header, and the change of the interface.
 fn set_link(interface: &str, is_up: bool) -> Result<Nanos, BenchError> {
     let index = if_nametoindex(interface).map_err(BenchError::io("find an interface"))?;
-    let family = AddressFamily::Netlink;
-    let flags = SockFlag::SOCK_CLOEXEC;
-    let socket = socket(family, SockType::Raw, flags, SockProtocol::NetlinkRoute);
-    let socket = socket.map_err(BenchError::io("open a netlink socket"))?;
-    let mut request = [0; 32];
-    request[..4].copy_from_slice(&32_u32.to_ne_bytes());
-    request[4..6].copy_from_slice(&RTM_NEWLINK.to_ne_bytes());
-    request[6..8].copy_from_slice(&REQUEST_AND_ACK.to_ne_bytes());
-    request[20..24].copy_from_slice(&index.to_ne_bytes());
-    request[24..28].copy_from_slice(&u32::from(is_up).to_ne_bytes());
-    request[28..].copy_from_slice(&IFF_UP.to_ne_bytes());
-    let kernel = NetlinkAddr::new(0, 0);
+    let mut socket = Socket::route().map_err(BenchError::io("open a netlink socket"))?;
+    // `struct ifinfomsg`: index, flags, and the mask of the flags to change.
+    let mut change = [0; 16];
+    change[4..8].copy_from_slice(&index.to_ne_bytes());
+    change[8..12].copy_from_slice(&u32::from(is_up).to_ne_bytes());
+    change[12..].copy_from_slice(&IFF_UP.to_ne_bytes());
+    let mut batch = Batch::default();
+    batch.raw(RTM_NEWLINK, 0, &change);
     let at = now()?;
-    // The kernel sets the link within this call, so neither this call nor the next one fails with EINTR.
-    sendto(socket.as_raw_fd(), &request, &kernel, MsgFlags::empty())
-        .map_err(BenchError::io("set a link"))?;
-    let mut answer = [0; 256];
-    recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())
-        .map_err(BenchError::io("set a link"))?;
+    let done = socket.execute_one(batch);
+    done.map_err(BenchError::io("set a link"))?;
     Ok(at)
 }
 
 const RTM_NEWLINK: u16 = 16;
-const REQUEST_AND_ACK: u16 = 5;
 const IFF_UP: u32 = 1;
 
 /// Destination port of the measured flow; the other flows use the ports after it.
@@ -344,5 +333,5 @@ const AFTER: u64 = 2_000;
 /// Bytes that hold the packets of a receiver until its thread has a CPU again: 0.4 s at the flow's pace. The
 /// usual buffer is full after 14 ms.
 const RECEIVE_BUFFER: usize = 8 << 20;
-/// Longest wait for a condition: far beyond what a loaded machine needs.
+/// Longest wait for a condition: far longer than on a loaded machine.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,10 +1,10 @@
 //! Packets per second of one switch: by its program and by the kernel's own forwarding, over the same
 //! interfaces and in the same run.
 //!
-//! The kernel generates the packets as received by the switch's interface towards its hosts, so no
-//! sender takes part. They leave by the interface towards a link, whose far end drops and counts them.
-//! The time covers receiving, deciding, sending and one veth; it is the kernel's own, without the CPU
-//! time of other processes.
+//! The kernel itself injects the packets at the switch's interface towards its hosts, so the figures include no
+//! sender. The packets leave by the interface towards a link, whose far end drops and counts them. The time
+//! covers receiving, deciding, sending and one veth; the kernel measures it, without the CPU time of other
+//! processes.
 
 use std::{
     path::Path,
@@ -44,7 +44,7 @@ use crate::{
 /// Packet source and sink, built by `agents/ebpf/build.sh`.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/bench.bpf.o");
 
-/// Packets of a batch, as a driver receives at once.
+/// Packets in a batch, as many as a driver receives at once.
 pub const BATCH: u32 = 64;
 
 /// Result of [`forwarding`].
@@ -57,14 +57,14 @@ pub struct Forwarding {
     /// Times of packets that arrive one by one, as over a veth.
     pub single: PacketTimes,
     /// Times of packets that arrive in batches of [`BATCH`], as from a polling driver: the kernel then
-    /// forwards a list step by step, a program handles each packet alone.
+    /// forwards them as a list, whereas a program handles each packet alone.
     pub batched: PacketTimes,
 }
 
 /// Time per packet in nanoseconds, medians of the rounds.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PacketTimes {
-    /// Kernel's own forwarding: one route, neighbour known.
+    /// Forwarding by the kernel itself: one route, with a known neighbour.
     pub kernel_ns: u64,
     /// Switch program, all packets of one pinned flow.
     pub one_flow_ns: u64,
@@ -136,7 +136,7 @@ impl Switch {
         let mut program = Program::load(config.flow_table_entries)?;
         let links = interfaces(&config)?;
         program.install(&Tables::new(&config, &links, &SwitchTable::default()))?;
-        let mut qdiscs = Qdiscs::open();
+        let mut qdiscs = Qdiscs::open()?;
         let h0 = i32::try_from(index("h0")?).unwrap_or(0);
         let mode = AttachMode::Auto;
         let attached = attach(&mut program, &[("h0", h0)], mode, None, &mut qdiscs)?;

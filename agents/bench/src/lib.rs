@@ -1,13 +1,13 @@
 //! Benchmarks of the switch program and its agent, and the testbed that live tests share with them.
 //!
 //! - [`decision`](mod@decision)[]: kernel time of a packet, by policy; needs no interface
-//! - [`forwarding`](mod@forwarding)[]: packets per second of one switch, beside the kernel's own
+//! - [`forwarding`](mod@forwarding)[]: packets per second of one switch, next to those of the kernel's own forwarding
 //! - [`failover`](mod@failover)[]: time without packets of a flow whose link dies
 //! - [`testbed`][]: network namespaces of a switch and two hosts
 //! - [`controller`][]: the controller's end of an agent's socket
 //!
-//! Must not contain: the plan, the scenario, records. Speed is reported here and asserted nowhere: the
-//! tests of this crate check results, counts and ratios of one run.
+//! Must not contain: the plan, the scenario, records. Speed is reported, but never asserted: the
+//! tests of this crate check results, counts and ratios within one run.
 
 pub mod controller;
 pub mod decision;
@@ -23,7 +23,7 @@ pub use failover::{Cut, Failover, failover};
 pub use forwarding::{Forwarding, PacketTimes, forwarding};
 pub use testbed::{Side, Testbed};
 
-/// Returns the median, the lower one of two.
+/// Returns the median; of an even number of values, the lower of the middle two.
 fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
     values.sort_unstable();
     values.get(values.len().checked_sub(1)? / 2).copied()

@@ -1,6 +1,6 @@
 //! Network namespaces of a switch: host `a`, DCI switch `s`, two links, host `r`. Needs root.
 //!
-//! Every method returns the command or system call that failed.
+//! Errors of every method name the command or system call that failed.
 
 use std::{
     fs::File,
@@ -116,7 +116,7 @@ impl Testbed {
         Ok(testbed)
     }
 
-    /// Lets the kernel forward from host `a` to host `r` by the first link where no program does.
+    /// Lets the kernel forward from host `a` to host `r` over the first link where no program forwards.
     pub(crate) fn enable_kernel_forwarding(&self) -> Result<(), BenchError> {
         for words in [
             "addr add 10.1.0.254/24 dev h0",
@@ -228,7 +228,7 @@ impl Testbed {
         }
     }
 
-    /// Waits until the kernel reports the switch's links as up: an agent holds their ports dead before.
+    /// Waits until the kernel reports the switch's links as up: until then an agent treats their ports as dead.
     fn wait_for_carriers(&self) -> Result<(), BenchError> {
         for _ in 0..6_000 {
             let links = self.ip(Side::Switch, "-o link show up")?;

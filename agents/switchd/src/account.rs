@@ -1,7 +1,7 @@
 //! Size of the switch program (the paper's section 4): its maps in bytes, its code in instructions.
 //!
-//! The paper counts the rows of tables. The kernel needs more memory for the same rows, to find them;
-//! an account has both.
+//! The paper counts the rows of the tables alone. The kernel also needs memory to look rows up; an account
+//! reports both.
 
 use std::{
     fs,
@@ -35,7 +35,7 @@ pub struct MapAccount {
     pub rows: u32,
     /// Bytes of all keys and values, on one CPU.
     pub bytes: u64,
-    /// Bytes of kernel memory, if the kernel was asked.
+    /// Bytes of kernel memory; `None` for a map that is not loaded.
     pub kernel_bytes: Option<u64>,
 }
 

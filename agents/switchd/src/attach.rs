@@ -19,7 +19,7 @@ pub struct Attached {
     attachment: Attachment,
     links: Vec<PortLink>,
     clsact: Vec<i32>,
-    /// Link of the program that marks ports dead; none if the kernel cannot run it.
+    /// Link of the program that marks ports dead; `None` if the kernel cannot run that program.
     carriers: Option<FdLink>,
     pins: Option<Pins>,
 }
@@ -75,9 +75,14 @@ impl Attached {
 }
 
 impl Drop for Attached {
-    /// Removes the clsact qdiscs after an error; the next agent on these ports removes any left over.
+    /// Removes the clsact qdiscs after an error; if that fails, the next agent on these ports removes them.
     fn drop(&mut self) {
-        if let Err(error) = delete_all(std::mem::take(&mut self.clsact), &mut Qdiscs::open()) {
+        if self.clsact.is_empty() {
+            return;
+        }
+        let clsact = std::mem::take(&mut self.clsact);
+        let deleted = Qdiscs::open().and_then(|mut qdiscs| delete_all(clsact, &mut qdiscs));
+        if let Err(error) = deleted {
             tracing::warn!(error = error.chain(), "cannot remove a clsact qdisc");
         }
     }

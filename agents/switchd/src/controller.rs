@@ -82,8 +82,8 @@ impl Controller {
         self.flush();
     }
 
-    /// Queues `message`, however large the backlog is, and sends as much as the socket accepts. For the last few
-    /// messages, one of which carries the number of lost messages.
+    /// Queues `message`, however large the backlog is, and sends as much as the socket accepts. Meant for
+    /// the last few messages, which include the number of lost ones.
     pub(crate) fn send_past_limit(&mut self, message: &AgentMessage) {
         self.waiting.extend(line_of(message).unwrap_or_default());
         self.flush();
@@ -132,7 +132,7 @@ impl Controller {
         Ok(received)
     }
 
-    /// Sends the last message and waits until the controller has read all.
+    /// Sends the last message and waits until the controller has read all messages.
     pub(crate) fn close(mut self, last: &AgentMessage) {
         self.send_past_limit(last);
         let timed = self.stream.set_write_timeout(Some(CLOSING_TIME));
@@ -144,7 +144,7 @@ impl Controller {
         }
         if self.is_waiting() {
             let bytes = self.waiting.len();
-            tracing::warn!(bytes, "the controller did not read all");
+            tracing::warn!(bytes, "the controller did not read all messages");
         }
     }
 
@@ -230,7 +230,7 @@ mod tests {
         let (mut agent, mut controller) = pair();
         controller.write_all(b"{\"stpo\":1}\n").expect("written");
         let error = agent.receive().expect_err("no command").to_string();
-        let expected = "the controller sent `{\"stpo\":1}`, which is no command";
+        let expected = "the controller sent `{\"stpo\":1}`, which is not a command";
         assert_eq!(error, expected);
     }
 

@@ -21,7 +21,7 @@ pub enum SwitchdError {
         #[source]
         source: io::Error,
     },
-    #[error("the controller sent `{line}`, which is no command")]
+    #[error("the controller sent `{line}`, which is not a command")]
     Command {
         line: String,
         #[source]
@@ -53,12 +53,6 @@ pub enum SwitchdError {
     #[error("cannot attach by tcx: this kernel is older than 6.6 (hint: attach by netlink)")]
     NoTcx,
     #[error("cannot {action}")]
-    Netlink {
-        action: &'static str,
-        #[source]
-        source: io::Error,
-    },
-    #[error("cannot {action}")]
     Io {
         action: &'static str,
         #[source]
@@ -67,10 +61,10 @@ pub enum SwitchdError {
 }
 
 impl SwitchdError {
-    pub(crate) fn io(action: &'static str) -> impl FnOnce(nix::Error) -> Self {
-        move |errno| Self::Io {
+    pub(crate) fn io<E: Into<io::Error>>(action: &'static str) -> impl FnOnce(E) -> Self {
+        move |source| Self::Io {
             action,
-            source: errno.into(),
+            source: source.into(),
         }
     }
 

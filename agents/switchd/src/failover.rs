@@ -7,18 +7,12 @@
 
 use std::{
     collections::BTreeMap,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd},
 };
 
 use lab_abi::wire::PortConfig;
-use nix::{
-    errno::Errno,
-    ifaddrs::getifaddrs,
-    net::if_::InterfaceFlags,
-    sys::socket::{
-        AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
-    },
-};
+use lab_netlink::Socket;
+use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
 
 use crate::SwitchdError;
 
@@ -96,44 +90,30 @@ pub(crate) fn interfaces() -> Result<BTreeMap<String, bool>, SwitchdError> {
 ///
 /// A message only wakes the agent, which then reads all link states: no change is missed even if the
 /// kernel drops messages.
-pub(crate) struct LinkWatch {
-    socket: OwnedFd,
-}
+pub(crate) struct LinkWatch(Socket);
 
 impl LinkWatch {
     /// Subscribes in the network namespace of the calling thread.
     pub(crate) fn open() -> Result<Self, SwitchdError> {
-        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        let family = AddressFamily::Netlink;
-        let protocol = SockProtocol::NetlinkRoute;
-        let socket = socket(family, SockType::Raw, flags, protocol);
-        let socket = socket.map_err(SwitchdError::io("open a netlink socket"))?;
-        bind(socket.as_raw_fd(), &NetlinkAddr::new(0, RTMGRP_LINK))
-            .map_err(SwitchdError::io("listen to link changes"))?;
-        Ok(Self { socket })
+        let mut socket = Socket::route().map_err(SwitchdError::io("open a netlink socket"))?;
+        let subscribed = socket.subscribe(libc::RTNLGRP_LINK);
+        subscribed.map_err(SwitchdError::io("listen to link changes"))?;
+        Ok(Self(socket))
     }
 
     /// Discards all messages.
-    pub(crate) fn drain(&self) -> Result<(), SwitchdError> {
-        let mut buffer = [0; 8192];
-        loop {
-            match recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::empty()) {
-                Ok(_) | Err(Errno::EINTR | Errno::ENOBUFS) => {}
-                Err(Errno::EAGAIN) => return Ok(()),
-                Err(errno) => return Err(SwitchdError::io("read link changes")(errno)),
-            }
-        }
+    pub(crate) fn drain(&mut self) -> Result<(), SwitchdError> {
+        self.0
+            .drain()
+            .map_err(SwitchdError::io("read link changes"))
     }
 }
 
 impl AsFd for LinkWatch {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.0.as_fd()
     }
 }
-
-/// Multicast group of link changes.
-const RTMGRP_LINK: u32 = 1;
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use crate::{SwitchdError, program::FlowTable};
 /// Returns every flow in a map with `rows`, in the order of their keys.
 ///
 /// The table changes while it is read. If the kernel removes the entry under the cursor, the walk
-/// starts again; so at most twice the map is read, and duplicates are dropped.
+/// starts again; so the walk reads at most twice the map's rows, and duplicates are dropped.
 pub(crate) fn all(flows: &FlowTable, rows: u32) -> Result<Vec<(FlowKey, FlowEntry)>, SwitchdError> {
     let max = usize::try_from(rows).unwrap_or(usize::MAX);
     let mut found = Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn all(flows: &FlowTable, rows: u32) -> Result<Vec<(FlowKey, FlowEntr
 
 /// Removes the flows idle for `idle_timeout`; returns them and the number of flows that stay.
 ///
-/// A flow that sends between the check and its removal is decided again by its next packet.
+/// If a flow sends a packet between the check and its removal, its next packet triggers a new decision.
 pub(crate) fn expire(
     flows: &mut FlowTable,
     rows: u32,
@@ -55,8 +55,8 @@ pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdE
 
 /// Evictor of the least recently seen flows, exact to the nanosecond.
 ///
-/// A flow without a packet since the latest reading of the table was seen before all flows with one, and before all
-/// flows that arrived since. So one reading serves until each of its flows has left or sent a packet.
+/// A flow that has sent no packet since the latest reading of the table was last seen before all flows that have, and
+/// before all flows that arrived since. So one reading serves until each of its flows has left or sent a packet.
 #[derive(Debug, Default)]
 pub(crate) struct Evictor {
     /// Flows of the latest reading with the times at which they were last seen, latest first.

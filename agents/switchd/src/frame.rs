@@ -86,7 +86,7 @@ impl Frame {
         self
     }
 
-    /// Claims options in the IP header.
+    /// Sets an IP header length that includes options.
     pub(crate) fn with_options(mut self) -> Self {
         self.bytes[ETHERNET] = 0x46;
         self.write_checksum();

@@ -85,7 +85,7 @@ fn switch_table(config: &AgentConfig, links: &[(u32, bool)], before: &SwitchTabl
     table
 }
 
-/// Returns the queue of a port, empty.
+/// Returns the row of a port's empty queue.
 pub(crate) fn queue(config: &AgentConfig, port: &PortConfig) -> PortQueueRow {
     if port.ecn.is_none() && config.shared_buffer.is_none() {
         return PortQueueRow::default();
@@ -108,17 +108,17 @@ pub(crate) fn queue(config: &AgentConfig, port: &PortConfig) -> PortQueueRow {
     }
 }
 
-/// Thresholds that no packet meets.
+/// Thresholds that no packet's wait reaches.
 pub(crate) const UNMARKED: CongestionPoint = CongestionPoint {
     k_min: u64::MAX,
     k_max: u64::MAX,
     p_max_q32: 0,
 };
 
-/// Time of a byte at 1 bit/s, ns.
+/// Time per byte at 1 bit/s, ns.
 const NANOS_OF_BIT_PER_BYTE: u128 = 8_000_000_000;
 
-/// Longest time of a byte: times the largest packet, it still fits in 64 bits.
+/// Maximum time per byte; its product with the largest packet fits in u64.
 const MAX_BYTE_TIME: u64 = 1 << 46;
 
 /// Returns the decision parameters of `config`.

@@ -15,7 +15,7 @@ pub(crate) struct MapShape {
     pub(crate) name: &'static str,
     pub(crate) key_bytes: usize,
     pub(crate) value_bytes: usize,
-    /// Number of rows; of the flow table the largest number.
+    /// Number of rows; for the flow table, the maximum.
     pub(crate) entries: u32,
 }
 
@@ -55,7 +55,7 @@ const CALENDAR: &str = "calendar";
 pub(crate) const FLOWS: &str = "flows";
 
 impl MapShape {
-    /// Returns the number of rows for a given flow table.
+    /// Returns the number of rows if the flow table has the given capacity.
     pub(crate) fn rows(&self, flow_table_entries: u32) -> u32 {
         match self.name {
             FLOWS => flow_map_rows(flow_table_entries),

@@ -1,4 +1,4 @@
-//! Checks of a user's own object, before the kernel sees it.
+//! Checks of a user's own object before it is loaded.
 //!
 //! The kernel's verifier decides about the code. A missing map or an incompatible license is checked
 //! here, because the kernel's messages do not name them.
@@ -29,12 +29,12 @@ const GPL_COMPATIBLE: [&str; 6] = [
     "Dual MPL/GPL",
 ];
 
-/// File that is no switch program.
+/// Reason why a file is not a switch program.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     #[error("cannot read it: {0}")]
     Read(#[from] io::Error),
-    #[error("it is no BPF object: {why} (hint: agents/ebpf/build.sh SOURCE.c OBJECT.o)")]
+    #[error("it is not a BPF object: {why} (hint: agents/ebpf/build.sh SOURCE.c OBJECT.o)")]
     NotAnObject { why: String },
     #[error(
         "its license is `{license}`, which is not compatible with the GPL (hint: `char LICENSE[] \
@@ -116,7 +116,7 @@ fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
     }
 }
 
-/// Runs a step of the loader, which panics at some damaged objects, and returns the panic's message.
+/// Runs a step of the loader, which panics on some damaged objects, and returns the panic's message.
 fn without_panic<T>(step: impl FnOnce() -> T) -> Result<T, String> {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_file_that_is_no_object_is_refused() {
         let error = check(b"#!/bin/sh\n").expect_err("a script").to_string();
-        assert!(error.starts_with("it is no BPF object: "), "{error}");
+        assert!(error.starts_with("it is not a BPF object: "), "{error}");
         for (path, expected) in [
             ("/nowhere/own.o", "cannot read it: "),
             ("/tmp", "cannot read it: it is a directory"),

@@ -1,9 +1,12 @@
 //! Queueing disciplines: one dump for the namespace has all ports' queues.
 
-use std::{collections::BTreeMap, io};
+use std::collections::BTreeMap;
 
-use netlink_bindings::tc::{Request, Tcmsg};
-use netlink_socket2::NetlinkSocket;
+use lab_netlink::{Batch, Socket};
+use netlink_bindings::{
+    tc::{OpGetqdiscDump, Request, Tcmsg},
+    traits::NetlinkRequest,
+};
 
 use crate::SwitchdError;
 
@@ -30,73 +33,21 @@ pub(crate) struct QueueSample {
 }
 
 /// Route netlink socket for qdiscs, in the network namespace where it was opened.
-pub struct Qdiscs {
-    socket: NetlinkSocket,
-}
+pub struct Qdiscs(Socket);
 
 impl Qdiscs {
     /// Opens a socket in the network namespace of the calling thread.
-    #[must_use]
-    pub fn open() -> Self {
-        Self {
-            socket: NetlinkSocket::new(),
-        }
+    pub fn open() -> Result<Self, SwitchdError> {
+        let socket = Socket::route().map_err(SwitchdError::io("open a netlink socket"))?;
+        Ok(Self(socket))
     }
 
     /// Returns the root qdiscs of all interfaces by interface index.
     pub(crate) fn roots(&mut self) -> Result<BTreeMap<u32, QueueSample>, SwitchdError> {
-        let mut roots = BTreeMap::new();
-        self.each(|message, sample| {
-            let Ok(ifindex) = u32::try_from(message.ifindex) else {
-                return;
-            };
-            if message.parent == ROOT {
-                roots.insert(ifindex, sample);
-            }
-        })?;
-        Ok(roots)
-    }
-
-    /// Returns the indices of the interfaces with a clsact qdisc.
-    pub(crate) fn with_clsact(&mut self) -> Result<Vec<i32>, SwitchdError> {
-        let mut found = Vec::new();
-        self.each(|message, _| {
-            if message.parent == CLSACT_PARENT {
-                found.push(message.ifindex);
-            }
-        })?;
-        Ok(found)
-    }
-
-    /// Removes an interface's clsact qdisc with its filters.
-    pub(crate) fn delete_clsact(&mut self, ifindex: i32) -> Result<(), SwitchdError> {
-        let mut header = Tcmsg::new();
-        header.ifindex = ifindex;
-        header.handle = CLSACT_HANDLE;
-        header.parent = CLSACT_PARENT;
-        let request = Request::new().op_delqdisc_do(&header);
-        let failed = |source| SwitchdError::Netlink {
-            action: "remove a clsact qdisc",
-            source,
-        };
-        let mut reply = self.socket.request(&request).map_err(failed)?;
-        reply
-            .recv_ack()
-            .map_err(|error| failed(io::Error::other(error)))
-    }
-
-    fn each(&mut self, mut visit: impl FnMut(&Tcmsg, QueueSample)) -> Result<(), SwitchdError> {
-        let failed = |source| SwitchdError::Netlink {
-            action: "list the qdiscs",
-            source,
-        };
-        let request = Request::new().op_getqdisc_dump(&Tcmsg::new());
-        let mut reply = self.socket.request(&request).map_err(failed)?;
-        while let Some(message) = reply.recv() {
-            let (header, attributes) = message.map_err(|error| failed(io::Error::other(error)))?;
-            let Ok(stats) = attributes.get_stats2() else {
-                continue;
-            };
+        let roots = self.list(|message| {
+            let (header, attributes) = OpGetqdiscDump::decode_reply(message);
+            let stats = attributes.get_stats2().ok()?;
+            let ifindex = u32::try_from(header.ifindex).ok()?;
             let mut sample = QueueSample::default();
             if let Ok(queue) = stats.get_queue() {
                 sample.backlog_bytes = u64::from(queue.backlog);
@@ -106,8 +57,35 @@ impl Qdiscs {
                 sample.tx_bytes = basic.bytes;
                 sample.tx_packets = u64::from(basic.packets);
             }
-            visit(&header, sample);
-        }
-        Ok(())
+            (header.parent == ROOT).then_some((ifindex, sample))
+        })?;
+        Ok(roots.into_iter().collect())
+    }
+
+    /// Returns the indices of the interfaces with a clsact qdisc.
+    pub(crate) fn with_clsact(&mut self) -> Result<Vec<i32>, SwitchdError> {
+        self.list(|message| {
+            let (header, _) = OpGetqdiscDump::decode_reply(message);
+            (header.parent == CLSACT_PARENT).then_some(header.ifindex)
+        })
+    }
+
+    /// Removes an interface's clsact qdisc with its filters.
+    pub(crate) fn delete_clsact(&mut self, ifindex: i32) -> Result<(), SwitchdError> {
+        let mut header = Tcmsg::new();
+        header.ifindex = ifindex;
+        header.handle = CLSACT_HANDLE;
+        header.parent = CLSACT_PARENT;
+        let mut batch = Batch::default();
+        batch.request(&Request::new().op_delqdisc_do(&header));
+        let deleted = self.0.execute_one(batch);
+        deleted.map_err(SwitchdError::io("remove a clsact qdisc"))
+    }
+
+    fn list<T>(&mut self, read: impl FnMut(&[u8]) -> Option<T>) -> Result<Vec<T>, SwitchdError> {
+        let qdiscs = self
+            .0
+            .dump(libc::RTM_GETQDISC, Tcmsg::new().as_slice(), read);
+        qdiscs.map_err(SwitchdError::io("list the qdiscs"))
     }
 }

@@ -36,7 +36,7 @@ impl Sampler {
     /// Returns a sampler of the configuration's sampled ports after a first dump of the root qdiscs; `ifindexes` are
     /// in the ports' order.
     ///
-    /// Queues in that dump, such as after a killed agent, count as not grown.
+    /// Queues that the first dump finds, such as those of a killed agent, count as not grown.
     pub(crate) fn new(
         config: &AgentConfig,
         ifindexes: &[u32],
@@ -87,7 +87,7 @@ impl Sampler {
         Some(PortThresholds::new(&port, lcmp))
     }
 
-    /// Takes in one dump of the root qdiscs by interface index.
+    /// Updates the ports from one dump of the root qdiscs by interface index.
     ///
     /// The port of a vanished interface keeps its counters and has an empty queue.
     pub(crate) fn take_in(&mut self, now: Nanos, roots: &BTreeMap<u32, QueueSample>) {

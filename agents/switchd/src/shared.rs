@@ -46,7 +46,7 @@ impl SharedTable {
         Ok(Self { memory })
     }
 
-    /// Publishes a port's congestion; its liveness stays, which the kernel may clear at any time.
+    /// Publishes a port's congestion without changing its liveness, which the kernel may clear at any time.
     pub(crate) fn set_levels(&self, slot: usize, levels: Levels) {
         let word = self.port(slot);
         let with_levels = |state| Some(port_state(levels, state & PORT_ALIVE != 0));
@@ -128,7 +128,7 @@ impl SharedTable {
             .store(0, Ordering::Relaxed);
     }
 
-    /// Returns the number of packets that a port has marked; none if it marks none.
+    /// Returns the number of packets that a port has marked; `None` if the port does not mark.
     pub(crate) fn marks(&self, slot: usize) -> Option<u64> {
         let read = |field| self.queue_word(slot, field).load(Ordering::Relaxed);
         let has_queue = read(offset_of!(PortQueueRow, byte_time_q20)) != 0;

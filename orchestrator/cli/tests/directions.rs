@@ -65,6 +65,14 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-loader",
         &[&["tokio", "rtnetlink", "polars", "lab-units", "lab-abi"]],
     ),
+    // Any program that talks to the kernel may use the netlink client.
+    (
+        "lab-netlink",
+        &[
+            ENGINES,
+            &["lab-units", "lab-abi", "lab-plan", "lab-kernel", "nix"],
+        ],
+    ),
     // Parameters are declared without their users.
     (
         "lab-parameters",
@@ -124,6 +132,8 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-files",
         &[ENGINES, &["lab-units", "lab-records", "nix"]],
     ),
+    // The released program has no fixtures.
+    ("lcmp-lab", &[&["lab-sample", "lab-fuzz"]]),
     // Any crate's tests may use it.
     ("lab-fuzz", &[&["lab-units", "lab-records"]]),
     // Records know neither engines nor plots.

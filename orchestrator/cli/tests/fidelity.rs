@@ -5,8 +5,9 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use lab_records::{
-    DcPath, EngineInfo, FlowRow, RunInfo, RunWriter, Semantics, SimInfo, directory::LATEST, sample,
+    DcPath, EngineInfo, FlowRow, RunInfo, RunWriter, Semantics, SimInfo, directory::LATEST,
 };
+use lab_sample as sample;
 use lab_units::{Bytes, FlowId, Nanos};
 
 use self::common::{Outcome, lcmp_lab};

@@ -10,7 +10,7 @@ use std::{
 use self::sources::{files, root};
 
 /// Blocking calls that neither std nor a library repeats after `EINTR`.
-const BLOCKING: [&str; 11] = [
+const BLOCKING: [&str; 13] = [
     " poll(",
     "ppoll(",
     "epoll.wait(",
@@ -19,6 +19,8 @@ const BLOCKING: [&str; 11] = [
     "lock_exclusive()",
     "tcdrain(",
     "MsgFlags::",
+    "raw.recv(",
+    "raw.send(",
     "get_cq_event)(",
     "heartbeat.wait()",
     "waitpid(",

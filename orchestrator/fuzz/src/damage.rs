@@ -5,11 +5,11 @@ use proptest::{collection::vec, prelude::*, sample::Index};
 /// Damage to a stretch of an input.
 #[derive(Clone, Debug)]
 pub enum Damage {
-    /// Puts a part in the place of up to 40 bytes.
+    /// Replaces up to 40 bytes with a part.
     Replace(Index, Index, &'static [u8]),
     /// Flips a bit.
     Flip(Index, u8),
-    /// Cuts the end off.
+    /// Cuts off the end.
     Cut(Index),
     /// Repeats up to 40 bytes, up to 200 times.
     Repeat(Index, Index, u8),
@@ -75,7 +75,7 @@ fn any_index() -> impl Strategy<Value = Index> {
     proptest::arbitrary::any::<Index>()
 }
 
-/// Replacements: what formats give a meaning to, and numbers at the ends of their types.
+/// Replacements: characters with a meaning in a format, and numbers at the limits of their types.
 const PARTS: &[&[u8]] = &[
     b"",
     b" ",
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_damage_of_any_input_can_be_done() {
+    fn any_damage_applies_to_any_input() {
         proptest!(|(input in vec(0..=255_u8, 0..5), damages in any())| {
             let corpus: &[&[u8]] = &[b"", b"other"];
             let mut damaged = input;

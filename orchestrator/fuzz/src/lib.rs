@@ -3,7 +3,8 @@
 //! [`fuzz`] damages members of a corpus and feeds them to a reader, which must not panic, hang, or use memory out of
 //! proportion to its input. A failure is shrunk to the smallest damage that reproduces it.
 //!
-//! A test that links this crate uses an allocator that counts memory.
+//! A crate, not a module of each test: ten crates test their readers with it, and each test that links it has its
+//! allocator, which counts memory.
 //!
 //! `LCMP_LAB_INPUTS` is the number of inputs per reader (2,000). `LCMP_LAB_FAILED` is a folder into which failing
 //! inputs are written, to be added to the corpus of the reader's tests.
@@ -102,8 +103,8 @@ fn keep(input: &[u8]) {
     }
 }
 
-/// Returns the result of `action` and the peak memory during it, in bytes. Memory that other threads allocate meanwhile
-/// counts too.
+/// Returns the result of `action` and the peak memory during it, in bytes. It includes memory that other threads
+/// allocate meanwhile.
 pub fn peak_of<T>(action: impl FnOnce() -> T) -> (T, usize) {
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();
@@ -121,7 +122,7 @@ pub fn fuzz_json<T: DeserializeOwned>(format: &str, corpus: &[impl AsRef<[u8]>])
     });
 }
 
-/// Longest time that an input may take: far above that of any, on a machine however loaded.
+/// Maximum time for an input: far above that of any input, even on a loaded machine.
 pub const LONGEST: Duration = Duration::from_secs(10);
 
 /// Maximum memory that a reader may use for an input, in bytes: inputs have a few kilobytes, but tests in other threads

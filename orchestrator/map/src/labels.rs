@@ -15,7 +15,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// A line whose middle is `bend` away from the straight's.
+    /// Returns a line whose middle is offset by `bend` from that of the straight line.
     #[must_use]
     pub fn new(from: Point, to: Point, bend: Point) -> Self {
         let control = (
@@ -25,7 +25,7 @@ impl Curve {
         Self { from, control, to }
     }
 
-    /// The point at `share` of the line, 0 to 1.
+    /// Returns the point at `share` of the line, 0 to 1.
     #[must_use]
     pub fn at(&self, share: f64) -> Point {
         let rest = 1.0 - share;
@@ -38,7 +38,7 @@ impl Curve {
         )
     }
 
-    /// Returns the points to draw the line through: its ends alone if it is straight.
+    /// Returns the points to draw the line through: only its ends if it is straight.
     #[must_use]
     pub fn points(&self) -> Vec<Point> {
         if *self == Self::new(self.from, self.to, (0.0, 0.0)) {
@@ -47,12 +47,12 @@ impl Curve {
         shares(24).map(|share| self.at(share)).collect()
     }
 
-    /// Square of the distance between its ends.
+    /// Returns the square of the distance between the line's ends.
     fn span(&self) -> f64 {
         (self.to.0 - self.from.0).powi(2) + (self.to.1 - self.from.1).powi(2)
     }
 
-    /// A rectangle that holds the line.
+    /// Returns a rectangle that contains the line.
     fn hull(&self) -> Area {
         let span = |a: f64, b: f64, c: f64| {
             let low = a.min(b).min(c);
@@ -71,14 +71,14 @@ impl Curve {
 /// Upright rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
-    /// Its middle.
+    /// Middle of the rectangle.
     pub middle: Point,
-    /// Half its width and half its height.
+    /// Half of the width and of the height.
     pub half: Point,
 }
 
 impl Area {
-    /// Area that both cover, in square pixels.
+    /// Returns the area that both rectangles cover, in square pixels.
     #[must_use]
     pub fn overlap(&self, other: &Self) -> f64 {
         let common = |a: f64, a_half: f64, b: f64, b_half: f64| {
@@ -137,11 +137,11 @@ fn shares(parts: u32) -> impl Iterator<Item = f64> {
     (0..=parts).map(move |part| f64::from(part) / f64::from(parts))
 }
 
-/// Share of a link at which its label is best: a little nearer to the end, which the caller lets be
-/// the one with fewer links and more room.
+/// Preferred share of a link for its label: a little nearer to the end, where the caller puts the datacenter with
+/// fewer links and so more room.
 const BEST_SHARE: f64 = 0.5625;
 
-/// Share of a link below which a label would seem to belong to the datacenter.
+/// Minimum share of a link between a label and a datacenter; a label nearer to a datacenter would seem to name it.
 const MIN_SHARE: f64 = 0.1875;
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl Layout {
     }
 }
 
-/// The first among `sites` that is the farthest from another one.
+/// Returns the first of `sites` that is the farthest from another site.
 fn leftmost(neighbours: &[Vec<usize>], sites: &[usize]) -> usize {
     let reach = |site: &usize| {
         let hops = hops(neighbours, *site);
@@ -81,7 +81,7 @@ fn leftmost(neighbours: &[Vec<usize>], sites: &[usize]) -> usize {
     farthest.min().map_or(0, |(_, site)| site)
 }
 
-/// Hops of every node from `start`; `None` for unreachable ones.
+/// Returns the hops from `start` to every node; `None` for unreachable nodes.
 fn hops(neighbours: &[Vec<usize>], start: usize) -> Vec<Option<usize>> {
     let mut hops = vec![None; neighbours.len()];
     let mut queue = VecDeque::from([(start, 0)]);
@@ -94,7 +94,7 @@ fn hops(neighbours: &[Vec<usize>], start: usize) -> Vec<Option<usize>> {
     hops
 }
 
-/// The nodes of each column.
+/// Returns the nodes of each column.
 fn columns(neighbours: &[Vec<usize>], first: usize) -> Vec<Vec<usize>> {
     if neighbours.is_empty() {
         return Vec::new();
@@ -109,11 +109,11 @@ fn columns(neighbours: &[Vec<usize>], first: usize) -> Vec<Vec<usize>> {
     columns
 }
 
-/// The best order for a column's members beside the column `left` of it: if there are few, the
-/// order with the least [`disorder`], else by the mean row of each member's neighbours.
+/// Returns the best order of a column's members next to the column `left` of it: of few members, the order with the
+/// least [`disorder`], else the order by the mean row of each member's neighbours.
 fn best_order(members: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> Vec<usize> {
     if members.len() <= MAX_TRIED {
-        // Of equals the first, which is the nearest to the order of nodes.
+        // The first of equal orders, which is the nearest to the order of nodes.
         let best = permutations(members)
             .into_iter()
             .min_by_key(|order| disorder(order, left, neighbours));
@@ -131,7 +131,7 @@ fn best_order(members: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> V
     order
 }
 
-/// Crossings of links with the column to the left, plus the rows that links within the column pass.
+/// Returns the crossings of links to the column on the left, plus the rows that links within the column pass.
 fn disorder(order: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> usize {
     let row_in = |column: &[usize], node: usize| column.iter().position(|&other| other == node);
     let mut links = Vec::new();
@@ -156,7 +156,7 @@ fn disorder(order: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> usize
     crossings.count() + passed
 }
 
-/// All orders of `items`, in lexicographic order of their positions.
+/// Returns all orders of `items`, in lexicographic order of their positions.
 fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
     if items.is_empty() {
         return vec![Vec::new()];
@@ -177,7 +177,7 @@ fn int(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Largest column of which all orders are tried.
+/// Maximum size of a column whose orders are all tried.
 const MAX_TRIED: usize = 6;
 
 #[cfg(test)]

@@ -70,7 +70,6 @@ pub mod request;
 pub mod rows;
 pub mod run_end;
 pub mod run_file;
-pub mod sample;
 mod sim_request;
 mod texts;
 pub mod time;

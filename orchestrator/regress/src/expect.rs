@@ -299,7 +299,8 @@ fn float(count: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{FlowStatus, RunInfo, RunWriter, sample};
+    use lab_records::{FlowStatus, RunInfo, RunWriter};
+    use lab_sample as sample;
     use lab_units::FlowId;
 
     use super::*;

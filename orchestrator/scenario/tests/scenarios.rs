@@ -1,6 +1,10 @@
 //! Scenarios that come with the lab.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::PathBuf,
+};
 
 use lab_parameters::{
     DcqcnConfig, DctcpConfig, Domain, HpccConfig, LcmpConfig, LinkConfig, ParameterSet, Preset,
@@ -10,6 +14,7 @@ use lab_scenario::{
     CcSpec, Fabric, FaultSpec, PolicySpec, Scenario, Settings, SizeCdf, Traffic, files, parse,
 };
 use lab_units::Ratio;
+use serde_json::Value as Json;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")

@@ -5,8 +5,9 @@ use std::{collections::BTreeSet, fs, path::Path};
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::{
     DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, QueueRow, RateRow, Row, RunDir, RunInfo,
-    RunWriter, StoryEvent, StoryRow, SwitchRow, sample,
+    RunWriter, StoryEvent, StoryRow, SwitchRow,
 };
+use lab_sample as sample;
 use lab_sim::{EndReason, Job, Outcome, RunOptions, SimTime, TraceFilter, record};
 use lab_units::{FlowId, Nanos};
 

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use lab_records::{
-    DcPath, DecisionRow, FlowRow, RunInfo, RunWriter,
-    sample::{self, ROUTES, counter, queue},
-};
+use lab_records::{DcPath, DecisionRow, FlowRow, RunInfo, RunWriter};
+use lab_sample as sample;
+use lab_sample::{ROUTES, counter, queue};
 use lab_units::{Bytes, FlowId, Nanos};
 
 /// Policies of the runs.

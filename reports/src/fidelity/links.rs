@@ -185,7 +185,8 @@ fn cnps(policies: &[String], [first, second]: &[Rates; 2]) -> Vec<CnpPair> {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{FlowRow, LinkRow, QueueRow, RateRow, sample};
+    use lab_records::{FlowRow, LinkRow, QueueRow, RateRow};
+    use lab_sample as sample;
     use lab_units::{Bytes, FlowId};
 
     use super::*;

@@ -196,7 +196,7 @@ const QUEUE_COLUMNS: [&str; 6] = [
 
 #[cfg(test)]
 mod tests {
-    use lab_records::sample;
+    use lab_sample as sample;
     use lab_units::{Bytes, Nanos};
 
     use super::*;

@@ -195,7 +195,8 @@ const INTERVAL: &str = "interval";
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{FaultInfo, LinkChange, sample};
+    use lab_records::{FaultInfo, LinkChange};
+    use lab_sample as sample;
     use lab_units::BitsPerSec;
 
     use super::*;

@@ -59,15 +59,12 @@ pub fn ports(run: &RunFacts) -> Result<Vec<PortTotal>, ReportError> {
             node: node.next()?,
             peer: peer.next()?,
             peak_queue_bytes,
-            marks: marks.next()?,
-            drops: drops.next()?,
-            pauses: pauses.next()?,
-            paused_ns: paused.next()?,
-        })
+            marks,
+            drops,
+            pauses,
+            paused_ns,
+        }
     };
     let ports = numbers(&frame, "peak_queue_bytes")?.map_while(port);
     Ok(ports.collect())
 }
-
-/// Columns that identify a port.
-const KEYS: [&str; 3] = ["policy", "node", "peer"];

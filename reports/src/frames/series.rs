@@ -154,7 +154,8 @@ const MAX_COUNTERS: usize = 800;
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{LinkChange, LinkRow, sample};
+    use lab_records::{LinkChange, LinkRow};
+    use lab_sample as sample;
     use lab_units::Bytes;
 
     use super::{

@@ -389,7 +389,8 @@ fn fact(name: &str, value: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{FaultInfo, FlowRow, LinkChange, LinkRow, ParameterValue, sample};
+    use lab_records::{FaultInfo, FlowRow, LinkChange, LinkRow, ParameterValue};
+    use lab_sample as sample;
     use lab_units::Bytes;
     use serde_json::json;
 

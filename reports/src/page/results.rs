@@ -172,7 +172,8 @@ fn go_backs(end: &RunEnd, policies: &[String]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{LabWork, sample};
+    use lab_records::LabWork;
+    use lab_sample as sample;
 
     use super::*;
 

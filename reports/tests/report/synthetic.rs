@@ -9,8 +9,9 @@ use std::{
 use lab_records::{
     CertifiedRow, DcPath, DecisionRow, EngineInfo, FlowRow, FlowStatus, GuestCpu, LinkInfo,
     LinkRow, PfcRow, Phase, QueueRow, RateRow, RunEnd, RunInfo, RunWriter, UtcTime,
-    sample::{self, ROUTES},
 };
+use lab_sample as sample;
+use lab_sample::ROUTES;
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
 /// Paper ÷ emulated size.

@@ -3,8 +3,9 @@
 use lab_records::{
     Clock, Conduct, DcPath, EngineInfo, FlowRow, Location, PfcEvent, PfcRow, Phase, RunEnd,
     RunInfo, ScaleInfo, Semantics, SimInfo, SimWork, UtcTime,
-    sample::{self, THIRTEEN_DCS},
 };
+use lab_sample as sample;
+use lab_sample::THIRTEEN_DCS;
 use lab_units::{Bytes, FlowId, Nanos, Ratio};
 
 use crate::synthetic::{Random, Synthetic, link_rows};

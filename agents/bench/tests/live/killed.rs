@@ -23,8 +23,8 @@ use crate::{
 
 /// Entry point of an agent process that tests start. It is not a test and is not counted as one.
 #[test]
-#[ignore = "started by other tests"]
-fn agent_process() {
+#[ignore = "entry point of a process that tests start"]
+fn agent_entry_point() {
     let config = serde_json::from_reader(std::io::stdin()).expect("a configuration");
     lab_switchd::run(config).expect("a clean end");
 }
@@ -42,7 +42,7 @@ fn spawn(config: &AgentConfig, enter: impl FnOnce() -> Result + Send) -> Child {
         Command::new(test)
             .args([
                 "--exact",
-                "killed::agent_process",
+                "killed::agent_entry_point",
                 "--ignored",
                 "--nocapture",
             ])
@@ -149,7 +149,7 @@ fn a_switch_outlives_its_agent_by_netlink_as_well() -> Result {
     a_switch_outlives_its_agent(AttachMode::Netlink)
 }
 
-/// Returns the flows that `decisions` send by P1.
+/// Returns the flows that `decisions` send through P1.
 fn on_p1(decisions: &[DecisionReport]) -> usize {
     let ports = decisions.iter().map(|decision| decision.port);
     ports.filter(|&port| port == P1).count()

@@ -47,8 +47,8 @@ pub(crate) fn bytes_of(packets: usize) -> u64 {
 const PAYLOAD: usize = 32;
 const ROCE: u16 = 4791;
 
-/// Bytes that hold every packet of a test until its thread, which also sends, has a CPU again. The usual
-/// buffer of some 280 packets is full after 40 ms at the rate of both links.
+/// Receive buffer for all packets of a test, whose one thread sends and receives. The default buffer holds about
+/// 280 packets, 40 ms at the rate of both links.
 const RECEIVE_BUFFER: usize = 8 << 20;
 
 /// Prints that the running test is skipped; its name is taken from the thread.
@@ -65,7 +65,7 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// Runs a test's body; without the right to create namespaces, prints the reason.
+    /// Runs a test's body; prints the reason if the process may not create namespaces.
     pub(crate) fn test(body: impl FnOnce(Self) -> Result) -> Result {
         let testbed = match Testbed::new() {
             Err(error) if error.is_not_permitted() => {
@@ -157,7 +157,7 @@ impl Lab {
         self.send_expecting(flows, packets, Duration::from_secs(60))
     }
 
-    /// Fails if the switch still forwards some seconds after its agent's end.
+    /// Fails if the switch still forwards packets a few seconds after its agent's end.
     ///
     /// The end of an agent closes its tcx links, and so detaches its program. But a child that another test has
     /// forked holds copies of these links until it executes its own program, and the switch forwards until then.
@@ -205,7 +205,7 @@ impl Lab {
         Ok(arrived)
     }
 
-    /// Sends packets of one flow faster than its link carries them, without waiting for any.
+    /// Sends packets of one flow faster than its link carries them, without waiting for their arrival.
     fn flood(&self, sport: u16, packets: u64) -> Result {
         let socket = self.sender(sport)?;
         for _ in 0..packets {

@@ -150,9 +150,7 @@ impl PortState {
         } else if queue_level <= config.low_water {
             self.duration = self.duration.saturating_sub(1);
         }
-        let trend_level = thresholds.trend_level(self.trend);
-        let duration_level = saturate(self.duration >> config.duration_shift);
-        Levels::fuse(queue_level, trend_level, duration_level, config)
+        Levels::of(queue_level, self.trend, self.duration, thresholds, config)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Iterations of an agent: what wakes it up, and what it does for each source.
+//! Iterations of an agent: sources of wake-ups, and the work that each causes.
 
 use std::{net::Ipv4Addr, os::fd::AsFd};
 

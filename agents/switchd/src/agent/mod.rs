@@ -2,7 +2,7 @@
 //!
 //! - [`mod@run`][]: from the configuration to the last message
 //! - [`setup`][]: tables, first sample, attachment
-//! - [`iteration`][]: sources of wake-ups, and the work of each
+//! - [`iteration`][]: sources of wake-ups, and the work that each causes
 //! - [`report`][]: messages to the controller
 //! - [`demands`][]: bytes to each destination, from report to report
 
@@ -63,6 +63,6 @@ struct Timers {
     stats: Periodic,
     demands: Option<Periodic>,
     flow_gc: Periodic,
-    /// Times at which the flow table is cut back to its capacity.
+    /// Times at which a full flow table is reduced to its capacity.
     eviction: Periodic,
 }

@@ -9,7 +9,7 @@ use crate::{SwitchdError, controller::Controller, wait::Signals};
 ///
 /// The calling thread is in the switch's network namespace. `SIGTERM` ends the agent. `SIGINT` does
 /// not: on Ctrl-C the controller decides when the switches end.
-/// Fails with the failure that kept the agent from starting or continuing, which it also reported.
+/// Fails with the error that stopped the agent, which the agent has also reported to its controller.
 pub fn run(config: AgentConfig) -> Result<(), SwitchdError> {
     let signals = Signals::open()?;
     let mut controller = Controller::connect(&config.controller_socket)?;

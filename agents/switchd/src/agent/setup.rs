@@ -1,4 +1,4 @@
-//! Start of an agent: what it needs is read first, then written to the kernel.
+//! Start of an agent: reads all inputs before it writes to the kernel.
 
 use std::{borrow::Cow, os::unix::fs::MetadataExt, path::Path};
 
@@ -81,7 +81,7 @@ impl Setup {
         let found = u64::try_from(found).unwrap_or(u64::MAX);
         let flow_counts = FlowCounts::inherited(&before, &program.counters()?, found);
         // The first sample is taken before the first packet can be decided.
-        let mut qdiscs = Qdiscs::open();
+        let mut qdiscs = Qdiscs::open()?;
         let started = now()?;
         let sampler = Sampler::new(&config, &self.ifindexes, started, &qdiscs.roots()?);
         sampler.publish(&program.table);
@@ -123,8 +123,8 @@ impl Timers {
         })
     }
 
-    /// Returns the timers of `config`, which rest until `until`, but no longer than an interval before the
-    /// start.
+    /// Returns the timers for `config`, due from `until` on, or from one interval before the start if that is
+    /// earlier.
     pub(super) fn resting(config: &AgentConfig, until: Nanos) -> Self {
         let start = config.start_ns;
         Self::of(config, |interval| {

@@ -41,7 +41,7 @@ impl Random {
     }
 }
 
-/// Kind of ports in one table, chosen so that rare rules are met often.
+/// Kind of ports in one table, chosen so that rare rules apply often.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PortStates {
     /// Any congestion.
@@ -167,7 +167,7 @@ fn fill_size_thresholds(row: &mut DestinationRow, paths: &[Path]) {
     }
 }
 
-/// Returns a hundred buckets dealt out at random: some candidates get none.
+/// Assigns a hundred buckets to candidates at random; a candidate may get no bucket.
 fn shares(count: usize, random: &mut Random) -> [u16; MAX_CANDIDATES] {
     let mut buckets = [0; MAX_CANDIDATES];
     let mut left = 100;

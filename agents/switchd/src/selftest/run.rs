@@ -52,7 +52,7 @@ struct Selftest {
     random: Random,
     /// Index of the destination whose row changed last: most packets go there.
     destination: usize,
-    /// Pinned flow of the present table, and its entry.
+    /// Pinned flow in the current table, and its entry.
     pinned: Option<(FlowKey, FlowEntry)>,
     /// Flows in the program's table.
     entered: Vec<FlowKey>,
@@ -131,7 +131,7 @@ impl Selftest {
         }
     }
 
-    /// Sends a packet on a pinned flow after congestion has changed, which must not matter.
+    /// Sends a packet of a pinned flow after a change of congestion, which must not move the flow.
     fn later_packet(&mut self, flow: FlowKey, entry: FlowEntry) -> Result<(), SwitchdError> {
         for slot in 0..self.switch.table.ports.len() {
             let levels = Levels {
@@ -398,7 +398,7 @@ mod tests {
 
     use super::*;
 
-    /// Any bytes from a wire have one of three fates, whatever the tables are.
+    /// Whatever the tables hold, the program passes, drops or redirects any bytes from a wire.
     #[test]
     fn a_damaged_frame_is_forwarded_left_to_the_kernel_or_dropped() {
         let mut test = match Selftest::new(1) {

@@ -82,7 +82,7 @@ const LATE: Duration = Duration::from_millis(2);
 
 #[cfg(test)]
 mod tests {
-    use lab_records::sample::certified;
+    use lab_sample::certified;
     use lab_units::{BitsPerSec, Nanos};
 
     use super::*;

@@ -68,14 +68,14 @@ pub(crate) struct Route {
 pub(crate) fn links(socket: &mut Socket) -> Result<Vec<Link>, NetlinkError> {
     let request = [0; LINK_HEADER];
     socket.dump(libc::RTM_GETLINK, &request, |message| {
-        LinkMessage::parse(message.payload()).ok().and_then(link)
+        LinkMessage::parse(message).ok().and_then(link)
     })
 }
 
 /// Lists all IPv4 addresses.
 pub(crate) fn addresses(socket: &mut Socket) -> Result<Vec<Address>, NetlinkError> {
     socket.dump(libc::RTM_GETADDR, &inet([0; ADDRESS_HEADER]), |message| {
-        address(AddressMessage::parse(message.payload()).ok()?)
+        address(AddressMessage::parse(message).ok()?)
     })
 }
 
@@ -83,21 +83,21 @@ pub(crate) fn addresses(socket: &mut Socket) -> Result<Vec<Address>, NetlinkErro
 pub(crate) fn neighbours(socket: &mut Socket) -> Result<Vec<Neighbour>, NetlinkError> {
     let request = inet([0; NEIGHBOUR_HEADER]);
     socket.dump(libc::RTM_GETNEIGH, &request, |message| {
-        neighbour(NeighbourMessage::parse(message.payload()).ok()?)
+        neighbour(NeighbourMessage::parse(message).ok()?)
     })
 }
 
 /// Lists the IPv4 routes of all tables.
 pub(crate) fn routes(socket: &mut Socket) -> Result<Vec<Route>, NetlinkError> {
     socket.dump(libc::RTM_GETROUTE, &inet([0; ROUTE_HEADER]), |message| {
-        RouteMessage::parse(message.payload()).ok().and_then(route)
+        RouteMessage::parse(message).ok().and_then(route)
     })
 }
 
 /// Lists all IPv4 rules.
 pub(crate) fn rules(socket: &mut Socket) -> Result<Vec<Rule>, NetlinkError> {
     socket.dump(libc::RTM_GETRULE, &inet([0; ROUTE_HEADER]), |message| {
-        let message = RuleMessage::parse(message.payload()).ok()?;
+        let message = RuleMessage::parse(message).ok()?;
         Some(Rule::of(&message))
     })
 }

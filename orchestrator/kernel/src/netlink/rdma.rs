@@ -2,9 +2,10 @@
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/include/uapi/rdma/rdma_netlink.h>
 
-use rtnetlink::packet_core::{NetlinkBuffer, NlasIterator};
+use lab_netlink::c_string;
+use rtnetlink::packet_core::{NlaBuffer, NlasIterator};
 
-use super::{Batch, NetlinkError, Socket, error::c_string};
+use super::{Batch, NetlinkError, Socket};
 
 /// RDMA device.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -50,7 +51,7 @@ pub(crate) fn interfaces(socket: &mut Socket, index: u32) -> Result<Vec<String>,
     })
 }
 
-fn read_device(message: &NetlinkBuffer<&[u8]>) -> Option<RdmaDevice> {
+fn read_device(message: &[u8]) -> Option<RdmaDevice> {
     let mut index = None;
     let mut name = None;
     for (kind, value) in attributes(message) {
@@ -66,13 +67,13 @@ fn read_device(message: &NetlinkBuffer<&[u8]>) -> Option<RdmaDevice> {
     })
 }
 
-fn attributes<'a>(message: &NetlinkBuffer<&'a [u8]>) -> impl Iterator<Item = (u16, &'a [u8])> {
-    let pairs = |attribute: rtnetlink::packet_core::NlaBuffer<&'a [u8]>| {
+fn attributes<'a>(message: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8])> {
+    let pairs = |attribute: NlaBuffer<&'a [u8]>| {
         let kind = attribute.kind();
         let value = attribute.into_inner().get(4..).unwrap_or_default();
         (kind, value)
     };
-    NlasIterator::new(message.payload()).flatten().map(pairs)
+    NlasIterator::new(message).flatten().map(pairs)
 }
 
 fn text(payload: &mut Vec<u8>, kind: u16, value: &str) {

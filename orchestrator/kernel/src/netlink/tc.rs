@@ -12,7 +12,6 @@ use netlink_bindings::{
     },
     traits::NetlinkRequest,
 };
-use rtnetlink::packet_core::NetlinkBuffer;
 
 use super::{Batch, NetlinkError, Socket};
 use crate::qdisc::{Attributes, Handle, Parent, Qdisc};
@@ -90,7 +89,7 @@ pub(crate) fn attached(
     header.ifindex = index.cast_signed();
     header.parent = hook.parent();
     socket.dump(libc::RTM_GETTFILTER, header.as_slice(), |message| {
-        let (_, attributes) = OpGettfilterDump::decode_reply(message.payload());
+        let (_, attributes) = OpGettfilterDump::decode_reply(message);
         match attributes.get_options() {
             Ok(OptionsMsg::Bpf(filter)) => filter.get_id().ok(),
             _ => None,
@@ -132,7 +131,7 @@ pub(crate) fn qdiscs(socket: &mut Socket) -> Result<Vec<Held>, NetlinkError> {
 /// Returns the packets that each interface's root discipline has dropped, with the interface's index.
 pub(crate) fn drops(socket: &mut Socket) -> Result<Vec<(u32, u64)>, NetlinkError> {
     socket.dump(libc::RTM_GETQDISC, Tcmsg::new().as_slice(), |message| {
-        let (header, attributes) = OpGetqdiscDump::decode_reply(message.payload());
+        let (header, attributes) = OpGetqdiscDump::decode_reply(message);
         let queue = attributes.get_stats2().ok()?.get_queue().ok()?;
         let index = header.ifindex.cast_unsigned();
         (header.parent == TC_H_ROOT).then_some((index, u64::from(queue.drops)))
@@ -145,7 +144,7 @@ pub(crate) fn redirected_to(socket: &mut Socket, from: u32) -> Result<Option<u32
     header.ifindex = from.cast_signed();
     header.parent = CLSACT_INGRESS;
     let targets = socket.dump(libc::RTM_GETTFILTER, header.as_slice(), |message| {
-        let (_, attributes) = OpGettfilterDump::decode_reply(message.payload());
+        let (_, attributes) = OpGettfilterDump::decode_reply(message);
         let Ok(OptionsMsg::U32(filter)) = attributes.get_options() else {
             return None;
         };
@@ -171,8 +170,8 @@ pub(crate) fn held(interface: u32, parent: Parent, handle: Handle, qdisc: &Qdisc
     }
 }
 
-fn read(message: &NetlinkBuffer<&[u8]>) -> Option<Held> {
-    let (header, attributes) = OpGetqdiscDump::decode_reply(message.payload());
+fn read(message: &[u8]) -> Option<Held> {
+    let (header, attributes) = OpGetqdiscDump::decode_reply(message);
     let kind = attributes.get_kind().ok()?.to_str().ok()?;
     Some(Held {
         interface: header.ifindex.cast_unsigned(),

@@ -17,7 +17,7 @@
 //! - `generator`: flows as jobs, and the session of perftest or verbs that runs them
 //! - `watch`: watch over CPUs and clocks on a real clock
 //! - `report`, `error`: progress, report and errors of a run
-//! - tests of several modules: `replay` of recorded runs, `settings` and their effects, `live` switches on this kernel
+//! - `tests`: tests of several modules
 
 mod agent_config;
 mod agents;
@@ -26,22 +26,18 @@ mod drive;
 mod error;
 mod generator;
 mod input;
-#[cfg(test)]
-mod live;
 mod paths;
 mod rates;
 mod repetition;
-#[cfg(test)]
-mod replay;
 mod report;
 mod rows;
-#[cfg(test)]
-mod settings;
 mod start;
 mod tables;
 mod te;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 pub mod tune;
 mod watch;
 

@@ -164,7 +164,8 @@ struct Span {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{DcPath, FlowStatus, sample};
+    use lab_records::{DcPath, FlowStatus};
+    use lab_sample as sample;
     use proptest::prelude::*;
 
     use super::*;

@@ -1,7 +1,8 @@
 //! Evidence of a run in a diamond of datacenters, from handmade rows.
 
 use lab_plan::PlanOptions;
-use lab_records::{DcPath, FlowStatus, List, PfcEvent, sample};
+use lab_records::{DcPath, FlowStatus, List, PfcEvent};
+use lab_sample as sample;
 use lab_units::{FlowId, Nanos};
 
 use super::*;

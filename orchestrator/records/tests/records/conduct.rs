@@ -1,6 +1,7 @@
 //! Conduct of a run: measured links that count as a different network than the required one.
 
-use lab_records::{Certification, CertifiedRow, sample};
+use lab_records::{Certification, CertifiedRow};
+use lab_sample as sample;
 use lab_units::{BitsPerSec, Nanos};
 
 /// True if a link with one direction modified by `change` counts as a different network than the required one.

@@ -5,8 +5,8 @@ use std::{fs, path::Path};
 use lab_records::{
     CertifiedRow, DecisionRow, FlowRow, LinkRow, QueueRow, RecordsError, Row, RunDir, RunWriter,
     directory::{self, PLAN_FILE},
-    sample::{counter, end, flow, info, now, queue},
 };
+use lab_sample::{counter, end, flow, info, now, queue};
 
 /// Returns the files, with names, of a run with every kind of value. Tables with more than `large` rows are Parquet.
 fn corpus(large: u64) -> Vec<(String, Vec<u8>)> {

@@ -13,8 +13,8 @@ use std::{
 use lab_records::{
     FlowRow, LinkRow, RecordsError, Row, RunDir, RunWriter,
     listing::{self, ListedRun},
-    sample::{counter, end, flow, info, link, now},
 };
+use lab_sample::{counter, end, flow, info, link, now};
 use parquet::{
     basic::{Repetition, Type as Physical},
     data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type},

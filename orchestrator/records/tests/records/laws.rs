@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use lab_records::{
     DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow,
     Row, RunDir, RunInfo, RunWriter, Semantics, StoryEvent, StoryRow, SwitchRow,
-    sample::{self, counter, end, flow, info, now, queue},
 };
+use lab_sample as sample;
+use lab_sample::{counter, end, flow, info, now, queue};
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use proptest::prelude::*;
 

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 use lab_records::{
     RecordsError, RunWriter,
     listing::{ListedRun, delete, is_tag, list, set_tags},
-    sample::{end, info, now},
 };
+use lab_sample::{end, info, now};
 
 fn run(results: &Path) -> String {
     let writer = RunWriter::create(results, now(), &info()).expect("a run");

@@ -1,10 +1,13 @@
 //! Run directories, written and read.
 
+mod arrival_use;
 mod conduct;
 mod damaged;
+mod ends;
 mod formats;
 mod hostile;
 mod laws;
+mod link_rates;
 mod listing;
 mod parquet;
 mod request;

@@ -3,10 +3,9 @@
 use std::{fs, path::Path};
 
 use lab_records::{
-    FlowRow, LinkRow, RecordsError, RunDir, RunWriter,
-    parquet_table::remove_copied,
-    sample::{counter, end, flow, info, link, now},
+    FlowRow, LinkRow, RecordsError, RunDir, RunWriter, parquet_table::remove_copied,
 };
+use lab_sample::{counter, end, flow, info, link, now};
 use lab_units::{Bytes, Nanos};
 
 fn link_rows(count: u64) -> Vec<LinkRow> {

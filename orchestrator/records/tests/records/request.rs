@@ -7,8 +7,8 @@ use lab_records::{
     SimInfo, SimRequest,
     directory::{FORMAT_VERSION, SCENARIO_FILE},
     request::Overrides,
-    sample,
 };
+use lab_sample as sample;
 use lab_units::{Engine, Nanos, Ratio};
 
 fn ratio(text: &str) -> Ratio {

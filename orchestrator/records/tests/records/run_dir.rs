@@ -6,10 +6,9 @@ use lab_records::{
     DecisionRow, FlowCounts, FlowRow, FlowStatus, LinkRow, Phase, QueueRow, ReasonCode,
     RecordsError, RunDir, RunWriter, Semantics, Table, UtcTime, Verdict,
     directory::{self, PLAN_FILE, SCENARIO_FILE},
-    point_latest,
-    sample::{end, flow, info, now},
-    stamp,
+    point_latest, stamp,
 };
+use lab_sample::{end, flow, info, now};
 use lab_units::Nanos;
 
 /// Returns a flow that timed out.

@@ -68,7 +68,8 @@ fn rate(count: u64, time: Nanos) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{LabWork, sample};
+    use lab_records::LabWork;
+    use lab_sample as sample;
 
     use super::*;
 

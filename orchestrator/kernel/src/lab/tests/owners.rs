@@ -220,7 +220,7 @@ pub(super) fn owned() -> LabName {
 
 /// Entry point of a process that owns a lab, which tests start and kill. It is not a test and is not counted as one.
 #[test]
-#[ignore = "started by other tests"]
+#[ignore = "entry point of a process that tests start"]
 #[expect(
     clippy::print_stdout,
     reason = "the test that started it waits for this"

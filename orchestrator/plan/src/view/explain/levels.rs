@@ -75,13 +75,8 @@ pub(super) fn of(
     };
     let thresholds = PortThresholds::new(&port, &paper);
     let trend = i32::try_from(queue.trend.get()).unwrap_or(i32::MAX);
-    let duration = queue.full_samples >> config.duration_shift;
-    Levels::fuse(
-        thresholds.queue_level(queue.bytes),
-        thresholds.trend_level(trend),
-        u8::try_from(duration).unwrap_or(u8::MAX),
-        config,
-    )
+    let level = thresholds.queue_level(queue.bytes);
+    Levels::of(level, trend, queue.full_samples, &thresholds, config)
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use lab_plan::{
     model::{Flow, Plan, PolicyPlan, Warning},
 };
 use lab_recorder::{RunSetting, run_info};
-use lab_records::{RunWriter, sample};
+use lab_records::RunWriter;
+use lab_sample as sample;
 use lab_sim::{Job, RunOptions, record, semantics::NextHopOrder};
 
 use super::scenario;

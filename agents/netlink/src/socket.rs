@@ -5,16 +5,14 @@ use std::{
     os::fd::{AsFd, AsRawFd, BorrowedFd},
 };
 
-use rtnetlink::{
-    packet_core::{NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer},
-    sys::{Socket as RawSocket, protocols},
-};
+use netlink_packet_core::{NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer};
+use netlink_sys::{Socket as RawSocket, protocols};
 
-use super::{Batch, KernelError, NetlinkError};
+use crate::{Batch, KernelError, NetlinkError};
 
 /// Netlink socket. It stays in the namespace in which it was opened, whichever thread uses it.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub struct Socket {
     raw: RawSocket,
     buffer: Vec<u8>,
 }
@@ -74,12 +72,12 @@ impl Socket {
         }
     }
 
-    /// Lists all objects of a kind, each parsed by `read`.
+    /// Lists all objects of a kind; `read` parses the payload of each.
     pub fn dump<T>(
         &mut self,
         kind: u16,
         payload: &[u8],
-        mut read: impl FnMut(&NetlinkBuffer<&[u8]>) -> Option<T>,
+        mut read: impl FnMut(&[u8]) -> Option<T>,
     ) -> Result<Vec<T>, NetlinkError> {
         for _ in 0..MAX_DUMPS {
             let mut batch = Batch::default();
@@ -97,7 +95,7 @@ impl Socket {
                             true
                         }
                         None => {
-                            found.extend(read(message));
+                            found.extend(read(message.payload()));
                             false
                         }
                     }
@@ -118,6 +116,23 @@ impl Socket {
         )))
     }
 
+    /// Subscribes to a multicast group; no call on the socket waits from then on.
+    pub fn subscribe(&mut self, group: u32) -> io::Result<()> {
+        self.raw.set_non_blocking(true)?;
+        self.raw.add_membership(group)
+    }
+
+    /// Discards all notifications that have arrived, and the mark of those that the kernel dropped (`ENOBUFS`).
+    pub fn drain(&mut self) -> io::Result<()> {
+        loop {
+            match self.fill() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.raw_os_error() != Some(libc::ENOBUFS) => return Err(error),
+                _ => {}
+            }
+        }
+    }
+
     fn send(&self, bytes: &[u8]) -> io::Result<()> {
         let sent = loop {
             match self.raw.send(bytes, 0) {
@@ -132,16 +147,20 @@ impl Socket {
         }
     }
 
-    /// Receives once and passes each message to `read` until that returns true for the last.
-    fn receive(&mut self, mut read: impl FnMut(&NetlinkBuffer<&[u8]>) -> bool) -> io::Result<bool> {
+    /// Receives once into the buffer.
+    fn fill(&mut self) -> io::Result<()> {
         self.buffer.clear();
         loop {
             match self.raw.recv(&mut self.buffer, 0) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-                Ok(_) => break,
+                done => return done.map(drop),
             }
         }
+    }
+
+    /// Receives once and passes each message to `read` until that returns true for the last.
+    fn receive(&mut self, mut read: impl FnMut(&NetlinkBuffer<&[u8]>) -> bool) -> io::Result<bool> {
+        self.fill()?;
         let mut rest = self.buffer.as_slice();
         while !rest.is_empty() {
             let message = NetlinkBuffer::new_checked(rest)
@@ -189,7 +208,7 @@ const MAX_DUMPS: u32 = 16;
 
 #[cfg(test)]
 mod tests {
-    use rtnetlink::packet_core::NLM_F_ACK_TLVS;
+    use netlink_packet_core::NLM_F_ACK_TLVS;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use crate::{
+use lab_records::{
     CertifiedRow, Clock, Conduct, DcInfo, DcPath, EngineInfo, Evidence, FlowRow, FlowStatus,
     Granularity, GuestCpu, LinkBounds, LinkInfo, LinkRow, Location, Phase, Place, Provenance,
     QueueRow, RunEnd, RunInfo, ScaleInfo, UtcTime,

@@ -22,7 +22,8 @@ use lab_abi::{
 };
 use lab_generators::contract::MonotonicTime;
 use lab_plan::model::{FaultChange, FaultPlan, Plan};
-use lab_records::{DecisionRow, RunDir, RunWriter, SwitchRow, sample};
+use lab_records::{DecisionRow, RunDir, RunWriter, SwitchRow};
+use lab_sample as sample;
 use lab_units::{DcId, LinkId, Nanos, NodeId};
 use nix::{
     sched::{CloneFlags, setns},
@@ -31,7 +32,7 @@ use nix::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
+use crate::run::{
     AgentLauncher, RunError, RunReport, Runner,
     agents::AgentEvent,
     drive::RunningRepetition,
@@ -48,8 +49,8 @@ use crate::{
 
 /// Entry point of an agent process that tests start. It is not a test and is not counted as one.
 #[test]
-#[ignore = "started by other tests"]
-fn agent_process() {
+#[ignore = "entry point of a process that tests start"]
+fn agent_entry_point() {
     let config = serde_json::from_reader(std::io::stdin()).expect("a configuration");
     lab_switchd::run(config).expect("a clean end");
 }
@@ -302,7 +303,7 @@ fn with_run_of(
         command: [
             env::current_exe().unwrap().into(),
             "--exact".into(),
-            "run::live::agent_process".into(),
+            "run::tests::live::agent_entry_point".into(),
             "--ignored".into(),
             "--nocapture".into(),
         ]

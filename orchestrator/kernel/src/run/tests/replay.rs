@@ -10,11 +10,12 @@ use std::{
 
 use lab_plan::{Engine, PlanOptions, model::Plan};
 use lab_recorder::{RunSetting, run_info};
-use lab_records::{Clock, EngineInfo, Location, RunDir, RunWriter, UtcTime, sample};
+use lab_records::{Clock, EngineInfo, Location, RunDir, RunWriter, UtcTime};
+use lab_sample as sample;
 use lab_scenario::Files;
 use sha2::{Digest, Sha256};
 
-use super::{RunReport, input::Input, repetition::Repetition};
+use crate::run::{RunReport, input::Input, repetition::Repetition};
 use crate::testing;
 
 #[test]

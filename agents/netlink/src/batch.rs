@@ -3,14 +3,11 @@
 use std::os::fd::OwnedFd;
 
 use netlink_bindings::traits::{NetlinkRequest, Protocol};
-use rtnetlink::{
-    packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkSerializable},
-    packet_route::RouteNetlinkMessage,
-};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkSerializable};
 
 /// Messages to send by one system call, numbered from 0 in the order of insertion.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub struct Batch {
     bytes: Vec<u8>,
     /// Offset of each message.
     starts: Vec<usize>,
@@ -20,7 +17,7 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Returns a batch of one message for a link, address, neighbour, route or rule.
-    pub fn of(message: &RouteNetlinkMessage) -> Self {
+    pub fn of(message: &impl NetlinkSerializable) -> Self {
         let mut batch = Self::default();
         batch.route(message, 0);
         batch
@@ -31,6 +28,7 @@ impl Batch {
         self.starts.len()
     }
 
+    /// Returns true if there are no messages.
     pub const fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -41,7 +39,7 @@ impl Batch {
     }
 
     /// Adds a message for a link, address, neighbour, route or rule.
-    pub fn route(&mut self, message: &RouteNetlinkMessage, flags: u16) {
+    pub fn route(&mut self, message: &impl NetlinkSerializable, flags: u16) {
         let start = self.header(message.message_type(), flags);
         let payload = self.bytes.len();
         self.bytes.resize(payload + message.buffer_len(), 0);

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use rtnetlink::packet_core::{NLM_F_ACK_TLVS, NLM_F_CAPPED, NetlinkBuffer, NlasIterator};
+use netlink_packet_core::{NLM_F_ACK_TLVS, NLM_F_CAPPED, NetlinkBuffer, NlasIterator};
 
 /// Error of the kernel for one message: a number and, if given, its text.
 #[derive(Debug)]
@@ -23,9 +23,19 @@ pub enum NetlinkError {
     Answer(String),
 }
 
+impl From<NetlinkError> for io::Error {
+    fn from(error: NetlinkError) -> Self {
+        match error {
+            NetlinkError::Socket(error) => error,
+            error => Self::other(error),
+        }
+    }
+}
+
 impl KernelError {
     /// Returns the number, as in `errno`.
-    pub(crate) const fn errno(&self) -> i32 {
+    #[must_use]
+    pub const fn errno(&self) -> i32 {
         self.errno
     }
 
@@ -88,7 +98,9 @@ impl fmt::Display for KernelError {
 
 impl std::error::Error for KernelError {}
 
-pub(super) fn c_string(bytes: &[u8]) -> String {
+/// Returns the text of an attribute, which ends at the first zero.
+#[must_use]
+pub fn c_string(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
