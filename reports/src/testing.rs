@@ -1,6 +1,7 @@
 //! Runs and rows for the tests of this crate.
 
-use lab_records::{FlowRow, FlowStatus, RecordsError, RunInfo, RunWriter, sample};
+use lab_records::{FlowRow, FlowStatus, RecordsError, RunInfo, RunWriter};
+use lab_sample as sample;
 use lab_units::{Bytes, FlowId, Nanos};
 
 use crate::facts::RunFacts;

@@ -109,7 +109,7 @@ fn columns(neighbours: &[Vec<usize>], first: usize) -> Vec<Vec<usize>> {
     columns
 }
 
-/// Returns the best order of a column's members next to the column `left` of it: of few members, the order with the
+/// Returns the best order of a column's members beside the column to the `left`: for few members, the order with the
 /// least [`disorder`], else the order by the mean row of each member's neighbours.
 fn best_order(members: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> Vec<usize> {
     if members.len() <= MAX_TRIED {

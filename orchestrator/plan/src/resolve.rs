@@ -245,7 +245,7 @@ fn measured_window(measure: &Measure, flows: &[Flow]) -> Result<Option<MeasuredW
     Ok(Some(window))
 }
 
-/// Returns the SHA-256 of the scenario's text and of the files that it names; the length of each text precedes it.
+/// Returns the SHA-256 of the scenario's text and the files that it names; each text is preceded by its length.
 fn hash(scenario: &Scenario, source_text: &str, files: &Files) -> String {
     let texts = lab_scenario::files(scenario)
         .into_iter()

@@ -66,7 +66,7 @@ pub struct RowMaker<'a> {
     generator: FlowGenerator<'a>,
     /// Sampling interval of the queues; `None` if the policy does not sample queues.
     sample_interval: Option<Nanos>,
-    /// Paper time of the last row of each datacenter's switch, and the number of decisions until then.
+    /// Paper time of each switch's last row, and the number of decisions until then.
     switches: Vec<(Nanos, u64)>,
 }
 

@@ -6,8 +6,7 @@ use lab_units::Nanos;
 
 use crate::FlowFields;
 
-/// End of each repetition under one policy, in paper time: the latest of all flow starts, flow ends and samples of link
-/// counters.
+/// End of each repetition under one policy, in paper time: the latest flow start, flow end or sample of link counters.
 ///
 /// Engines sample the counters until the repetition ends, so a flow that started and did not finish was under way until
 /// the last sample.

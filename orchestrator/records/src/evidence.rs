@@ -107,7 +107,7 @@ pub struct FlowTables {
     pub decisions: u64,
     /// Number of counted decisions without a row in `decisions.csv`; 0 in the simulator, which loses no rows.
     pub unrecorded: u64,
-    /// Largest decision rate of a switch between two of its rows, per second of paper time.
+    /// Largest decision rate of a switch between two rows, per second of paper time.
     pub peak_decisions_per_s: u64,
     /// Number of decisions made because a flow's port was dead.
     pub failovers: u64,

@@ -49,34 +49,3 @@ impl LinkRates {
             .sum()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{FaultInfo, LinkChange, sample};
-
-    fn fault(millis: u64, link: &str, gbit: Option<u64>) -> FaultInfo {
-        FaultInfo {
-            time_ns: Nanos::from_millis(millis),
-            link: link.into(),
-            change: gbit.map_or(LinkChange::Down, |_| LinkChange::Changed),
-            rate_bps: gbit.and_then(|gbit| BitsPerSec::new(gbit * 1_000_000_000)),
-        }
-    }
-
-    /// The link can carry 12.5 MB in 1 ms at 100 Gbit/s, then 13.75 MB in 11 ms at 10 Gbit/s.
-    #[test]
-    fn a_fault_changes_the_rate_from_its_time_on() {
-        let mut info = sample::info();
-        info.links = vec![sample::link("dc1", "dc2", 100, 1)];
-        info.faults = vec![
-            fault(0, "dc1-dc3", Some(1)),
-            fault(1, "dc1-dc2", Some(10)),
-            fault(5, "dc1-dc2", None),
-        ];
-        let rates = LinkRates::of(&info, "dc1-dc2").expect("the link");
-        let bytes = |millis| rates.capacity_until(Nanos::from_millis(millis)) / 8_000_000_000;
-        assert_eq!([0, 1, 12].map(bytes), [0, 12_500_000, 26_250_000]);
-        assert_eq!(LinkRates::of(&info, "dc1-dc3"), None);
-    }
-}

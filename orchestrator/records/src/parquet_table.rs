@@ -38,8 +38,8 @@ use crate::{
     rows::{Column, Kind},
 };
 
-/// Number of rows above which a table becomes a Parquet file: such a table has tens of megabytes as CSV and a tenth of
-/// that as Parquet.
+/// Number of rows above which a table becomes a Parquet file: such a table takes tens of megabytes as CSV and a
+/// tenth as Parquet.
 pub const LARGE_TABLE_ROWS: u64 = 250_000;
 
 /// Name of the decoder threads.

@@ -81,7 +81,7 @@ impl fmt::Display for ParameterValue {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LiveChange {
     pub kind: ChangeKind,
-    /// Label of the policy that ran; `None` if only the time of day of the change is known.
+    /// Label of the policy that ran; `None` if only the change's time of day is known.
     pub policy: Option<String>,
     /// Repetition that ran, from 0; `None` if only the time of day is known.
     pub repetition: Option<u32>,

@@ -12,8 +12,8 @@ use lab_records::{
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
-/// Routes of sample runs that have several routes: middle datacenter, rate in Gbit/s, and one-way delay in ms of each
-/// of the route's two links.
+/// Routes of sample runs that have several routes: middle datacenter, rate in Gbit/s, and one-way delay in ms on
+/// each of the two links.
 pub const ROUTES: [(&str, u64, u64); 6] = [
     ("dc2", 200, 25),
     ("dc3", 200, 250),

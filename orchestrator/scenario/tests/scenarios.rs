@@ -20,7 +20,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// Returns the scenarios in the folder, by file name.
+/// The scenarios in the folder, by file name.
 fn all() -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -35,12 +35,109 @@ fn read(name: &str, text: &[u8]) -> Scenario {
     parse(name, text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// The defaults of all keys that a small scenario leaves out.
+/// Scenario with a value of its own for every key, except the keys of policies and `transport`, whose values are compared
+/// with their declarations below and in `transport.rs`.
+const EVERY_KEY: &str = "\
+name: every-key
+description: every key
+seed: 7
+repetitions: { lab: 2, sim: 3 }
+max_table_age: 50 ms
+topology:
+  defaults:
+    host_link: { rate: 11 Gbit, delay: 12 us, buffer: 13 kB, loss: 0.014, ecn: { k_min: 1 kB, k_max: 12 kB, p_max: 0.15 } }
+    inter_dc: { buffer: 16 kB, loss: 0.017, ecn: none }
+  dcs:
+    - { name: dc1, hosts: 2, agent: legacy }
+    - name: dc2
+      fabric:
+        spines: 3
+        leaves: 4
+        hosts_per_leaf: 5
+        host_link: { rate: 18 Gbit }
+        leaf_spine: { delay: 19 us }
+        spine_dci: { buffer: 20 kB }
+    - { name: dc3 }
+  links:
+    - between: [dc1, dc2]
+      rate: 21 Gbit
+      delay: 22 ms
+      buffer: 28 kB
+      loss: 1/24
+      ecn: { k_min: 25 kB, k_max: 26 kB, p_max: 27% }
+    - { between: [dc2, dc3], rate: 29 Gbit, delay: 30 ms }
+traffic:
+  - workload:
+      sizes: s.csv
+      pairs: [{ from: dc1, to: dc2, both_ways: true }]
+      load: 30%
+      load_base: dci-egress
+      arrivals: even
+      duration: 31 ms
+      max_flows: 32
+  - flows: [{ from: dc1/h1, to: dc2/h20, size: 33 MB, start: 34 ms }]
+  - flow_file: flows.txt
+policies: [ecmp]
+generator: { tool: ib_read_bw, mtu: 1024, traffic_class: 104 }
+measure: { queues: 1 ms, links: 2 ms, switches: 3 ms, from: 4 ms, to: 35 ms }
+scale: { rate: 1/36, time: 37 }
+faults:
+  - { at: 38 ms, link: [dc1, dc2], down: true }
+  - { at: 39 ms, link: [dc1, dc2], up: true }
+  - { at: 40 ms, link: [dc2, dc3], rate: 41 Gbit }
+  - { at: 42 ms, link: [dc2, dc3], delay: 43 ms }
+  - { at: 44 ms, link: [dc2, dc3], loss: 0.045 }
+expect: [\"ecmp.p99 <= 46\"]
+";
+
 #[test]
-fn the_smallest_scenario_means_what_its_snapshot_says() {
-    let name = "smoke.yaml";
-    let text = fs::read(folder().join(name)).unwrap();
-    insta::assert_json_snapshot!(name, read(name, &text));
+fn every_key_is_read() {
+    let schema = lab_scenario::schema();
+    let mut keys = BTreeSet::new();
+    collect_keys(&schema, &schema, &mut keys);
+    let words: BTreeSet<&str> = EVERY_KEY.split([' ', '\n', '{', ',']).collect();
+    let missing: Vec<_> = keys
+        .iter()
+        .filter(|key| !words.contains(&*format!("{key}:")))
+        .collect();
+    assert_eq!(missing, [""; 0]);
+    insta::assert_json_snapshot!(read("every-key.yaml", EVERY_KEY.as_bytes()));
+}
+
+/// Adds the names of the keys at and below `node`, except the keys under policies and `transport`.
+fn collect_keys(schema: &Json, node: &Json, keys: &mut BTreeSet<String>) {
+    match node {
+        Json::Object(object) => {
+            if let Some(name) = node["$ref"].as_str() {
+                let target = schema.pointer(name.trim_start_matches('#'));
+                return collect_keys(schema, target.unwrap(), keys);
+            }
+            let properties = node["properties"].as_object().into_iter().flatten();
+            let own = properties.filter(|(key, _)| !["policies", "transport"].contains(&&***key));
+            for (key, value) in own {
+                keys.insert(key.clone());
+                collect_keys(schema, value, keys);
+            }
+            let forms = ["anyOf", "items"]
+                .iter()
+                .filter_map(|form| object.get(*form));
+            forms.for_each(|form| collect_keys(schema, form, keys));
+        }
+        Json::Array(forms) => forms
+            .iter()
+            .for_each(|form| collect_keys(schema, form, keys)),
+        _ => {}
+    }
+}
+
+/// What a scenario means is in the snapshots of its plan.
+#[test]
+fn every_scenario_of_the_lab_is_accepted() {
+    let all = all();
+    assert!(all.len() >= 18, "{} scenarios", all.len());
+    for (name, text) in all {
+        read(&name, &text);
+    }
 }
 
 #[test]
@@ -70,7 +167,7 @@ fn a_file_named_twice_is_listed_once() {
     assert_eq!(files(&scenario), ["workloads/websearch.csv"]);
 }
 
-/// The test sets a loss on each kind of link, and has one link without the key.
+/// Loss for each kind of link, and for a link without the key.
 #[test]
 fn loss_is_read_where_it_is_written_and_nowhere_else() {
     let text = "\
@@ -136,7 +233,7 @@ fn repetitions_are_of_both_engines_or_of_each() {
     assert_eq!(of("repetitions: { lab: 2, sim: 8 }"), (2, 8));
 }
 
-/// Returns a scenario with two workloads: the first with `load`, the second with a load of 0.1.
+/// Text of a scenario with two workloads, the first with `load`, the second with 0.1.
 fn two_workloads(load: &str) -> String {
     let workload = |from: &str, to: &str, load: &str| {
         format!(
@@ -185,7 +282,7 @@ fn every_scenario_names_its_schema_to_editors() {
     }
 }
 
-/// Parses `entry` as the only policy of the smoke scenario, or as its section `transport`.
+/// Reads `entry` as the only policy of the smoke scenario, or as its section `transport`.
 fn settings(key: &str, entry: &str) -> Settings {
     let text = fs::read_to_string(folder().join("smoke.yaml")).unwrap();
     let scenario = match key {
@@ -202,7 +299,7 @@ fn settings(key: &str, entry: &str) -> Settings {
     }
 }
 
-/// Sets each parameter of the preset `artifact` to its default in that preset.
+/// Sets each parameter that the preset `artifact` has to its default there.
 fn every_parameter_is_read_as_it_is_printed<S: ParameterSet>(key: &str, name: &str) {
     let set = S::preset(Preset::Artifact);
     let declared = S::PARAMETERS
@@ -235,7 +332,7 @@ fn every_parameter_can_be_set() {
     assert_eq!(labelled.label.as_deref(), Some("tuned"));
 }
 
-/// Returns a value of `domain` that is not the default of any link.
+/// Value of `domain` that no link has by default.
 fn unusual(domain: Domain) -> Value {
     match domain {
         Domain::Flag => Value::Flag(true),
@@ -250,7 +347,7 @@ fn unusual(domain: Domain) -> Value {
     }
 }
 
-/// Parameters are set at a link, as defaults of links inside and between datacenters, and by a fault.
+/// At a link, as a default of links inside and between datacenters, and as a change by a fault.
 #[test]
 fn every_parameter_of_links_is_read_where_it_may_be_set() {
     for parameter in LinkConfig::PARAMETERS {

@@ -238,7 +238,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .map_err(Into::into)
     }
 
-    /// Draws a cross of two lines through `at`; each of `ends` is one end of a line.
+    /// Draws a cross through `at`; each of `ends` is one end of a line.
     fn cross(&self, ends: [Point; 2], at: Point, radius: f64, color: RGBColor) -> Drawn {
         ends.into_iter()
             .map(|(x, y)| (x * radius, y * radius))

@@ -27,8 +27,8 @@ pub struct Points {
     /// Name of the figure's files.
     pub name: &'static str,
     pub panels: Vec<DotPanel>,
-    /// Styles of dots; dots of later styles are drawn over dots of earlier styles. The legend has the styles with a
-    /// label and at least one dot.
+    /// Styles of dots; later styles are drawn over earlier ones. The legend has the styles with a label and at least
+    /// one dot.
     pub styles: Vec<DotStyle>,
     /// Horizontal axis.
     pub x: Axis,

@@ -166,7 +166,7 @@ impl Stacks {
         })
     }
 
-    /// Returns the times of a layer's corners: the middle of each interval, and both ends of the axis.
+    /// Returns the times of a layer's corners: each interval's middle, and both ends of the axis.
     fn times(&self) -> Vec<f64> {
         let middles = self
             .edges

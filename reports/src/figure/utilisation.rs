@@ -46,7 +46,7 @@ pub struct LinkBars {
 }
 
 impl Utilisation {
-    /// Returns the figure of the busiest of `links`, at most [`MAX_LINKS`], in the order of `links`.
+    /// Returns the figure of the busiest `links`, at most [`MAX_LINKS`], in their order.
     pub fn new(policies: Vec<(String, RGBColor)>, links: Vec<LinkBars>) -> Self {
         let busiest = |bars: &LinkBars| bars.shares.iter().flatten().copied().fold(0.0, f64::max);
         let mut order: Vec<usize> = (0..links.len()).collect();

@@ -110,7 +110,7 @@ impl Groups {
     }
 }
 
-/// Position of the group of each route of a run, by route number; `None` for routes without a group.
+/// Position of each route's group, by route number; `None` for routes without a group.
 pub struct Positions(Vec<Option<usize>>);
 
 impl Positions {

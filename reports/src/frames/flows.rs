@@ -40,7 +40,7 @@ pub struct Flows {
     pub max_lateness: Option<Nanos>,
     /// Largest error bound of a measured FCT; `None` if unknown.
     pub max_resolution: Option<Nanos>,
-    /// Bins of measured flows' sizes with about equal numbers of flows, for each of [`PERCENTS`].
+    /// Bins of measured flows' sizes with about equally many flows, for each of [`PERCENTS`].
     pub bins: [SizeBins; 2],
     /// Bins of measured flows' sizes between round sizes.
     pub log_bins: SizeBins,

@@ -1,63 +1,51 @@
 //! Totals of ports.
 
-use lab_records::PortRow;
-use polars::prelude::*;
+use std::collections::BTreeMap;
 
-use super::{numbers, reduce, texts};
-use crate::{error::ReportError, facts::RunFacts};
+use lab_records::{PortRow, RecordsError};
+
+use crate::facts::RunFacts;
 
 /// Totals of one port under one policy, over all repetitions.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PortTotal {
     /// Label of the policy.
     pub policy: String,
-    /// Host or switch that has the port.
+    /// Host or switch.
     pub node: String,
     /// Node at the other end.
     pub peer: String,
-    /// Largest length of the egress queue, in bytes.
+    /// Longest egress queue, in bytes.
     pub peak_queue_bytes: u64,
     /// Packets ECN-marked.
     pub marks: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Number of times that priority flow control paused the port.
+    /// Times that priority flow control paused the port.
     pub pauses: u64,
-    /// Total time for which the port was paused, ns.
+    /// Time that the port was paused, ns.
     pub paused_ns: u64,
 }
 
-/// Reads the totals of all ports, sorted by policy, node and peer; only the simulator records them.
-pub fn ports(run: &RunFacts) -> Result<Vec<PortTotal>, ReportError> {
-    let sums = ["marks", "drops", "pauses", "paused_ns"];
-    let total = |rows: LazyFrame| {
-        let sums = sums.map(|name| col(name).sum());
-        let totals = [col("peak_queue_bytes").max()].into_iter().chain(sums);
-        rows.group_by(KEYS.map(col)).agg(totals.collect::<Vec<_>>())
-    };
-    let columns: Vec<&str> = KEYS
-        .into_iter()
-        .chain(sums)
-        .chain(["peak_queue_bytes"])
-        .collect();
-    let [frame] = reduce::<PortRow, 1>(run, &columns, [&total])?;
-    let frame = frame.sort(KEYS, SortMultipleOptions::default())?;
-    let [mut policy, mut node, mut peer] = [
-        texts(&frame, "policy")?,
-        texts(&frame, "node")?,
-        texts(&frame, "peer")?,
-    ];
-    let [mut marks, mut drops, mut pauses, mut paused] = [
-        numbers(&frame, "marks")?,
-        numbers(&frame, "drops")?,
-        numbers(&frame, "pauses")?,
-        numbers(&frame, "paused_ns")?,
-    ];
-    let port = |peak_queue_bytes| {
-        Some(PortTotal {
-            policy: policy.next()?,
-            node: node.next()?,
-            peer: peer.next()?,
+/// Reads all ports' totals, by policy, node and peer. Only the simulator counts them.
+pub fn ports(run: &RunFacts) -> Result<Vec<PortTotal>, RecordsError> {
+    let mut ports = BTreeMap::new();
+    run.visit(|row: PortRow| {
+        let key = [row.policy, row.node, row.peer];
+        let port = ports.entry(key).or_insert([0; 5]);
+        let [peak_queue_bytes, marks, drops, pauses, paused_ns] = port;
+        *peak_queue_bytes = row.peak_queue_bytes.get().max(*peak_queue_bytes);
+        *marks += row.marks;
+        *drops += row.drops;
+        *pauses += row.pauses;
+        *paused_ns += row.paused_ns.get();
+    })?;
+    let total = |([policy, node, peer], counts): ([String; 3], [u64; 5])| {
+        let [peak_queue_bytes, marks, drops, pauses, paused_ns] = counts;
+        PortTotal {
+            policy,
+            node,
+            peer,
             peak_queue_bytes,
             marks,
             drops,
@@ -65,6 +53,5 @@ pub fn ports(run: &RunFacts) -> Result<Vec<PortTotal>, ReportError> {
             paused_ns,
         }
     };
-    let ports = numbers(&frame, "peak_queue_bytes")?.map_while(port);
-    Ok(ports.collect())
+    Ok(ports.into_iter().map(total).collect())
 }

@@ -153,7 +153,7 @@ pub struct Slowdowns {
 }
 
 /// Returns the statistics of a policy's slowdowns from the sorted slowdowns of each repetition's finished flows and a
-/// lower bound on the slowdown of each unfinished flow; `None` if no flow finished.
+/// lower bound for each unfinished flow; `None` if no flow finished.
 #[must_use]
 pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdowns> {
     let mut all = repetitions.concat();

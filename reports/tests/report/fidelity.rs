@@ -2,11 +2,12 @@
 
 use std::{fs, path::PathBuf};
 
-use lab_records::{EngineInfo, FlowRow, LinkRow, RateRow, Semantics, SimInfo, sample};
+use lab_records::{EngineInfo, FlowRow, LinkRow, RateRow, Semantics, SimInfo};
 use lab_reports::{
     check::{Answer, Check, Judgement},
     fidelity::{self, Bounds, Comparison, Fidelity, FidelityError},
 };
+use lab_sample as sample;
 use lab_units::{Bytes, FlowId, Nanos};
 
 use crate::{html, readme, synthetic::Synthetic};

@@ -4,9 +4,9 @@ use lab_records::{
     Certification, CertifiedRow, ChangeKind, Clock, Conduct, CpuWatch, EngineInfo, FaultInfo,
     FlowCounts, FlowTables, Grade, GuestCpu, LabWork, LinkChange, LiveChange, Mechanism, Met,
     PolicyEvidence, ReasonCode, Recovery, RunEnd, RunInfo, Sampling, Verdict, Warning, Watch,
-    sample,
 };
 use lab_reports::words;
+use lab_sample as sample;
 use lab_units::{BitsPerSec, Nanos};
 
 /// Judges the sample run of 200 flows after `change`.

@@ -1,13 +1,13 @@
-//! Congestion at a port (section 3.3): level, trend and duration of its queue, combined into C_cong.
+//! Congestion at a port (section 3.3): level, trend and duration of its queue, fused to C_cong.
 
 use lab_units::{Bytes, Nanos};
 
 use super::{LcmpConfig, PortThresholds, Preset, saturate};
 
-/// State of a port between samples: 24 bytes, as in the paper (Sec. 4).
+/// State of a port between samples: 24 bytes, as the paper counts (Sec. 4).
 ///
-/// For the computation of the trend, both the queue length and the trend saturate at 32 bits (4.3 GB); the queue
-/// level uses the full length. The authors' code reaches neither bound in any run.
+/// For the trend, a queue saturates at 32 bits (4.3 GB), and so does the trend itself; the queue level
+/// uses the whole number. The authors' code reaches neither bound in any run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PortState {
     queue_cur: u32,
@@ -22,18 +22,32 @@ const _: () = assert!(size_of::<PortState>() == 24);
 /// Congestion of a port at one sample.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Levels {
-    /// Q, the level of the queue length.
+    /// Q: level of the queue.
     pub queue: u8,
-    /// T, the level of the queue's growth.
+    /// T: level of the queue's growth.
     pub trend: u8,
-    /// D, the penalty for the time that the queue has been full.
+    /// D: penalty for the time the queue has been full.
     pub duration: u8,
-    /// C_cong, computed from Q, T and D.
+    /// C_cong, fused of Q, T and D.
     pub congestion: u8,
 }
 
 impl Levels {
-    /// Combines three levels into C_cong (Eq. 4, 5): min((w_ql·Q + w_tl·T + w_dp·D) >> S_cong, 255).
+    /// Computes the levels of a queue at `queue_level`, with its `trend` in bytes per interval and the number of
+    /// samples since it has been full.
+    #[must_use]
+    pub fn of(
+        queue_level: u8,
+        trend: i32,
+        full_samples: u32,
+        thresholds: &PortThresholds,
+        config: &LcmpConfig,
+    ) -> Self {
+        let duration = saturate(full_samples >> config.duration_shift);
+        Self::fuse(queue_level, thresholds.trend_level(trend), duration, config)
+    }
+
+    /// Fuses three levels into C_cong (Eq. 4, 5): min((w_ql·Q + w_tl·T + w_dp·D) >> S_cong, 255).
     #[must_use]
     pub fn fuse(queue: u8, trend: u8, duration: u8, config: &LcmpConfig) -> Self {
         let weighted = u32::from(config.w_ql) * u32::from(queue)
@@ -61,8 +75,7 @@ impl PortState {
         }
     }
 
-    /// Returns the state of a port that already holds `queue` when first observed at `now`; that queue does not count
-    /// as growth.
+    /// Returns the state of a port that holds `queue` when it is first observed at `now`, with no growth observed yet.
     #[must_use]
     pub fn holding(now: Nanos, queue: Bytes) -> Self {
         Self {
@@ -73,8 +86,7 @@ impl PortState {
 
     /// Samples the port's queue: observes it, then computes the levels.
     ///
-    /// In `paper`, a port is sampled every interval, and also at a decision if its latest sample is older than the
-    /// interval.
+    /// In `paper`, a port is sampled every interval, and at a decision if its latest sample is older.
     pub fn sample(
         &mut self,
         now: Nanos,
@@ -86,20 +98,20 @@ impl PortState {
         self.levels_after(queue, thresholds, config)
     }
 
-    /// Observes the queue at `now` and updates the trend, which is the smoothed growth per interval of `thresholds`
-    /// (Eq. 3): t += (Δq >> K) − (t >> K).
+    /// Observes the queue at `now` and updates the trend, the smoothed growth in one interval of
+    /// `thresholds` (Eq. 3): t += (Δq >> K) − (t >> K).
     ///
-    /// The paper compares the trend with thresholds times the observed interval. Here each Δq is divided by the time
-    /// τ since the previous sample, so that a sample that is late or early does not change the trend of a queue that
-    /// grows steadily. With i the interval of the thresholds,
+    /// The paper compares the trend with thresholds times the observed interval. Here each Δq is related to
+    /// the time τ that it took, so that a sample that comes late or early does not change the trend of a
+    /// queue that grows steadily. With the interval i of the thresholds,
     ///
     /// t += (Δq · i / max(τ, i) >> K) − (t · min(τ, i) / i >> K),
     ///
-    /// which is Eq. 3 for τ = i. Divisions round down. Growth of g bytes per interval gives a trend of g. At regular
-    /// samples the trend is up to 2^K − 1 bytes lower, because `>>` drops low bits of Δq.
+    /// which is Eq. 3 for τ = i. Divisions round down. Growth by g bytes per interval gives the trend g; at regular
+    /// samples the trend is up to 2^K − 1 bytes lower, because `>>` drops bits of Δq.
     ///
-    /// In `artifact`, τ is taken as i at every sample, and every candidate of a decision observes every port. With m
-    /// candidates, the trend therefore decays m−1 times more often than in the paper.
+    /// In `artifact`, τ is i at every sample, and every candidate of a decision observes every port: with m
+    /// candidates the trend decays m−1 times more than in the paper.
     pub fn observe(
         &mut self,
         now: Nanos,
@@ -125,7 +137,7 @@ impl PortState {
         self.last_sample = now.get();
     }
 
-    /// Computes the levels of the latest observation (`artifact`); each decision is one step of the duration counter.
+    /// Computes the levels of the latest observation (`artifact`); one duration step per decision.
     pub fn judge(&mut self, thresholds: &PortThresholds, config: &LcmpConfig) -> Levels {
         let queue = Bytes::new(u64::from(self.queue_cur));
         self.levels_after(queue, thresholds, config)
@@ -137,7 +149,7 @@ impl PortState {
         Nanos::new(self.last_sample)
     }
 
-    /// Steps the duration counter according to the water marks (section 3.3, D) and computes the levels.
+    /// Steps the duration counter at the water marks (section 3.3, D) and computes the levels.
     fn levels_after(
         &mut self,
         queue: Bytes,
@@ -167,14 +179,14 @@ mod tests {
     use crate::lcmp::PortProvision;
 
     fn gbit(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate * 1_000_000_000).expect("a rate above zero")
+        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
     }
 
     fn config() -> LcmpConfig {
         LcmpConfig::paper(gbit(200))
     }
 
-    /// Returns the thresholds for 8 Gb/s, which is 1,000,000 B per millisecond, and a 10 MB buffer.
+    /// 8 Gb/s, so 1,000,000 B a millisecond; 10 MB of buffer.
     fn thresholds() -> PortThresholds {
         let port = PortProvision::paper_units(gbit(8), Bytes::new(10_000_000));
         PortThresholds::new(&port, &config())
@@ -188,7 +200,7 @@ mod tests {
         Nanos::new(time * 1_000)
     }
 
-    /// Eq. 4 with all weights different from 1: 2·51 + 3·102 + 5·204 = 1,428, and 1,428 / 8 = 178.5.
+    /// Eq. 4 with no weight equal to one: 2·51 + 3·102 + 5·204 = 1,428, and 1,428 / 8 = 178.5.
     #[test]
     fn each_level_has_its_weight_in_c_cong() {
         let config = LcmpConfig {
@@ -207,15 +219,15 @@ mod tests {
             levels.congestion
         };
         assert_eq!(fused(51, 102, 204), 178);
-        // A single level: 510 / 8, 765 / 8, 1,275 / 8. All three levels: 2,550 / 8, capped at 255.
+        // One level alone: 510 / 8, 765 / 8, 1,275 / 8. All three: 2,550 / 8, capped at 255.
         assert_eq!(fused(255, 0, 0), 63);
         assert_eq!(fused(0, 255, 0), 95);
         assert_eq!(fused(0, 0, 255), 159);
         assert_eq!(fused(255, 255, 255), 255);
     }
 
-    /// A queue that already existed at the first observation has not grown since. The same queue has grown if the
-    /// port was empty at the first observation.
+    /// A queue that existed at the first observation has not grown since; the same queue at a port that was empty at
+    /// the first observation has grown.
     #[test]
     fn a_queue_at_the_first_observation_is_not_growth() {
         let queue = Bytes::new(8_000_000);
@@ -230,17 +242,16 @@ mod tests {
     #[test]
     fn a_queue_that_builds_is_seen_in_all_three_signals() {
         let mut port = PortState::new(ms(0));
-        // 8 MB at once: the queue is at its second highest level, and the trend is an eighth of the growth.
+        // 8 MB at once: the second highest queue level, an eighth of the growth as trend.
         let levels = port.sample(ms(1), Bytes::new(8_000_000), &thresholds(), &config());
         assert_eq!((levels.queue, levels.trend, levels.duration), (229, 255, 0));
         assert_eq!(levels.congestion, 178, "(2·229 + 255 + 0) >> 2");
-        // The queue length stays constant: the trend decays by an eighth per sample, and the fourth full sample
-        // raises D.
+        // The queue stays: the trend decays by an eighth per sample, the fourth full sample counts.
         for at in 2..=3 {
             port.sample(ms(at), Bytes::new(8_000_000), &thresholds(), &config());
         }
         let levels = port.sample(ms(4), Bytes::new(8_000_000), &thresholds(), &config());
-        // The trend is 1,000,000 · (7/8)³ = 669,921.
+        // 1,000,000 · (7/8)³ is 669,921.
         assert_eq!((levels.queue, levels.trend, levels.duration), (229, 153, 1));
         assert_eq!(levels.congestion, 153, "(458 + 153 + 1) >> 2");
     }
@@ -259,10 +270,10 @@ mod tests {
         assert_eq!(levels.trend, 255, "the artifact's interval is always 1 ms");
     }
 
-    /// For a queue that grows by 950,000 B per millisecond, 95 % of 8 Gb/s, T is 229 (the level from 90 % on) at
-    /// every sample interval. From an empty port, the trend rises to (Δq >> 3) << 3:
+    /// A queue that grows by 950,000 B a millisecond, 95 % of 8 Gb/s, has T = 229, the level from 90 % on,
+    /// at every interval of the samples. From an empty port, the trend rises to (Δq >> 3) << 3:
     ///
-    ///  interval | Δq | trend | share of the link's bytes |
+    /// | interval | Δq | trend | of the link's bytes |
     /// |---|---|---|---|
     /// | 1 ms | 950,000 B | 950,000 B | 95 % of 1,000,000 B |
     /// | 100 µs | 95,000 B | 95,000 B | 95 % of 100,000 B |
@@ -319,11 +330,11 @@ mod tests {
         for _ in 0..6 {
             port.observe(ms(1), Bytes::new(8_000_000), &thresholds, &artifact);
         }
-        // 1,000,000 · (7/8)⁵ with each step rounded up: 512,912.
+        // 1,000,000 · (7/8)⁵, each step rounded up: 512,912.
         assert_eq!(port.judge(&thresholds, &artifact).trend, 127);
     }
 
-    /// The trend of a draining queue is negative; it decays in the same way as a positive trend.
+    /// The trend of a queue that drains is negative and decays as a rising one does.
     #[test]
     fn a_falling_trend_decays_towards_zero() {
         let mut port = PortState::new(ms(0));
@@ -333,7 +344,7 @@ mod tests {
             port.observe(ms(at), Bytes::new(bytes), &thresholds(), &config());
             port.trend
         };
-        // Eq. 3 with K = 3: first 8,000,000 >> 3; then 1,000,000 - 125,000 - 1,000,000; then 7/8 of that, up to
+        // Eq. 3 with K = 3: 8,000,000 >> 3; then 1,000,000 - 125,000 - 1,000,000; then 7/8 of it, up to
         // rounding.
         assert_eq!(trend(8_000_000), 1_000_000);
         let falling = [0, 0, 0].map(&mut trend);
@@ -342,12 +353,12 @@ mod tests {
         assert_eq!(settled, Some(0), "-1 - (-1 >> 3) is 0");
     }
 
-    /// `>>` is an arithmetic shift: a decrease of 1 byte gives -1, not 0; an increase of 7 bytes gives 0.
+    /// `>>` shifts arithmetically: a byte less is -1, not 0, and seven bytes more are 0.
     #[test]
     fn the_trend_rounds_towards_minus_infinity() {
         let after = |from: u64, to: u64| {
             let mut port = PortState {
-                queue_cur: u32::try_from(from).expect("a small number"),
+                queue_cur: u32::try_from(from).expect("small"),
                 ..PortState::new(ms(0))
             };
             port.observe(ms(1), Bytes::new(to), &thresholds(), &config());
@@ -367,9 +378,9 @@ mod tests {
     }
 
     proptest! {
-        /// At 8 Gb/s a level spans 100,000 B per millisecond, so growth in the middle of a level is 50,000 B away
-        /// from the next level. Rounding loses at most 8 B of a step's growth and 1 B of its decay. If samples come
-        /// at a twentieth of the interval, these losses count up to 20 times.
+        /// At 8 Gb/s a level spans 100,000 B per millisecond, so growth in the middle of a level is 50,000 B from the
+        /// next level. Rounding takes at most 8 B from a step's growth and 1 B from its decay, and counts for at most
+        /// 20 times as much when samples come at a twentieth of the interval.
         #[test]
         fn samples_that_come_early_or_late_do_not_change_the_level_of_steady_growth(
             tenths in 1..10u64,
@@ -385,7 +396,7 @@ mod tests {
                 let levels = port.sample(us(micros), queue, &thresholds(), &config());
                 level = levels.trend;
             }
-            let index = usize::try_from(tenths - 1).expect("a small number");
+            let index = usize::try_from(tenths - 1).expect("small");
             prop_assert_eq!(level, crate::lcmp::LEVEL_SCORES[index]);
         }
 

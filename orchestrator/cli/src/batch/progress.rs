@@ -17,7 +17,7 @@ pub struct BatchProgress {
 }
 
 impl BatchProgress {
-    /// Returns the progress of a batch of `total` runs, none of them done.
+    /// Returns the progress of a batch with `total` runs, before the first one ends.
     pub fn of(total: usize) -> Self {
         Self {
             total: u32::try_from(total).unwrap_or(u32::MAX),

@@ -271,8 +271,8 @@ mod tests {
         testing,
     };
 
-    /// Returns the certificate of a link with 100 Mbit/s, 25 ms and a queue of about 150 frames, from an ideal train of 40
-    /// frames that `change` may modify.
+    /// Returns the certificate of a link with 100 Mbit/s, 25 ms and a queue of about 150 frames, from an ideal 40-frame
+    /// train that `change` may modify.
     fn ideal(change: impl FnOnce(&mut Sent, &mut Vec<Arrival>)) -> CertifiedRow {
         let plan: Plan = testing::pair(0);
         let options = LowerOptions::shown("t".parse().unwrap());

@@ -110,7 +110,7 @@ impl Tick {
 }
 
 /// Returns a period in jiffies that is a whole number of seconds and a multiple of a timer's `granularity`: the short
-/// period if possible, because 15 minutes of virtual time cost the host a few seconds.
+/// period if possible, because 15 minutes in virtual time cost the host a few seconds.
 const fn period(granularity: u64) -> u64 {
     if SHORT_PERIOD.is_multiple_of(granularity) {
         SHORT_PERIOD

@@ -64,7 +64,7 @@ pub const fn telemetry(hops: u32) -> u32 {
     2 + 8 * hops
 }
 
-/// Returns the wire bytes of a data packet: `payload`, padded to a multiple of four bytes, and `extended` bytes of
+/// Returns the wire bytes of a data packet: `payload`, padded to a multiple of four bytes, and `extended` bytes for
 /// extended headers.
 #[must_use]
 pub fn data(payload: u64, extended: u64) -> u64 {

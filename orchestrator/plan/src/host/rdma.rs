@@ -116,9 +116,9 @@ struct Deadline {
 }
 
 impl Deadline {
-    /// Returns the sum of the schedule's ideal end, the time that all flows of a repetition take one after the other
-    /// over the slowest link, the round trips of the largest flow under rxe's window on the longest path, and all tries
-    /// of a QP.
+    /// Returns the sum of four times: the schedule's ideal end, the time that a repetition's flows take one after the
+    /// other over the slowest link, the largest flow's round trips under rxe's window on the longest path, and a QP's
+    /// tries.
     fn after(&self, flows: &[Flow]) -> Nanos {
         let wire_bytes = round_trip::max_wire_bytes(flows);
         let drained = self.slowest.and_then(|rate| rate.serialize(wire_bytes));

@@ -287,7 +287,7 @@ const PROCESS_MEMORY: u64 = 12_000_000;
 /// Memory of a verbs flow's two queue pairs, in bytes.
 const PAIR_MEMORY: u64 = 100_000;
 
-/// Bytes of memory per wire byte of a packet: buffer sizes are powers of two.
+/// Memory per wire byte of a packet, in bytes: buffer sizes are powers of two.
 const PACKET_OVERHEAD: u64 = 2;
 
 /// Assumed slowdown of a flow under load.

@@ -71,7 +71,7 @@ pub(crate) fn of_workload(
     Ok(demands)
 }
 
-/// Returns the rate of a load of 1, in bits per second, and the number of hosts that share it.
+/// Returns the rate at a load of 1, in bits per second, and the number of hosts that share it.
 fn full_rate(network: &Network, base: LoadBase, host: NodeId) -> (u64, u64) {
     match base {
         LoadBase::HostNic => (network.rate_of(network.node(host).ports.iter().copied()), 1),

@@ -372,8 +372,8 @@ mod tests {
         assert_eq!(fct, Nanos::new((request + 1_062 + 2_124 + 324) * 1_000));
     }
 
-    /// With the artifact's fabric and routes, the base RTT of DC1–DC8 is 20.013 ms (spec A.3), for packets of 1,000 B
-    /// without headers in one direction and ACKs of zero bytes.
+    /// With the artifact's fabric and routes, the base RTT of DC1–DC8 is 20.013 ms (spec A.3), for 1,000 B packets
+    /// without headers in one direction and zero-byte ACKs.
     #[test]
     fn the_artifacts_base_rtt() {
         let fabric = hop("100 Gbit", "1 us");

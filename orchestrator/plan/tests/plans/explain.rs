@@ -18,7 +18,7 @@ fn plan() -> Plan {
     common::try_plan(&common::scenario_text("ablation.yaml"), &options).unwrap()
 }
 
-/// Explains a flow from the first host of DC1 to the first host of DC8, the default of the `explain` command.
+/// Explains a flow from DC1's first host to DC8's, which is the default of the `explain` command.
 fn explained(
     plan: &Plan,
     label: &str,

@@ -215,8 +215,8 @@ fn the_kernel_engine_has_dcqcn_alone() {
     }
 }
 
-/// Returns a scenario with a marked link of 25 Gbit/s and 5 ms, at a rate factor of 1/2000 and a time factor of 100, so
-/// that sizes are divided by 20.
+/// Returns a scenario with a marked link of 25 Gbit/s and 5 ms, at rate factor 1/2000 and time factor 100, so that
+/// sizes are divided by 20.
 fn marked(transport: &str, ecn: &str, flows: usize) -> Plan {
     let flow = "      - { from: dc1/h1, to: dc2/h1, size: 20 MB }\n";
     let text = format!(

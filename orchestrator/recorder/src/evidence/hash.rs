@@ -1,4 +1,4 @@
-//! Pearson's chi-square test of the next hops' shares of decisions against their shares of the buckets.
+//! Pearson's chi-square test: the next hops' shares of decisions against their shares of the buckets.
 //!
 //! The statistic has the chi-square distribution only if the expected counts are large enough, so cells are pooled
 //! until each has at least five expected decisions (Cochran, Biometrics 10, 1954). Destinations with fewer than two
@@ -25,7 +25,7 @@ pub(super) struct Shares {
 #[derive(Default)]
 struct Choice(Vec<Share>);
 
-/// Number of buckets of a next-hop datacenter, and of decisions for it.
+/// Buckets of a next-hop datacenter, and number of decisions for it.
 #[derive(Clone, Default)]
 struct Share {
     next: String,
@@ -227,8 +227,8 @@ mod tests {
         assert!((die.largest_difference - 10.0 / 60.0).abs() < 1e-12);
     }
 
-    /// Eight repetitions with the same 20 hashes have the p-value of one repetition: χ² is 1.8 with one degree of
-    /// freedom, p = erfc(√0.9) = 0.1797, instead of 0.00015 for 160 independent decisions.
+    /// Eight repetitions with the same 20 hashes have one repetition's p-value: χ² is 1.8 with one degree of freedom, p
+    /// = erfc(√0.9) = 0.1797, instead of 0.00015 for 160 independent decisions.
     #[test]
     fn repetitions_of_the_same_hashes_add_no_evidence() {
         let mut shares = Shares::default();

@@ -3,7 +3,7 @@
 use super::row;
 
 row! {
-    /// Value of one gauge of a case, in one run of the suite.
+    /// Value of a case's gauge in one run of the suite.
     pub struct HistoryRow in "history.csv", required: false {
         /// Name of the suite.
         pub suite: String,

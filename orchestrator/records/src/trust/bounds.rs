@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{code::ReasonCode, grade::Grade};
 use crate::Location;
 
-/// Location of a lab and kind of its clock, which limit the precision of measurements.
+/// Location and clock of a lab, which limit the precision of measurements.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::settings::Settings;
 
-/// Transport of hosts and buffers of switches; a parameter that is not set has the default of the semantics.
+/// Transport of hosts and buffers of switches; an unset parameter has the semantics' default.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct TransportSpec {
     pub semantics: Semantics,

@@ -161,7 +161,7 @@ words! {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Generator {
-    /// Program that generates the flows: one of perftest's, for tens of flows, or `verbs`, for thousands of flows.
+    /// Program that generates the flows: a perftest program, for tens of flows, or `verbs`, for thousands of flows.
     #[schemars(extend("default" = defaults::GENERATOR.tool))]
     pub tool: Maybe<Text<Tool>>,
     /// RoCE path MTU in bytes.

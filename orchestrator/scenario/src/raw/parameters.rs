@@ -109,7 +109,7 @@ impl Visitor<'_> for Key {
     }
 }
 
-/// Parses a value of the kind of `domain`; the value may be out of bounds.
+/// Parses a value of `domain`'s kind; the value may be out of bounds.
 pub fn read(domain: Domain, text: &str) -> Result<Value, ProblemKind> {
     Ok(match domain {
         Domain::Flag => Value::Flag(bool::read(text)?),

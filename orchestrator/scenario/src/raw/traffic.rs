@@ -38,8 +38,8 @@ pub struct Workload {
     /// other commands use the first load.
     #[schemars(schema_with = "loads")]
     pub load: OneOrMany<Ratio>,
-    /// Capacity of which `load` is a share: `host-nic`, the NIC of every sending host; `dci-egress`, the inter-DC links
-    /// of the sending datacenter.
+    /// Capacity of which `load` is a share: `host-nic`, the NIC of every sending host; `dci-egress`, the sending
+    /// datacenter's inter-DC links.
     #[serde(default)]
     #[schemars(extend("default" = LoadBase::default()))]
     pub load_base: Maybe<Text<LoadBase>>,

@@ -51,7 +51,7 @@ pub(super) fn section(plan: &Plan) -> String {
 }
 
 /// Returns the requested and offered load of each sending datacenter, the share of arrivals that are flows, and the
-/// concurrency of flows.
+/// flows' concurrency.
 fn load(plan: &Plan) -> String {
     let load = &plan.load;
     let mut facts: Vec<String> = load
