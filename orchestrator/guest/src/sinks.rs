@@ -34,7 +34,7 @@ pub enum GuestEvent {
 
 /// Receivers of the command's output and of events.
 ///
-/// Bytes of the outbox that were sent before output are received before it.
+/// Outbox bytes that were sent before some output are also received before that output.
 pub struct Sinks<'a> {
     /// Receiver of standard output.
     pub stdout: &'a mut dyn io::Write,
