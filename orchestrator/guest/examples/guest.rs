@@ -2,8 +2,8 @@
 //!
 //! Options: `--virtual`, `--real`, `--writable DIR`, `--cache DIR`, `--boot-timeout SECONDS`,
 //! `--silence SECONDS`. The tests use this program on the host, and `guest timings` inside the guest. As cargo's
-//! runner, it runs other crates' tests in a guest; `guest needs` lists the requirements that this machine lacks, with exit
-//! code 3. Inside a guest, `guest preload PATH...` and `guest waits` show how a script affects the clock, and
+//! runner, it runs other crates' tests in a guest; `guest needs` lists the requirements that this machine lacks, with
+//! exit code 3. Inside a guest, `guest preload PATH...` and `guest waits` show how a script affects the clock, and
 //! `guest send WORD...` sends words through the outbox, which the host writes to standard output.
 #![expect(clippy::print_stdout, reason = "it is a command")]
 

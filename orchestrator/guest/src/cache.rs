@@ -2,9 +2,9 @@
 //!
 //! `lcmp-lab provision` downloads the distribution's kernel package, unpacks it in the cache and
 //! indexes it with `depmod`; the package is not installed. Guests boot the newest complete release in the
-//! cache. If the cache has no complete release, they boot the newest installed kernel whose modules are not compressed, as
-//! on Debian 12. Kernels of other packages, downloaded by `lcmp-lab provision --kernel`, are in separate caches in the
-//! subdirectories `kernels/RELEASE`. Guests boot these only on request.
+//! cache. If the cache has no complete release, they boot the newest installed kernel whose modules are not compressed,
+//! as on Debian 12. Kernels of other packages, downloaded by `lcmp-lab provision --kernel`, are in separate caches in
+//! the subdirectories `kernels/RELEASE`. Guests boot these only on request.
 
 use std::{
     cmp::Ordering,
@@ -91,8 +91,8 @@ fn known_text(known: &[String]) -> String {
     }
 }
 
-/// Returns the cache with the newest kernel of release `wanted`: `cache` itself, or a cache in its subdirectories. `wanted`
-/// may be only the first numbers of a release: `6.12`.
+/// Returns the cache with the newest kernel of release `wanted`: `cache` itself, or a cache in its subdirectories.
+/// `wanted` may be only the first numbers of a release: `6.12`.
 ///
 /// # Errors
 /// If there is no such kernel, or it cannot be booted.
@@ -137,8 +137,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Returns the newest kernel with all modules for labs and guests: from `cache`, or else an installed kernel. If there
-    /// is no such kernel, the error is about the cache's newest kernel.
+    /// Returns the newest kernel with all modules for labs and guests: from `cache`, or else an installed kernel. If
+    /// there is no such kernel, the error is about the cache's newest kernel.
     pub fn find(cache: &Path) -> Result<Self, CacheError> {
         Self::find_in(cache).or_else(|error| Self::find_in(Path::new(INSTALLED)).map_err(|_| error))
     }

@@ -79,8 +79,8 @@ fn enqueue(events: impl Iterator<Item = Event> + Send + 'static, queue: Sender<E
     });
 }
 
-/// Queue for a run's events, which also receives this process's SIGHUP, SIGINT and SIGTERM from the queue's creation on.
-/// A signal before the guest's boot therefore ends the run in an orderly way instead of killing this process.
+/// Queue for a run's events, which also receives this process's SIGHUP, SIGINT and SIGTERM from the queue's creation
+/// on. A signal before the guest's boot therefore ends the run in an orderly way instead of killing this process.
 pub struct Signals {
     pub(crate) queue: Sender<Event>,
     pub(crate) events: Receiver<Event>,
@@ -88,7 +88,8 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Installs handlers of SIGHUP, SIGINT and SIGTERM. The handlers stay installed, so the signals no longer end this process.
+    /// Installs handlers of SIGHUP, SIGINT and SIGTERM. The handlers stay installed, so the signals no longer end this
+    /// process.
     ///
     /// # Errors
     /// If a handler cannot be installed, or its thread cannot be started.

@@ -15,9 +15,10 @@ use nix::{
 
 /// Claim of a CPU that no other guest of this machine uses. The claim ends with its process.
 ///
-/// QEMU on the virtual clock passes every timer of the guest between two of its threads. On two CPUs, each hand-over wakes
-/// an idle CPU; on one CPU, it is only a context switch: a run of 1,775 flows took 15 to 21 s of host time on one CPU, and
-/// 24 to 33 s on two. The scheduler moves other processes away from a busy CPU, but two pinned guests would share it.
+/// QEMU on the virtual clock passes every timer of the guest between two of its threads. On two CPUs, each hand-over
+/// wakes an idle CPU; on one CPU, it is only a context switch: a run of 1,775 flows took 15 to 21 s of host time on one
+/// CPU, and 24 to 33 s on two. The scheduler moves other processes away from a busy CPU, but two pinned guests would
+/// share it.
 #[derive(Debug)]
 pub(crate) struct CpuClaim {
     cpu: CpuSet,

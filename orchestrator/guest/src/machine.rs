@@ -105,13 +105,13 @@ impl Machine {
         line.option("-seed", self.seed.to_string());
     }
 
-    /// Adds the serial ports, each with its own interrupt. If four ports share two interrupts, as on a PC, interrupts get
-    /// lost under load.
+    /// Adds the serial ports, each with its own interrupt. If four ports share two interrupts, as on a PC, interrupts
+    /// get lost under load.
     fn serial_ports(&self, line: &mut Line) {
         for (index, (port, interrupt)) in self.ports.iter().zip(PORT_INTERRUPTS).enumerate() {
             let backend = match port {
-                // QEMU gets an open file, because it lacks the right to open another user's pipe. `append` keeps QEMU from
-                // truncating the file, which fails on a pipe.
+                // QEMU gets an open file, because it lacks the right to open another user's pipe. `append` keeps QEMU
+                // from truncating the file, which fails on a pipe.
                 Port::Output(fd) => {
                     line.option("-add-fd", format!("fd={fd},set={fd}"));
                     format!("file,id=port{index},path=/dev/fdset/{fd},append=on")
@@ -155,8 +155,8 @@ impl Line {
     fn share(&mut self, share: &Share) {
         let Export { tag, path } = &share.export;
         let readonly = if share.writable { "off" } else { "on" };
-        // Without a security model, files get the owner and mode that the guest's root sets, or QEMU's owner if QEMU may not
-        // change owners.
+        // Without a security model, files get the owner and mode that the guest's root sets, or QEMU's owner if QEMU
+        // may not change owners.
         let mut fsdev = OsString::from(format!(
             "local,id={tag},security_model=none,multidevs=remap,readonly={readonly},path="
         ));
@@ -228,8 +228,8 @@ const KERNEL_WORDS: &[&str] = &[
 
 /// Kernel command line on the real clock.
 const REAL_WORDS: &[&str] = &[
-    // The kernel waits 10 ms for four timer ticks and panics without them; on a loaded host they come later: https://github.com/torvalds/linux/blob/v6.1/arch/x86/kernel/apic/io_apic.c,
-    // `timer_irq_works`.
+    // The kernel waits 10 ms for four timer ticks and panics without them; on a loaded host they come later:
+    // https://github.com/torvalds/linux/blob/v6.1/arch/x86/kernel/apic/io_apic.c, `timer_irq_works`.
     "no_timer_check",
 ];
 

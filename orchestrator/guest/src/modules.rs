@@ -36,8 +36,8 @@ impl ModuleIndex {
         }
     }
 
-    /// Returns the modules among `names` that are neither built in nor available as uncompressed files. A guest cannot load
-    /// compressed modules.
+    /// Returns the modules among `names` that are neither built in nor available as uncompressed files. A guest cannot
+    /// load compressed modules.
     pub(crate) fn missing<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
         let has_file =
             |(file, _): &(String, _)| file.ends_with(".ko") && self.dir.join(file).is_file();

@@ -131,8 +131,8 @@ pub(crate) fn in_memory(bytes: &[u8]) -> io::Result<File> {
 
 /// Returns a pipe for an output port.
 ///
-/// If a port is full, the guest waits, and its virtual clock jumps. The port writes single bytes, of which a socket buffers
-/// only a few hundred; a pipe buffers as many as its size.
+/// If a port is full, the guest waits, and its virtual clock jumps. The port writes single bytes, of which a socket
+/// buffers only a few hundred; a pipe buffers as many as its size.
 pub(crate) fn output_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     fcntl(&writer, FcntlArg::F_SETPIPE_SZ(OUTPUT_PIPE_SIZE))?;

@@ -2,8 +2,8 @@
 
 use std::io;
 
-/// Repeats `call` as long as signals interrupt it. A handler without `SA_RESTART` makes any wait fail with `EINTR`; every
-/// handler does so for `poll` and for sockets with a time-out, and so does SIGSTOP for such sockets.
+/// Repeats `call` as long as signals interrupt it. A handler without `SA_RESTART` makes any wait fail with `EINTR`;
+/// every handler does so for `poll` and for sockets with a time-out, and so does SIGSTOP for such sockets.
 /// <https://man7.org/linux/man-pages/man7/signal.7.html>
 pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {

@@ -1,8 +1,8 @@
 //! Rights of QEMU, and the directories that it may write to.
 //!
-//! QEMU acts on behalf of everything in a guest, so root starts QEMU as a separate user. That user may read all files, as
-//! root may, because the guest uses this machine's root file system, but may write only to the directories that are lent
-//! to it. If another user starts QEMU, it has that user's rights.
+//! QEMU acts on behalf of everything in a guest, so root starts QEMU as a separate user. That user may read all files,
+//! as root may, because the guest uses this machine's root file system, but may write only to the directories that are
+//! lent to it. If another user starts QEMU, it has that user's rights.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions, TryLockError},
@@ -68,7 +68,8 @@ pub(crate) fn has_guest_user() -> bool {
     !nix::unistd::geteuid().is_root() || has("/proc/self/uid_map") && has("/proc/self/gid_map")
 }
 
-/// Returns true if an ID map (`user_namespaces(7)`: first ID inside, first ID outside, count) contains `id` as an inside ID.
+/// Returns true if an ID map (`user_namespaces(7)`: first ID inside, first ID outside, count) contains `id` as an
+/// inside ID.
 fn maps(map: &str, id: u32) -> bool {
     map.lines().any(|line| {
         let mut numbers = line.split_whitespace().map(str::parse::<u64>);
@@ -164,8 +165,8 @@ pub fn recover(directory: &Path) -> io::Result<()> {
     take_back(directory, (owner.uid(), owner.gid()))
 }
 
-/// Gives a directory, and the guest user's entries in it, to an owner. Entries that are neither files nor directories are
-/// removed, and set-user-ID bits are cleared, because later readers trust the directory.
+/// Gives a directory, and the guest user's entries in it, to an owner. Entries that are neither files nor directories
+/// are removed, and set-user-ID bits are cleared, because later readers trust the directory.
 ///
 /// The owner of the directory itself is changed first, so that the guest cannot change entries during the inspection.
 fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {

@@ -73,8 +73,8 @@ fn lend(request: &GuestRequest) -> Result<Lent, GuestError> {
 pub struct StayingGuest<'a>(Session<'a>);
 
 impl StayingGuest<'_> {
-    /// Serves exec sessions until a signal asks this process to end. A guest on the virtual clock is paused while there are
-    /// no sessions, because its clock would race through idle time.
+    /// Serves exec sessions until a signal asks this process to end. A guest on the virtual clock is paused while there
+    /// are no sessions, because its clock would race through idle time.
     pub fn serve(self) -> Result<(), GuestError> {
         self.0.serve()
     }

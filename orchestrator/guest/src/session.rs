@@ -102,8 +102,8 @@ impl<'a> Session<'a> {
     /// Kills the machine and writes the output that is still in the pipes.
     pub(crate) fn finish(mut self, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
         self.exec = None;
-        // The command's files are synced and its output is in this process's pipes, so the machine can be killed without a
-        // shutdown.
+        // The command's files are synced and its output is in this process's pipes, so the machine can be killed
+        // without a shutdown.
         self.qemu.end().map_err(GuestError::host)?;
         while self.open_streams > 0 {
             match self.events.recv() {
@@ -117,8 +117,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Writes output of the ended command that the reader threads have not enqueued yet. Takes at most [`LATE_OUTPUT`] in
-    /// total, because an idle guest on the virtual clock sends heartbeats continuously.
+    /// Writes output of the ended command that the reader threads have not enqueued yet. Takes at most [`LATE_OUTPUT`]
+    /// in total, because an idle guest on the virtual clock sends heartbeats continuously.
     pub(crate) fn write_late_output(&mut self, sinks: &mut Sinks<'_>) {
         let end = Instant::now() + LATE_OUTPUT;
         loop {
@@ -190,8 +190,8 @@ impl<'a> Session<'a> {
         self.send(&message)
     }
 
-    /// Pauses a machine on the virtual clock while it has no exec session, and resumes it otherwise. A guest on the real
-    /// clock is never paused: it sleeps when idle, and its clock would be wrong after a pause.
+    /// Pauses a machine on the virtual clock while it has no exec session, and resumes it otherwise. A guest on the
+    /// real clock is never paused: it sleeps when idle, and its clock would be wrong after a pause.
     fn stop_if_idle(&mut self) -> io::Result<()> {
         let is_idle = self.clock == Clock::Virtual && self.clients.is_idle();
         if is_idle == self.is_stopped {

@@ -53,8 +53,8 @@ pub(crate) struct InnerRequest {
     pub token: Token,
 }
 
-/// Secret of a guest's init, which authenticates the init's control lines. The host ignores anything else that is written
-/// to the port.
+/// Secret of a guest's init, which authenticates the init's control lines. The host ignores anything else that is
+/// written to the port.
 #[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Token(String);
@@ -74,8 +74,8 @@ impl Token {
 
     /// Returns the control line of a message, with its line ends.
     ///
-    /// A heartbeat, which only shows that the guest runs, has no token, to keep the line short: sending a line through the
-    /// serial port delays flows.
+    /// A heartbeat, which only shows that the guest runs, has no token, to keep the line short: sending a line through
+    /// the serial port delays flows.
     pub(crate) fn seal(&self, message: &ToHost) -> serde_json::Result<Vec<u8>> {
         let mut line = Vec::new();
         if *message != ToHost::Alive {

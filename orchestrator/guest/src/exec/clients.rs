@@ -77,7 +77,8 @@ impl Clients {
         Some(ToGuest::Exec { id, request })
     }
 
-    /// Sends a reply to its client. If the client cannot be reached, returns the message that ends the session in the guest.
+    /// Sends a reply to its client. If the client cannot be reached, returns the message that ends the session in the
+    /// guest.
     pub(crate) fn reply(&mut self, id: u32, reply: &ExecReply) -> Option<ToGuest> {
         let client = self.0.get_mut(&id)?;
         let is_sent = serde_json::to_vec(reply).is_ok_and(|mut line| {

@@ -29,7 +29,8 @@ pub(crate) struct ExecSocket {
 }
 
 impl ExecSocket {
-    /// Opens the socket `path`, accessible only to the owner of this process, and sends the events of its clients to `queue`.
+    /// Opens the socket `path`, accessible only to the owner of this process, and sends the events of its clients to
+    /// `queue`.
     pub(crate) fn open(path: &Path, queue: Sender<Event>) -> io::Result<Self> {
         let listener = listener(path)?;
         let path = path.to_owned();
@@ -48,7 +49,8 @@ impl Drop for ExecSocket {
     }
 }
 
-/// Returns a listening socket. The mode is set before the socket is bound, so that no other user can connect in between.
+/// Returns a listening socket. The mode is set before the socket is bound, so that no other user can connect in
+/// between.
 fn listener(path: &Path) -> io::Result<UnixListener> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
@@ -61,8 +63,8 @@ fn listener(path: &Path) -> io::Result<UnixListener> {
 fn accept(listener: &UnixListener, queue: &Sender<Event>) {
     for (client, id) in listener.incoming().zip(0..) {
         let accepted = client.and_then(|client| {
-            // Replies normally fit into the socket's buffer. The timeout is for a client that acknowledges bytes that it has
-            // not read: it must not block other clients.
+            // Replies normally fit into the socket's buffer. The timeout is for a client that acknowledges bytes that
+            // it has not read: it must not block other clients.
             client.set_write_timeout(Some(WRITE_TIMEOUT))?;
             let reader = client.try_clone()?;
             Ok((client, reader))

@@ -34,8 +34,8 @@ use crate::{
 /// Running command.
 pub(crate) struct Running {
     pid: Pid,
-    /// Pipe for standard output if it is not a terminal on the host, because the serial port would be a terminal. The same
-    /// holds for `stderr`.
+    /// Pipe for standard output if it is not a terminal on the host, because the serial port would be a terminal. The
+    /// same holds for `stderr`.
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
 }

@@ -19,13 +19,13 @@ use nix::{
 
 use crate::inside::is_inside;
 
-/// Copies files into the guest's memory: `paths`, including all files below directories, the shared libraries of programs,
-/// and all symbolic links along the paths. Returns the size of the files.
+/// Copies files into the guest's memory: `paths`, including all files below directories, the shared libraries of
+/// programs, and all symbolic links along the paths. Returns the size of the files.
 ///
 /// Reading ahead is not enough: over 9p, opening a file, following a link and listing a directory ask
 /// the host even if their data is cached, and the virtual clock jumps at each wait for the host.
-/// Files are therefore copied up into the overlay. A copy is mounted over each directory, because the overlay would still
-/// list the directory from the host. Files that a program opens at run time must be listed too, e.g.
+/// Files are therefore copied up into the overlay. A copy is mounted over each directory, because the overlay would
+/// still list the directory from the host. Files that a program opens at run time must be listed too, e.g.
 /// `/etc/libibverbs.d` and the providers' directory for programs that use verbs.
 /// [`host_waits`](crate::inside::host_waits) shows if a file is missing.
 ///

@@ -256,8 +256,8 @@ impl ExecSession {
     }
 }
 
-/// Starts a command with SIGCHLD unblocked, because a command inherits the signal mask. A child that ends while SIGCHLD is
-/// unblocked is not reported to this process, which must therefore reap afterwards.
+/// Starts a command with SIGCHLD unblocked, because a command inherits the signal mask. A child that ends while SIGCHLD
+/// is unblocked is not reported to this process, which must therefore reap afterwards.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGCHLD);

@@ -70,7 +70,8 @@ fn load(module: &Path) -> Result<(), InsideError> {
     File::open(module)
         .and_then(|file| {
             match finit_module(&file, c"", ModuleInitFlags::empty()) {
-                // The kernel may have loaded the module itself, or the CPU may lack the instructions that the module needs.
+                // The kernel may have loaded the module itself, or the CPU may lack the instructions that the module
+                // needs.
                 Ok(()) | Err(Errno::EEXIST | Errno::ENODEV) => Ok(()),
                 Err(error) => Err(error.into()),
             }

@@ -22,7 +22,8 @@ impl Incoming {
         Self { shared, taken: 0 }
     }
 
-    /// Passes the bytes that have arrived since the last call to `keep`, and frees their space once `keep` has stored them.
+    /// Passes the bytes that have arrived since the last call to `keep`, and frees their space once `keep` has stored
+    /// them.
     ///
     /// # Errors
     /// If `keep` fails, or the guest has written invalid positions.

@@ -44,8 +44,8 @@ impl Outbox {
         }
     }
 
-    /// Sends bytes to the host, in order. Never waits: bytes without space in the ring stay in this process until a later
-    /// call, so that a slow host does not disturb a measurement.
+    /// Sends bytes to the host, in order. Never waits: bytes without space in the ring stay in this process until a
+    /// later call, so that a slow host does not disturb a measurement.
     pub fn send(&mut self, bytes: &[u8]) {
         if self.backlog.is_empty() && bytes.len() <= self.free() {
             self.store(bytes);

@@ -28,8 +28,8 @@ fn two_runs_measure_the_same_whatever_the_host_does() {
             assert_eq!(quiet.name, busy.name);
             let median = quiet.median.abs_diff(busy.median);
             assert!(median < MICROSECOND, "{quiet:?} {busy:?}");
-            // The kernel's periodic work delays different sleeps in different runs, by tens of microseconds in 0.5 s. The
-            // bound is the same as for flows.
+            // The kernel's periodic work delays different sleeps in different runs, by tens of microseconds in 0.5 s.
+            // The bound is the same as for flows.
             let total = quiet.total.abs_diff(busy.total);
             assert!(total <= quiet.total / 1000, "{quiet:?} {busy:?}");
         }

@@ -53,8 +53,8 @@ fn a_command_runs_as_if_it_ran_here() {
     });
 }
 
-/// Root in the guest tries everything that could write to the control port: the port's file, a new device file, the host's
-/// file for the port, the init's open file, and the init's secret from the request or from the init's memory.
+/// Root in the guest tries everything that could write to the control port: the port's file, a new device file, the
+/// host's file for the port, the init's open file, and the init's secret from the request or from the init's memory.
 #[test]
 fn a_program_cannot_speak_for_the_guests_init() {
     Guest::test(|guest| {

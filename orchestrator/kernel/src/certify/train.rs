@@ -29,9 +29,9 @@ pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
     directions.iter().map(train).collect()
 }
 
-/// Returns the number of frames over which the rate is measured: those of 10 ms, so that an error of 50 µs is half of the
-/// bound, and at least [`MIN_WINDOW`]. On a link that loses packets, the number is raised so that the same number of
-/// pairs of neighbours is expected to arrive.
+/// Returns the number of frames over which the rate is measured: as many as 10 ms hold, so that an error of 50 µs is
+/// half the bound, and at least [`MIN_WINDOW`]. On a link that loses packets, the number is raised so that the same
+/// number of pairs of neighbours is expected to arrive.
 fn window(direction: &Direction<'_>) -> u64 {
     let wire = direction.wire();
     let frames = wire.rate_bps.bytes_in(WINDOW).get() / direction.frame.get();
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Of the 32 frames and the burst's 4, half arrive; of the pairs of neighbours, a quarter.
+    /// Half the frames of window (32) and burst (4) arrive, and a quarter of the neighbouring pairs.
     #[test]
     fn a_train_on_a_lossy_link_is_longer() {
         let mut plan = testing::pair(0);

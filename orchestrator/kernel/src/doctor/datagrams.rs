@@ -1,4 +1,4 @@
-//! Trial of datagrams between hosts in the root namespace, and of the limit of connections tracked for them.
+//! Trial of datagrams between hosts in the root namespace, and a check of the connection-tracking limit.
 //!
 //! Packet filters and rules are judged by a trial, not by their text: a lab of two hosts is made in the root namespace
 //! itself, without delay lines and RDMA devices, and its hosts send the datagrams of `certify`. Rules and chains are

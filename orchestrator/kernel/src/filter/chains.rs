@@ -88,8 +88,8 @@ impl Chains {
         found
     }
 
-    /// Adds the dropping rules of a chain and of the chains that it jumps to; visits each chain once. `is_certain` is true
-    /// if every packet that no rule accepts reaches the chain.
+    /// Adds the dropping rules of a chain and of the chains that it jumps to; visits each chain once. `is_certain` is
+    /// true if every packet that no rule accepts reaches the chain.
     fn follow<'a>(
         &'a self,
         (name, is_certain): (&'a str, bool),

@@ -191,7 +191,8 @@ impl AgentLauncher {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())
-            // In a separate process group, so that Ctrl-C on the terminal reaches only the run, which then ends its agents.
+            // In a separate process group, so that Ctrl-C on the terminal reaches only the run, which then ends its
+            // agents.
             .process_group(0);
         lab.spawn_on(node, &mut command)
     }
@@ -267,8 +268,8 @@ impl Drop for Process {
     }
 }
 
-/// Returns the directory for a datacenter's maps within a lab's `pins`. As for sockets, no datacenter's name can collide
-/// with other files in the directory, such as the maps of hosts.
+/// Returns the directory for a datacenter's maps within a lab's `pins`. As for sockets, no datacenter's name can
+/// collide with other files in the directory, such as the maps of hosts.
 fn pins_of(pins: &Path, dc: &str) -> PathBuf {
     pins.join(format!("switch-{dc}"))
 }
@@ -345,7 +346,8 @@ mod tests {
 
     extern "C" fn ignore(_: libc::c_int) {}
 
-    /// Signal handlers make system calls fail with `EINTR`: `poll` always, other calls without `SA_RESTART`; see signal(7).
+    /// Signal handlers make system calls fail with `EINTR`: `poll` always, other calls without `SA_RESTART`; see
+    /// signal(7).
     #[test]
     #[expect(unsafe_code, reason = "std sets no handlers")]
     fn a_signal_does_not_end_the_wait_for_an_agent() {

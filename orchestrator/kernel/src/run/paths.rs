@@ -22,7 +22,7 @@ pub(super) struct PinnedPaths<'a> {
     flows: BTreeMap<Direction, FlowId>,
 }
 
-/// Hops of one direction of a flow, and the sequence number of the direction's first packet.
+/// Hops in one direction of a flow, and the sequence number of that direction's first packet.
 #[derive(Clone, Debug, Default)]
 struct Pinned {
     hops: Hops,

@@ -108,7 +108,8 @@ fn replay(plan: &Plan, mut inputs: impl Iterator<Item = Input>, directory: &Path
     records.finish(end).unwrap();
 }
 
-/// Returns one line per record in the format of `.ci/record-digests`: name, number of rows, SHA-256 of the rows, columns.
+/// Returns one line per record in the format of `.ci/record-digests`: name, row count, SHA-256 of the rows,
+/// columns.
 fn digests(directory: &Path) -> String {
     let tables = testing::tables(directory);
     let lines = tables.iter().map(|path| {

@@ -1,7 +1,7 @@
 //! Watchdog for the CPUs and clocks while flows run on a real clock.
 //!
-//! A thread sleeps for a fixed interval throughout the run and records how late each wake-up is. Anything that delays the
-//! thread also delays the lab's queues and links. Once a second it reads how the CPUs spent their time.
+//! A thread sleeps for a fixed interval throughout the run and records how late each wake-up is. Anything that delays
+//! the thread also delays the lab's queues and links. Once a second it reads how the CPUs spent their time.
 
 use std::{
     fs, io,

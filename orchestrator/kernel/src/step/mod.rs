@@ -176,7 +176,8 @@ impl Step {
         netns.name()
     }
 
-    /// Returns the inverse of the step; `None` if the step's object disappears with a namespace or interface of the lab.
+    /// Returns the inverse of the step; `None` if the step's object disappears with a namespace or interface of the
+    /// lab.
     #[must_use]
     pub fn undo(&self) -> Option<Undo<'_>> {
         match self {
