@@ -70,7 +70,8 @@ impl Finding {
     pub fn remedy(&self) -> String {
         match self {
             Self::Architecture { .. } => {
-                "use an x86_64 machine, or a kernel that has all modules that a lab needs".to_owned()
+                "use an x86_64 machine, or a kernel that has all modules that a lab needs"
+                    .to_owned()
             }
             Self::ProgramMissing { package, .. } => format!("sudo apt-get install {package}"),
             Self::ProgramUnfit { package, .. } => {

@@ -92,7 +92,8 @@ impl Ledger {
     pub fn add_said(&mut self, text: &str) {
         if let Some((_, line)) = text.split_once(SAID) {
             self.write(line);
-            self.results.push(parse(line).expect("the line is a result"));
+            self.results
+                .push(parse(line).expect("the line is a result"));
         }
     }
 

@@ -26,7 +26,9 @@ use crate::{Terminal, retry::uninterrupted};
 pub enum ExecError {
     #[error("cannot connect to the guest at `{}`: {source}", socket.display())]
     Unreachable { socket: PathBuf, source: io::Error },
-    #[error("the command is too long: its request has {length} bytes, but the maximum is {MAX_REQUEST}")]
+    #[error(
+        "the command is too long: its request has {length} bytes, but the maximum is {MAX_REQUEST}"
+    )]
     TooLong { length: usize },
     #[error("the guest refused the command: {reason}")]
     Refused { reason: String },

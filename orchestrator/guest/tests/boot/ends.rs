@@ -58,7 +58,10 @@ fn a_killed_machine_is_an_error_of_the_environment() {
         send(started.machine(), Signal::SIGKILL);
         let (code, rest) = started.end();
         assert_eq!(code, Some(3), "{rest}");
-        assert!(rest.contains("guest machine ended early: signal: 9"), "{rest}");
+        assert!(
+            rest.contains("guest machine ended early: signal: 9"),
+            "{rest}"
+        );
         assert!(rest.contains(guest.console().to_str().unwrap()), "{rest}");
         // Only the log is left.
         assert_eq!(fs::read_dir(guest.dir.path()).unwrap().count(), 1);

@@ -237,7 +237,10 @@ fn problems(row: &CertifiedRow, is_lossy: bool) -> Vec<String> {
         problems.push(format!("{} of {} frames lost", row.lost, row.sent));
     }
     if row.disordered > 0 {
-        problems.push(format!("{} frames out of order or duplicated", row.disordered));
+        problems.push(format!(
+            "{} frames out of order or duplicated",
+            row.disordered
+        ));
     }
     if row.foreign > LinkBounds::FOREIGN_PACKETS {
         problems.push(format!(
@@ -338,7 +341,10 @@ mod tests {
         type Change = fn(&mut Sent, &mut Vec<Arrival>);
         let changes: [(Change, &str); 8] = [
             (|_, arrivals| arrivals.clear(), "none of 45 frames arrived"),
-            (|_, arrivals| drop(arrivals.drain(5..)), "the train did not arrive"),
+            (
+                |_, arrivals| drop(arrivals.drain(5..)),
+                "the train did not arrive",
+            ),
             (
                 |_, arrivals| arrivals.iter_mut().for_each(|it| it.at += 126_000),
                 "one-way delay",

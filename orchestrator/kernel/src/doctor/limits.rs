@@ -46,7 +46,9 @@ pub(super) fn neighbours(limit: u64) -> Finding {
     if limit >= NEIGHBOURS {
         return about.ok(format!("up to {limit} entries"));
     }
-    let finding = about.warn(format!("up to {limit} entries, fewer than the {NEIGHBOURS} recommended"));
+    let finding = about.warn(format!(
+        "up to {limit} entries, fewer than the {NEIGHBOURS} recommended"
+    ));
     let enough = 2 * NEIGHBOURS;
     finding.with_fix(format!(
         "sysctl -w net.ipv4.neigh.default.gc_thresh3={enough}"

@@ -12,7 +12,10 @@ pub(super) fn findings() -> Vec<Finding> {
         .map_err(NetlinkError::from)
         .and_then(root)
         .unwrap_or_else(|error| {
-            let about = Requirement("network", "a lab must not conflict with existing addresses and routes");
+            let about = Requirement(
+                "network",
+                "a lab must not conflict with existing addresses and routes",
+            );
             vec![about.fail(format!("cannot be read: {error}"))]
         })
 }
@@ -37,10 +40,7 @@ fn root(mut handle: NetnsHandle) -> Result<Vec<Finding>, NetlinkError> {
 }
 
 pub(super) fn loopback(up: bool) -> Finding {
-    let about = Requirement(
-        "loopback",
-        "the two processes of a flow connect over it",
-    );
+    let about = Requirement("loopback", "the two processes of a flow connect over it");
     if up {
         about.ok("it is up")
     } else {
@@ -51,10 +51,7 @@ pub(super) fn loopback(up: bool) -> Finding {
 /// Reports the machine's own addresses in 10.0.0.0/8. They do no harm: a lab takes a sixteenth of the block that has
 /// none of them, or else routes by rules that no other traffic matches.
 pub(super) fn addresses_of_labs(own: &[String]) -> Finding {
-    let about = Requirement(
-        "addresses",
-        "each lab takes a sixteenth of 10.0.0.0/8",
-    );
+    let about = Requirement("addresses", "each lab takes a sixteenth of 10.0.0.0/8");
     about.ok(match own {
         [] => "this machine has no address in 10.0.0.0/8".to_owned(),
         own => format!("labs avoid {}", own.join(", ")),

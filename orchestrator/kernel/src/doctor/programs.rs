@@ -66,10 +66,7 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
 
 /// Checks for the file that names the SoftRoCE driver to libibverbs.
 fn driver() -> Finding {
-    let about = Requirement(
-        "libibverbs",
-        "flows fail without its SoftRoCE driver",
-    );
+    let about = Requirement("libibverbs", "flows fail without its SoftRoCE driver");
     if Path::new("/etc/libibverbs.d/rxe.driver").exists() {
         return about.ok("the SoftRoCE driver is installed");
     }
@@ -78,10 +75,7 @@ fn driver() -> Finding {
 }
 
 pub(super) fn helpers(is_there: impl Fn(&str) -> bool) -> Finding {
-    let about = Requirement(
-        "helpers",
-        "users inspect and repair a lab with them",
-    );
+    let about = Requirement("helpers", "users inspect and repair a lab with them");
     let missing = HELPERS.iter().filter(|(program, _)| !is_there(program));
     let (programs, mut packages): (Vec<_>, Vec<_>) = missing.copied().unzip();
     if programs.is_empty() {

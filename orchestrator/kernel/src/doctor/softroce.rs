@@ -43,8 +43,9 @@ fn packets(version: Version) -> Finding {
         "with `cc: dcqcn`, packets wait in the pacer with references to their QPs; other queues hold none",
     );
     if version < STUCK_PACKETS {
-        return about
-            .ok("a queued packet keeps its QP alive, and the QP is destroyed once the packet is gone");
+        return about.ok(
+            "a queued packet keeps its QP alive, and the QP is destroyed once the packet is gone",
+        );
     }
     let is_fixed = FIXED_STABLE
         .iter()

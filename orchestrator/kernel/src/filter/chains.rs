@@ -130,7 +130,9 @@ impl fmt::Display for Dropper {
         let what = match (self.how, self.is_certain) {
             (How::Policy, _) => "drops by policy every packet that no rule accepts",
             (How::Drops, true) => "has a rule that drops every packet that no earlier rule accepts",
-            (How::Rejects, true) => "has a rule that rejects every packet that no earlier rule accepts",
+            (How::Rejects, true) => {
+                "has a rule that rejects every packet that no earlier rule accepts"
+            }
             (How::Drops, false) => "has a rule that drops some packets",
             (How::Rejects, false) => "has a rule that rejects some packets",
         };
@@ -175,7 +177,9 @@ mod tests {
             shown(&chains, Direction::In),
             [
                 format!("{chain} has a rule that drops some packets"),
-                format!("{chain} has a rule that rejects every packet that no earlier rule accepts"),
+                format!(
+                    "{chain} has a rule that rejects every packet that no earlier rule accepts"
+                ),
             ]
         );
         assert_eq!(shown(&chains, Direction::Out), [""; 0]);

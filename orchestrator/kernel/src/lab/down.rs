@@ -34,7 +34,9 @@ pub enum DownError {
     NoLab { lab: LabName },
     #[error("lab `{}` is running: process {}", status.lab, status.owner_pid.unwrap_or_default())]
     Live { status: Box<Status> },
-    #[error("the journal of lab `{lab}` is intact, so the lab must be taken down (hint: `lcmp-lab down {lab}`)")]
+    #[error(
+        "the journal of lab `{lab}` is intact, so the lab must be taken down (hint: `lcmp-lab down {lab}`)"
+    )]
     Readable { lab: LabName },
     #[error("cannot take labs down: {error}{}", journal::hint(error))]
     Io {

@@ -46,7 +46,9 @@ pub enum LabErrorKind {
         rule.remedy()
     )]
     Rule { rule: TakingRule, own: u32 },
-    #[error("the lab needs {needed} open files, but the limit is {limit} (hint: `ulimit -n {needed}`)")]
+    #[error(
+        "the lab needs {needed} open files, but the limit is {limit} (hint: `ulimit -n {needed}`)"
+    )]
     Files { needed: u64, limit: u64 },
     #[error(
         "a packet filter of this machine tracks connections and has room for {room} flows, but the plan has \

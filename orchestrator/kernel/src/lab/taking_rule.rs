@@ -16,7 +16,9 @@ impl TakingRule {
     pub(crate) fn remedy(&self) -> String {
         let priority = self.priority;
         let last = address::rule_priority(SLOTS - 1, HostRule::From);
-        format!("`ip rule del pref {priority}`, and add the rule again with a priority above {last}")
+        format!(
+            "`ip rule del pref {priority}`, and add the rule again with a priority above {last}"
+        )
     }
 }
 

@@ -12,7 +12,9 @@ use crate::step::{DeviceChange, QdiscAt, Step};
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum FaultError {
-    #[error("link `{link}` is inside a datacenter, but faults are possible only on links between datacenters")]
+    #[error(
+        "link `{link}` is inside a datacenter, but faults are possible only on links between datacenters"
+    )]
     InsideDc { link: String },
 }
 

@@ -193,8 +193,7 @@ fn a_link_inside_a_datacenter_has_no_faults() {
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);
     let fault = fault(LinkId(1), 0, FaultChange::Down);
     let error = lower_fault(&plan, &options, &fault).unwrap_err();
-    let expected =
-        "link `dc1-dc1/h1` is inside a datacenter, but faults are possible only on links between datacenters";
+    let expected = "link `dc1-dc1/h1` is inside a datacenter, but faults are possible only on links between datacenters";
     assert_eq!(error.to_string(), expected);
 }
 

@@ -113,8 +113,10 @@ impl AgentLauncher {
         })?;
         // Every repetition begins with empty tables, so the maps of an earlier agent are removed.
         if pin_dir.exists() {
-            std::fs::remove_dir_all(&pin_dir)
-                .map_err(AgentError::io(name, "remove the maps of the previous agent"))?;
+            std::fs::remove_dir_all(&pin_dir).map_err(AgentError::io(
+                name,
+                "remove the maps of the previous agent",
+            ))?;
         }
         let process = self.launch(lab, node, dc, &config, events)?;
         Ok(Agent {

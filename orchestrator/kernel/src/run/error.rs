@@ -58,14 +58,10 @@ pub enum RunError {
     Watchdog(io::Error),
     /// A host has no RDMA device.
     #[error("host `{host}` has no RDMA device to send from")]
-    NoEndpoint {
-        host: String,
-    },
+    NoEndpoint { host: String },
     /// A flow that is not in the schedule ended.
     #[error("flow {flow}, which is not in the schedule, ended")]
-    UnknownFlow {
-        flow: FlowId,
-    },
+    UnknownFlow { flow: FlowId },
 }
 
 /// Error of an agent.
@@ -87,16 +83,10 @@ pub enum AgentError {
     },
     /// The agent was killed too often.
     #[error("agent of `{dc}` was killed {times} times (hint: something on this machine kills it)")]
-    KilledAgain {
-        dc: String,
-        times: u32,
-    },
+    KilledAgain { dc: String, times: u32 },
     /// The agent reported an error.
     #[error("agent of `{dc}`: {message}")]
-    Reported {
-        dc: String,
-        message: String,
-    },
+    Reported { dc: String, message: String },
     /// The agent was asked to end but did not.
     #[error(
         "agent of `{dc}` was asked to end but has sent nothing for {seconds} s (hint: something on this machine \
@@ -119,9 +109,7 @@ pub enum AgentError {
     },
     /// The agent ended without being asked to.
     #[error("agent of `{dc}` ended unexpectedly")]
-    Gone {
-        dc: String,
-    },
+    Gone { dc: String },
 }
 
 impl AgentError {

@@ -102,7 +102,10 @@ fn replay(plan: &Plan, mut inputs: impl Iterator<Item = Input>, directory: &Path
             }
         }
     }
-    assert!(inputs.next().is_none(), "inputs remain after the last repetition");
+    assert!(
+        inputs.next().is_none(),
+        "inputs remain after the last repetition"
+    );
     let evidence = lab_recorder::evidence(plan, directory).unwrap();
     let end = report.end(UtcTime::new(sample::now()), evidence);
     records.finish(end).unwrap();

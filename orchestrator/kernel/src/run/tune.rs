@@ -29,7 +29,9 @@ pub struct Change {
 
 /// Error from parsing a change.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{text}` is not a change (hint: write a parameter and its value from 0 to 255, such as `alpha=1`)")]
+#[error(
+    "`{text}` is not a change (hint: write a parameter and its value from 0 to 255, such as `alpha=1`)"
+)]
 pub struct ParseChangeError {
     text: String,
 }
@@ -75,21 +77,13 @@ enum Answer {
 pub enum TuneError {
     /// The connection to the run's socket failed.
     #[error("lab `{lab}` has no running flows: {source} (hint: tune while its flows run)")]
-    Unreachable {
-        lab: LabName,
-        source: io::Error,
-    },
+    Unreachable { lab: LabName, source: io::Error },
     /// The run did not answer.
     #[error("the run of lab `{lab}` does not answer: {source} (hint: tune while its flows run)")]
-    NoAnswer {
-        lab: LabName,
-        source: io::Error,
-    },
+    NoAnswer { lab: LabName, source: io::Error },
     /// The run refused the request.
     #[error("{reason}")]
-    Refused {
-        reason: String,
-    },
+    Refused { reason: String },
 }
 
 /// Sends a request to the run of a lab on this kernel.
@@ -288,7 +282,11 @@ mod tests {
             "{error}"
         );
         let error = changed(&before, &[change("alhpa=1")]).unwrap_err();
-        assert!(error.starts_with("`alhpa` is not a tunable parameter (hint: tunable are `alpha`, `beta`"));
+        assert!(
+            error.starts_with(
+                "`alhpa` is not a tunable parameter (hint: tunable are `alpha`, `beta`"
+            )
+        );
         assert_eq!(
             tunable(&before)[..2],
             [("alpha".to_owned(), 3), ("beta".to_owned(), 1)]

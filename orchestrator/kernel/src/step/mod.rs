@@ -84,10 +84,7 @@ pub enum DeviceChange {
     /// Removes an address that the kernel added to the `local` table.
     NotLocal(Ipv4Addr),
     /// Adds a permanent neighbour entry.
-    Neighbour {
-        addr: Ipv4Addr,
-        mac: Mac,
-    },
+    Neighbour { addr: Ipv4Addr, mac: Mac },
     /// Redirects every received packet to this interface's egress in the same namespace. The
     /// receiving interface must have a clsact qdisc.
     Redirect(String),
@@ -133,10 +130,7 @@ pub enum Undo<'a> {
     /// Removes a namespace with everything in it.
     Netns(&'a NetnsName),
     /// Deletes an interface in the root namespace if it has this hardware address.
-    Link {
-        dev: &'a str,
-        mac: Mac,
-    },
+    Link { dev: &'a str, mac: Mac },
     /// Deletes a rule in the root namespace.
     Rule(&'a Rule),
     /// Deletes an RDMA device if it is on this interface.
@@ -146,9 +140,7 @@ pub enum Undo<'a> {
         dev: &'a str,
     },
     /// Releases the lab's share of a machine-wide sysctl; the last lab restores its value.
-    SharedSysctl {
-        key: &'a str,
-    },
+    SharedSysctl { key: &'a str },
 }
 
 impl Step {

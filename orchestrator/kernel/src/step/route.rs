@@ -25,13 +25,9 @@ pub struct Route {
 #[serde(rename_all = "kebab-case")]
 pub enum RouteTarget {
     /// Local delivery: the destination is an address of this interface.
-    Local {
-        dev: String,
-    },
+    Local { dev: String },
     /// The destination is the other end of the link.
-    OnLink {
-        dev: String,
-    },
+    OnLink { dev: String },
     /// One of these next hops, selected by the flow's hash.
     Gateways(Vec<NextHop>),
 }

@@ -229,10 +229,7 @@ fn a_rule_that_takes_datagrams_is_the_cause_of_their_loss() {
             ("pref 5 lookup 77", "reached its NIC but not its sockets"),
             // For a socket that is bound to an interface, a destination without a route is on the link, and nobody
             // there has its address (`ip_route_output_key_hash_rcu`).
-            (
-                "pref 5 blackhole",
-                "did not reach the sender's switch",
-            ),
+            ("pref 5 blackhole", "did not reach the sender's switch"),
         ] {
             let mut lab = up("t", HostPlacement::RootNamespace, testing::pair);
             sh(&format!("ip rule add {rule}"));

@@ -261,7 +261,11 @@ fn outcome(key: &str, mode: Mode, before: &Seen, after: &Result<Seen, String>) -
             return Outcome::Ignored(format!("another value would be accepted: {error}"));
         }
         Err(error) if names(error, key) => return Outcome::Refused,
-        Err(error) => return Outcome::Ignored(format!("refused with an error that does not name the key: {error}")),
+        Err(error) => {
+            return Outcome::Ignored(format!(
+                "refused with an error that does not name the key: {error}"
+            ));
+        }
         Ok(after) => after,
     };
     if before.effects != after.effects {
