@@ -117,7 +117,6 @@ impl Bench {
     }
 }
 
-/// Runs the script.
 fn recompute(runs: &[&Path], compared: Option<&Path>) -> Outcome {
     let mut script = Command::new("python3");
     script.arg(root().join("reports/tests/recompute.py"));

@@ -29,7 +29,7 @@ pub fn load<T: DeserializeOwned>(cache: &Path, file: &str, key: &str) -> Option<
 /// Writes a fact to `file` in the first writable directory, and returns the path.
 ///
 /// # Errors
-/// If no directory is writable; the error is that of the last directory.
+/// If no directory is writable; returns the error for the last directory.
 pub fn store<T: Serialize>(cache: &Path, file: &str, key: &str, value: &T) -> io::Result<PathBuf> {
     let key = key.to_owned();
     let json = serde_json::to_string(&Record { key, value })?;

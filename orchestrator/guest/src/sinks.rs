@@ -42,6 +42,5 @@ pub struct Sinks<'a> {
     pub stderr: &'a mut dyn io::Write,
     /// Receiver of the bytes of the guest's [`crate::outbox::Outbox`]; its error ends the run.
     pub outbox: &'a mut dyn io::Write,
-    /// Receiver of events.
     pub events: &'a mut dyn FnMut(GuestEvent),
 }

@@ -31,7 +31,7 @@ use crate::{
     wire::{InnerRequest, STDERR_PORT, STDOUT_PORT},
 };
 
-/// Running command.
+/// Running command, with the pipes of its output.
 pub(crate) struct Running {
     pid: Pid,
     /// Pipe for standard output if it is not a terminal on the host, because the serial port would be a terminal. The

@@ -55,7 +55,6 @@ impl Guest {
         self.command(options, command).output().unwrap()
     }
 
-    /// Starts the program.
     pub fn start(&self, options: &[&str], command: &[&str]) -> Started {
         let mut child = self
             .command(options, command)

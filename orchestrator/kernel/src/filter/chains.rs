@@ -18,10 +18,10 @@ pub(crate) enum Direction {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Chains(pub BTreeMap<String, Chain>);
 
-/// Chain of rules.
+/// Chain of a packet filter.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Chain {
-    /// Hook of a base chain, in lower case; other chains have none.
+    /// Hook of a base chain, in lower case; `None` for other chains.
     pub hook: Option<String>,
     /// True if the chain's policy is to drop packets that no rule decides.
     pub drops_rest: bool,

@@ -38,7 +38,7 @@ pub(super) enum AgentEvent {
     Closed,
 }
 
-/// Launcher of agents.
+/// Launcher of the switches' agent processes.
 #[derive(Clone, Debug)]
 pub struct AgentLauncher {
     /// Command of the agent, which reads its configuration from standard input.

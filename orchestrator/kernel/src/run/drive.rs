@@ -27,7 +27,7 @@ use crate::{
     lower::{Clock, lower_fault},
 };
 
-/// Repetition under way, with its agents and channels.
+/// Running repetition, with its agents and channels.
 pub(super) struct RunningRepetition<'a> {
     pub(super) repetition: Repetition<'a>,
     pub(super) agents: Vec<Agent>,

@@ -80,7 +80,6 @@ pub struct Runner<'a> {
     pub host_waits: &'a dyn Fn() -> u64,
     /// Returns the CPU time used by this kernel so far; `None` outside a guest.
     pub guest_cpu: &'a dyn Fn() -> Option<GuestCpu>,
-    /// Cancels the run.
     pub cancel: CancellationToken,
 }
 

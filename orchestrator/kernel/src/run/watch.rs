@@ -23,7 +23,6 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts the watchdog.
     pub fn start() -> io::Result<Self> {
         let (stop, stopped) = mpsc::channel();
         let watch = move || {

@@ -50,13 +50,11 @@ pub enum Step {
     },
     /// Creates a pair of interfaces, each end in its own namespace.
     Veth(Veth),
-    /// Changes an interface.
     Device {
         netns: Namespace,
         dev: String,
         change: DeviceChange,
     },
-    /// Adds a route.
     Route(Route),
     /// Adds a policy routing rule.
     Rule(Rule),

@@ -124,7 +124,7 @@ fn corpus() -> Vec<Fault> {
             "asymmetric delay",
             Shell("tc -n $FIBER qdisc change dev $G root netem delay 26ms rate 100mbit limit 4096"),
             Some("delay 26000000 ns"),
-            Some("another delay in this direction"),
+            Some("a different delay in this direction"),
         ),
         fault(
             "wrong delay both ways",
