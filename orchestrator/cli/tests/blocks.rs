@@ -1,4 +1,5 @@
-//! Blocks of the documents that show output: each is reproduced here, or checked by a test that [`BLOCKS`] names.
+//! Tests that every code block in the documents that shows output is reproduced here, or checked by a test listed in
+//! [`BLOCKS`].
 
 mod common;
 
@@ -11,22 +12,23 @@ use self::common::{Outcome, command_in, lcmp_lab, root};
 struct Block {
     /// Path of the document, relative to the repository's root.
     document: String,
-    /// Language after the opening fence; empty if there is none.
+    /// Language after the opening fence; may be empty.
     language: String,
     /// Lines between the fences.
     lines: Vec<String>,
 }
 
-/// Check of a block that shows output.
+/// Kind of check for a block.
 #[derive(Clone, Copy)]
 enum Check {
     /// A test of this file runs the block's commands and compares their output.
     Here,
-    /// A test, given by its file and name, checks what the block shows.
+    /// A test, given by its file and name, checks the block's contents.
     Test(&'static str, &'static str),
-    /// Times of one machine, which no other machine reproduces; lines without numbers are compared with a snapshot.
+    /// Times measured on one machine, which other machines do not reproduce. Lines without numbers are compared with a
+    /// snapshot.
     Form(&'static str),
-    /// Log of one machine, which the surrounding text discusses.
+    /// Log of one machine, discussed in the surrounding text.
     Log,
     /// Commands or drawings, without output.
     NoOutput,
@@ -215,7 +217,7 @@ fn every_block_that_may_show_output_has_its_check() {
         let at = unchecked
             .iter()
             .position(is_it)
-            .unwrap_or_else(|| panic!("{document}: there is no block `{start}…`"));
+            .unwrap_or_else(|| panic!("{document} has no block `{start}…`"));
         let block = unchecked.remove(at);
         match check {
             Check::Here => assert!(!block.commands().is_empty()),
@@ -248,8 +250,8 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// True if the lines appear consecutively in the printed output; `…` matches any text, and any number of lines if it
-/// stands alone on a line.
+/// Returns true if the lines appear consecutively in the printed output. `…` matches any text; alone on a line, it
+/// matches any number of lines.
 fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
     (0..=printed.len()).any(|from| begins(shown, &printed[from..]))
 }
@@ -281,7 +283,7 @@ fn is_line(shown: &str, printed: &str) -> bool {
     rest.is_empty() || has_gap && shown.ends_with('…')
 }
 
-/// Returns a line without the times and speeds that depend on the machine.
+/// Returns a line without machine-dependent times and speeds.
 fn without_speeds(line: &str) -> String {
     let cut = |line: &str, from: &str, to: &str| match line.split_once(from) {
         Some((before, after)) => {
@@ -413,7 +415,7 @@ fn the_row_of_the_papers_parameters_is_what_both_engines_print() {
     let simulated = run(&[]);
     for (policy, shown) in policies.iter().zip(row("| `sim`, eight draws |")) {
         let line = simulated.iter().find(|line| line.starts_with(policy));
-        // Intervals stand in brackets.
+        // Intervals are in brackets.
         let line: String = line.unwrap().split(['[', ']']).step_by(2).collect();
         let cells: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(cells[2..4], shown, "{line}");
@@ -431,7 +433,7 @@ fn the_row_of_the_papers_parameters_is_what_both_engines_print() {
     }
 }
 
-/// A short run has the same columns as the block, which shows a hundred repetitions.
+/// A short run prints the same columns as the block, which shows a hundred repetitions.
 #[test]
 fn the_coverage_block_has_the_columns_of_the_verb() {
     let results = tempfile::tempdir().unwrap();
@@ -460,7 +462,7 @@ fn slowdowns(lines: &[String]) -> BTreeMap<String, [f64; 4]> {
         .iter()
         .position(|line| line.starts_with("FCT slowdown"));
     let rows = lines[from.expect("a table") + 1..].iter();
-    // Parameters of a policy stand indented below its row.
+    // Parameters of a policy are indented below its row.
     rows.filter(|row| !row.starts_with(' '))
         .map_while(|row| {
             let mut cells = row.split_whitespace();

@@ -1,4 +1,4 @@
-//! `bundle` and `verify`: what is packed, what is derived and run again, and what is refused.
+//! Tests of `bundle` and `verify`: packing, derivation of results, repeated runs, and refusals.
 
 mod common;
 
@@ -13,7 +13,7 @@ use self::common::{Outcome, command_in, root};
 struct Bench(TempDir);
 
 impl Bench {
-    /// A folder with a simulated run of the smallest scenario, packed as `run.tar.zst`.
+    /// Folder with a simulated run of the smallest scenario, packed as `run.tar.zst`.
     fn new(more: &[&str]) -> Self {
         let bench = Self(tempfile::tempdir().unwrap());
         let smoke = root().join("scenarios/smoke.yaml");
@@ -43,7 +43,7 @@ impl Bench {
         serde_json::from_str(&out.stdout).unwrap()
     }
 
-    /// Packs the run again as `name` after `change`, with a manifest that fits.
+    /// Applies `change` to the run and packs it again as `name`, with a matching manifest.
     fn forge(&self, name: &str, change: impl FnOnce(&Path)) {
         let folder = self.at(&format!("{name}.d"));
         let bundle = fs::File::open(self.at("run.tar.zst")).unwrap();
@@ -145,7 +145,7 @@ fn numbers_that_are_not_what_the_rows_give_are_named() {
     }
 }
 
-/// Rows that were changed together with all that is derived from them: only a second run tells.
+/// If rows were changed together with everything that is derived from them, only a second run reveals the change.
 #[test]
 fn changed_rows_are_found_by_a_second_run() {
     let bench = Bench::new(&[]);
@@ -177,7 +177,7 @@ fn changed_rows_are_found_by_a_second_run() {
         (&"flows.csv".into(), &1.into())
     );
 
-    // Another scenario with the rows of this one.
+    // The bundle has another scenario with this scenario's rows.
     bench.forge("other", |run| {
         replace(&run.join("scenario.yaml"), "seed: 2", "seed: 2 # other");
     });

@@ -1,4 +1,4 @@
-//! The command's texts, exit codes and streams, for verbs that need no root, kernel module or network.
+//! Tests of the command's texts, exit codes and streams, for verbs that need no root rights, kernel module or network.
 
 mod common;
 
@@ -36,7 +36,8 @@ fn refusal(folder: &Path, arguments: &[&str], exit: i32) -> String {
     out.stderr
 }
 
-/// Returns a folder with the smallest scenario, after `change`, as `smoke.yaml`, and the files it names.
+/// Returns a folder with the smallest scenario, modified by `change`, as `smoke.yaml`, and the files to which it
+/// refers.
 fn changed_smoke(change: impl Fn(&str) -> String) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let scenarios = root().join("scenarios");
@@ -93,7 +94,7 @@ fn ebpf_objects_are_checked_before_anything_is_created() {
     assert_eq!(run_in(folder.path(), &sound).exit, Some(0));
 }
 
-/// The console blocks of `scenarios/explain-8dc.md`, a hand calculation, are the verb's output.
+/// The console blocks in the hand calculation `scenarios/explain-8dc.md` equal the verb's output.
 #[test]
 fn explain_prints_the_hand_calculation() {
     let text = fs::read_to_string(root().join("scenarios/explain-8dc.md")).unwrap();
@@ -108,7 +109,7 @@ fn explain_prints_the_hand_calculation() {
     assert_eq!(shown, 4);
 }
 
-/// The switch program's own figures need a kernel that loads it; the others are the same everywhere.
+/// The switch program's own figures need a kernel that loads the program; all other figures are the same everywhere.
 #[test]
 fn account_compares_our_numbers_with_the_papers() {
     let text = result(&["account", "scenarios/8dc.yaml"]);
@@ -226,7 +227,7 @@ fn an_unknown_lab_has_no_status() {
     );
 }
 
-/// Copied scenarios refer to the schema by a path at which an editor finds it.
+/// Copied scenarios refer to the schema by a path that editors can resolve.
 #[test]
 fn copied_scenarios_have_the_schema_that_they_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -274,7 +275,7 @@ fn every_verb_has_help_of_its_own() {
         .unwrap()
         .lines()
         .filter_map(|line| line.strip_prefix("  "))
-        // A verb's text may continue on a line that is further indented.
+        // A verb's text may continue on a further indented line.
         .filter(|line| !line.starts_with(' '))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|verb| *verb != "help")
@@ -412,7 +413,7 @@ fn an_automatic_scale_names_its_place_and_capacity() {
     );
 }
 
-/// Smoke with an automatic scale.
+/// Change that gives the smoke scenario an automatic scale.
 fn automatic_smoke() -> TempDir {
     changed_smoke(|text| {
         let lines = text.lines().filter(|line| !line.starts_with("scale:"));
@@ -420,7 +421,8 @@ fn automatic_smoke() -> TempDir {
     })
 }
 
-/// Capacity at which a packet takes a hundred times as long as by default, which needs a larger time factor.
+/// Capacity at which a packet takes a hundred times as long as with the default capacity, which needs a larger time
+/// factor.
 const SLOW: &str = "guest-virtual:3ms,500us,120us,10ms";
 
 #[test]
@@ -529,7 +531,7 @@ fn bash_completes_a_verb() {
     let out: Outcome = match bash {
         Ok(output) => output.into(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            eprintln!("skipped: {NAME}: there is no bash");
+            eprintln!("skipped: {NAME}: bash is not installed");
             return;
         }
         Err(error) => panic!("{error}"),
@@ -786,8 +788,9 @@ fn a_closed_pipe_is_no_error() {
 #[test]
 fn a_lab_without_root_is_refused_before_anything_is_created() {
     let folder = changed_smoke(|text| format!("{text}# elsewhere\n"));
-    // User `nobody` may lack access to the build folder. A process of its own copies the program: children that other
-    // tests start at this moment would inherit a descriptor open for writing, by which the program cannot be run.
+    // User `nobody` may lack access to the build folder. A separate process copies the program, because children that
+    // other tests start at this moment would inherit a descriptor that is open for writing, so that the program could
+    // not be run.
     let program = folder.path().join("lcmp-lab");
     let copied = Command::new("cp")
         .arg(env!("CARGO_BIN_EXE_lcmp-lab"))
@@ -825,7 +828,7 @@ fn a_lab_without_root_is_refused_before_anything_is_created() {
     }
 }
 
-/// A script that reads standard output gets one object, whatever happens.
+/// A script that reads standard output gets exactly one object, whatever happens.
 #[test]
 fn failures_with_json_are_one_object() {
     let folder = changed_smoke(|text| text.replace("load: 0.06", "load: 6 %%"));

@@ -1,4 +1,4 @@
-//! The architecture's directions between crates, held by what cargo resolves.
+//! Tests that crates depend on one another only in the directions of the architecture, according to `cargo tree`.
 
 use std::{collections::BTreeSet, process::Command};
 
@@ -20,14 +20,14 @@ fn cargo_tree(arguments: &[&str]) -> BTreeSet<String> {
     tree.lines().map(repeated).collect()
 }
 
-/// Returns all crates that the workspace member `package` depends on, directly or indirectly.
+/// Returns all crates on which the workspace member `package` depends, directly or indirectly.
 fn dependencies(package: &str) -> BTreeSet<String> {
     let tree = cargo_tree(&["--edges", "normal", "--package", package]);
     let names = tree.iter().filter_map(|line| line.split(' ').next());
     names.map(str::to_owned).collect()
 }
 
-/// Cargo builds a dependency again for every other set of features, polars for minutes.
+/// Every dependency has one set of features, because cargo builds a dependency once per set, and polars takes minutes.
 #[test]
 fn the_program_and_the_tests_share_every_dependency() {
     let features = ["--format", "{p} {f}", "--edges"];
@@ -40,19 +40,19 @@ fn the_program_and_the_tests_share_every_dependency() {
 /// Crates that only engines and reports may use.
 const ENGINES: &[&str] = &["tokio", "rtnetlink", "aya", "polars"];
 
-/// Crates of the workspace, with the crates that they must not use, directly or indirectly.
+/// Crates of the workspace, each with the crates that it must not use, directly or indirectly.
 const FORBIDDEN: &[(&str, &[&[&str]])] = &[
     // Policies are functions of integers.
     (
         "lab-policy",
         &[ENGINES, &["rand_core", "lab-plan", "lab-scenario"]],
     ),
-    // So is congestion control.
+    // Congestion control consists of functions of integers, too.
     (
         "lab-dcqcn",
         &[ENGINES, &["rand_core", "lab-plan", "lab-scenario"]],
     ),
-    // Host programs have neither plan nor records.
+    // Host programs use neither the plan nor records.
     (
         "lab-host",
         &[
@@ -80,21 +80,21 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
     ),
     // Traffic engineering is a function of demands.
     ("lab-te", &[ENGINES, &["lab-plan", "lab-abi", "rand_core"]]),
-    // A plan is made without a kernel.
+    // Planning does not use the kernel engine.
     ("lab-plan", &[ENGINES, &["nix", "libc", "lab-records"]]),
-    // A scenario is read without a machine; it takes the names of policies from their declarations.
+    // Scenarios are read without a machine. The names of policies come from the policies' declarations.
     ("lab-scenario", &[ENGINES, &["nix", "lab-plan"]]),
-    // An agent has neither plan nor records.
+    // Agents use neither the plan nor records.
     (
         "lab-switchd",
         &[&["lab-plan", "lab-scenario", "lab-records", "polars"]],
     ),
-    // Generators of flows have neither plan nor records.
+    // Traffic generators use neither the plan nor records.
     (
         "lab-generators",
         &[&["lab-plan", "lab-scenario", "lab-records", "polars"]],
     ),
-    // Benchmarks use the agent alone.
+    // Benchmarks use only the agent.
     (
         "lab-bench",
         &[
@@ -102,7 +102,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
             &["lab-plan", "lab-scenario", "lab-records"],
         ],
     ),
-    // Reports see records alone.
+    // Reports use only records.
     (
         "lab-reports",
         &[&["lab-plan", "lab-kernel", "lab-scenario", "rtnetlink"]],
@@ -117,7 +117,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-regress",
         &[&["rtnetlink", "aya", "lab-plan", "lab-sim", "lab-kernel"]],
     ),
-    // A bundle is checked without engines; `--rerun` is the program's.
+    // Bundles are checked without engines; the program implements `--rerun`.
     (
         "lab-bundle",
         &[&["rtnetlink", "aya", "lab-sim", "lab-kernel", "lab-guest"]],
@@ -127,7 +127,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-reproduce",
         &[&["rtnetlink", "aya", "lab-sim", "lab-kernel"]],
     ),
-    // Any crate may open files with it.
+    // Any crate may use this crate to open files.
     (
         "lab-files",
         &[ENGINES, &["lab-units", "lab-records", "nix"]],
@@ -136,7 +136,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
     ("lcmp-lab", &[&["lab-sample", "lab-fuzz"]]),
     // Any crate's tests may use it.
     ("lab-fuzz", &[&["lab-units", "lab-records"]]),
-    // Records know neither engines nor plots.
+    // Records use neither engines nor plots.
     (
         "lab-records",
         &[&["lab-plan", "lab-kernel", "plotters", "polars"]],

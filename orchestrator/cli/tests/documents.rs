@@ -1,4 +1,4 @@
-//! The documents name what exists, and doc comments read as the style asks.
+//! Tests that names and links in the documents exist, and that doc comments follow the style.
 
 mod sources;
 
@@ -6,13 +6,13 @@ use std::{fs, path::PathBuf};
 
 use self::sources::{files, root};
 
-/// The texts between backticks on one line each.
+/// Returns the texts between backticks, each within one line.
 fn code_spans(text: &str) -> impl Iterator<Item = &str> {
     text.lines()
         .flat_map(|line| line.split('`').skip(1).step_by(2))
 }
 
-/// True if the source defines `name`: a function, type or constant, in Rust or C.
+/// Returns true if the source defines a function, type or constant `name`, in Rust or C.
 fn defines(source: &str, name: &str) -> bool {
     let rust = ["fn ", "struct ", "enum ", "const ", "trait "];
     let defined = |line: &str| {
@@ -141,16 +141,16 @@ fn the_readmes_results_are_the_testbeds() {
     }
 }
 
-/// Text of a doc comment's line.
+/// Returns the text of a doc comment's line; `None` for other lines.
 fn doc_comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     line.strip_prefix("///").or(line.strip_prefix("//!"))
 }
 
-/// Openings that make a reader look for the noun elsewhere.
+/// Words at the start of a comment that make the reader look for the noun elsewhere.
 const VAGUE: [&str; 6] = ["What", "Whether", "How", "When", "It", "Where"];
 
-/// Doc comments of 1,000 that may open with one of these words.
+/// Maximum number of doc comments, per 1,000, that open with one of these words.
 const MAX_VAGUE_PER_MILLE: usize = 50;
 
 #[test]
@@ -181,7 +181,7 @@ fn doc_comments_open_with_a_noun_or_a_verb() {
     );
 }
 
-/// Number of words "of" from which a sentence is a chain that a reader must take apart.
+/// Number of words "of" from which a sentence counts as a chain that is hard to read.
 const MANY_OFS: usize = 3;
 
 /// Returns the first sentence in a doc comment's lines: up to a full stop before a space or at a line's end, or up

@@ -1,4 +1,4 @@
-//! Agreement of the two engines on one plan: the kernel's packets and the simulator's.
+//! Tests that the two engines agree on a plan: packets of the kernel and of the simulator.
 
 mod common;
 
@@ -8,7 +8,7 @@ use lab_records::{DecisionRow, FlowRow, RunDir, SwitchRow, directory::LATEST};
 
 use self::common::{lcmp_lab, skips_without_a_lab};
 
-/// Runs a scenario by a verb, in the lab `lab` if the verb creates one.
+/// Runs a scenario with a verb, in the lab `lab` if the verb creates a lab.
 fn run(results: &Path, verb: &[&str], scenario: &str, lab: &str) -> RunDir {
     let out = lcmp_lab(results, &[&["--lab", lab], verb, &[scenario]].concat());
     assert_eq!(out.exit, Some(0), "{out:?}");
@@ -27,7 +27,7 @@ fn flows(verb: &[&str]) -> BTreeMap<(String, u32), FlowRow> {
         .collect()
 }
 
-/// Two paths of equal cost at 4.125 MB, with flows below and above that size.
+/// Scenario with two paths whose costs are equal at 4.125 MB, and flows below and above that size.
 const AGEING: &str = "
 name: ageing
 topology:
@@ -47,7 +47,7 @@ policies:
 scale: { rate: 1/2000, time: 100 }
 ";
 
-/// Switch, flow, reason and chosen DC of a decision.
+/// Decision: switch, flow, reason and chosen DC.
 type Decision = (String, Option<u32>, String, Option<String>);
 
 /// Returns every decision with its count.
@@ -80,7 +80,7 @@ fn kernel_and_simulator_reroute_the_same_aged_flows() {
     );
 }
 
-/// Diamond with two equal paths of 200 ms, for `flows` from one host to another under `policy`.
+/// Returns a diamond with two equal paths of 200 ms, and `flows` from one host to another under `policy`.
 fn diamond(name: &str, policy: &str, flows: impl Iterator<Item = String>) -> String {
     let flows: Vec<String> = flows.collect();
     format!(
@@ -112,11 +112,12 @@ fn in_both_engines(results: &Path, text: &str, lab: &str) -> [RunDir; 2] {
     ENGINES.map(|verb| run(&results.join(verb[0]), verb, scenario, lab))
 }
 
-/// A flow of 200 packets sends its window of 129, then 66 and 5 as ACKs come, in round trips 400 ms apart. Twenty such
-/// flows, 4 ms apart, send from 0, 400 and 800 ms on, and their ACKs pass dc4 from 200, 600 and 1,000 ms on. Tables for
-/// 16 flows are sampled every 100 ms. At 100, 500 and 900 ms (dc1) and at 300, 700 and 1,100 ms (dc4), a table has 20
-/// flows, and the first four were seen least recently. So only these four are evicted, three times, and decided three
-/// times in each direction; dc2 and dc3, with one next hop, decide nothing.
+/// A flow of 200 packets sends its window of 129 packets, then 66 and 5 packets as ACKs arrive; a round trip is
+/// 400 ms. Twenty such flows, 4 ms apart, send from 0, 400 and 800 ms on, and their ACKs pass dc4 from 200, 600 and
+/// 1,000 ms on. Tables for 16 flows are sampled every 100 ms. At 100, 500 and 900 ms (dc1) and at 300, 700 and 1,100 ms
+/// (dc4), 20 flows compete for a table, and the first four were seen least recently. Only these four are therefore
+/// evicted, three times, and decided three times in each direction; dc2 and dc3 have a single next hop and make no
+/// decisions.
 #[test]
 fn kernel_and_simulator_evict_the_same_flows() {
     if skips_without_a_lab("kernel_and_simulator_evict_the_same_flows") {
@@ -156,8 +157,8 @@ fn kernel_and_simulator_evict_the_same_flows() {
     }
 }
 
-/// There are 16,383 flow labels: later flows between two hosts would find the table entries of earlier ones, unless
-/// they are sent from another address.
+/// There are only 16,383 flow labels. Later flows between two hosts would therefore match the table entries of earlier
+/// flows, unless they are sent from another address.
 #[test]
 fn more_flows_between_two_hosts_than_ports_are_decided_in_both_engines() {
     if skips_without_a_lab("more_flows_between_two_hosts_than_ports_are_decided_in_both_engines") {
@@ -185,19 +186,19 @@ fn more_flows_between_two_hosts_than_ports_are_decided_in_both_engines() {
 /// Bounds of a policy's agreement on `scenarios/8dc.yaml`, the ones of `reports/FIDELITY.md`.
 struct Agreement {
     policy: &'static str,
-    /// Minimum share of flows on the same path, data and acknowledgements, parts per million.
+    /// Minimum share of flows whose data and acknowledgements take the same paths, parts per million.
     same_paths: usize,
-    /// Bounds on the FCT difference at p50, p95 and p99 over all flows, and on the largest one
-    /// among flows on the same path, in parts per million of the simulator's FCT.
+    /// Bounds on the FCT difference, in parts per million of the simulator's FCT: at p50, p95 and p99 over all flows,
+    /// and on the largest difference among flows on the same path.
     differences: [u64; 4],
 }
 
 const ALL: usize = 1_000_000;
 
-/// Under `te-100ms` and `lcmp` a flow that starts around a split or a sample may meet the
-/// one before or after it; under `lcmp` those behind it in the fullest queue then wait for one flow more or
-/// less, a thousandth of their FCT. Under `ucmp` flow ageing reorders packets, SoftRoCE goes back N, and
-/// the engines lose other packets of such a flow.
+/// Under `te-100ms` and `lcmp`, a flow that starts close to a split or a sample may be routed by the previous or by the
+/// new one; under `lcmp`, flows behind it in the fullest queue then wait for one flow more or less, a thousandth of
+/// their FCT. Under `ucmp`, flow ageing reorders packets, SoftRoCE goes back N, and the engines lose different packets
+/// of such a flow.
 const AGREEMENTS: [Agreement; 6] = [
     Agreement {
         policy: "ecmp",
@@ -275,7 +276,7 @@ fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Tables of `fidelity` in the documents have the verb's columns and the plan's numbers of flows, and the agreement on
+/// The documents' `fidelity` tables have the verb's columns and the plan's flow counts, and the agreement on
 /// `scenarios/8dc.yaml` is within the bounds.
 #[test]
 fn documents_state_what_the_bounds_hold() {
@@ -326,7 +327,7 @@ fn documents_state_what_the_bounds_hold() {
     }
 }
 
-/// `scenarios/8dc-dcqcn.yaml` with an eighth of its flows: both engines pace, mark, notify and go back alike.
+/// `scenarios/8dc-dcqcn.yaml` with an eighth of its flows: pacing, ECN marks, CNPs and go-back-N agree in both engines.
 #[test]
 fn kernel_and_simulator_agree_under_congestion_control() {
     if skips_without_a_lab("kernel_and_simulator_agree_under_congestion_control") {
@@ -356,8 +357,8 @@ fn kernel_and_simulator_agree_under_congestion_control() {
     }
 }
 
-/// `scenarios/dcqcn-artifact.yaml` with a quarter of its bytes. Flows that share a link this long differ from
-/// seed to seed of the simulator: five have 752 to 800 CNPs, and FCTs that differ by up to a fifth.
+/// `scenarios/dcqcn-artifact.yaml` with a quarter of its bytes. Flows that share a link for so long depend on
+/// the simulator's seed: five seeds give 752 to 800 CNPs, and FCTs that differ by up to a fifth.
 #[test]
 fn kernel_and_simulator_agree_under_the_artifacts_congestion_control() {
     if skips_without_a_lab("kernel_and_simulator_agree_under_the_artifacts_congestion_control") {
@@ -392,8 +393,8 @@ fn two_runs_under_congestion_control_agree() {
     }
 }
 
-/// `scenarios/pfc.yaml` with a quarter of its bytes. In ten seeds of the simulator NICs are paused for 8 to 17 ms in
-/// all, and the link's longest queue has 0.9 MB; without PFC it has 13 MB.
+/// `scenarios/pfc.yaml` with a quarter of its bytes. With ten seeds of the simulator, NICs are paused for 8 to 17 ms in
+/// total, and the link's longest queue has 0.9 MB; without PFC it has 13 MB.
 #[test]
 fn kernel_and_simulator_agree_under_pfc() {
     if skips_without_a_lab("kernel_and_simulator_agree_under_pfc") {
@@ -423,8 +424,8 @@ fn kernel_and_simulator_agree_under_pfc() {
     );
 }
 
-/// Runs a scenario by both engines, checks the agreement of their flows, and returns the CNPs of each policy,
-/// the kernel's first.
+/// Runs a scenario with both engines, checks the agreement of their flows, and returns each policy's CNPs, the kernel's
+/// first.
 fn cnps(text: &str, lab: &str, options: &[&str], bounds: &[&str]) -> Vec<[u64; 2]> {
     let fidelity = fidelity(text, lab, ENGINES, options, bounds);
     fidelity["cnps"]
@@ -438,7 +439,7 @@ fn cnps(text: &str, lab: &str, options: &[&str], bounds: &[&str]) -> Vec<[u64; 2
 /// Verbs of the two engines.
 const ENGINES: [&[&str]; 2] = [&["up"], &["sim", "--scaled"]];
 
-/// Runs a scenario by two verbs, checks the agreement of their flows, and returns the comparison.
+/// Runs a scenario with two verbs, checks the agreement of their flows, and returns the comparison.
 fn fidelity(
     text: &str,
     lab: &str,
@@ -483,5 +484,5 @@ fn difference((kernel, simulator): &(&FlowRow, &FlowRow)) -> u64 {
     kernel.abs_diff(simulator) * 1_000_000 / simulator
 }
 
-/// Flows per policy in `scenarios/8dc.yaml`.
+/// Number of flows per policy in `scenarios/8dc.yaml`.
 const FLOWS: usize = 6_635;

@@ -1,4 +1,4 @@
-//! `exec`, `status` and `down` of a lab in a guest, while its flows run and after it was kept.
+//! Tests of `exec`, `status` and `down` on a lab in a guest, while the lab's flows run and after the lab was kept.
 
 mod common;
 
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use self::common::{Outcome, root};
 
-/// Lab in a guest, by its name; taken down on drop.
+/// Lab in a guest, identified by its name. Dropping the value takes the lab down.
 struct InGuest {
     lab: &'static str,
     results: TempDir,
@@ -48,8 +48,8 @@ impl InGuest {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// Starts `up` of the smallest scenario in a guest and returns it, with the rest of its messages, once it
-    /// says `moment`; `None`, after a message that `test` is skipped, if this machine cannot run a guest.
+    /// Starts `up` of the smallest scenario in a guest. Returns the process and its remaining messages once it has
+    /// printed `moment`. If this machine cannot run a guest, prints that `test` is skipped and returns `None`.
     fn up_until(&self, moment: &str, test: &str) -> Option<(Child, Lines<BufReader<ChildStderr>>)> {
         let mut up = self
             .command(&["up", "--guest", "scenarios/smoke.yaml"])
@@ -90,7 +90,7 @@ impl InGuest {
             .cloned()
     }
 
-    /// Returns the process that owns the lab, and its QEMU.
+    /// Returns the process that owns the lab, and the process of its QEMU.
     fn owner_and_machine(&self) -> (i32, i32) {
         let owner = self.status().expect("it is there")["owner_pid"]
             .as_i64()
@@ -113,12 +113,12 @@ impl InGuest {
 
 impl Drop for InGuest {
     fn drop(&mut self) {
-        // A failed test leaves its lab.
+        // A failed test may leave its lab up.
         let _ = self.command(&["down", self.lab]).output();
     }
 }
 
-/// Waits until a process has ended; a zombie has.
+/// Waits until a process has ended or is a zombie.
 #[track_caller]
 fn wait_for_end(process: i32) {
     let is_alive = || {
@@ -139,7 +139,7 @@ fn signal(process: &Child, signal: Signal) {
     kill(Pid::from_raw(process.id().cast_signed()), signal).unwrap();
 }
 
-/// Returns the message of an `up` that failed since this machine cannot run a guest.
+/// Returns the error message of `up` if it failed because this machine cannot run a guest.
 fn obstacle(out: &Outcome) -> Option<&str> {
     let lacks = ["a lab needs root", "is not installed", "no kernel package"];
     let is_reason = |line: &&str| lacks.iter().any(|lack| line.contains(lack));
@@ -168,7 +168,7 @@ fn a_lab_kept_in_a_guest_is_reached_and_leaves_nothing_even_if_its_owner_is_kill
         (&"live".into(), &"guest".into(), &3.into()),
         "{status}"
     );
-    let run = Path::new(status["run"].as_str().expect("it is for a run"));
+    let run = Path::new(status["run"].as_str().expect("the lab has a run directory"));
     assert!(run.starts_with(guest.results.path()) && run.join("run.json").exists());
     let shown = guest.run(&["status"]).stdout;
     assert!(
@@ -232,7 +232,7 @@ fn streams_and_exit_codes_are_forwarded(guest: &InGuest) {
 }
 
 fn signals_are_forwarded(guest: &InGuest) {
-    // A loop, since a shell that is about to wait in `read` runs its trap after the next line only.
+    // A loop, because a shell that has just entered `read` runs its trap only after the next line.
     let script = "trap 'echo undone; exit 42' INT; echo ready; while :; do sleep 1; done";
     let mut child = guest.script(script).stdin(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -341,7 +341,7 @@ fn a_lab_that_runs_in_a_guest_is_reached_and_taken_down() {
     guest.assert_nothing_left(machine);
 }
 
-/// A queue with half the rate is in place during the second half of the flows' time.
+/// A queue at half the rate replaces the original one during the second half of the flows' time.
 #[test]
 fn a_queue_that_is_changed_while_flows_run_makes_the_run_invalid() {
     let guest = InGuest::new("exec-tc");

@@ -1,4 +1,4 @@
-//! `fidelity`: its table, JSON and exit codes, on records written here and on simulations.
+//! Tests of `fidelity`: table, JSON and exit codes, on records written by the test and on simulations.
 
 mod common;
 
@@ -12,10 +12,10 @@ use lab_units::{Bytes, FlowId, Nanos};
 
 use self::common::{Outcome, lcmp_lab};
 
-/// Flows of each policy in the written runs.
+/// Number of flows per policy in the written runs.
 const FLOWS: u32 = 20;
 
-/// Writes a run of the small sample network, with FCTs that differ by `engine`.
+/// Writes a run of the small sample network, whose FCTs depend on `engine`.
 fn write(folder: &Path, engine: EngineInfo) -> PathBuf {
     let info = RunInfo {
         scheduled_flows: FLOWS.into(),

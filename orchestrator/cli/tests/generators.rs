@@ -1,4 +1,4 @@
-//! The two traffic generators, perftest and verbs, in one lab.
+//! Tests of the two traffic generators, perftest and verbs, in one lab.
 
 mod common;
 
@@ -8,7 +8,7 @@ use lab_records::{FlowRow, FlowStatus, Grade, LinkRow, RunDir, directory::LATEST
 
 use self::common::{lcmp_lab, skips_without_a_lab};
 
-/// Two DCs and bulk flows both ways, one after the other.
+/// Scenario with two DCs and bulk flows in both directions, one after the other.
 const BULK: &str = "
 name: bulk
 topology:
@@ -23,7 +23,7 @@ scale: { rate: 1/2000, time: 50 }
 generator: GENERATOR
 ";
 
-/// A flow whose only path is cut before its start and stays cut, and one that ends before the cut.
+/// Scenario with a flow whose only path is cut before its start and stays cut, and a flow that ends before the cut.
 const CUT: &str = "
 name: cut
 topology:
@@ -39,7 +39,7 @@ scale: { rate: 1/2000, time: 50 }
 generator: verbs
 ";
 
-/// Six flows over one link by DCQCN, a million packets in all.
+/// Scenario with six DCQCN flows over one link, a million packets in total.
 const PACED: &str = "
 name: paced
 topology:
@@ -115,8 +115,8 @@ fn a_flow_without_a_path_has_a_row_with_its_reason() {
     );
 }
 
-/// The rates change some 29,000 times. The pacer counts packets that leave it out of order or not at all, each a
-/// reason to doubt the run, and SoftRoCE would ask for a gap's packets again.
+/// The rates change some 29,000 times. The pacer counts packets that leave it out of order or are lost, which are
+/// reasons to doubt the run, and SoftRoCE would request missing packets again.
 #[test]
 #[ignore = "it takes five minutes"]
 fn a_million_paced_packets_keep_their_order() {

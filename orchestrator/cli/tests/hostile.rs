@@ -1,5 +1,5 @@
-//! Input made to block, mislead or exhaust the program: pipes and devices in place of files, damaged runs, signals and
-//! full disks.
+//! Tests with input that tries to block, mislead or exhaust the program: pipes and devices in place of files, damaged
+//! runs, signals, and full disks.
 
 mod common;
 
@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 use self::common::{Outcome, command_in, root};
 
-/// A folder with a simulated run of the smallest scenario in `results/latest`.
+/// Folder with a simulated run of the smallest scenario in `results/latest`.
 struct Bench(TempDir);
 
 impl Bench {
@@ -53,7 +53,7 @@ impl Bench {
         while child.try_wait().unwrap().is_none() {
             if since.elapsed() > PATIENCE {
                 child.kill().unwrap();
-                panic!("{arguments:?}: it waits");
+                panic!("{arguments:?}: the command does not end");
             }
             thread::sleep(Duration::from_millis(5));
         }
@@ -70,7 +70,7 @@ impl Bench {
         fs::write(self.at("suite.yaml"), text).unwrap();
     }
 
-    /// Packs a run into a bundle without a check of its rows, with a matching manifest.
+    /// Packs a run into a bundle with a matching manifest, without checking its rows.
     fn pack(&self, run: &str, name: &str) {
         let origin = Origin {
             run: "damaged".to_owned(),
@@ -116,7 +116,7 @@ fn parquet_of_a_history(folder: &Path) -> Vec<u8> {
     fs::read(folder.join("history.parquet")).unwrap()
 }
 
-/// Verbs that read the whole run; `{}` stands for its path.
+/// Verbs that read a whole run; `{}` stands for the run's path.
 const READERS: [&[&str]; 8] = [
     &["report", "{}"],
     &["flow", "{}", "0"],
@@ -229,7 +229,7 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
 /// Function that damages the run at a path.
 type Damage<'a> = &'a dyn Fn(&Path);
 
-/// Verbs that read a file of a run, themselves or from a bundle.
+/// Verbs that read a file of a run, directly or from a bundle.
 fn verbs_that_read(file: &str) -> &'static [&'static str] {
     match file {
         "run.json" | "plan.json" => &[
@@ -245,7 +245,7 @@ fn verbs_that_read(file: &str) -> &'static [&'static str] {
     }
 }
 
-/// A file of a run that is missing or cannot be read is wrong input for every verb that reads it: exit code 2, and the
+/// A missing or unreadable file of a run is invalid input for every verb that reads it: the exit code is 2, and the
 /// message names the file.
 #[test]
 fn one_damage_has_one_exit_code() {
@@ -334,7 +334,8 @@ fn one_damage_has_one_exit_code() {
     }
 }
 
-/// Rows lost since the run's end make its own report invalid, and comparisons and analyses of it inconclusive.
+/// If rows are lost after a run's end, the run's report is invalid, and comparisons and analyses of the run are
+/// inconclusive.
 #[test]
 fn lost_rows_have_one_exit_code() {
     let bench = Bench::new();
@@ -408,7 +409,7 @@ fn a_damaged_directory_of_runs_is_wrong_input() {
         assert_eq!(out.exit, Some(2), "{words:?}: {out:?}");
         assert!(out.stderr.contains(file), "{words:?}: {out:?}");
     }
-    // Only the bench's own run and `latest` are there: no case of the suite began.
+    // Only the run of this test and `latest` exist: no case of the suite has begun.
     assert_eq!(fs::read_dir(bench.at("results")).unwrap().count(), 2);
 }
 
@@ -427,7 +428,7 @@ fn a_bad_run_is_a_line_of_the_list() {
     }
     let out = bench.run(&["runs"]);
     assert_eq!(out.exit, Some(0), "{out:?}");
-    // A heading, three runs, two problems and the total.
+    // The output has a heading, three runs, two problems and the total.
     assert_eq!(out.stdout.lines().count(), 7, "{}", out.stdout);
     let longest = out.stdout.lines().map(str::len).max().unwrap();
     assert!(longest < 1_000, "{longest}");
@@ -441,7 +442,7 @@ fn a_bad_run_is_a_line_of_the_list() {
     assert_eq!(out.exit, Some(2), "{out:?}");
 }
 
-/// The temporary folder of `verify` is removed however the process ends.
+/// The temporary folder of `verify` is removed, however the process ends.
 #[test]
 fn verify_leaves_nothing_behind() {
     let bench = Bench::new();
@@ -493,8 +494,8 @@ fn verify_leaves_nothing_behind() {
 fn rows_that_have_no_room_end_a_run_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = root().join("scenarios/8dc.yaml");
-    // In units of 1,024 bytes: first less than the plan needs, then enough for the plan but not for the decisions of
-    // two policies.
+    // File-size limits in units of 1,024 bytes: first less than the plan needs, then enough for the plan but not for
+    // the decisions of two policies.
     let script = "ulimit -f \"$1\" && shift && exec \"$@\"";
     let mut kept = 0;
     for blocks in [60, 2_600] {
@@ -510,7 +511,7 @@ fn rows_that_have_no_room_end_a_run_with_the_remedy() {
         assert!(out.stderr.contains("`ulimit -f unlimited`"), "{out:?}");
         assert!(
             out.stderr.contains("results/2"),
-            "it names the file: {out:?}"
+            "the message does not name the file: {out:?}"
         );
         let newest = folder.path().join("results/latest/flows.csv");
         let rows = fs::read_to_string(newest).map_or(0, |text| text.lines().count());
@@ -553,9 +554,9 @@ fn a_full_disk_ends_a_run_with_the_remedy() {
     );
     assert!(
         out.stderr.contains("results/2"),
-        "it names the file: {out:?}"
+        "the message does not name the file: {out:?}"
     );
 }
 
-/// Far longer than any of these commands takes, even on a loaded machine.
+/// Time limit, far longer than any of these commands takes, even on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);

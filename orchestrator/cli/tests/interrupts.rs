@@ -1,5 +1,5 @@
-//! Ctrl-C on a terminal while `up` runs, at any moment: nothing of the lab remains, the exit code is 4, and the rows
-//! written so far can be read.
+//! Tests of Ctrl-C on a terminal at any moment while `up` runs: no object of the lab remains, the exit code is 4, and
+//! the rows written so far can be read.
 //!
 //! The terminal is a real one, provided by `script`: its line discipline sends the signal to the whole foreground
 //! process group, whereas `kill` signals only one process.
@@ -21,12 +21,12 @@ use tempfile::TempDir;
 
 use self::common::{lcmp_lab, root, skips_without_a_lab};
 
-/// Moment of a Ctrl-C.
+/// Moment at which Ctrl-C is typed.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     /// Time since the start of the program.
     After(Duration),
-    /// First appearance of these words in the output.
+    /// First occurrence of this text in the output.
     Says(&'static str),
     /// No Ctrl-C: the program ends by itself.
     Never,
@@ -74,7 +74,8 @@ fn a_ctrl_c_at_any_moment_leaves_nothing() {
                 end.rows,
                 end.problems.join("; ")
             );
-            // Before the program handles signals, a Ctrl-C ends it like any other program, and it has made nothing yet.
+            // Before the program handles signals, Ctrl-C kills it like any other program, but it has not created
+            // anything yet.
             let is_early = end.exit == Some(130) && end.said.replace("^C", "").trim().is_empty();
             let is_right = end.exit == Some(4) || is_early || !end.was_interrupted;
             if !is_right || !end.problems.is_empty() {
@@ -168,7 +169,7 @@ impl Attempt {
         [&words, self.flags, &scenario].concat().join(" ")
     }
 
-    /// Returns the number of flows with a row, and the problems with the records if the run had begun.
+    /// Returns the number of flows with a row, and, if the run had begun, the problems with its records.
     fn records(&self, was_interrupted: bool) -> (usize, Vec<String>) {
         let latest = self.results.path().join(LATEST);
         let Ok(run) = RunDir::open(&latest) else {
@@ -185,7 +186,7 @@ impl Attempt {
         (rows, wrong.into_iter().collect())
     }
 
-    /// Returns what the lab left on this machine.
+    /// Returns the objects that the lab left on this machine.
     fn left(&self) -> Vec<String> {
         let mut left = Vec::new();
         let directory = Path::new("/run/lcmp-lab").join(LAB);
@@ -213,7 +214,7 @@ impl Drop for Attempt {
     }
 }
 
-/// Program on a terminal of its own.
+/// Program running on its own terminal.
 struct Terminal {
     script: Child,
     said: Arc<Mutex<String>>,
@@ -249,7 +250,7 @@ impl Terminal {
         }
     }
 
-    /// Waits for `moment`; returns false if the program ended before it.
+    /// Waits for `moment`; returns false if the program ended first.
     fn wait_for(&mut self, moment: Moment, began: Instant) -> bool {
         loop {
             let is_here = match moment {
@@ -297,5 +298,5 @@ impl Terminal {
     }
 }
 
-/// Maximum duration of a run, and until it ends after a Ctrl-C.
+/// Maximum duration of a run, and of its end after Ctrl-C.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -1,5 +1,5 @@
-//! The launcher of a clone: when it builds, as which user it runs, where it can be called from, and what it reports
-//! about tests. Cargo, the program and the guest are scripts that print how they were called.
+//! Tests of a clone's launcher: when it builds, as which user it runs, from where it can be called, and how it reports
+//! tests. Cargo, the program and the guest are replaced by scripts that print how they were called.
 
 mod common;
 
@@ -16,14 +16,14 @@ use tempfile::TempDir;
 
 use self::common::{NOBODY, Outcome, root};
 
-/// A clone with the real launcher, in a folder whose name has a space.
+/// Clone with the real launcher, in a folder whose name has a space.
 struct Clone {
     _folder: TempDir,
-    /// The clone.
+    /// Directory of the clone.
     path: PathBuf,
-    /// Programs that stand for cargo, the linker and sudo.
+    /// Directory of the programs that replace cargo, the linker and sudo.
     programs: PathBuf,
-    /// Calls of cargo, a line each: user and words.
+    /// File with the calls of cargo, one per line: user and arguments.
     calls: PathBuf,
 }
 
@@ -68,7 +68,7 @@ impl Clone {
         }
     }
 
-    /// Returns the launcher with an environment of a path to programs alone.
+    /// Returns the launcher's command, whose environment contains only `PATH`.
     fn launcher(&self, words: &[&str]) -> Command {
         let mut command = Command::new(self.path.join("lcmp-lab"));
         let path = format!("{}:/usr/bin:/bin:/usr/sbin:/sbin", self.programs.display());
@@ -101,7 +101,7 @@ impl Clone {
     }
 }
 
-/// Runs a launcher that must pass `words` on to the program.
+/// Runs the launcher, which must pass `words` to the program.
 #[track_caller]
 fn ran(command: &mut Command, words: &[&str]) -> Outcome {
     let outcome = Outcome::from(command.output().unwrap());
@@ -118,8 +118,8 @@ fn script(path: &Path, text: &str) {
     install(&format!("#!/bin/bash\n{text}\n"), path);
 }
 
-/// Writes a program by another process: a program that this one has open for writing can be run by none of
-/// its threads, nor by their children until they have become other programs.
+/// Writes a program through another process. If this process had the file open for writing, neither its threads nor
+/// children that have not called `exec` yet could run the program.
 fn install(text: &str, path: &Path) {
     let mut command = Command::new("install");
     command.args(["-m", "755", "/dev/stdin"]).arg(path);
@@ -155,7 +155,7 @@ fn it_builds_when_a_source_is_newer_and_is_silent_otherwise() {
     clone.run(&["check", "x"]);
     assert_eq!(clone.calls(), 2);
 
-    // Documents and tests are no part of the program.
+    // Documents and tests are not part of the program.
     fs::create_dir(clone.path.join("orchestrator/cli/tests")).unwrap();
     for other in ["reports/README.md", "orchestrator/cli/tests/cli.rs"] {
         let file = File::create(clone.path.join(other)).unwrap();
@@ -198,7 +198,7 @@ fn what_looks_or_cleans_up_needs_no_cargo_once_there_is_a_program() {
     assert_eq!((out.exit, out.stderr.as_str()), (Some(1), "called\n"));
 }
 
-/// `build` and `test` are the launcher's own: the program does not know them.
+/// `build` and `test` are verbs of the launcher, not of the program.
 #[test]
 fn help_for_building_and_testing_is_shown_without_doing_either() {
     let clone = Clone::new();
@@ -249,7 +249,7 @@ fn it_is_called_from_anywhere_in_any_environment() {
     assert!(clone.stamp().is_file());
 }
 
-/// The user may not write into the clone: root's by another user, or one without the right.
+/// The user may not write to the clone, because it belongs to root or is read-only.
 #[test]
 fn a_clone_that_cannot_be_written_to_is_built_in_the_users_cache() {
     let clone = Clone::new();
@@ -287,7 +287,7 @@ fn root_by_sudo_builds_as_the_user() {
     assert!(calls.starts_with(&format!("{NOBODY} build")), "{calls}");
 }
 
-/// Cargo's log of five tests: one is skipped, two lack modules, and one runs another test in a process of its own.
+/// Cargo's log of five tests: one is skipped, two lack modules, and one runs another test in a separate process.
 const NATIVE: &str = "
      Running unittests src/lib.rs (target/release/deps/lab_kernel-0123456789abcdef)
 
@@ -317,7 +317,7 @@ test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s
 ";
 
-/// The guest's log of the two tests that lacked modules: one failed, the other needs more than a module.
+/// The guest's log of the two tests that lacked modules: one failed, and the other needs more than a module.
 const GUEST: &str = "
 running 2 tests
 test lab::a ... FAILED
@@ -361,7 +361,7 @@ fn function(name: &str, texts: &[&str], words: &[&str]) -> Outcome {
 #[test]
 fn each_test_is_counted_once_by_what_became_of_it_in_the_end() {
     let libraries = "bans ok\nskipped: advisories: there is no copy\n";
-    // Passed: c, e and five documentation tests. Failed: a. Skipped: b, d and the advisories.
+    // c, e and five documentation tests passed; a failed; b, d and the advisories were skipped.
     let out = function("report", &[NATIVE, GUEST, libraries], &[]);
     let expected = "skipped: d: clang-14 is another\n\
                     skipped: lab::b: it needs two CPUs\n\
@@ -411,7 +411,7 @@ fn a_skip_that_no_line_of_the_list_allows_is_an_error() {
     }
 }
 
-/// Runs all tests with a guest that prints this log; `None` if there can be no guest.
+/// Runs all tests with a guest that prints `log`; `None` means that no guest can run.
 fn strict_run(guest: Option<&str>) -> Outcome {
     let clone = Clone::new();
     fs::create_dir_all(clone.path.join("orchestrator/kernel")).unwrap();
@@ -487,8 +487,7 @@ fn skips_that_ci_allows_are_of_tests_that_there_are() {
     }
 }
 
-/// An ignored test either takes long, and `--slow` runs it, or is a process that other tests start, and `--slow` leaves
-/// it out.
+/// An ignored test is either slow, and run by `--slow`, or a process that other tests start, and left out by `--slow`.
 #[test]
 fn slow_runs_leave_out_the_processes_that_tests_start() {
     let launcher = fs::read_to_string(root().join("lcmp-lab")).unwrap();
@@ -521,7 +520,7 @@ fn libraries_that_cannot_be_checked_are_a_named_skip() {
     );
 }
 
-/// A build with the clone's toolchain checks the minimum version that the crates claim only if the two are the same.
+/// The minimum Rust version that the crates declare must equal the clone's toolchain, or builds would not check it.
 #[test]
 fn the_clones_toolchain_is_the_oldest_that_the_crates_claim() {
     let quoted = |file: &str, key: &str| {

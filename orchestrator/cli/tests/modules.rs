@@ -1,9 +1,9 @@
-//! Equality of the three lists with modules that cannot use one another: the doctor's, the guest's, and the
-//! provisioning script's.
+//! Test that three separate lists of kernel modules are equal: the doctor's, the guest's, and the provisioning
+//! script's.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// Returns a list in the provisioning script.
+/// Reads a list in the provisioning script.
 fn provisioned(list: &str) -> BTreeSet<String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vagrant/provision.sh");
     let script = fs::read_to_string(script).unwrap();

@@ -1,5 +1,5 @@
-//! Reports, figures and comparisons against `reports/tests/recompute.py`, which computes their numbers from the
-//! raw rows by their definitions.
+//! Comparison of reports, figures and comparisons with `reports/tests/recompute.py`, which recomputes their numbers
+//! from the raw rows according to the definitions.
 
 mod common;
 
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use self::common::{Outcome, command_in, root};
 
-/// Many small flows over two paths of unlike rate and delay, and one flow of a list.
+/// Scenario with many small flows over two paths of different rate and delay, and one listed flow.
 const SCENARIO: &str = "\
 name: small
 description: Many small flows over two paths
@@ -50,7 +50,7 @@ seed: 1
 measure: { queues: 50 us, links: 20 us }
 ";
 
-/// Cuts that the first switch sees and cuts that it does not, and a link at half its rate.
+/// Cuts that the first switch detects, cuts that it cannot detect, and a link at half its rate.
 const FAULTS: &str = "\
 faults:
   - { at: 300 us, link: [dc1, dc2], down: true }
@@ -66,7 +66,7 @@ const SIZES: &str = "bytes,percent\n1000,0\n10000,50\n40000,90\n200000,100\n";
 struct Bench(TempDir);
 
 impl Bench {
-    /// Returns a directory with the scenarios; `None` with the reason on standard error if Python is missing.
+    /// Returns a directory with the scenarios. If Python is missing, prints the reason and returns `None`.
     fn new(test: &str) -> Option<Self> {
         if Command::new("python3").arg("--version").output().is_err() {
             eprintln!("skipped: {test}: python3 is not installed");
@@ -101,7 +101,7 @@ impl Bench {
         self.path("results/latest").canonicalize().unwrap()
     }
 
-    /// Compares two runs that differ in `differs`; returns the file of the numbers.
+    /// Compares two runs whose plans differ in `differs`; returns the file with the numbers.
     #[track_caller]
     fn compare(&self, runs: [&Path; 2], differs: &str) -> PathBuf {
         let [a, b] = runs.map(|run| run.to_str().unwrap());
@@ -117,7 +117,6 @@ impl Bench {
     }
 }
 
-/// Runs the script.
 fn recompute(runs: &[&Path], compared: Option<&Path>) -> Outcome {
     let mut script = Command::new("python3");
     script.arg(root().join("reports/tests/recompute.py"));
@@ -142,7 +141,7 @@ fn assert_differs(runs: &[&Path], compared: Option<&Path>, expected: &str) {
     assert!(out.stdout.contains(expected), "{}", out.stdout);
 }
 
-/// Replaces a number in the second row of a CSV file, and returns the text before.
+/// Replaces a number in the second row of a CSV file, and returns the file's previous text.
 fn plant(file: &Path, column: &str, number: &str) -> String {
     let text = fs::read_to_string(file).unwrap();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Refusals of runs before anything is created: no run directory, no lab.
+//! Tests that runs are refused before a run directory or lab is created.
 
 use std::{
     fs,
@@ -39,7 +39,7 @@ fn is_empty(directory: &Path) -> bool {
     fs::read_dir(directory).unwrap().next().is_none()
 }
 
-/// Returns true, and prints that `test` is skipped, without root.
+/// If the test does not run as root, prints that `test` is skipped and returns true.
 fn skips_without_root(test: &str) -> bool {
     let is_root = geteuid().is_root();
     if !is_root {

@@ -1,5 +1,5 @@
-//! `regress`: verdicts, exit codes and files of a suite; and, by experiment, the gate's false alarms and
-//! its power.
+//! Tests of `regress`: verdicts, exit codes and files of a suite, and an experiment that measures the gate's
+//! false-alarm rate and power.
 
 mod common;
 
@@ -96,7 +96,7 @@ fn an_interrupted_suite_begins_no_other_case() {
         runs[0].path.canonicalize().unwrap(),
         run.canonicalize().unwrap()
     );
-    // What an interrupted run has measured is no point of the history.
+    // The figures of an interrupted run are not added to the history.
     assert!(
         history::read(&results.join("history-long"))
             .unwrap()
@@ -119,7 +119,7 @@ fn wrong_names_in_a_suite_are_errors_before_any_run() {
     assert!(!folder.path().join("results").exists());
 }
 
-/// Divides the slowdowns of a policy in a run by 1.2: against it, the same build is 20 % slower.
+/// Divides a policy's slowdowns in a run by 1.2, so that the same build looks 20 % slower than this run.
 fn speed_up(run: &Path, policy: &str) {
     let path = run.join("flows.csv");
     let text = fs::read_to_string(&path).unwrap();
@@ -141,7 +141,7 @@ fn speed_up(run: &Path, policy: &str) {
     fs::write(&path, format!("{head}\n{changed}")).unwrap();
 }
 
-/// A second night is silent, and fails once the first one was faster.
+/// A second night with equal results passes; it fails if the first night was faster.
 #[test]
 fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
     let folder = suite("unfinished == 0");
@@ -158,7 +158,7 @@ fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
         let out = run(folder.path(), &arguments, exit);
         serde_json::from_str::<Value>(&out.stdout).unwrap()
     };
-    // There is nothing to compare the first night with.
+    // The first night has no earlier night to compare with.
     night("one", 4);
     assert_eq!(night("two", 0)["verdict"], "pass");
     let baseline = folder.path().join("one/latest").canonicalize().unwrap();
@@ -183,12 +183,11 @@ fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
     );
 }
 
-/// Tests the gate's two promises on the paper's testbed under ECMP and LCMP. At most 1 % of 1,000 pairs of runs
-/// with the same arrivals and other hashes raise an alarm, and a p99 that is 10 % higher is found in at least
-/// 90 %.
+/// Tests the gate's two promises on the paper's testbed under ECMP and LCMP. Among 1,000 pairs of runs with the same
+/// arrivals but different hashes, at most 1 % raise an alarm; a p99 that is 10 % higher is detected in at least 90 %.
 ///
-/// A pair is [`REPETITIONS`] differences drawn from a pool, each with a random sign, since neither side is the
-/// slower one. The pool is simulated by `LCMP_LAB_PROGRAM` (a release build; by default this one).
+/// A pair consists of [`REPETITIONS`] differences drawn from a pool, each with a random sign, since neither side is
+/// slower. The pool is simulated by `LCMP_LAB_PROGRAM` (a release build; by default this build).
 #[test]
 #[ignore = "simulates 96 repetitions, minutes with a release build: cargo test --test regress -- --ignored"]
 fn false_alarms_and_power_of_the_gate() {
@@ -224,7 +223,7 @@ fn false_alarms_and_power_of_the_gate() {
 }
 
 /// Returns each repetition's gauge differences between two orders of the datacenters. Switches hash with their node
-/// number, so another order draws other hashes for the same arrivals.
+/// numbers, so another order gives other hashes for the same arrivals.
 fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("regress-pool");
     if folder.exists() {
@@ -296,7 +295,7 @@ fn simulated(scenario: &Path) -> Vec<BTreeMap<Gauge, f64>> {
     gauges_of_each
 }
 
-/// Random numbers, the same each time.
+/// Random numbers from a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -309,8 +308,8 @@ impl Random {
     }
 }
 
-/// Repetitions of a run.
+/// Number of repetitions of a run.
 const REPETITIONS: u32 = 16;
 
-/// Pairs of runs that are judged.
+/// Number of pairs of runs that are judged.
 const PAIRS: u32 = 1_000;

@@ -1,4 +1,5 @@
-//! `reproduce`: published values, missing runs and refusals. The simulations themselves take minutes.
+//! Tests of `reproduce`: published values, missing runs and refusals. The simulations are left out, because they take
+//! minutes.
 
 mod common;
 
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use self::common::{lcmp_lab, root};
 
-/// Every scenario is changed and planned; no lab is made for a quick look.
+/// Every scenario is changed and planned, but no lab is created, so that the test is fast.
 #[test]
 fn published_values_are_shown_where_no_run_is() {
     let results = tempfile::tempdir().unwrap();

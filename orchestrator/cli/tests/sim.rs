@@ -1,5 +1,5 @@
-//! `sim`, `import`, `validate` and `flow`: exit codes, messages, records, and their repetition byte for
-//! byte on any number of threads.
+//! Tests of `sim`, `import`, `validate` and `flow`: exit codes, messages, records, and records that are identical byte
+//! for byte on any number of threads.
 
 mod common;
 
@@ -102,8 +102,8 @@ impl Run {
     }
 }
 
-/// Two hosts of 100 Gbit/s send to one. The link between the datacenters, 200 Gbit/s and 5 ms, has 250 MB under way in
-/// a round trip, which a buffer of 1 MB does not hold: the ingress port drops packets instead of sending a pause.
+/// Two hosts of 100 Gbit/s send to one host. The link between the datacenters (200 Gbit/s, 5 ms) has 250 MB in flight
+/// per round trip, which a buffer of 1 MB cannot hold: the ingress port drops packets instead of sending a pause.
 #[test]
 fn drops_in_spite_of_pfc_are_a_reason_to_doubt_the_run() {
     let bench = Bench::new();
@@ -339,11 +339,11 @@ fn flow_shows_the_events_of_a_flow() {
     assert!(message.contains("99"), "{message}");
 }
 
-/// Two hosts of the artifact's network on DCI switches, 5 ms apart.
+/// Artifact network of two hosts on DCI switches that are 5 ms apart.
 const TOPOLOGY: &str = "4 0 2 3\n2 3\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 40Gbps 5ms 0\n";
 
-/// Source, destination, size in bytes, start in ns. Pairs of flows share a NIC: since the artifact's
-/// clock rounds down to ns, a flow alone takes a little less than its standalone FCT.
+/// Flows: source, destination, size in bytes, start in ns. Pairs of flows share a NIC, because the artifact's clock
+/// rounds down to ns and a single flow would take a little less than its standalone FCT.
 const FLOWS: [(u32, u32, u64, u64); 4] = [
     (0, 1, 20_000, 1_000),
     (0, 1, 10_000, 1_500),
@@ -473,7 +473,7 @@ fn a_published_routing_table_survives_its_import() {
     }
 }
 
-/// Writes an artifact's directory of these flows with outputs of a simulation.
+/// Writes an artifact's directory with these flows and the output of a simulation.
 fn published_by(bench: &Bench) {
     let folder = |name: &str| format!("artifact/{name}");
     bench.write(&folder(published::TOPOLOGY), TOPOLOGY);
@@ -490,7 +490,7 @@ fn published_by(bench: &Bench) {
             let place = flow.flow_id.index();
             let (src, dst, size, start) = FLOWS[place];
             let [src, dst] = [src, dst].map(|host| ids::address(host).to_bits());
-            // The second flow between the same hosts has the next port.
+            // The second flow between the same hosts uses the next port.
             let port = 10_000 + u32::from(place % 2 == 1);
             let start = 2_000_000_000 + start;
             let fct = flow.fct_ns.unwrap().get();
@@ -546,14 +546,14 @@ fn validate_passes_equal_outputs_and_fails_others() {
     );
 }
 
-/// Eight datacenters at a load where flows meet: every mechanism acts, and its counts are in the end's
-/// text, in `run.json` and on the page.
+/// Eight datacenters at a load where flows compete: every mechanism acts, and its counts are in the final text, in
+/// `run.json` and on the page.
 #[test]
 fn a_run_shows_each_policys_mechanism_at_work() {
     let bench = Bench::new();
     let scenario = fs::read_to_string(root().join("scenarios/failover.yaml")).unwrap();
     let head = &scenario[..scenario.find("traffic:").unwrap()];
-    // C_cong is relative to the buffer, and that of the paper's links is not filled in 15 ms.
+    // C_cong is relative to the buffer, and the buffers of the paper's links do not fill within 15 ms.
     let head = head.replace(" ms }", " ms, buffer: 200 MB }");
     let loaded = "traffic:
   - workload:
@@ -583,7 +583,7 @@ scale: { rate: 1/2000, time: 100 }
     assert_eq!(
         number(&lcmp["decisions"]),
         flows,
-        "each flow has a choice once"
+        "each flow is decided once"
     );
     assert_eq!(number(&lcmp["unexplained"]), 0);
     assert!(number(&lcmp["congestion"]["order"]) > 0, "{lcmp}");
@@ -606,7 +606,7 @@ scale: { rate: 1/2000, time: 100 }
     assert!(!warnings.to_string().contains("says nothing"), "{warnings}");
 }
 
-/// A script finds the run, the verdict and the figures in one object; all else is on standard error.
+/// A script gets the run, the verdict and the figures in one object; all other output is on standard error.
 #[test]
 fn a_simulation_ends_with_one_object_that_names_its_run() {
     let bench = Bench::new();
@@ -646,7 +646,7 @@ fn a_simulation_ends_with_one_object_that_names_its_run() {
     );
 }
 
-/// A run directory without records, as of a run that failed at its start, never is the newest run.
+/// A run directory without records, for example of a run that failed at its start, is never the newest run.
 #[test]
 fn the_newest_run_has_records() {
     let bench = Bench::new();
@@ -664,7 +664,7 @@ fn the_newest_run_has_records() {
     assert!(bench.latest().0.join("run.json").is_file());
 }
 
-/// `runs` finds runs by their facts and tags, and deletes by a filter only on demand.
+/// `runs` finds runs by their properties and tags, and deletes runs by a filter only on request.
 #[test]
 fn runs_are_listed_tagged_and_deleted() {
     let bench = Bench::new();
@@ -707,7 +707,7 @@ fn runs_are_listed_tagged_and_deleted() {
     assert_eq!(listed(&[]), serde_json::json!([]));
 }
 
-/// Runs of other plans are compared only with the differences that are named.
+/// Runs of different plans are compared only if all differences are declared.
 #[test]
 fn runs_are_compared_with_the_differences_that_are_meant() {
     let bench = Bench::new();
@@ -737,7 +737,7 @@ fn runs_are_compared_with_the_differences_that_are_meant() {
     assert!(Path::new(json["page"].as_str().unwrap()).is_file());
 }
 
-/// Overload for 100 ms: flows that arrive later wait longer.
+/// Scenario with overload for 100 ms, in which flows that arrive later wait longer.
 const ARRIVALS: &str = "\
 name: arrivals
 topology:
@@ -767,7 +767,7 @@ fn sim_arrivals(bench: &Bench, duration: &str, more: &[&str], exit: i32) -> Stri
     bench.latest().0.to_str().unwrap().to_owned()
 }
 
-/// Compares two runs; returns the comparison of their only policy, and the whole comparison.
+/// Compares two runs; returns the comparison for their only policy, and the whole comparison.
 fn compare_arrivals(
     bench: &Bench,
     runs: [&str; 2],
@@ -807,7 +807,7 @@ fn runs_of_which_only_some_flows_are_common_are_not_paired() {
     );
     assert!(found > 0.3, "{ecmp}");
     assert_eq!(change["interval"], serde_json::Value::Null);
-    // 157 and 325 flows.
+    // The runs have 157 and 325 flows.
     assert_eq!(ecmp["change"]["p99"], serde_json::Value::Null);
     let text = bench.expect_exit(&["compare", &short, &long, "--differs", differs], 0);
     assert!(text.stdout.contains("% in this draw"), "{text:?}");

@@ -1,5 +1,5 @@
-//! The main use, small: a lab comes up, runs its flows, writes a report and leaves nothing, on this
-//! kernel or in a guest.
+//! Smoke test: a small lab comes up, runs its flows, writes a report and leaves no objects behind, on this kernel or in
+//! a guest.
 
 mod common;
 
@@ -35,11 +35,11 @@ fn the_smoke_scenario_comes_up_is_valid_and_leaves_nothing() {
     assert_eq!(flows.len(), 12);
     for flow in &flows {
         assert!(flow.path.is_some() && flow.ack_path.is_some(), "{flow:?}");
-        // A few flows share a link; the others take their ideal FCT.
-        let slowdown = flow.slowdown.expect("it finished");
+        // A few flows share a link; all other flows take their ideal FCT.
+        let slowdown = flow.slowdown.expect("the flow finished");
         assert!((1.0..2.0).contains(&slowdown), "{flow:?}");
     }
-    // Both directions of the three links between datacenters, and of those of the five hosts.
+    // Both directions of three links between datacenters and of five host links.
     let certificate = run.table::<CertifiedRow>().unwrap().rows;
     assert_eq!(certificate.len(), 2 * (3 + 5));
     for direction in &certificate {
@@ -55,11 +55,11 @@ fn the_smoke_scenario_comes_up_is_valid_and_leaves_nothing() {
         (0, 0),
         "{conduct:?}"
     );
-    // Nothing is lost, so the lab sent what the plan counts: data and ACKs on each link, for two policies.
+    // No packet is lost, so the lab sent exactly the planned packets: data and ACKs on each link, for two policies.
     let plan = fs::read_to_string(results.path().join(LATEST).join("plan.json")).unwrap();
     let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
     let planned = 2 * plan["estimate"]["packet_hops"].as_u64().unwrap();
-    let sent = outcome.end.lab.expect("it was a lab").packet_hops;
+    let sent = outcome.end.lab.expect("the run had a lab").packet_hops;
     assert!(
         sent.abs_diff(planned) * 20 <= planned,
         "{sent} sent, {planned} planned"
@@ -70,8 +70,8 @@ fn the_smoke_scenario_comes_up_is_valid_and_leaves_nothing() {
     assert!(!status.stdout.contains("smoke-test"));
 }
 
-/// On a virtual clock a run depends on nothing but its scenario, its seed and the program, and on the phase of
-/// the kernel's timers, which differs by some tens of microseconds in a few boots.
+/// On a virtual clock, a run depends only on its scenario, its seed, the program, and the phase of the kernel's timers,
+/// which differs by some tens of microseconds in a few boots.
 #[test]
 #[ignore = "it takes a quarter of an hour"]
 fn thirty_runs_on_the_virtual_clock_are_valid_and_within_50_microseconds() {
@@ -116,9 +116,9 @@ fn thirty_runs_on_the_virtual_clock_are_valid_and_within_50_microseconds() {
     assert_eq!(grades, BTreeMap::from([("valid".to_owned(), RUNS)]));
     let all: Vec<_> = fcts.into_keys().collect();
     for (flow, first) in all[0].iter().enumerate() {
-        let first = first.expect("it finished");
+        let first = first.expect("the flow finished");
         for times in &all {
-            let time = times[flow].expect("it finished");
+            let time = times[flow].expect("the flow finished");
             assert!(
                 time.get().abs_diff(first.get()) < 50_000,
                 "{flow}: {first:?}, {time:?}"
@@ -127,5 +127,5 @@ fn thirty_runs_on_the_virtual_clock_are_valid_and_within_50_microseconds() {
     }
 }
 
-/// Runs of the test that counts verdicts.
+/// Number of runs in the test that counts verdicts.
 const RUNS: u32 = 30;

@@ -1,5 +1,5 @@
-//! The program where a person may run it: without root or a home, in a folder with a space, for itself
-//! alone, in another locale, and by sudo.
+//! Tests of the program in unusual surroundings: without root or a home directory, in a folder whose name has a space,
+//! without the repository, in another locale, and under sudo.
 
 mod common;
 
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use self::common::{NOBODY, Outcome, copy_program};
 
-/// A folder of user `nobody` with the program, which lies there for all to run.
+/// Folder of user `nobody` with a copy of the program that every user can run.
 struct Place {
     folder: TempDir,
     path: PathBuf,
@@ -38,7 +38,7 @@ impl Place {
         Self { folder, path }
     }
 
-    /// Returns the command in the place, for a shell with umask 077 and nothing but a locale.
+    /// Returns the command in the folder, run by a shell with umask 077 and an environment that has only a locale.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("/bin/sh");
         command
@@ -66,7 +66,7 @@ fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
 
-/// Returns the files in a directory and all below it.
+/// Returns all files in a directory and its subdirectories.
 fn tree(path: &Path) -> Vec<PathBuf> {
     let mut paths = vec![path.to_owned()];
     if path.symlink_metadata().unwrap().is_dir() {
@@ -124,7 +124,7 @@ fn what_is_built_in_is_named_where_it_replaces_a_file() {
     assert!(!out.stderr.contains("built-in"), "{out:?}");
 }
 
-/// A user looks at the results of their `sudo lcmp-lab up`, tags and deletes them.
+/// After `sudo lcmp-lab up`, the user can read, tag and delete the results.
 #[test]
 fn what_root_writes_by_sudo_belongs_to_the_caller() {
     if !is_root() {
@@ -177,8 +177,7 @@ fn what_root_writes_by_sudo_belongs_to_the_caller() {
     );
 }
 
-/// Files in a run that lead elsewhere are read and written with the rights of the user who put them
-/// there.
+/// Links in a run are read and written with the rights of the user who created them.
 #[test]
 fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     let test = "a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner";
@@ -205,7 +204,7 @@ fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     assert!(out.stderr.contains("it is a symbolic link"), "{out:?}");
 }
 
-/// A user plants a link at every path that root opens in a run; nothing behind a link is shown or changed.
+/// A user places a link at every path that root opens in a run. No link's target is shown or changed.
 #[test]
 fn no_file_of_anothers_run_leads_root_elsewhere() {
     let test = "no_file_of_anothers_run_leads_root_elsewhere";
@@ -272,7 +271,7 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
     }
 }
 
-/// A user plants a link at every path that root names in that user's folder; nothing behind a link is changed.
+/// A user places a link at every path in the user's folder that root uses. No link's target is changed.
 #[test]
 fn no_path_that_root_names_leads_through_anothers_link() {
     let test = "no_path_that_root_names_leads_through_anothers_link";
@@ -370,7 +369,7 @@ fn no_path_that_root_names_leads_through_anothers_link() {
     }
 }
 
-/// A link of the person who names the path is followed, also if that person is root by sudo.
+/// A link is followed if it belongs to the user who gives the path on the command line, also under sudo.
 #[test]
 fn a_path_may_lead_through_links_of_the_person_who_names_it() {
     let place = Place::new();
@@ -407,7 +406,7 @@ fn a_path_may_lead_through_links_of_the_person_who_names_it() {
         }
     }
     assert!(disk.join("map.svg").is_file() && disk.join("lcmp-lab.1").is_file());
-    // Existing files keep their owner: the one that is written, and the others in a folder that is written to.
+    // Existing files keep their owners: the file that is overwritten, and other files in the same folder.
     let kept = place.path.join("kept.svg");
     fs::write(&kept, "").unwrap();
     assert_eq!(by_sudo(&["graph", "smoke", "-o", "kept.svg"]).exit, Some(0));
@@ -421,8 +420,8 @@ fn a_path_may_lead_through_links_of_the_person_who_names_it() {
 /// Contents of a file that no other user may read.
 const SECRET: &str = "root:$6$of-root-alone";
 
-/// No lab can run, here or in a guest, for root of a user namespace without other users, or on a machine whose
-/// libibverbs has no driver for SoftRoCE.
+/// Labs cannot run, on this kernel or in a guest, if root's user namespace maps no other users, or if libibverbs has no
+/// driver for SoftRoCE.
 #[test]
 fn doctor_fails_where_no_lab_can_run() {
     let test = "doctor_fails_where_no_lab_can_run";
@@ -457,7 +456,7 @@ fn doctor_fails_where_no_lab_can_run() {
     }
 }
 
-/// The scripts of `vagrant/` on a machine that has only the tools with which they find their own folder.
+/// Runs the scripts of `vagrant/` on a machine that has only the tools that the scripts need to find their own folder.
 #[test]
 fn scripts_name_the_tools_that_are_missing() {
     let programs = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Signals: they end no wait of the workspace, and reach no child whose work this program has to undo.
+//! Tests of signal handling in the sources: signals end no blocking call, and do not reach children whose work this
+//! program must undo.
 
 mod sources;
 
@@ -60,7 +61,7 @@ fn waits_go_on_after_a_signal() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// True for a line that names a call without making it.
+/// Returns true for a line that contains a call's name but does not call it.
 fn is_declaration(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("//") || line.contains("fn ") || line.starts_with("use ")
@@ -68,7 +69,7 @@ fn is_declaration(line: &str) -> bool {
 
 /// Sources that start programs for the user, who may end them with Ctrl-C.
 const FOR_A_PERSON: [&str; 2] = [
-    // `exec` replaces this process by the program.
+    // `exec` replaces this process with the program.
     "orchestrator/kernel/src/lab/node_command.rs",
     // `provision` is a script that installs packages.
     "orchestrator/cli/src/verbs/doctor.rs",
@@ -87,7 +88,7 @@ fn a_ctrl_c_of_the_terminal_reaches_no_child() {
             continue;
         }
         let lines: Vec<&str> = product(&text).lines().collect();
-        // clap has a `Command` type too.
+        // clap also has a `Command` type.
         if !text.contains("process::{") && !text.contains("process::Command") {
             continue;
         }
@@ -111,7 +112,7 @@ fn product(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod").next().unwrap_or_default()
 }
 
-/// Paths of tests, programs that tests run, and tools that no user runs.
+/// Paths that are not checked: tests, programs that only tests run, and tools for developers.
 const TOOLS: [&str; 6] = [
     "tests", "benches", "examples", "testing", "tests.rs", "build.rs",
 ];

@@ -1,5 +1,5 @@
-//! Forms of code that a reader stumbles over are rare: lets that pack several bindings, and names that only break
-//! a chain in two. Clippy's `match_bool` refuses a third form, a `match` on a bool.
+//! Tests that two hard-to-read forms of code are rare: lets that pack several bindings, and names that only break a
+//! chain in two. Clippy's `match_bool` refuses a third form, a `match` on a bool.
 
 mod sources;
 
@@ -7,13 +7,13 @@ use std::{fmt::Write, fs};
 
 use self::sources::{files, root};
 
-/// Maximum number of lets with a tuple on both sides: a swap, or series that a test shows side by side.
+/// Maximum number of lets with a tuple on both sides, such as a swap, or series that a test shows side by side.
 const MAX_TUPLE_LETS: usize = 3;
 
-/// Maximum number of names that are bound a second time to a chain of their own.
+/// Maximum number of names that are bound a second time to a chain that starts with the same name.
 const MAX_REBOUND: usize = 3;
 
-/// Number of Rust lines that the workspace has at least; fewer are a sign that the files were not found.
+/// Minimum number of Rust lines in the workspace; fewer lines mean that files were not found.
 const MIN_LINES: usize = 100_000;
 
 /// `let (a, b) = (x, y);` makes the reader pair names with values across the line. A let per binding reads better:
@@ -31,8 +31,8 @@ fn each_binding_has_its_let() {
 }
 
 /// `let rows = table.iter();`, then `let rows = rows.map(…);` gives two values one name, to keep each line short.
-/// One chain reads better, which rustfmt breaks over lines; or a first name that says something, if the steps are
-/// apart for a reason. A comment between the two counts as one.
+/// One chain reads better, which rustfmt breaks over lines; or a meaningful first name, if the steps are
+/// separate for a reason. A comment between the two counts as one.
 #[test]
 fn a_chain_is_not_cut_to_fit_a_line() {
     let found = places(is_rebound);
@@ -102,7 +102,7 @@ fn places(is_one: fn(&[&str], usize) -> bool) -> Vec<String> {
     places
 }
 
-/// True if the statement that starts at line `at` is a let of a tuple's parts with a tuple as its value.
+/// Returns true if the statement that starts at line `at` is a let of a tuple's parts with a tuple as its value.
 fn is_tuple_let(lines: &[&str], at: usize) -> bool {
     if !lines[at].trim_start().starts_with("let (") {
         return false;
@@ -128,8 +128,8 @@ fn is_tuple_let(lines: &[&str], at: usize) -> bool {
     false
 }
 
-/// True if the statement that starts at line `at` binds the name of the let right before it to a chain that starts
-/// with this name and does not use it again.
+/// Returns true if the statement that starts at line `at` binds the name of the let right before it to a chain that
+/// starts with this name and does not use it again.
 fn is_rebound(lines: &[&str], at: usize) -> bool {
     let Some(name) = bound(lines[at]) else {
         return false;
@@ -144,7 +144,7 @@ fn is_rebound(lines: &[&str], at: usize) -> bool {
     let Some((_, value)) = statement.split_once('=') else {
         return false;
     };
-    // From a closure's parameter of the same name on, the name means the parameter.
+    // After a closure parameter of the same name, the name refers to the parameter.
     let own = value.split(&format!("|{name}|")).next().unwrap_or_default();
     let words = own.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
     let rest = value.trim_start().strip_prefix(name);
@@ -160,8 +160,8 @@ fn bound(line: &str) -> Option<&str> {
     rest[end..].starts_with([':', ' ']).then(|| &rest[..end])
 }
 
-/// Returns the lines of the statement that starts at line `at`: in the form of rustfmt, the deeper ones below it
-/// belong to it, and those that close a bracket.
+/// Returns the lines of the statement that starts at line `at`. In rustfmt's format, these are the more deeply indented
+/// lines below it, and the lines that close a bracket.
 fn statement(lines: &[&str], at: usize) -> String {
     let below = lines[at + 1..]
         .iter()
@@ -174,7 +174,7 @@ fn statement(lines: &[&str], at: usize) -> String {
         .join("\n")
 }
 
-/// True if line `line` is as deep as line `at` or less deep, and continues no statement.
+/// Returns true if line `line` is not indented more deeply than line `at` and does not continue a statement.
 fn starts_statement(lines: &[&str], line: usize, at: usize) -> bool {
     depth(lines[line]) <= depth(lines[at]) && !closes(lines[line])
 }
@@ -183,7 +183,7 @@ fn closes(line: &str) -> bool {
     line.trim_start().starts_with([')', ']', '}', '.'])
 }
 
-/// Returns the number of spaces before a line's text; a line without text is as deep as can be.
+/// Returns the number of spaces before a line's text; the maximum for an empty line.
 fn depth(line: &str) -> usize {
     line.find(|letter| letter != ' ').unwrap_or(usize::MAX)
 }

@@ -1,11 +1,10 @@
 //! Runs a command inside a guest: `guest CONSOLE_LOG [OPTION]... COMMAND [ARGUMENT]...`.
 //!
 //! Options: `--virtual`, `--real`, `--writable DIR`, `--cache DIR`, `--boot-timeout SECONDS`,
-//! `--silence SECONDS`. The tests use this program on the host and in the guest, with `guest timings`
-//! inside. As cargo's runner it runs other crates' tests in a guest; `guest needs` lists what this
-//! machine lacks for that, with exit code 3. `guest preload PATH...` and `guest waits` measure inside
-//! how a script affects the clock, and `guest send WORD...` sends words by the outbox, which the host
-//! writes to standard output.
+//! `--silence SECONDS`. The tests use this program on the host, and `guest timings` inside the guest. As cargo's
+//! runner, it runs other crates' tests in a guest; `guest needs` lists the requirements that this machine lacks, with
+//! exit code 3. Inside a guest, `guest preload PATH...` and `guest waits` show how a script affects the clock, and
+//! `guest send WORD...` sends words through the outbox, which the host writes to standard output.
 #![expect(clippy::print_stdout, reason = "it is a command")]
 
 use std::{
@@ -107,7 +106,7 @@ fn send(words: &[OsString]) -> Result<u8, Box<dyn Error>> {
 }
 
 /// Prints the medians and totals, in nanoseconds, of 1,000 sleeps and 1,000 sums after the clock is aligned, and how
-/// often the guest waited for the host during them and while 100 processes started.
+/// often the guest waited for the host meanwhile and while 100 processes started.
 fn timings() -> Result<u8, Box<dyn Error>> {
     inside::preload(&["/bin/true"])?;
     // The first measurement fills the caches.

@@ -1,10 +1,10 @@
-//! Kernels that guests boot: from a cache of unpacked packages, or an installed one.
+//! Kernels for guests: from a cache of unpacked packages, or an installed kernel.
 //!
 //! `lcmp-lab provision` downloads the distribution's kernel package, unpacks it in the cache and
-//! indexes it with `depmod`; the package is not installed. Guests boot the newest complete release of the
-//! cache. Without one they boot the newest that is installed with its modules unpacked, as Debian 12 does.
-//! Kernels of other packages, which `lcmp-lab provision --kernel` brings, are in caches of their own below
-//! it: `kernels/RELEASE`. Guests boot them on request alone.
+//! indexes it with `depmod`; the package is not installed. Guests boot the newest complete release in the
+//! cache. If the cache has no complete release, they boot the newest installed kernel whose modules are not compressed,
+//! as on Debian 12. Kernels of other packages, downloaded by `lcmp-lab provision --kernel`, are in separate caches in
+//! the subdirectories `kernels/RELEASE`. Guests boot these only on request.
 
 use std::{
     cmp::Ordering,
@@ -43,8 +43,8 @@ pub const LAB_MODULES: &[&str] = &[
     "act_mirred",
 ];
 
-/// Modules that are loaded if the kernel has them and the CPU can run them. rxe computes checksums with
-/// the fastest of these; loaded early, they spare a call of modprobe while flows start.
+/// Modules that are loaded if the kernel has them and the CPU supports them. rxe computes checksums with the fastest of
+/// them; loading them early avoids a call of modprobe while flows start.
 pub(crate) const USEFUL_MODULES: &[&str] = &["crc32_generic", "crc32_pclmul"];
 
 /// Returns the directory in [`DIR_VARIABLE`], or the default.
@@ -75,7 +75,7 @@ pub enum CacheError {
         release: String,
         missing: Vec<String>,
     },
-    #[error("there is no kernel `{wanted}` for guests in `{}`: {}", dir.display(), known_text(known))]
+    #[error("no kernel `{wanted}` for guests in `{}`: {}", dir.display(), known_text(known))]
     NoRelease {
         dir: PathBuf,
         wanted: String,
@@ -85,16 +85,16 @@ pub enum CacheError {
 
 fn known_text(known: &[String]) -> String {
     match known {
-        [] => "there is none".to_owned(),
-        known => format!("there are {}", names(known)),
+        [] => "it has no kernels".to_owned(),
+        known => format!("it has {}", names(known)),
     }
 }
 
-/// Returns the cache with the newest kernel of release `wanted`: `cache` itself, or one below it. `wanted` may be the
-/// release's first numbers alone: `6.12`.
+/// Returns the cache with the newest kernel of release `wanted`: `cache` itself, or a cache in its subdirectories.
+/// `wanted` may be only the first numbers of a release: `6.12`.
 ///
 /// # Errors
-/// There is no such kernel, or it cannot be booted.
+/// If there is no such kernel, or it cannot be booted.
 pub fn of_release(cache: &Path, wanted: &str) -> Result<PathBuf, CacheError> {
     if Kernel::find(cache).is_ok_and(|kernel| is_of(&kernel.release, wanted)) {
         return Ok(cache.to_owned());
@@ -117,7 +117,7 @@ pub fn of_release(cache: &Path, wanted: &str) -> Result<PathBuf, CacheError> {
     Ok(dir)
 }
 
-/// True if `release` is `wanted`, or begins with its numbers.
+/// Returns true if `release` is `wanted` or begins with the numbers of `wanted`.
 fn is_of(release: &str, wanted: &str) -> bool {
     let rest = release.strip_prefix(wanted);
     !wanted.is_empty() && rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -136,8 +136,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Returns the newest kernel with all modules of labs and guests in `cache`, or else installed.
-    /// Fails with the error of the cache's newest kernel if there is none.
+    /// Returns the newest kernel with all modules for labs and guests: from `cache`, or else an installed kernel. If
+    /// there is no such kernel, the error is about the cache's newest kernel.
     pub fn find(cache: &Path) -> Result<Self, CacheError> {
         Self::find_in(cache).or_else(|error| Self::find_in(Path::new(INSTALLED)).map_err(|_| error))
     }
@@ -205,7 +205,7 @@ fn empty(dir: &Path) -> CacheError {
     CacheError::Empty { dir }
 }
 
-/// Returns the releases with an image in `dir`, newest first.
+/// Returns the releases that have an image in `dir`, newest first.
 fn releases(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir.join("boot")).into_iter().flatten();
     let mut releases: Vec<String> = entries

@@ -1,4 +1,4 @@
-//! Facts about this machine in files of the cache, each with a key: it holds while its key does.
+//! Facts about this machine, stored in cache files. Each fact has a key and is valid while the key is unchanged.
 
 use std::{
     env, fs, io,
@@ -8,14 +8,14 @@ use std::{
 use lab_files::{Links, draft};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Fact in its file.
+/// File contents: a fact and its key.
 #[derive(Deserialize, Serialize)]
 struct Record<T> {
     key: String,
     value: T,
 }
 
-/// Returns the fact from `file` in the first directory that has it with `key`: `cache`, or the user's cache directory.
+/// Returns the fact in `file` if its key is `key`: from `cache`, or else from the user's cache directory.
 #[must_use]
 pub fn load<T: DeserializeOwned>(cache: &Path, file: &str, key: &str) -> Option<T> {
     directories(cache)
@@ -26,14 +26,14 @@ pub fn load<T: DeserializeOwned>(cache: &Path, file: &str, key: &str) -> Option<
         .map(|record| record.value)
 }
 
-/// Writes a fact into `file` of the first writable directory, and returns the path.
+/// Writes a fact to `file` in the first writable directory, and returns the path.
 ///
 /// # Errors
-/// Error of the last directory, if none is writable.
+/// If no directory is writable; returns the error for the last directory.
 pub fn store<T: Serialize>(cache: &Path, file: &str, key: &str, value: &T) -> io::Result<PathBuf> {
     let key = key.to_owned();
     let json = serde_json::to_string(&Record { key, value })?;
-    let mut last = io::Error::other("there is no cache directory");
+    let mut last = io::Error::other("no cache directory");
     for dir in directories(cache) {
         match write(&dir, file, &json) {
             Ok(()) => return Ok(dir.join(file)),
@@ -43,7 +43,7 @@ pub fn store<T: Serialize>(cache: &Path, file: &str, key: &str, value: &T) -> io
     Err(last)
 }
 
-/// Replaces a file as a whole, so that no reader sees a part of it. The directory may be in the home of the user who
+/// Replaces a file atomically. The directory may be in the home of the user who
 /// called sudo.
 fn write(dir: &Path, file: &str, json: &str) -> io::Result<()> {
     draft::make_dir(dir)?;
@@ -59,7 +59,7 @@ fn directories(cache: &Path) -> Vec<PathBuf> {
     [cache.to_owned()].into_iter().chain(user).collect()
 }
 
-/// Returns the model of this machine's first CPU; empty if it is not known.
+/// Returns the model of this machine's first CPU; empty if it is unknown.
 #[must_use]
 pub fn cpu_model() -> String {
     let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -77,7 +77,7 @@ fn first_model(cpuinfo: &str) -> String {
     values.collect::<Vec<_>>().join(" ")
 }
 
-/// Maximum size of a fact's file, in bytes: a thousand times that of any actual one.
+/// Maximum size of a fact's file, bytes: a thousand times the size of real facts.
 const MAX_FACT: u64 = 1 << 20;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Queue of events from the machine's streams, the user's signals and exec clients.
 //!
-//! A thread per stream only reads and enqueues: a guest that waits for a slow terminal would see its
-//! virtual clock jump.
+//! Each stream has a thread that only reads and enqueues, so that a slow terminal never blocks the guest, whose virtual
+//! clock would jump.
 
 use std::{
     io::{self, BufRead, BufReader, PipeReader, Read},
@@ -29,15 +29,15 @@ pub(crate) enum Event {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
     Control(ToHost),
-    /// Line that QEMU itself wrote.
+    /// Line of QEMU's own output.
     Machine(String),
-    /// End of a stream; all streams end with the machine.
+    /// End of a stream. All streams end when the machine ends.
     Closed,
     Signal(i32),
     Client(ClientEvent),
 }
 
-/// Number of streams that end with the machine: two of output, control, and QEMU's own messages.
+/// Number of streams that end when the machine ends: standard output, standard error, control, and QEMU's own messages.
 pub(crate) const STREAMS: usize = 4;
 
 /// Enqueues the bytes of an output stream.
@@ -50,7 +50,7 @@ pub(crate) fn pump(mut stream: PipeReader, queue: Sender<Event>, event: fn(Vec<u
     enqueue(events, queue);
 }
 
-/// Enqueues the control lines of the guest's init, which has `token`.
+/// Enqueues the control lines of the guest's init, recognised by `token`.
 pub(crate) fn pump_control(stream: UnixStream, token: Token, queue: Sender<Event>) {
     let lines = BufReader::new(stream)
         .split(b'\n')
@@ -59,28 +59,28 @@ pub(crate) fn pump_control(stream: UnixStream, token: Token, queue: Sender<Event
     let messages = lines.filter_map(move |line| {
         let message = token.open(&line);
         if message.is_none() {
-            tracing::debug!("a control line that is not the guest's init's");
+            tracing::debug!("ignored a control line that the guest's init did not write");
         }
         message
     });
     enqueue(messages.map(Event::Control), queue);
 }
 
-/// Enqueues the lines that QEMU itself writes.
+/// Enqueues the lines of QEMU's own output.
 pub(crate) fn pump_machine(stream: ChildStderr, queue: Sender<Event>) {
     let lines = BufReader::new(stream).lines().map_while(Result::ok);
     enqueue(lines.map(Event::Machine), queue);
 }
 
-/// Enqueues the events of a stream, and its end, in a thread; the receiver ends with the run.
+/// Enqueues the events of a stream and its end, on a new thread.
 fn enqueue(events: impl Iterator<Item = Event> + Send + 'static, queue: Sender<Event>) {
     thread::spawn(move || {
         let _ = (events.chain([Event::Closed])).try_for_each(|event| queue.send(event));
     });
 }
 
-/// Queue for a run's events, which receives this process's SIGHUP, SIGINT and SIGTERM as soon as the queue exists: a
-/// signal between a run's first object and its guest's boot ends the run, not this process.
+/// Queue for a run's events, which also receives this process's SIGHUP, SIGINT and SIGTERM from the queue's creation
+/// on. A signal before the guest's boot therefore ends the run in an orderly way instead of killing this process.
 pub struct Signals {
     pub(crate) queue: Sender<Event>,
     pub(crate) events: Receiver<Event>,
@@ -88,7 +88,8 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Installs handlers of SIGHUP, SIGINT and SIGTERM. They stay installed: the signals no longer end this process.
+    /// Installs handlers of SIGHUP, SIGINT and SIGTERM. The handlers stay installed, so the signals no longer end this
+    /// process.
     ///
     /// # Errors
     /// If a handler cannot be installed, or its thread cannot be started.

@@ -1,4 +1,4 @@
-//! CPU of this machine that an emulated guest has to itself.
+//! Reservation of a CPU of this machine for one emulated guest.
 
 use std::{
     io,
@@ -13,12 +13,12 @@ use nix::{
     unistd::Pid,
 };
 
-/// Claim of one CPU among all guests of this machine; ends with the process that has it.
+/// Claim of a CPU that no other guest of this machine uses. The claim ends with its process.
 ///
-/// QEMU on the virtual clock hands every timer of the guest from one of its threads to the other. On two
-/// CPUs each hand-over wakes an idle CPU, on one it is a context switch: a run of 1,775 flows took 15 to
-/// 21 s of host time on one CPU and 24 to 33 s on two. Other processes move away from a claimed CPU; two
-/// guests on one could not.
+/// QEMU on the virtual clock passes every timer of the guest between two of its threads. On two CPUs, each hand-over
+/// wakes an idle CPU; on one CPU, it is only a context switch: a run of 1,775 flows took 15 to 21 s of host time on one
+/// CPU, and 24 to 33 s on two. The scheduler moves other processes away from a busy CPU, but two pinned guests would
+/// share it.
 #[derive(Debug)]
 pub(crate) struct CpuClaim {
     cpu: CpuSet,
@@ -27,12 +27,12 @@ pub(crate) struct CpuClaim {
 }
 
 impl CpuClaim {
-    /// Claims a CPU of this process that no other guest has; `None` if each has its guest.
+    /// Claims one of this process's CPUs that no other guest has claimed; `None` if all are claimed.
     pub(crate) fn new() -> io::Result<Option<Self>> {
         Self::among("lcmp-lab", &sched_getaffinity(THIS_THREAD)?)
     }
 
-    /// Claims a CPU of `allowed` under names that begin with `owner`.
+    /// Claims a CPU of `allowed` through socket names that begin with `owner`.
     fn among(owner: &str, allowed: &CpuSet) -> io::Result<Option<Self>> {
         for index in 0..CpuSet::count() {
             if !allowed.is_set(index)? {
@@ -52,7 +52,7 @@ impl CpuClaim {
         Ok(None)
     }
 
-    /// Returns the claimed CPU as a set of one.
+    /// Returns the claimed CPU as a CPU set with one member.
     pub(crate) fn cpu(&self) -> CpuSet {
         self.cpu
     }

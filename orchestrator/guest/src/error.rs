@@ -11,13 +11,13 @@ use thiserror::Error;
 
 use crate::cache::{CacheError, FILL_COMMAND};
 
-/// Error of a run that ended before its command.
+/// Error of a guest run whose command did not run to its end.
 #[derive(Debug, Error)]
 pub enum GuestError {
     #[error("command `{}` is not an absolute path", command.display())]
     RelativeCommand { command: PathBuf },
     #[error(
-        "`{}` cannot be seen inside the guest, which has its own `{}` (hint: move it elsewhere)",
+        "`{}` is not visible inside the guest, which has its own `{}` (hint: move it elsewhere)",
         path.display(), own.display()
     )]
     Hidden { path: PathBuf, own: PathBuf },
@@ -40,14 +40,14 @@ pub enum GuestError {
     )]
     BootTimeout { limit: Duration, console: PathBuf },
     #[error(
-        "guest: no output and no heartbeat for {} s, it was killed (hint: its console is in `{}`)",
+        "guest: no output and no heartbeat for {} s, so it was killed (hint: its console is in `{}`)",
         limit.as_secs(), console.display()
     )]
     Silent { limit: Duration, console: PathBuf },
     #[error("guest kernel: {message} (hint: its console is in `{}`)", console.display())]
     Panicked { message: String, console: PathBuf },
     #[error(
-        "guest machine: it ended early, {status}{} (hint: its console is in `{}`)",
+        "guest machine ended early: {status}{} (hint: its console is in `{}`)",
         quoted(messages), console.display()
     )]
     MachineDied {
@@ -57,7 +57,7 @@ pub enum GuestError {
     },
     #[error("guest set-up: {reason} (hint: its console is in `{}`)", console.display())]
     SetUp { reason: String, console: PathBuf },
-    #[error("guest: what it sends cannot be kept, it was killed: {source}")]
+    #[error("guest: killed because the data that it sends cannot be stored: {source}")]
     Outbox { source: io::Error },
     #[error("guest: ended by signal {signal}")]
     Interrupted { signal: i32 },
@@ -76,7 +76,7 @@ impl GuestError {
         Self::Host { what, source }
     }
 
-    /// Returns a conversion of a file's errors, by its use and path.
+    /// Returns a function that adds a file's use and path to an error.
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File {
             what,
@@ -107,7 +107,7 @@ impl GuestError {
     }
 }
 
-/// Returns messages behind a colon, if there are any.
+/// Returns `messages` with a colon in front; empty if there are no messages.
 pub(crate) fn quoted(messages: &str) -> String {
     match messages {
         "" => String::new(),

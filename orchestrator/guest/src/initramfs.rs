@@ -1,7 +1,7 @@
 //! Initramfs of a guest: an uncompressed cpio archive in the "newc" format
 //! (<https://github.com/torvalds/linux/blob/v6.1/Documentation/driver-api/early-userspace/buffer-format.rst>).
 //!
-//! The archive has a few megabytes; the kernel copies them faster than it unpacks a compressed form.
+//! The archive has a few megabytes, which the kernel copies faster than it would decompress them.
 
 use std::{
     fs,
@@ -38,7 +38,7 @@ pub(crate) fn build(
     archive.symlink("host-modules", &modules)?;
     archive.symlink("guest/init", init_program)?;
     let mut request = serde_json::to_vec(request)?;
-    // Unpacking takes time by size, and the time at which random keys are drawn must not vary.
+    // The time to unpack depends on the size, and must not vary, because random keys are drawn at the end.
     request.resize(request.len().next_multiple_of(REQUEST_PADDING), b' ');
     archive.file(&format!("guest/{REQUEST_FILE}"), 0o600, &request)?;
     archive.finish()
@@ -55,16 +55,16 @@ pub(crate) fn build_trial(busybox: &Path) -> io::Result<Vec<u8>> {
     archive.finish()
 }
 
-/// Text that the first program of a trial boot writes.
+/// Text that the first program of a trial boot writes to show that it runs.
 pub(crate) const TRIAL_MARKER: &str = "kvm-works";
 
-/// Reads a file and names it in the error.
+/// Reads a file; an error includes the path.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
         .map_err(|error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display())))
 }
 
-/// A cpio archive that numbers its entries.
+/// Builder of a cpio archive, which numbers its entries.
 #[derive(Default)]
 struct Archive {
     bytes: Vec<u8>,
@@ -104,8 +104,8 @@ impl Archive {
     }
 }
 
-/// Unit to which the request's size is padded, bytes; larger than any size difference between two runs of a scenario,
-/// which comes from the name of the run directory.
+/// Multiple to which the request's size is padded, bytes. Two runs of a scenario differ only in the name of the run
+/// directory, which is much shorter.
 const REQUEST_PADDING: usize = 16 << 10;
 
 /// Directories of the archive, parents first.
@@ -113,7 +113,7 @@ const DIRS: &[&str] = &[
     "bin", "dev", "guest", "host", "modules", "overlay", "proc", "root", "sys",
 ];
 
-/// Init script; it contains constants only, nothing of a request.
+/// Init script. It contains only constants, and nothing from a request.
 const INIT_SCRIPT: &str = include_str!("init.sh");
 
 const TRIAL_SCRIPT: &str = include_str!("trial.sh");

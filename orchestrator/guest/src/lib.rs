@@ -5,20 +5,20 @@
 //! forwards its output, signals and exit code. [`inside::main`] is the guest's init, the hidden verb
 //! [`INIT_VERB`] of the same binary.
 //!
-//! Must not contain: anything of scenarios, plans or labs; a shell command built from values.
+//! Must not contain: knowledge of scenarios, plans or labs; shell commands built from values.
 //!
 //! - [`request`]: request for a run
-//! - [`cache`], `modules`: the unpacked kernel package
-//! - [`cached`]: facts about this machine in files
+//! - [`cache`], `modules`: kernels for guests, and their modules
+//! - [`cached`]: facts about this machine, stored in cache files
 //! - [`probe`], [`kvm`]: requirements of a guest on this machine; state of KVM
 //! - `machine`, `initramfs`: QEMU's command line and the guest's first file system, as data
 //! - [`rights`]: rights of QEMU, and the directories that it may write to
 //! - `run`, `session`, `channel`, `process`, `cpu`: the host's side of a run
-//! - [`outbox`]: bytes that reach the host while the command runs
+//! - [`outbox`]: transfer of bytes to the host while the command runs
 //! - [`exec`]: commands that other processes run in the guest
 //! - [`inside`]: the guest's side
 //! - `wire`: messages between host and guest
-//! - `retry`: system calls that a signal interrupts
+//! - `retry`: repetition of system calls that a signal interrupts
 //!
 //! ```no_run
 //! use lab_guest::{GuestRequest, Signals, Sinks};

@@ -28,7 +28,7 @@ pub(crate) struct Machine {
     /// Kernel messages on the console.
     pub messages: Messages,
     pub shares: Vec<Share>,
-    /// Number of the inherited file with the outbox's memory, if the machine has one.
+    /// Number of the inherited file with the outbox's memory, if the machine has an outbox.
     pub outbox: Option<RawFd>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Messages {
     All,
 }
 
-/// Serial port, with the number of the inherited file it is connected to.
+/// Serial port, with the number of the inherited file to which it is connected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Port {
     /// Pipe or file for the guest's output.
@@ -105,13 +105,13 @@ impl Machine {
         line.option("-seed", self.seed.to_string());
     }
 
-    /// Adds the serial ports, each with an interrupt of its own: two interrupts shared among four
-    /// ports, as on a PC, get lost under load.
+    /// Adds the serial ports, each with its own interrupt. If four ports share two interrupts, as on a PC, interrupts
+    /// get lost under load.
     fn serial_ports(&self, line: &mut Line) {
         for (index, (port, interrupt)) in self.ports.iter().zip(PORT_INTERRUPTS).enumerate() {
             let backend = match port {
-                // QEMU gets the open file: it lacks the right to open another user's pipe. Without `append`, QEMU
-                // would truncate the file, which a pipe refuses.
+                // QEMU gets an open file, because it lacks the right to open another user's pipe. `append` keeps QEMU
+                // from truncating the file, which fails on a pipe.
                 Port::Output(fd) => {
                     line.option("-add-fd", format!("fd={fd},set={fd}"));
                     format!("file,id=port{index},path=/dev/fdset/{fd},append=on")
@@ -125,7 +125,7 @@ impl Machine {
     }
 
     fn kernel_command_line(&self) -> String {
-        // The kernel mixes its command line, and thereby the seed, into its random numbers.
+        // The kernel seeds its random numbers with its command line, which includes the seed.
         let messages = match self.messages {
             Messages::Errors => "quiet",
             Messages::All => "earlyprintk=ttyS0",
@@ -155,8 +155,8 @@ impl Line {
     fn share(&mut self, share: &Share) {
         let Export { tag, path } = &share.export;
         let readonly = if share.writable { "off" } else { "on" };
-        // Without a security model, files have the owner and mode that the guest's root sets; if QEMU
-        // may not set them, they have QEMU's.
+        // Without a security model, files get the owner and mode that the guest's root sets, or QEMU's owner if QEMU
+        // may not change owners.
         let mut fsdev = OsString::from(format!(
             "local,id={tag},security_model=none,multidevs=remap,readonly={readonly},path="
         ));
@@ -181,7 +181,7 @@ fn inherited(fd: RawFd) -> String {
     format!("/proc/self/fd/{fd}")
 }
 
-/// Doubles the commas of a path, since QEMU ends a value at a single one.
+/// Doubles the commas of a path, because a single comma ends a value in QEMU's options.
 fn escaped(path: &Path) -> OsString {
     let parts: Vec<&[u8]> = path
         .as_os_str()
@@ -191,13 +191,13 @@ fn escaped(path: &Path) -> OsString {
     OsString::from_vec(parts.join(b",,".as_slice()))
 }
 
-/// System calls denied to QEMU: calls that start programs, change its user or rights, or set priorities and CPUs, and
-/// calls that no program needs any more.
+/// System calls denied to QEMU: those that start programs, change its user or rights, or set priorities and CPUs, and
+/// obsolete ones.
 const SANDBOX: &str = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
-/// CPU of an emulated guest: QEMU's default, and the instructions of `crc32_pclmul`. Without them a fifth of
-/// a loaded guest's instructions compute the checksums of SoftRoCE's packets. No real CPU has these without
-/// SSSE3, and Linux 7 relies on that: without it `ghash_blocks_pclmul` ends its boot.
+/// CPU of an emulated guest: QEMU's default, and the instructions of `crc32_pclmul`. Without these, a fifth
+/// of a loaded guest's instructions are spent on checksums of SoftRoCE's packets. SSSE3 is added because all real CPUs
+/// with these instructions have it, and Linux 7 relies on that: without SSSE3, `ghash_blocks_pclmul` crashes its boot.
 const EMULATED_CPU: &str = "qemu64,+ssse3,+sse4.1,+pclmulqdq";
 
 /// Start date of every guest on the virtual clock, UTC; fixed, so that runs repeat exactly.
@@ -211,8 +211,8 @@ const KERNEL_WORDS: &[&str] = &[
     // A panic or an oops ends the machine (`-no-reboot`), which the host reports.
     "panic=-1",
     "oops=panic",
-    // Without these the guest finds the time-stamp counter unstable and uses the hpet: every clock
-    // read then traps, and perftest prints rates of infinity and zero.
+    // Without these words the guest considers the time-stamp counter unstable and uses the HPET: every clock read then
+    // traps, and perftest prints rates of infinity and zero.
     "tsc=reliable",
     "clocksource=tsc",
     // A guest is single-user and discarded, and emulation is slow, so hardening and monitoring are
@@ -226,21 +226,20 @@ const KERNEL_WORDS: &[&str] = &[
     "psi=0",
 ];
 
-/// Words on the real clock.
+/// Kernel command line on the real clock.
 const REAL_WORDS: &[&str] = &[
-    // The kernel waits for 10 ms for four ticks of the timer and ends its boot without them; on a loaded
-    // host they come later: https://github.com/torvalds/linux/blob/v6.1/arch/x86/kernel/apic/io_apic.c,
-    // `timer_irq_works`.
+    // The kernel waits 10 ms for four timer ticks and panics without them; on a loaded host they come later:
+    // https://github.com/torvalds/linux/blob/v6.1/arch/x86/kernel/apic/io_apic.c, `timer_irq_works`.
     "no_timer_check",
 ];
 
-/// Words for one CPU on the virtual clock.
+/// Kernel command line for one CPU on the virtual clock.
 const VIRTUAL_WORDS: &[&str] = &[
     // Addresses that differ between boots change hash orders and thereby timings.
     "nokaslr",
     "norandmaps",
-    // The calibration of the local timer reads the time-stamp counter for 0.1 s, and each read leaves
-    // translated code: 2 s of every boot. The hpet needs no calibration; 100,000 sleeps took 4.7 s of
+    // The calibration of the local APIC timer reads the time-stamp counter for 0.1 s, and QEMU translates code for each
+    // read, which takes 2 s of every boot. The HPET needs no calibration; 100,000 sleeps took 4.7 s of
     // host time with it and 8.1 s with the local timer, at the same precision in the guest.
     "nolapic_timer",
 ];

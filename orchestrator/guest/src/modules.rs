@@ -10,7 +10,7 @@ use std::{
 #[derive(Debug)]
 pub(crate) struct ModuleIndex {
     dir: PathBuf,
-    /// File and the files it depends on, relative to `dir`, by module name.
+    /// Files by module name, each with the files on which it depends; paths are relative to `dir`.
     loadable: BTreeMap<String, (String, Vec<String>)>,
     builtin: BTreeSet<String>,
 }
@@ -36,8 +36,8 @@ impl ModuleIndex {
         }
     }
 
-    /// Returns those of `names` that this kernel has neither built in nor as a module in an unpacked file;
-    /// a guest loads no packed ones.
+    /// Returns the modules among `names` that are neither built in nor available as uncompressed files. A guest cannot
+    /// load compressed modules.
     pub(crate) fn missing<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
         let has_file =
             |(file, _): &(String, _)| file.ends_with(".ko") && self.dir.join(file).is_file();
@@ -51,9 +51,9 @@ impl ModuleIndex {
             .collect()
     }
 
-    /// Returns the files of `names` and their dependencies, each after those it depends on.
+    /// Returns the files of `names` and their dependencies, each after the files on which it depends.
     ///
-    /// Built-in and unknown modules have no file; [`Self::missing`] reports the unknown ones.
+    /// Built-in and unknown modules have no file; [`Self::missing`] reports unknown modules.
     pub(crate) fn load_order(&self, names: &[&str]) -> Vec<PathBuf> {
         let mut files = Vec::new();
         let mut seen = BTreeSet::new();

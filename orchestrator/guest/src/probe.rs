@@ -1,4 +1,4 @@
-//! Requirements of a guest, and their state on this machine.
+//! Requirements of guests, and checks of this machine against them.
 
 use std::{
     env::consts::ARCH,
@@ -20,21 +20,21 @@ use crate::{
     rights::{self, GUEST_USER},
 };
 
-/// A requirement of guests and its state on this machine.
+/// Requirement of guests, and its state on this machine.
 #[derive(Debug)]
 pub struct Need {
-    /// Name in a word or two: `busybox`, `guest memory`.
+    /// Short name: `busybox`, `guest memory`.
     pub subject: &'static str,
-    /// Purpose for a guest.
+    /// Reason why a guest needs it.
     pub why: &'static str,
-    /// Description of the thing found, or of its absence.
+    /// Description of the state if the requirement is met; otherwise the problem.
     pub found: Result<String, Finding>,
 }
 
-/// A requirement of guests that this machine does not meet.
+/// Problem: a requirement of guests that this machine does not meet.
 #[derive(Debug, Error)]
 pub enum Finding {
-    #[error("this is {architecture}, there are guests for x86_64 only")]
+    #[error("this machine is {architecture}, but guests exist only for x86_64")]
     Architecture { architecture: &'static str },
     #[error("`{program}` is not installed")]
     ProgramMissing {
@@ -48,28 +48,29 @@ pub enum Finding {
         what: &'static str,
         message: String,
     },
-    /// Cache without a kernel for guests.
+    /// The cache has no kernel for guests.
     #[error(transparent)]
     GuestKernel(#[from] CacheError),
-    #[error("`{}` has {free} free, a guest's kernel takes {needed}", dir.display())]
+    #[error("`{}` has {free} free, but a guest's kernel needs {needed}", dir.display())]
     NoSpace {
         dir: PathBuf,
         free: Bytes,
         needed: Bytes,
     },
-    #[error("root of this user namespace has no user {user}")]
+    #[error("this user namespace does not map user {user}")]
     NoUser { user: u32 },
-    #[error("{free} is available, the guest takes up to {needed}")]
+    #[error("{free} is available, but the guest needs up to {needed}")]
     NoMemory { free: Bytes, needed: Bytes },
 }
 
 impl Finding {
-    /// Returns the command that fixes the finding, or an advice if no command does.
+    /// Returns the command that fixes the problem, or advice if no command can fix it.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
             Self::Architecture { .. } => {
-                "use an x86_64 machine, or a kernel with all modules of a lab".to_owned()
+                "use an x86_64 machine, or a kernel that has all modules that a lab needs"
+                    .to_owned()
             }
             Self::ProgramMissing { package, .. } => format!("sudo apt-get install {package}"),
             Self::ProgramUnfit { package, .. } => {
@@ -81,15 +82,14 @@ impl Finding {
                 dir.display(),
             ),
             Self::NoUser { user } => {
-                format!("run as root of the machine, or map users and groups up to {user}")
+                format!("run as root of the machine, or map user and group IDs up to {user}")
             }
             Self::NoMemory { .. } => "end other programs, or scale the scenario down".to_owned(),
         }
     }
 }
 
-/// Returns all requirements of a guest with kernels in `cache`, in the order in which a user would
-/// meet them.
+/// Checks all requirements of a guest with kernels in `cache`, in the order in which to fix them.
 #[must_use]
 pub fn needs(cache: &Path) -> Vec<Need> {
     let need = |subject, why, found| Need {
@@ -101,11 +101,11 @@ pub fn needs(cache: &Path) -> Vec<Need> {
         .map_err(Finding::from)
         .map(|found| format!("Linux {}, `{}`", found.release, found.image.display()));
     let space = kernel.is_err().then(|| {
-        let why = "the package is unpacked there";
+        let why = "the kernel package is unpacked into the cache";
         need("room for a kernel", why, room(cache))
     });
     let memory = available_memory().map(|free| {
-        let why = "the host provides the pages that a guest touches";
+        let why = "the host provides the memory pages that a guest uses";
         need("guest memory", why, memory(free, DEFAULT_MEMORY))
     });
     let mut needs = vec![
@@ -114,21 +114,21 @@ pub fn needs(cache: &Path) -> Vec<Need> {
             "a guest runs this machine's own programs",
             processor(ARCH),
         ),
-        need(QEMU, "it is the guest's machine", emulator()),
+        need(QEMU, "it emulates the guest's machine", emulator()),
         need(
             "9p",
-            "the guest reads this machine's files by it",
+            "the guest reads this machine's files through it",
             file_server(),
         ),
         need(
             "guest user",
-            "the emulator has no more rights than a user of its own",
+            "the emulator runs as an unprivileged user",
             guest_user(),
         ),
         need("busybox", "it is the guest's first program", busybox()),
         need(
             "guest kernel",
-            "it has the modules that this kernel may lack",
+            "it provides the modules that this kernel may lack",
             kernel,
         ),
     ];
@@ -137,7 +137,7 @@ pub fn needs(cache: &Path) -> Vec<Need> {
     needs
 }
 
-/// Returns the requirements of a guest that this machine does not meet.
+/// Lists the requirements of a guest that this machine does not meet.
 #[must_use]
 pub fn lacking(cache: &Path) -> Vec<Finding> {
     needs(cache)
@@ -188,12 +188,12 @@ const fn unfit(what: &'static str, message: String) -> Finding {
     }
 }
 
-/// Checks that the distribution has built QEMU with 9p; without QEMU, only QEMU counts as missing.
+/// Checks that QEMU was built with 9p. If QEMU is missing, 9p does not count as missing.
 fn file_server() -> Result<String, Finding> {
     match run_qemu(&["-device", "virtio-9p-pci,help"]) {
         Err(message) if which::which(QEMU).is_ok() => Err(unfit("has no 9p file server", message)),
-        Err(_) => Ok("not known without the emulator".to_owned()),
-        Ok(_) => Ok("the emulator serves it".to_owned()),
+        Err(_) => Ok("unknown, because the emulator is missing".to_owned()),
+        Ok(_) => Ok("available in the emulator".to_owned()),
     }
 }
 
@@ -220,7 +220,7 @@ fn run_qemu(arguments: &[&str]) -> Result<String, String> {
 
 fn guest_user() -> Result<String, Finding> {
     if rights::has_guest_user() {
-        Ok("the emulator can run as it".to_owned())
+        Ok("available".to_owned())
     } else {
         Err(Finding::NoUser { user: GUEST_USER })
     }
@@ -236,7 +236,7 @@ fn busybox() -> Result<String, Finding> {
 
 fn room(cache: &Path) -> Result<String, Finding> {
     let Some((dir, free)) = free_in(cache) else {
-        return Ok("not known".to_owned());
+        return Ok("unknown".to_owned());
     };
     if free < SPACE_NEEDED {
         let needed = SPACE_NEEDED;
@@ -274,7 +274,7 @@ fn available_in(meminfo: &str) -> Option<Bytes> {
     Some(Bytes::new(kibibytes * 1024))
 }
 
-/// Rounds down to whole MB, for messages.
+/// Rounds down to whole MB for display.
 fn in_megabytes(amount: Bytes) -> Bytes {
     Bytes::new(amount.get() / 1_000_000 * 1_000_000)
 }
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(available_in("MemTotal:  100 kB\n"), None);
         let needed = Bytes::new(2_345_600_000);
         let lacking = memory(Bytes::new(900_000_000), needed).unwrap_err();
-        let expected = "900 MB is available, the guest takes up to 2345 MB";
+        let expected = "900 MB is available, but the guest needs up to 2345 MB";
         assert_eq!(lacking.to_string(), expected);
         let enough = Bytes::new(2_345_678_901);
         assert_eq!(memory(enough, needed).unwrap(), "2345 MB free");
@@ -319,7 +319,7 @@ mod tests {
     fn guests_are_of_one_architecture() {
         assert!(processor("x86_64").is_ok());
         let finding = processor("aarch64").unwrap_err();
-        let expected = "this is aarch64, there are guests for x86_64 only";
+        let expected = "this machine is aarch64, but guests exist only for x86_64";
         assert_eq!(finding.to_string(), expected);
     }
 }

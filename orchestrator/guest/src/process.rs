@@ -1,4 +1,4 @@
-//! QEMU process: its programs, the files it inherits, and the console log it leaves.
+//! QEMU process: its start and end, inherited files, and console log.
 
 use std::{
     ffi::OsString,
@@ -23,18 +23,18 @@ use nix::{
 
 use crate::{cpu::CpuClaim, rights::GuestRights};
 
-/// QEMU that is running; dropping it kills the process and waits for its end.
+/// Running QEMU process. Dropping it kills the process and waits for its end.
 pub(crate) struct Qemu {
     child: Child,
     _cpu: Option<CpuClaim>,
 }
 
 impl Qemu {
-    /// Starts QEMU with `arguments`, on `cpu` alone if there is a claim; it inherits `files` under their
+    /// Starts QEMU with `arguments`, pinned to the CPU of `cpu` if there is a claim. QEMU inherits `files` under their
     /// numbers.
     ///
-    /// QEMU is in a process group of its own, so that a Ctrl-C of the terminal does not reach it. It
-    /// dies with the calling thread, which must outlive it.
+    /// QEMU runs in a separate process group, so that Ctrl-C on the terminal does not reach it. QEMU is killed when the
+    /// calling thread ends, so the thread must live as long as QEMU is needed.
     pub(crate) fn start(
         arguments: &[OsString],
         files: Vec<OwnedFd>,
@@ -53,17 +53,17 @@ impl Qemu {
         Ok(Self { child, _cpu: cpu })
     }
 
-    /// Returns QEMU's standard error; `None` the second time.
+    /// Returns QEMU's standard error on the first call; `None` afterwards.
     pub(crate) fn take_stderr(&mut self) -> Option<ChildStderr> {
         self.child.stderr.take()
     }
 
-    /// Stops the machine and its virtual clock.
+    /// Pauses the machine and its virtual clock.
     pub(crate) fn stop(&self) -> nix::Result<()> {
         kill(self.pid(), Signal::SIGSTOP)
     }
 
-    /// Continues a stopped machine.
+    /// Resumes a paused machine.
     pub(crate) fn resume(&self) -> nix::Result<()> {
         kill(self.pid(), Signal::SIGCONT)
     }
@@ -86,8 +86,8 @@ impl Drop for Qemu {
     }
 }
 
-/// Sets what the child does between fork and exec: keep `files` open, stay on the CPUs in `only`, take `rights`, and
-/// die with this thread.
+/// Sets up the child's actions between fork and exec: keep `files` open, restrict itself to the CPUs in `only`, take
+/// `rights`, and be killed when this thread ends.
 #[expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
 fn prepare_child(
     command: &mut Command,
@@ -122,7 +122,7 @@ fn prepare_child(
     }
 }
 
-/// Returns an anonymous file with `bytes`, which disappears with the last process that has it open.
+/// Returns an anonymous file with the contents `bytes`, which disappears when its last user closes it.
 pub(crate) fn in_memory(bytes: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create(c"lcmp-lab-initramfs", MFdFlags::MFD_CLOEXEC)?);
     file.write_all(bytes)?;
@@ -131,8 +131,8 @@ pub(crate) fn in_memory(bytes: &[u8]) -> io::Result<File> {
 
 /// Returns a pipe for an output port.
 ///
-/// A guest that waits for a full port sees its virtual clock jump. The port writes single bytes; a
-/// socket buffers a few hundred of them, a pipe as many as its size.
+/// If a port is full, the guest waits, and its virtual clock jumps. The port writes single bytes, of which a socket
+/// buffers only a few hundred; a pipe buffers as many as its size.
 pub(crate) fn output_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     fcntl(&writer, FcntlArg::F_SETPIPE_SZ(OUTPUT_PIPE_SIZE))?;
@@ -156,8 +156,8 @@ pub(crate) fn find_busybox() -> Option<PathBuf> {
     paths.into_iter().find(|path| is_static(path))
 }
 
-/// Returns true if a program is statically linked: a dynamically linked one names its interpreter in
-/// its first page.
+/// Returns true if a program is statically linked. The first page of a dynamically linked program contains its
+/// interpreter's path.
 fn is_static(program: &Path) -> bool {
     const INTERPRETER: &[u8] = b"/ld-";
     fs::read(program).is_ok_and(|bytes| {
@@ -175,7 +175,7 @@ pub(crate) const QEMU_PACKAGE: &str = "qemu-system-x86";
 /// Debian package of the statically linked busybox.
 pub(crate) const BUSYBOX_PACKAGE: &str = "busybox-static";
 
-/// Maximum number of bytes read from a console's log; a boot writes a thousandth of that.
+/// Maximum number of bytes read from a console log; a boot writes a thousandth of this.
 const MAX_CONSOLE: u64 = 64 << 20;
 
 /// Maximum size of a pipe that an unprivileged process may set, bytes.

@@ -1,4 +1,4 @@
-//! Request for a guest run: the command, the location it runs in, and the guest's properties.
+//! Request for a guest run: the command, its working directory, and the guest's properties.
 
 use std::{
     ffi::OsString,
@@ -26,7 +26,7 @@ pub enum Accelerator {
 }
 
 impl Accelerator {
-    /// Returns the accelerator's spelling for users and in the guest's environment.
+    /// Returns the accelerator's name for users and for the guest's environment.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,14 +48,14 @@ impl Accelerator {
     }
 }
 
-/// Terminal that the command's output is connected to.
+/// Terminal to which the command's output is connected.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Terminal {
     /// True if standard output is a terminal.
     pub stdout: bool,
     /// True if standard error is a terminal.
     pub stderr: bool,
-    /// Columns and rows, if one of the two is a terminal.
+    /// Columns and rows, if standard output or standard error is a terminal.
     pub size: Option<(u16, u16)>,
 }
 
@@ -78,45 +78,45 @@ impl Terminal {
     }
 }
 
-/// Exec sessions in a guest: commands that run in it when other processes ask for them.
+/// Configuration of exec sessions: commands that run in a guest at the request of other processes.
 #[derive(Clone, Debug)]
 pub struct ExecConfig {
-    /// Unix socket that clients connect to; it must not exist, and is removed with the guest.
+    /// Path of the Unix socket for clients. The file must not exist, and is removed with the guest.
     pub socket: PathBuf,
-    /// Words before those of every command, the path of a program first.
+    /// Words put in front of every command, beginning with the path of a program.
     pub prefix: Vec<OsString>,
 }
 
-/// A command and the guest to run it in.
+/// Command, and properties of the guest in which it runs.
 ///
 /// The host's root file system is the guest's, read-only with a throw-away overlay; `/proc`, `/sys`,
-/// `/dev` and `/run` are the guest's own. The guest caches files that it has read: it does not see
+/// `/dev` and `/run` are the guest's own. The guest caches the files that it has read, so it does not see
 /// later changes on the host.
 #[derive(Clone, Debug)]
 pub struct GuestRequest {
     /// Command and its arguments; the command is an absolute path.
     pub argv: Vec<OsString>,
-    /// Environment of the command, apart from the `LCMP_LAB_*` variables that the guest adds.
+    /// Environment of the command, without the `LCMP_LAB_*` variables that the guest adds.
     pub env: Vec<(String, String)>,
     /// Working directory of the command.
     pub cwd: PathBuf,
-    /// Host directories mounted writable at the same path; writes to all others are discarded.
+    /// Host directories mounted writable at the same path; writes to all other directories are discarded.
     pub writable: Vec<PathBuf>,
-    /// Clock; `None` is real under KVM, if KVM works, and virtual under software emulation.
+    /// Clock; `None` selects the real clock with KVM if KVM works, otherwise the virtual clock with software emulation.
     pub clock: Option<Clock>,
     /// Memory of the guest.
     pub memory: Bytes,
-    /// Virtual CPUs on the real clock; on the virtual clock there is one.
+    /// Number of virtual CPUs on the real clock; on the virtual clock there is always one.
     pub vcpus: NonZeroU8,
     /// Seed of the guest's random numbers.
     pub seed: u64,
-    /// File on the host that the kernel's console is written to.
+    /// File on the host for the kernel's console output.
     pub console_log: PathBuf,
     /// Maximum host time of the boot.
     pub boot_timeout: Duration,
     /// Host time without output or heartbeat after which the guest is killed; `None` never kills it.
     pub silence_timeout: Option<Duration>,
-    /// Exec sessions, if allowed.
+    /// Configuration of exec sessions; `None` if they are not allowed.
     pub exec: Option<ExecConfig>,
     /// Terminal of the command's output.
     pub terminal: Terminal,
@@ -149,7 +149,7 @@ impl GuestRequest {
         })
     }
 
-    /// Checks that the guest will see the paths of the request.
+    /// Checks that the paths of the request are visible in the guest.
     pub(crate) fn check_paths(&self) -> Result<(), GuestError> {
         let command = self.argv.first().map(PathBuf::from).unwrap_or_default();
         if !command.is_absolute() {
@@ -172,7 +172,7 @@ impl GuestRequest {
 
 fn check_writable(path: &Path) -> io::Result<()> {
     if !path.is_absolute() {
-        return Err(io::Error::other("it is not an absolute path"));
+        return Err(io::Error::other("the path is not absolute"));
     }
     fs::read_dir(path)?;
     Ok(access(path, AccessFlags::W_OK)?)
@@ -192,28 +192,28 @@ pub fn memory_for(command: Bytes) -> Bytes {
     Bytes::new(gibibytes * GIBIBYTE).max(DEFAULT_MEMORY)
 }
 
-/// File systems that the guest has of its own; writable directories may lie below them.
+/// File systems of the guest's own, which hide the host's. Writable directories may lie below them.
 const OWN_DIRS: &[&str] = &["/run", "/proc", "/sys", "/dev"];
 
 /// Minimum memory of a guest: a lab of 32 hosts and 300 QPs was measured at 0.4 GB. The host provides
 /// only pages that the guest touches.
 pub const DEFAULT_MEMORY: Bytes = Bytes::new(2 * GIBIBYTE);
 
-/// Memory for the kernel, its page cache and the files that the command writes, bytes. The overlay and
-/// `/run` each hold at most half of the guest's memory.
+/// Memory for the kernel, its page cache and the files that the command writes, bytes. The overlay and `/run` may each
+/// use up to half of the guest's memory.
 const OWN_MEMORY: u64 = GIBIBYTE;
 
 const GIBIBYTE: u64 = 1 << 30;
 
-/// Virtual CPUs on the real clock; more than two were measured to gain nothing.
+/// Default number of virtual CPUs on the real clock. Measurements showed no gain from more than two.
 pub const DEFAULT_VCPUS: NonZeroU8 = NonZeroU8::new(2).expect("two is not zero");
 
 /// Maximum host time of a boot: 4 to 7 s on two idle cores, 25 s on two cores with four other busy
 /// processes.
 pub const DEFAULT_BOOT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Maximum host time without a sign of life: a heartbeat comes every 10 s of guest time, which took up
-/// to 30 s under software emulation on a busy host.
+/// Maximum host time without output or heartbeat. A heartbeat is sent every 10 s of guest time, which took up to 30 s
+/// under software emulation on a busy host.
 pub const DEFAULT_SILENCE_TIMEOUT: Duration = Duration::from_secs(300);
 
 #[cfg(test)]

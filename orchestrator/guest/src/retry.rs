@@ -1,9 +1,9 @@
-//! System calls that a signal interrupts.
+//! Repetition of system calls that a signal interrupts.
 
 use std::io;
 
-/// Repeats `call` as long as signals interrupt it. A wait ends with `EINTR` after a handler without `SA_RESTART`;
-/// `poll` and sockets with a time-out after any handler, and such sockets even after a stop.
+/// Repeats `call` as long as signals interrupt it. A handler without `SA_RESTART` makes any wait fail with `EINTR`;
+/// every handler does so for `poll` and for sockets with a time-out, and so does SIGSTOP for such sockets.
 /// <https://man7.org/linux/man-pages/man7/signal.7.html>
 pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
@@ -68,11 +68,11 @@ mod tests {
                     (waited, interruptions)
                 });
                 pester(told.recv().unwrap(), || !waiting.is_finished());
-                // Closing the pipe ends the wait.
+                // Closing the writing end ends the wait.
                 drop(writer);
                 let (waited, interruptions) = waiting.join().unwrap();
                 assert_eq!(waited.unwrap(), 0);
-                // Without interruptions the test would show nothing.
+                // Without interruptions the test would prove nothing.
                 assert!(interruptions > 0, "{is_polled}");
             });
         }

@@ -1,8 +1,8 @@
 //! Rights of QEMU, and the directories that it may write to.
 //!
-//! QEMU takes part in whatever a guest does, so root runs it under a user of its own. That user may read as root does,
-//! since the guest has this machine's root file system, and may write only to the directories that are lent to it.
-//! Started by another user, QEMU has that user's rights.
+//! QEMU acts on behalf of everything in a guest, so root starts QEMU as a separate user. That user may read all files,
+//! as root may, because the guest uses this machine's root file system, but may write only to the directories that are
+//! lent to it. If another user starts QEMU, it has that user's rights.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions, TryLockError},
@@ -27,7 +27,7 @@ use crate::retry::uninterrupted;
 /// Policy 9.2.2, 65000 to 65533, with the digits of `RoCEv2`'s port.
 pub const GUEST_USER: u32 = 65_479;
 
-/// Rights that QEMU has besides its user's.
+/// Rights that QEMU has besides those of its user.
 #[derive(Clone, Debug)]
 pub(crate) struct GuestRights {
     groups: Vec<Gid>,
@@ -41,7 +41,8 @@ impl GuestRights {
         })
     }
 
-    /// Gives the calling process these rights, between fork and exec: system calls only, and no allocation.
+    /// Gives the calling process these rights. Called between fork and exec, so it only makes system calls and does not
+    /// allocate.
     pub(crate) fn take(&self) -> io::Result<()> {
         let uid = Uid::from_raw(GUEST_USER);
         let gid = Gid::from_raw(GUEST_USER);
@@ -61,13 +62,14 @@ impl GuestRights {
     }
 }
 
-/// True if root can give files and processes to the guest's user, whose ID may be missing in a user namespace.
+/// Returns true if root can give files and processes to the guest's user, whose ID may be unmapped in a user namespace.
 pub(crate) fn has_guest_user() -> bool {
     let has = |map: &str| fs::read_to_string(map).map_or(true, |map| maps(&map, GUEST_USER));
     !nix::unistd::geteuid().is_root() || has("/proc/self/uid_map") && has("/proc/self/gid_map")
 }
 
-/// True if an ID map (`user_namespaces(7)`: first ID inside, first ID outside, count) contains `id` as an inside ID.
+/// Returns true if an ID map (`user_namespaces(7)`: first ID inside, first ID outside, count) contains `id` as an
+/// inside ID.
 fn maps(map: &str, id: u32) -> bool {
     map.lines().any(|line| {
         let mut numbers = line.split_whitespace().map(str::parse::<u64>);
@@ -87,7 +89,7 @@ fn kvm_group() -> Option<Gid> {
     (may_use && kvm.gid() != 0).then(|| Gid::from_raw(kvm.gid()))
 }
 
-/// Directories lent to QEMU for writing; they are given back when this value is dropped.
+/// Directories that are lent to QEMU for writing. Dropping the value takes them back.
 #[derive(Debug)]
 pub(crate) struct Lent(Vec<LentDirectory>);
 
@@ -101,12 +103,12 @@ struct LentDirectory {
 }
 
 impl Lent {
-    /// Lends directories, without their existing contents.
+    /// Lends directories to QEMU, but not their existing contents.
     pub(crate) fn new(directories: &[PathBuf]) -> io::Result<Self> {
         let mut lent = Self(Vec::new());
         if nix::unistd::geteuid().is_root() {
             for path in directories {
-                // The descriptor is used from here on, since the path may be replaced a moment later.
+                // From here on the descriptor is used, because the path may be replaced at any time.
                 let lock = open_directory(path)?;
                 uninterrupted(|| lock.lock_shared())?;
                 let owner = lock.metadata()?;
@@ -124,7 +126,7 @@ impl Lent {
     }
 }
 
-/// Returns an error that names a directory whose owner cannot be changed.
+/// Returns the error for a directory whose owner cannot be changed.
 fn without(path: &Path, error: io::Error) -> io::Error {
     let text = format!(
         "`{}` cannot be given to the guest's user, {GUEST_USER}: {error} (hint: a directory on a file system with \
@@ -138,17 +140,17 @@ impl Drop for Lent {
     fn drop(&mut self) {
         for lent in &self.0 {
             if let Err(error) = take_back(&lent.path, (lent.uid, lent.gid)) {
-                tracing::warn!(path = %lent.path.display(), %error, "it still belongs to the guest's user");
+                tracing::warn!(path = %lent.path.display(), %error, "the directory still belongs to the guest's user");
             }
         }
     }
 }
 
-/// Gives a directory that a killed process had lent to a guest to the owner of the parent directory. Any other
-/// directory, and one that is still lent, stays unchanged.
+/// Takes back a directory that a killed process had lent to a guest: gives it to the owner of the parent directory. A
+/// directory that was not lent or is still lent stays unchanged.
 ///
 /// # Errors
-/// The directory cannot be looked at or changed.
+/// If the directory cannot be read or changed.
 pub fn recover(directory: &Path) -> io::Result<()> {
     let file = open_directory(&directory.canonicalize()?)?;
     if file.metadata()?.uid() != GUEST_USER || !nix::unistd::geteuid().is_root() {
@@ -163,10 +165,10 @@ pub fn recover(directory: &Path) -> io::Result<()> {
     take_back(directory, (owner.uid(), owner.gid()))
 }
 
-/// Gives a directory, and the guest user's entries in it, to an owner. Entries that are neither file nor directory are
-/// removed, and programs lose the rights of their owner: whoever reads the directory next trusts it.
+/// Gives a directory, and the guest user's entries in it, to an owner. Entries that are neither files nor directories
+/// are removed, and set-user-ID bits are cleared, because later readers trust the directory.
 ///
-/// The directory itself comes first, so that from then on the guest cannot change the entries under inspection.
+/// The owner of the directory itself is changed first, so that the guest cannot change entries during the inspection.
 fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
     lchown(path, Some(uid), Some(gid))?;
     for entry in fs::read_dir(path)? {
@@ -185,14 +187,14 @@ fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
             let mode = found.permissions().mode() & 0o777;
             file.set_permissions(fs::Permissions::from_mode(mode))?;
         } else {
-            tracing::warn!(path = %path.display(), kind = kind(&found), "removed: a guest made it");
+            tracing::warn!(path = %path.display(), kind = kind(&found), "removed an entry that a guest created");
             fs::remove_file(&path)?;
         }
     }
     Ok(())
 }
 
-/// Opens a directory; does not follow a link at its path.
+/// Opens a directory without following a link at its path.
 fn open_directory(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
     OpenOptions::new()
@@ -277,7 +279,7 @@ mod tests {
         assert!(Lent::new(&[swapped]).is_err());
         assert_eq!(owner(&lent), before);
 
-        // State that a killed process leaves.
+        // The state that a killed process leaves behind.
         chown(&lent, Some(GUEST_USER), Some(GUEST_USER)).unwrap();
         recover(&lent).unwrap();
         assert_eq!(owner(&lent), before);

@@ -34,14 +34,14 @@ use crate::{
 ///
 /// The first two of SIGINT, SIGTERM and SIGHUP are forwarded to the command. The third, and any signal
 /// before the command has started, ends the guest.
-/// Fails if the guest ends before the command; QEMU has ended then too. The exit code of a failed
-/// command is no error.
+/// Fails if the guest ends before the command; in that case QEMU has also ended. A non-zero exit code of the command is
+/// not an error.
 pub fn run(
     request: &GuestRequest,
     signals: Signals,
     sinks: &mut Sinks<'_>,
 ) -> Result<u8, GuestError> {
-    // Given back after QEMU has ended.
+    // Dropped, and so taken back, after QEMU has ended.
     let _lent = lend(request)?;
     let mut session = begin(request, false, signals, sinks)?;
     let code = session.follow(sinks)?;
@@ -56,7 +56,7 @@ pub fn run_and_stay<'a>(
     signals: Signals,
     sinks: &mut Sinks<'_>,
 ) -> Result<(u8, StayingGuest<'a>), GuestError> {
-    // Given back while the guest stays.
+    // Dropped, and so taken back, while the guest still runs.
     let _lent = lend(request)?;
     let mut session = begin(request, true, signals, sinks)?;
     let code = session.follow(sinks)?;
@@ -73,8 +73,8 @@ fn lend(request: &GuestRequest) -> Result<Lent, GuestError> {
 pub struct StayingGuest<'a>(Session<'a>);
 
 impl StayingGuest<'_> {
-    /// Serves exec sessions until a signal asks this process to end. A guest on the virtual clock is
-    /// stopped while there are none: it would jump over idle time without end.
+    /// Serves exec sessions until a signal asks this process to end. A guest on the virtual clock is paused while there
+    /// are no sessions, because its clock would race through idle time.
     pub fn serve(self) -> Result<(), GuestError> {
         self.0.serve()
     }
@@ -162,7 +162,7 @@ fn start(
     ];
     let cpu = match machine.clock {
         Clock::Virtual => CpuClaim::new().unwrap_or_else(|error| {
-            tracing::debug!(%error, "no CPU can be claimed for the guest");
+            tracing::debug!(%error, "cannot claim a CPU for the guest");
             None
         }),
         Clock::Real => None,

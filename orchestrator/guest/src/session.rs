@@ -1,4 +1,4 @@
-//! Session with a machine: from its start until the command ends, and beyond if the guest stays.
+//! Session with a running machine, from its start until the command ends, or longer if the guest stays.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +21,7 @@ use crate::{
 pub(crate) struct Session<'a> {
     request: &'a GuestRequest,
     clock: Clock,
-    /// Exec socket, which is removed before the machine ends, so that no client connects to nothing.
+    /// Exec socket. It is removed before the machine ends, so that no client connects to a dead machine.
     exec: Option<ExecSocket>,
     qemu: Qemu,
     control: UnixStream,
@@ -30,14 +30,14 @@ pub(crate) struct Session<'a> {
     _forwarding: Forwarding,
     clients: Clients,
     started: Instant,
-    /// Time of the machine's latest sign that it is alive.
+    /// Time of the machine's latest output or heartbeat.
     last_sign: Instant,
     /// True once the command has started.
     is_ready: bool,
     is_stopped: bool,
     signals: u32,
     open_streams: usize,
-    /// Last lines that QEMU itself wrote.
+    /// Last lines of QEMU's own output.
     messages: VecDeque<String>,
     /// Events that were received during the wait for late output.
     deferred: VecDeque<Event>,
@@ -76,7 +76,7 @@ impl<'a> Session<'a> {
     pub(crate) fn follow(&mut self, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
         let ended = self.until_end(sinks);
         if !matches!(ended, Err(GuestError::Outbox { .. })) {
-            // However the command ends, what it had sent is kept.
+            // The bytes that the command has sent are stored, however the command ends.
             self.take_outbox(sinks)?;
         }
         ended
@@ -85,7 +85,7 @@ impl<'a> Session<'a> {
     fn until_end(&mut self, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
         loop {
             let event = self.next(Some(OUTBOX_PERIOD))?;
-            // Before its output, so that nothing is shown that is not kept.
+            // Before the output is shown, so that everything shown is also stored.
             self.take_outbox(sinks)?;
             match event {
                 None => {}
@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
     /// Kills the machine and writes the output that is still in the pipes.
     pub(crate) fn finish(mut self, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
         self.exec = None;
-        // The command's files are synced and its output is in our pipes, so the machine is killed
+        // The command's files are synced and its output is in this process's pipes, so the machine can be killed
         // without a shutdown.
         self.qemu.end().map_err(GuestError::host)?;
         while self.open_streams > 0 {
@@ -117,8 +117,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Writes the ended command's output that our reader threads have not enqueued yet, for at most
-    /// [`LATE_OUTPUT`] in total: an idle guest on the virtual clock sends heartbeats without a pause.
+    /// Writes output of the ended command that the reader threads have not enqueued yet. Takes at most [`LATE_OUTPUT`]
+    /// in total, because an idle guest on the virtual clock sends heartbeats continuously.
     pub(crate) fn write_late_output(&mut self, sinks: &mut Sinks<'_>) {
         let end = Instant::now() + LATE_OUTPUT;
         loop {
@@ -190,8 +190,8 @@ impl<'a> Session<'a> {
         self.send(&message)
     }
 
-    /// Stops a machine on the virtual clock while it has no exec session, and continues it otherwise.
-    /// A guest on the real clock sleeps when idle, and its clock would be wrong after a stop.
+    /// Pauses a machine on the virtual clock while it has no exec session, and resumes it otherwise. A guest on the
+    /// real clock is never paused: it sleeps when idle, and its clock would be wrong after a pause.
     fn stop_if_idle(&mut self) -> io::Result<()> {
         let is_idle = self.clock == Clock::Virtual && self.clients.is_idle();
         if is_idle == self.is_stopped {
@@ -207,15 +207,14 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Keeps the bytes that the guest has sent.
+    /// Stores the bytes that the guest has sent through the outbox.
     fn take_outbox(&mut self, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
         self.outbox
             .take(|bytes| sinks.outbox.write_all(bytes))
             .map_err(|source| GuestError::Outbox { source })
     }
 
-    /// Returns the next event, none if there is none within `pause`, or the error of a timeout that expires
-    /// first.
+    /// Returns the next event; `None` if no event comes within `pause`; an error if a timeout expires first.
     fn next(&mut self, pause: Option<Duration>) -> Result<Option<Event>, GuestError> {
         let event = match self.deferred.pop_front() {
             Some(event) => Some(event),
@@ -245,7 +244,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns the deadline for the next sign of life and the error if there is none.
+    /// Returns the deadline for the next output or heartbeat, and the error if the deadline passes.
     fn deadline(&self) -> Option<(Instant, GuestError)> {
         let console = self.request.console_log.clone();
         if !self.is_ready {
@@ -300,7 +299,7 @@ impl<'a> Session<'a> {
         line.push(b'\n');
         // The end of the machine is detected by its closed streams.
         if let Err(error) = self.control.write_all(&line) {
-            tracing::debug!(%error, "message not sent");
+            tracing::debug!(%error, "cannot send a message to the guest");
         }
         Ok(())
     }
@@ -312,7 +311,7 @@ impl<'a> Session<'a> {
         self.messages.push_back(line);
     }
 
-    /// Counts a closed stream; returns the error of an early end after the last one.
+    /// Counts a closed stream; returns the error of an early end once all streams are closed.
     fn closed(&mut self) -> Result<(), GuestError> {
         self.open_streams -= 1;
         if self.open_streams > 0 {
@@ -332,10 +331,10 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Writes output; a reader that has closed its end, such as `head`, does not end the run.
+/// Writes output. An error, for example because a reader such as `head` has closed its end, does not end the run.
 fn write(sink: &mut dyn Write, bytes: &[u8]) {
     if let Err(error) = sink.write_all(bytes).and_then(|()| sink.flush()) {
-        tracing::debug!(%error, "output not written");
+        tracing::debug!(%error, "cannot write output");
     }
 }
 
@@ -343,17 +342,16 @@ fn queue_lost() -> GuestError {
     GuestError::host(io::ErrorKind::BrokenPipe)
 }
 
-/// Number of signals that are forwarded to the command; the next one ends the guest, and with it every
-/// object in it.
+/// Number of signals that are forwarded to the command. The next signal ends the guest with everything in it.
 const FORWARDED_SIGNALS: u32 = 2;
 
-/// Time between two looks into the outbox.
+/// Interval at which the outbox is read.
 const OUTBOX_PERIOD: Duration = Duration::from_millis(100);
 
-/// Number of QEMU's last lines for the error message.
+/// Number of lines of QEMU's own output that are kept for an error message.
 const REMEMBERED_LINES: usize = 5;
 
-/// Maximum host time to wait for output that has left the guest; reader threads took up to 1 ms.
+/// Maximum host time to wait for output that has left the guest. Reader threads took up to 1 ms in measurements.
 const LATE_OUTPUT: Duration = Duration::from_millis(100);
 
-const BOOTING: &str = "it is still booting (hint: try again in a few seconds)";
+const BOOTING: &str = "the guest is still booting (hint: try again in a few seconds)";

@@ -34,7 +34,7 @@ pub enum GuestEvent {
 
 /// Receivers of the command's output and of events.
 ///
-/// Bytes of the outbox that were sent before output are received before it.
+/// Outbox bytes that were sent before some output are also received before that output.
 pub struct Sinks<'a> {
     /// Receiver of standard output.
     pub stdout: &'a mut dyn io::Write,
@@ -42,6 +42,5 @@ pub struct Sinks<'a> {
     pub stderr: &'a mut dyn io::Write,
     /// Receiver of the bytes of the guest's [`crate::outbox::Outbox`]; its error ends the run.
     pub outbox: &'a mut dyn io::Write,
-    /// Receiver of events.
     pub events: &'a mut dyn FnMut(GuestEvent),
 }

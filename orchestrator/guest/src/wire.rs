@@ -1,7 +1,7 @@
-//! Messages between host and guest, and the devices they use.
+//! Messages between host and guest, and the devices that carry them.
 //!
-//! The initramfs contains the request. All later messages are JSON objects, one per line, on a serial
-//! port of their own, so that output may contain any byte.
+//! The initramfs contains the request. All later messages are JSON objects, one per line, on a separate
+//! serial port, so that output may contain any byte.
 
 use std::{
     ffi::OsString,
@@ -18,7 +18,7 @@ use crate::{
     exec::{ExecReply, ExecRequest},
 };
 
-/// Directory that the init script copies the request and the link to the init program to.
+/// Directory to which the init script copies the request and the link to the init program.
 pub(crate) const GUEST_DIR: &str = "/run/lcmp-lab-guest";
 
 /// File name of the request in [`GUEST_DIR`].
@@ -45,7 +45,7 @@ pub(crate) struct InnerRequest {
     pub terminal: Terminal,
     /// Module files in load order.
     pub modules: Vec<PathBuf>,
-    /// Words before those of every exec session's command.
+    /// Words put in front of every exec session's command.
     pub exec_prefix: Vec<OsString>,
     /// True if the guest stays up after the command's end.
     pub stays: bool,
@@ -53,14 +53,14 @@ pub(crate) struct InnerRequest {
     pub token: Token,
 }
 
-/// Secret of a guest's init, by which the host recognises the init's control lines: the host ignores whatever else is
+/// Secret of a guest's init, which authenticates the init's control lines. The host ignores anything else that is
 /// written to the port.
 #[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Token(String);
 
 impl Token {
-    /// Draws a token.
+    /// Returns a random token.
     pub(crate) fn random() -> io::Result<Self> {
         let mut bytes = [0; 16];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -72,14 +72,14 @@ impl Token {
         Ok(Self(token))
     }
 
-    /// Returns the control line of a message, with its ends.
+    /// Returns the control line of a message, with its line ends.
     ///
-    /// A heartbeat, which only shows that the guest runs, lacks the token: a line costs flows the time in which a
-    /// serial port sends it.
+    /// A heartbeat, which only shows that the guest runs, has no token, to keep the line short: sending a line through
+    /// the serial port delays flows.
     pub(crate) fn seal(&self, message: &ToHost) -> serde_json::Result<Vec<u8>> {
         let mut line = Vec::new();
         if *message != ToHost::Alive {
-            // Text that another program wrote before becomes a line of its own.
+            // A line end first, so that text that another program wrote before becomes a separate line.
             line.push(b'\n');
             line.extend_from_slice(self.0.as_bytes());
         }
@@ -88,7 +88,7 @@ impl Token {
         Ok(line)
     }
 
-    /// Returns the message of a line without its ends; `None` if the guest's init did not write the line.
+    /// Parses a line without its line ends; `None` if the guest's init did not write the line.
     pub(crate) fn open(&self, line: &[u8]) -> Option<ToHost> {
         let sealed = line.strip_prefix(self.0.as_bytes());
         let message = serde_json::from_slice(sealed.unwrap_or(line)).ok();

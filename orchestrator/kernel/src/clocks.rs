@@ -56,8 +56,8 @@ impl Clocks {
         jump.saturating_sub(self.took + earlier.took)
     }
 
-    /// Returns the drift of the monotonic clock against the hardware clock since `earlier`, ns, less the duration of the
-    /// two readings.
+    /// Returns the drift of the monotonic clock against the hardware clock since `earlier`, ns, less the duration of
+    /// the two readings.
     pub fn drift_since(&self, earlier: &Self) -> u64 {
         let span = self.monotonic.saturating_sub(earlier.monotonic);
         let drift = span.abs_diff(self.raw.saturating_sub(earlier.raw));

@@ -1,4 +1,4 @@
-//! Attacks, drawn from a seed: an attack is the same whenever it is drawn again.
+//! Attacks, generated from a seed, so that each attack can be generated again.
 
 use std::{fmt, process::Command, str::FromStr};
 
@@ -7,14 +7,14 @@ use nix::{
     unistd::Pid,
 };
 
-/// Place of the lab that is attacked.
+/// Place in which the attacked lab runs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Place {
     /// `up` in a guest.
     Guest,
     /// `bench lab` on this kernel.
     Kernel,
-    /// `up` on this kernel, which has all that labs take: a guest's.
+    /// `up` on this kernel, which has all features of a lab because it is a guest's kernel.
     Native,
 }
 
@@ -22,13 +22,13 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Fault {
     Signal(Signal),
-    /// It gets no more memory.
+    /// The process gets no more memory.
     Memory,
-    /// It opens no more files.
+    /// The process can open no more files.
     Descriptors,
 }
 
-/// Process that the fault is injected into.
+/// Process into which the fault is injected.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Victim {
     /// The process that owns the lab.
@@ -37,8 +37,8 @@ pub enum Victim {
     Machine,
     /// `down` of a lab whose owner was killed.
     Down,
-    /// The owner; then a stranger takes one of the lab's names, so that a `down` is incomplete, and the inodes that
-    /// the `down` frees.
+    /// The owner. Afterwards a foreign process takes one of the lab's names, so that `down` is incomplete, and then the
+    /// inodes that `down` frees.
     Names,
 }
 
@@ -49,14 +49,14 @@ pub struct Attack {
     pub number: u64,
     pub victim: Victim,
     pub fault: Fault,
-    /// Moment, in thousandths of the time that the run takes alone, or of its flows.
+    /// Moment of the attack, in thousandths of the undisturbed run's duration or flow count.
     pub moment: u64,
-    /// True if the moment is counted in flows that are shown as ended: most of a run's time has none.
+    /// True if the moment is counted in flows that are shown as ended, because no flows end during most of a run.
     pub is_in_flows: bool,
 }
 
 impl Attack {
-    /// Draws attack `number` at a place.
+    /// Generates attack `number` at a place.
     pub fn draw(place: Place, number: u64, seed: u64) -> Self {
         let salt = match place {
             Place::Guest => 0,
@@ -80,7 +80,7 @@ impl Attack {
         }
     }
 
-    /// Returns the attack's kind, as the table names it.
+    /// Returns the attack's kind, as shown in the table.
     pub fn kind(&self) -> String {
         let fault = match self.fault {
             Fault::Signal(signal) => signal.as_str().trim_start_matches("SIG"),
@@ -98,7 +98,7 @@ impl Attack {
 }
 
 impl Fault {
-    /// Injects the fault into a process; one that has ended already is not hurt.
+    /// Injects the fault into a process; does nothing if the process has already ended.
     pub fn inject(self, process: Pid) {
         let limit = match self {
             Self::Signal(signal) => {
@@ -116,7 +116,7 @@ impl Fault {
             .expect("util-linux has prlimit");
     }
 
-    /// Returns true if the process itself has no time to clean up.
+    /// Returns true if the attack leaves the process no time to clean up.
     pub fn is_sudden(self) -> bool {
         !matches!(self, Self::Signal(signal) if signal != Signal::SIGKILL)
     }
@@ -145,7 +145,7 @@ impl FromStr for Place {
     }
 }
 
-/// Kinds of attacks in turn; the first ones are those that leave no time to clean up.
+/// Kinds of attacks, used in turn. The first kinds leave no time to clean up.
 const GUEST_KINDS: [(Victim, Fault); 10] = [
     (Victim::Machine, Fault::Signal(Signal::SIGKILL)),
     (Victim::Owner, Fault::Signal(Signal::SIGKILL)),

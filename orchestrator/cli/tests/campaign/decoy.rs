@@ -1,4 +1,4 @@
-//! Objects of somebody else, with names and addresses like a lab's.
+//! Foreign objects whose names and addresses resemble those of a lab.
 
 use std::{
     fs,
@@ -7,7 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Namespace with an interface and a process in it, and a file under `/run`; removed on drop.
+/// Foreign objects: a namespace with an interface and a process, and a file under `/run`. Dropping the value removes
+/// them.
 pub struct Decoy {
     netns: String,
     file: PathBuf,
@@ -37,7 +38,7 @@ impl Decoy {
             process,
             state: String::new(),
         };
-        // The kernel sets the state of a new interface a moment later.
+        // The kernel sets the state of a new interface asynchronously.
         let since = Instant::now();
         while !decoy.state.contains("state LOWERLAYERDOWN") {
             assert!(since.elapsed() < PATIENCE, "{}", decoy.state);
@@ -68,7 +69,7 @@ impl Drop for Decoy {
     }
 }
 
-/// Foreign processes in namespaces with a name or inodes of a dead lab; they end with this value.
+/// Foreign processes in namespaces with a name or inodes of a dead lab. Dropping the value ends them.
 #[derive(Default)]
 pub struct Strangers {
     processes: Vec<Child>,
@@ -77,7 +78,7 @@ pub struct Strangers {
 }
 
 impl Strangers {
-    /// Takes one of the lab's names for a namespace with a process.
+    /// Creates a namespace with a process under one of the lab's names.
     pub fn take_name(&mut self, lab: &str) {
         let Some(name) = made(lab).into_iter().find(|name| is_netns(name)) else {
             return;
@@ -90,7 +91,7 @@ impl Strangers {
         self.netns = Some(name);
     }
 
-    /// Makes as many namespaces as the lab had, each with a process; they get the inodes that are free.
+    /// Creates as many namespaces as the lab had, each with a process. They reuse the inodes that have become free.
     pub fn take_inodes(&mut self, lab: &str) {
         for _ in made(lab) {
             let mut stranger = Command::new("unshare");

@@ -9,21 +9,21 @@ use std::{
 
 use super::attack::{Attack, Place};
 
-/// Harm that an attack did.
+/// Damage caused by an attack.
 #[derive(Clone, Debug, Default)]
 pub struct Harm {
-    /// Flows that were shown as ended before the attack.
+    /// Number of flows that were shown as ended before the attack.
     pub shown: u64,
-    /// Flows with a row afterwards.
+    /// Number of flows that have a row after the attack.
     pub kept: u64,
-    /// Things of the lab that stayed.
+    /// Objects of the lab that remained.
     pub left: Vec<String>,
     /// Reason why the run directory cannot be read.
     pub unreadable: Option<String>,
 }
 
 impl Harm {
-    /// Returns the flows that were shown as ended and have no row.
+    /// Returns the number of flows that were shown as ended but have no row.
     fn lost(&self) -> u64 {
         self.shown.saturating_sub(self.kept)
     }
@@ -39,7 +39,7 @@ impl Harm {
     }
 }
 
-/// Results so far; in a file, if there is one, a line each.
+/// Results so far. They are also appended to a file if one is given, one line each.
 #[derive(Debug, Default)]
 pub struct Ledger {
     results: Vec<(Place, u64, String, Harm)>,
@@ -47,7 +47,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Goes on with the results in a file, which need not exist.
+    /// Continues with the results in a file, which need not exist.
     pub fn go_on(file: PathBuf) -> Self {
         let text = fs::read_to_string(&file).unwrap_or_default();
         let results = text.lines().filter_map(parse).collect();
@@ -88,11 +88,12 @@ impl Ledger {
             .push((attack.place, attack.number, attack.kind(), harm));
     }
 
-    /// Adds the results that a campaign elsewhere printed in a line, if it is one.
+    /// Adds the result in a line that another campaign printed; ignores other lines.
     pub fn add_said(&mut self, text: &str) {
         if let Some((_, line)) = text.split_once(SAID) {
             self.write(line);
-            self.results.push(parse(line).expect("it is a result"));
+            self.results
+                .push(parse(line).expect("the line is a result"));
         }
     }
 
@@ -107,7 +108,7 @@ impl Ledger {
         }
     }
 
-    /// Returns the failures, one a line.
+    /// Returns the failures, one per line.
     pub fn failures(&self) -> Vec<String> {
         self.results
             .iter()
@@ -151,7 +152,7 @@ impl Ledger {
     }
 }
 
-/// Words before a result.
+/// Text in front of each printed result.
 const SAID: &str = " of the run: ";
 
 fn moment(attack: &Attack) -> f64 {

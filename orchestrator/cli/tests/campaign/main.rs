@@ -1,11 +1,11 @@
-//! Campaign of attacks on labs: whatever ends a run at whatever moment, no flow is lost that was shown as ended, all
-//! that is left can be read, and nothing from the lab stays behind or is missing beside it.
+//! Campaign of attacks on labs. Whatever ends a run, and whenever: every flow that was shown as ended has a row, all
+//! remaining records can be read, no object of the lab remains, and no foreign object is removed.
 //!
-//! - `attack`: an attack and its moment, as drawn from a seed
-//! - `target`: the run that is attacked, in a guest or on this kernel
-//! - `decoy`: objects of somebody else, which no attack may touch
-//! - `neighbour`: a lab of another user, and what that user can do to labs of this one
-//! - `ledger`: results of attacks, as a table and as a file to go on from
+//! - `attack`: an attack and its moment, generated from a seed
+//! - `target`: the attacked run, in a guest or on this kernel
+//! - `decoy`: foreign objects, which no attack may affect
+//! - `neighbour`: another lab that stays up, and another user who tries to harm it
+//! - `ledger`: results of attacks, as a table and as a file from which a campaign can continue
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -49,8 +49,8 @@ fn a_few_attacks_lose_no_row_and_leave_nothing() {
 }
 
 /// `LCMP_LAB_ATTACKS` is the number of attacks on guests (100), with as many on labs in this kernel and a fifth as many
-/// on labs in a guest's kernel; `LCMP_LAB_SEED` the seed (1); `LCMP_LAB_LEDGER` a file with results, from which a later
-/// campaign continues.
+/// on labs in a guest's kernel; `LCMP_LAB_SEED` is the seed (1); `LCMP_LAB_LEDGER` is a file for the results, from
+/// which a later campaign continues.
 #[test]
 #[ignore = "it takes an hour"]
 fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
@@ -60,7 +60,7 @@ fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
     let _alone = alone();
     let count = number("LCMP_LAB_ATTACKS").unwrap_or(100);
     if lab_guest::inside::is_inside() {
-        // The campaign that started this one judges its results.
+        // The campaign that started this one evaluates the results.
         return run(&mut Ledger::default(), &[(Place::Native, count)], seed());
     }
     let mut ledger = match env::var_os("LCMP_LAB_LEDGER") {
@@ -80,7 +80,7 @@ fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
     judge(&ledger, seed());
 }
 
-/// Runs the campaign on labs of a guest's own kernel, and adds its results.
+/// Runs the campaign on labs that run directly on a guest's kernel, and adds its results.
 fn run_in_a_guest(ledger: &mut Ledger, count: u64) {
     let test = env::current_exe().unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ fn run_in_a_guest(ledger: &mut Ledger, count: u64) {
     assert!(run.wait().unwrap().success());
 }
 
-/// Attacks as often as asked at each place.
+/// Runs the requested number of attacks at each place.
 fn run(ledger: &mut Ledger, attacks: &[(Place, u64)], seed: u64) {
     let decoy = Decoy::new();
     for &(place, count) in attacks {
@@ -126,14 +126,15 @@ fn run(ledger: &mut Ledger, attacks: &[(Place, u64)], seed: u64) {
     }
 }
 
-/// Prints the table and fails on any loss.
+/// Prints the table, and fails if any attack caused damage.
 fn judge(ledger: &Ledger, seed: u64) {
     eprintln!("{}", ledger.table());
     let failures = ledger.failures();
     assert!(failures.is_empty(), "seed {seed}:\n{}", failures.join("\n"));
 }
 
-/// Waits until no other test of this file runs: they share the labs' names, and look for what is left.
+/// Waits until no other test of this file runs, because the tests share the labs' names and check for remaining
+/// objects.
 fn alone() -> MutexGuard<'static, ()> {
     static TESTS: Mutex<()> = Mutex::new(());
     TESTS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -145,7 +146,7 @@ fn seed() -> u64 {
 
 fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
-    Some(text.parse().expect("it is a number"))
+    Some(text.parse().expect("the variable is a number"))
 }
 
 /// Returns the command for a lab.

@@ -1,4 +1,4 @@
-//! A lab that stays, and another user of this machine.
+//! A lab that must survive attacks on other labs, and attacks by another user of this machine.
 
 use std::{
     fs::{self, Permissions},
@@ -16,7 +16,7 @@ use super::{
     lcmp_lab,
 };
 
-/// Lab that is kept in a guest while others are attacked, or while another user attacks it.
+/// Lab that is kept in a guest while other labs are attacked, or while another user attacks it.
 pub struct Neighbour {
     results: tempfile::TempDir,
 }
@@ -56,8 +56,8 @@ impl Drop for Neighbour {
     }
 }
 
-/// What a user without rights tries, as a shell of theirs would; `$lab` is the lab, `$run` its directory, and
-/// the program lies beside.
+/// Shell commands that an unprivileged user tries. `$lab` is the lab, `$run` its directory, and the program is in the
+/// working directory.
 const TRIES: &[&str] = &[
     "./lcmp-lab down $lab",
     "./lcmp-lab down --all",
@@ -72,7 +72,7 @@ const TRIES: &[&str] = &[
     "mv $run $run-mine",
     "mkdir /run/lcmp-lab/another",
     "ln -s /etc/passwd /run/lcmp-lab/another",
-    // Whoever can open a file can lock it, and so hold up all others.
+    // Whoever can open a file can lock it, and thereby block everybody else.
     "for file in /run/lcmp-lab/.lock $run/journal; do flock -n $file true && exit 0; done; exit 1",
     "for owner in $(pgrep -f lcmp-lab -u root) $(pgrep -f qemu-system); do kill $owner && exit 0; done; exit 1",
 ];
@@ -115,8 +115,8 @@ fn as_nobody(folder: &Path, text: &str) -> Outcome {
     shell.output().unwrap().into()
 }
 
-/// Returns names, owners, modes and sizes of what the lab keeps under `/run`, and of what another user tries to
-/// put beside it.
+/// Returns the names, owners, modes and sizes of the lab's files under `/run`, including any that another user has
+/// added.
 fn state() -> Vec<String> {
     fn add(path: &Path, all: &mut Vec<String>) {
         let file = fs::symlink_metadata(path).unwrap();

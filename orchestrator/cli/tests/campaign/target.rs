@@ -29,7 +29,7 @@ use super::{
     ledger::Harm,
 };
 
-/// Kind of run that is attacked, and the time that it takes alone.
+/// Kind of attacked run, and its duration without an attack.
 pub struct Target {
     place: Place,
     scenario: PathBuf,
@@ -50,14 +50,14 @@ impl Target {
         }
     }
 
-    /// Runs it once, unharmed, for the time that it takes.
+    /// Runs it once without an attack to measure its duration.
     pub fn timed(mut self) -> Self {
         let results = tempfile::tempdir().unwrap();
         let started = Instant::now();
         let output = self.command(results.path()).output().unwrap();
         self.takes = started.elapsed();
         let out = Outcome::from(output);
-        // An emulated machine's own kernel is too slow for a valid run.
+        // Directly on an emulated machine's kernel, a run is too slow to be valid.
         let is_ended = out.exit == Some(0) || self.place == Place::Native && out.exit == Some(4);
         assert!(is_ended, "{out:?}");
         self
@@ -81,7 +81,7 @@ impl Target {
         lcmp_lab(self.lab(), results, words)
     }
 
-    /// Starts the run; its progress is on standard error.
+    /// Starts the run, which prints its progress to standard error.
     fn start(&self, results: &Path) -> Child {
         let mut command = self.command(results);
         command
@@ -91,7 +91,7 @@ impl Target {
         command.spawn().unwrap()
     }
 
-    /// Starts the run, attacks it, and returns the harm.
+    /// Starts the run, attacks it, and returns the damage.
     pub fn attack(&self, attack: &Attack) -> Harm {
         let results = tempfile::tempdir().unwrap();
         let mut run = self.start(results.path());
@@ -116,8 +116,8 @@ impl Target {
         harm
     }
 
-    /// Fills the disk of a run's results once the first flows are shown as ended; returns the end of the run,
-    /// and the harm once there is room again.
+    /// Fills the disk of a run's results once the first flows are shown as ended; returns the end of
+    /// the run, and the damage found once there is space again.
     pub fn fill_disk(&self) -> (Outcome, Harm) {
         let results = SmallDisk::mount();
         let mut run = self.start(results.path());
@@ -128,7 +128,7 @@ impl Target {
             let line = line.unwrap();
             if let Some((phase, done)) = progress(&line) {
                 if shown.is_empty() {
-                    // It ends with the disk.
+                    // The write fails when the disk is full.
                     let _ = fs::write(&filler, vec![0; SmallDisk::BYTES]);
                 }
                 shown.insert(phase.to_owned(), done);
@@ -174,7 +174,7 @@ impl Target {
                 run.wait().unwrap();
                 let mut strangers = Strangers::default();
                 strangers.take_name(self.lab());
-                // The second `down` is the retry of an incomplete one.
+                // The second `down` retries an incomplete first one.
                 for _ in 0..2 {
                     let _ = self.down(results).status();
                     strangers.assert_untouched();
@@ -190,11 +190,11 @@ impl Target {
         down
     }
 
-    /// Takes a killed lab down, and notes what stays.
+    /// Takes a killed lab down, and records the objects that remain.
     fn clean_up(&self, attack: &Attack, results: &Path, harm: &mut Harm) {
         if attack.fault.is_sudden() && attack.victim != Victim::Machine {
             let code = self.down(results).status().unwrap().code();
-            // Before its first step and after its last one there is no lab.
+            // Before its first step and after its last step, the run has no lab.
             if !matches!(code, Some(0 | 2)) {
                 harm.left.push(format!("down ended with {code:?}"));
             }
@@ -215,7 +215,7 @@ impl Target {
         }
     }
 
-    /// Returns everything with the lab's name.
+    /// Returns all objects and processes that have the lab's name.
     fn left(&self, results: &Path) -> Vec<String> {
         let lab = self.lab();
         let mut left = processes_of(results);
@@ -235,14 +235,14 @@ impl Target {
         left
     }
 
-    /// Counts the rows that were kept, and reads the run as a user would.
+    /// Counts the remaining rows, and reads the run with the verbs of a user.
     fn read(&self, results: &Path, harm: &mut Harm) {
         let runs = fs::read_dir(results)
             .unwrap()
             .map(|run| run.unwrap())
             .filter(|run| run.file_type().unwrap().is_dir());
         for run in runs.map(|run| run.path()) {
-            // A run that ended before its lab was there has no description.
+            // A run that ended before its lab was up has no description.
             if run.join("run.json").exists() {
                 harm.unreadable = self.read_run(&run, results, harm).err();
             }
@@ -266,7 +266,7 @@ impl Target {
     }
 }
 
-/// File system in memory, with room for a run as `up` asks for; unmounted on drop.
+/// File system in memory, with the free space that `up` requires for a run. Dropping the value unmounts it.
 struct SmallDisk(TempDir);
 
 impl SmallDisk {
@@ -292,7 +292,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Reads the progress of a run to its end, in a thread; counts the flows that it shows as ended.
+/// Reads the progress of a run to its end on a thread, and counts the flows that are shown as ended.
 fn follow(run: &mut Child) -> (JoinHandle<()>, Arc<AtomicU64>) {
     let stderr = BufReader::new(run.stderr.take().unwrap());
     let sum = Arc::new(AtomicU64::new(0));
@@ -326,7 +326,7 @@ fn children(process: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// Returns the processes whose words or environment name a results directory: the run's and its guest's.
+/// Returns the processes whose command line or environment contains a results directory: the run's and its guest's.
 fn processes_of(results: &Path) -> Vec<String> {
     let results = results.to_str().unwrap().as_bytes();
     let names_it = |file: PathBuf| {
@@ -342,7 +342,7 @@ fn processes_of(results: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Returns the scenario of attacked guests: the smallest network, with flows for some seconds.
+/// Returns the scenario of attacked guests: the smallest network, with flows that last some seconds.
 fn scenario_text() -> String {
     let smoke = fs::read_to_string(root().join("scenarios/smoke.yaml")).unwrap();
     let (topology, _) = smoke.split_once("traffic:").unwrap();
@@ -365,11 +365,11 @@ fn scenario_text() -> String {
     )
 }
 
-/// Flows of a run in a guest, by policy; progress shows every quarter of them.
+/// Number of flows per policy of a run in a guest. Progress is shown after each quarter of the flows.
 const FLOWS: u64 = 160;
 
-/// Policies of a run in a guest.
+/// Number of policies of a run in a guest.
 const POLICIES: u64 = 2;
 
-/// Maximum time that things of an attacked lab may take to vanish.
+/// Maximum time until all objects of an attacked lab have disappeared.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,5 +1,5 @@
-//! Helpers of the command's tests.
-#![allow(dead_code, reason = "no test uses all of them")]
+//! Helpers for tests of the command.
+#![allow(dead_code, reason = "no test uses all helpers")]
 
 use std::{
     fs,
@@ -38,15 +38,15 @@ pub fn root() -> PathBuf {
     here.join("../..").canonicalize().unwrap()
 }
 
-/// Copies the program into `folder` by another process: a program that a thread of this one has open for
-/// writing cannot be run.
+/// Copies the program into `folder` through another process, because a program that any thread of this process has open
+/// for writing cannot be run.
 pub fn copy_program(folder: &Path) {
     let mut copy = Command::new("cp");
     copy.arg(env!("CARGO_BIN_EXE_lcmp-lab")).arg(folder);
     assert!(copy.status().unwrap().success());
 }
 
-/// User and group `nobody`.
+/// ID of user and group `nobody`.
 pub const NOBODY: u32 = 65_534;
 
 /// Returns the command in `folder` with an empty environment, so that its output does not depend on the
@@ -71,7 +71,7 @@ pub fn lcmp_lab(results: &Path, arguments: &[&str]) -> Outcome {
     output.unwrap().into()
 }
 
-/// Writes `long.yaml` into `folder`: the smallest scenario, with flows for minutes.
+/// Writes `long.yaml` into `folder`: the smallest scenario, with flows that last minutes.
 pub fn write_long_scenario(folder: &Path) {
     let scenarios = root().join("scenarios");
     let smoke = fs::read_to_string(scenarios.join("smoke.yaml")).unwrap();
@@ -87,8 +87,7 @@ pub fn write_long_scenario(folder: &Path) {
     .unwrap();
 }
 
-/// Runs `command` and interrupts it when a run in `results` has the rows of five flows; returns its outcome
-/// and the run.
+/// Runs `command` and interrupts it when a run in `results` has rows of five flows; returns the outcome and the run.
 pub fn interrupt_at_flows(mut command: Command, results: &Path) -> (Outcome, PathBuf) {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
@@ -109,8 +108,8 @@ pub fn interrupt_at_flows(mut command: Command, results: &Path) -> (Outcome, Pat
     (child.wait_with_output().unwrap().into(), run)
 }
 
-/// Returns true, and prints that `test` is skipped, if no lab can run on this machine, neither on its
-/// kernel nor in a guest.
+/// If no lab can run on this machine, neither on its kernel nor in a guest, prints that `test` is skipped and returns
+/// true.
 pub fn skips_without_a_lab(test: &str) -> bool {
     let obstacle = obstacle();
     if let Some(obstacle) = &obstacle {

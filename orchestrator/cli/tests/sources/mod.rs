@@ -1,4 +1,4 @@
-//! Files of the workspace, for tests of texts: they need nothing that is built.
+//! Files of the workspace, for tests that check texts and need no build products.
 
 use std::{fs, path::PathBuf};
 
@@ -8,7 +8,7 @@ pub fn root() -> PathBuf {
     here.join("../..").canonicalize().unwrap()
 }
 
-/// Returns the files of the workspace's folders with this extension, sorted, without what cargo built.
+/// Returns the workspace's files with this extension, sorted, without cargo's build products.
 pub fn files(extension: &str) -> Vec<PathBuf> {
     let mut folders: Vec<_> = [
         "orchestrator",

@@ -20,12 +20,14 @@ use thiserror::Error;
 use super::{Bytes, ExecReply, ExecRequest, INPUT_WINDOW, MAX_REQUEST, Start};
 use crate::{Terminal, retry::uninterrupted};
 
-/// Error of a command that did not run to its end in a guest.
+/// Error of an exec session whose command did not run to its end.
 #[derive(Debug, Error)]
 pub enum ExecError {
-    #[error("cannot reach the guest by `{}`: {source}", socket.display())]
+    #[error("cannot connect to the guest at `{}`: {source}", socket.display())]
     Unreachable { socket: PathBuf, source: io::Error },
-    #[error("the command is too long: its request has {length} bytes, at most {MAX_REQUEST} fit")]
+    #[error(
+        "the command is too long: its request has {length} bytes, but the maximum is {MAX_REQUEST}"
+    )]
     TooLong { length: usize },
     #[error("the guest refused the command: {reason}")]
     Refused { reason: String },
@@ -41,8 +43,8 @@ pub enum ExecError {
 /// Runs a command in the guest with the exec socket `socket` and returns its exit code, or 128 plus
 /// the number of the signal that ended it.
 ///
-/// `words` follow the prefix in [`crate::ExecConfig`]. This process's standard streams are those of the
-/// command, and its signals are forwarded to the command. The command is killed when this process ends.
+/// `words` follow the prefix in [`crate::ExecConfig`]. The command is connected to this
+/// process's standard streams, and receives its signals. The command is killed when this process ends.
 /// Fails if the guest cannot be reached, refuses the command, or ends first.
 pub fn run(socket: &Path, words: Vec<std::ffi::OsString>) -> Result<u8, ExecError> {
     let stream =
@@ -71,7 +73,7 @@ pub fn run(socket: &Path, words: Vec<std::ffi::OsString>) -> Result<u8, ExecErro
     handle_replies(BufReader::new(replies), &requests, &acks)
 }
 
-/// Writes the output in `replies` until the last reply, whose exit code it returns.
+/// Writes the output in `replies` until the last reply; returns that reply's exit code.
 fn handle_replies(
     mut replies: impl BufRead,
     requests: &Requests,
@@ -87,7 +89,7 @@ fn handle_replies(
             ExecReply::Stdout(Bytes(bytes)) => (write(io::stdout(), &bytes), bytes.len()),
             ExecReply::Stderr(Bytes(bytes)) => (write(io::stderr(), &bytes), bytes.len()),
             ExecReply::Ack(count) => {
-                // At the end of input its thread has ended.
+                // Sending fails only after the end of input, when the input thread has ended.
                 let _ = acks.send(count);
                 continue;
             }
@@ -96,7 +98,7 @@ fn handle_replies(
         };
         match written {
             Ok(()) => requests.send(&ExecRequest::Ack(count)),
-            // A local command would end by this signal.
+            // A local command would be ended by SIGPIPE.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return Ok(u8::try_from(128 + SIGPIPE).unwrap_or(u8::MAX));
             }
@@ -144,7 +146,7 @@ fn forward_signals(requests: Requests) -> io::Result<()> {
     Ok(())
 }
 
-/// Forwards standard input, at most [`INPUT_WINDOW`] bytes beyond those acknowledged.
+/// Forwards standard input, with at most [`INPUT_WINDOW`] unacknowledged bytes.
 fn forward_input(requests: &Requests, acked: &Receiver<usize>) {
     let mut stdin = io::stdin();
     let mut left = INPUT_WINDOW;
@@ -171,8 +173,8 @@ fn here(what: &'static str) -> impl Fn(io::Error) -> ExecError {
     move |source| ExecError::Here { what, source }
 }
 
-/// Columns and rows of a terminal that does not report its size.
+/// Columns and rows assumed for a terminal that does not report its size.
 const DEFAULT_SIZE: (u16, u16) = (80, 24);
 
-/// Number of signals that are forwarded; the next one ends this process and thereby kills the command.
+/// Number of signals that are forwarded. The next signal ends this process and thereby kills the command.
 const FORWARDED_SIGNALS: u32 = 2;

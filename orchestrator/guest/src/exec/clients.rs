@@ -8,11 +8,11 @@ use crate::wire::ToGuest;
 /// Event of a client of the exec socket.
 #[derive(Debug)]
 pub(crate) enum ClientEvent {
-    /// Connection, with the number of the client's session.
+    /// New connection, with the number of the client's session.
     Connected(u32, UnixStream),
     /// Request of a client.
     Requested(u32, ExecRequest),
-    /// End of a connection, or its first line that is not a request.
+    /// End of a connection, or its first invalid line.
     Disconnected(u32),
 }
 
@@ -62,10 +62,10 @@ impl Clients {
         let client = self.0.get_mut(&id)?;
         let refusal = match (&request, client.has_started) {
             (ExecRequest::Start(_), false) if sessions >= MAX_SESSIONS => Some(format!(
-                "{sessions} commands run in the guest, the maximum number"
+                "{sessions} commands already run in the guest, which is the maximum"
             )),
             (ExecRequest::Start(_), false) => obstacle.map(ToOwned::to_owned),
-            (ExecRequest::Start(_), true) => Some("a client has only one command".to_owned()),
+            (ExecRequest::Start(_), true) => Some("a client may start only one command".to_owned()),
             (_, true) => None,
             (_, false) => Some("the first request must start a command".to_owned()),
         };
@@ -77,8 +77,8 @@ impl Clients {
         Some(ToGuest::Exec { id, request })
     }
 
-    /// Sends a reply to its client. Returns the end of the session, for the guest, if the client
-    /// cannot be reached.
+    /// Sends a reply to its client. If the client cannot be reached, returns the message that ends the session in the
+    /// guest.
     pub(crate) fn reply(&mut self, id: u32, reply: &ExecReply) -> Option<ToGuest> {
         let client = self.0.get_mut(&id)?;
         let is_sent = serde_json::to_vec(reply).is_ok_and(|mut line| {
@@ -143,7 +143,7 @@ mod tests {
         assert!(clients.is_idle());
         assert_eq!(read(&mut client), output);
         assert_eq!(read(&mut client), ExecReply::Exit(3));
-        // The guest has nothing left to abandon.
+        // The session has ended in the guest, so there is nothing to abandon.
         assert_eq!(clients.handle(ClientEvent::Disconnected(7), None), None);
     }
 

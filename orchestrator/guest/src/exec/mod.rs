@@ -1,11 +1,11 @@
-//! Commands that run in a guest on request of other processes, while the guest runs.
+//! Exec sessions: commands that run in a running guest at the request of other processes.
 //!
-//! The process that owns the guest listens on a Unix socket, the exec socket. A client connects, asks
-//! for a command, and is connected to the command's standard streams. Each exec session has a number;
+//! The process that owns the guest listens on a Unix socket, the exec socket. A client connects,
+//! requests a command, and is then connected to the command's standard streams. Each exec session has a number;
 //! the control lines between host and guest carry the messages of all sessions.
 //!
 //! Messages are JSON objects, one per line, on the exec socket and on the control lines. The guest's
-//! serial line drops bytes for which its kernel has no buffer, so every stream has a window, and its
+//! serial line drops bytes when its kernel's buffer is full, so every stream has a window, and its
 //! receiver acknowledges bytes.
 //!
 //! - `socket`: accepts clients
@@ -39,14 +39,14 @@ pub(crate) enum ExecRequest {
     Ack(usize),
     /// Signal for the command's process group.
     Signal(i32),
-    /// End of the session, since the client has disconnected.
+    /// End of the session, because the client has disconnected.
     Abandon,
 }
 
 /// Command of an exec session.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Start {
-    /// Words after the prefix that [`crate::ExecConfig`] puts before every command.
+    /// Words of the command, without the prefix of [`crate::ExecConfig`].
     pub words: Vec<OsString>,
     /// Working directory; the root directory if the guest has no such directory.
     pub cwd: PathBuf,
@@ -71,7 +71,7 @@ pub(crate) enum ExecReply {
 }
 
 impl ExecReply {
-    /// Returns true if no message follows this one.
+    /// Returns true if this is the last message of a session.
     pub(crate) const fn is_last(&self) -> bool {
         matches!(self, Self::Exit(_) | Self::Refused(_))
     }
@@ -99,18 +99,18 @@ impl TryFrom<String> for Bytes {
 /// Maximum number of bytes in one message.
 pub(crate) const CHUNK: usize = 4 << 10;
 
-/// Maximum number of unacknowledged output bytes. As messages they fit into the buffer of a Unix
-/// socket, so that a slow client never blocks the process that serves it.
+/// Maximum number of unacknowledged output bytes. Encoded as messages, they fit into the buffer
+/// of a Unix socket, so that a slow client never blocks the process that serves it.
 pub(crate) const OUTPUT_WINDOW: usize = 16 * CHUNK;
 
-/// Maximum number of unacknowledged input bytes. The guest's kernel buffers 64 KiB of an unread
-/// serial line, which is more than [`MAX_SESSIONS`] clients may send.
+/// Maximum number of unacknowledged input bytes. The guest's kernel buffers 64 KiB per serial line, which is more than
+/// [`MAX_SESSIONS`] clients may send.
 pub(crate) const INPUT_WINDOW: usize = CHUNK;
 
 /// Maximum number of concurrent exec sessions.
 pub(crate) const MAX_SESSIONS: usize = 8;
 
-/// Maximum length of a request, in bytes, which bounds the words of a command.
+/// Maximum length of a request, bytes, and thereby of a command.
 pub(crate) const MAX_REQUEST: usize = 32 << 10;
 
 #[cfg(test)]

@@ -29,8 +29,8 @@ pub(crate) struct ExecSocket {
 }
 
 impl ExecSocket {
-    /// Opens the socket `path`, accessible to the owner of this process alone, and sends the events of
-    /// its clients to `queue`.
+    /// Opens the socket `path`, accessible only to the owner of this process, and sends the events of its clients to
+    /// `queue`.
     pub(crate) fn open(path: &Path, queue: Sender<Event>) -> io::Result<Self> {
         let listener = listener(path)?;
         let path = path.to_owned();
@@ -44,13 +44,13 @@ impl ExecSocket {
 impl Drop for ExecSocket {
     fn drop(&mut self) {
         if let Err(error) = unlink(&self.path) {
-            tracing::debug!(%error, path = %self.path.display(), "exec socket not removed");
+            tracing::debug!(%error, path = %self.path.display(), "cannot remove the exec socket");
         }
     }
 }
 
-/// Returns a listening socket. Its mode is set before it is bound, so that no other user can connect
-/// in between.
+/// Returns a listening socket. The mode is set before the socket is bound, so that no other user can connect in
+/// between.
 fn listener(path: &Path) -> io::Result<UnixListener> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
@@ -63,8 +63,8 @@ fn listener(path: &Path) -> io::Result<UnixListener> {
 fn accept(listener: &UnixListener, queue: &Sender<Event>) {
     for (client, id) in listener.incoming().zip(0..) {
         let accepted = client.and_then(|client| {
-            // Replies fit into the socket's buffer; a client that acknowledges bytes it has not read
-            // must not block the others.
+            // Replies normally fit into the socket's buffer. The timeout is for a client that acknowledges bytes that
+            // it has not read: it must not block other clients.
             client.set_write_timeout(Some(WRITE_TIMEOUT))?;
             let reader = client.try_clone()?;
             Ok((client, reader))
@@ -72,7 +72,7 @@ fn accept(listener: &UnixListener, queue: &Sender<Event>) {
         let (client, reader) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::debug!(%error, "client not accepted");
+                tracing::debug!(%error, "cannot accept a client");
                 continue;
             }
         };
@@ -83,13 +83,13 @@ fn accept(listener: &UnixListener, queue: &Sender<Event>) {
         let queue = queue.clone();
         thread::spawn(move || {
             read_requests(id, reader, &queue);
-            // The receiver ends with the run.
+            // Sending fails only after the run has ended.
             let _ = queue.send(Event::Client(ClientEvent::Disconnected(id)));
         });
     }
 }
 
-/// Sends a client's requests to `queue` until it disconnects or sends a line that is no request.
+/// Sends a client's requests to `queue` until the client disconnects or sends an invalid line.
 fn read_requests(id: u32, stream: UnixStream, queue: &Sender<Event>) {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();

@@ -1,9 +1,9 @@
 //! Separation of the init's rights from the rights of the programs that it starts.
 //!
 //! Programs in a guest are root and need nearly all rights of root: they make namespaces, links and eBPF programs.
-//! They lack the rights to read the memory of a process with more rights, to make device files, to drive devices past
-//! the kernel and to end the machine. So the ports to the host, which are open already, and the init's secret stay the
-//! init's.
+//! They lack the rights to read the memory of a process with more rights, to create device files, to access hardware
+//! directly and to reboot the machine. The ports to the host, which are already open, and the init's secret therefore
+//! remain accessible only to the init.
 
 use std::{fs, path::Path};
 
@@ -12,13 +12,13 @@ use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 use super::error::InsideError;
 use crate::wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT};
 
-/// Takes the files of the ports and some rights away from all programs that start from now on.
+/// Removes the ports' files, and withholds some rights from all programs that start from now on.
 pub(super) fn set_apart() -> Result<(), InsideError> {
     for port in [STDOUT_PORT, STDERR_PORT, CONTROL_PORT] {
         fs::remove_file(Path::new(port)).map_err(InsideError::port(port))?;
     }
     for right in WITHHELD {
-        // The init keeps these rights: the set bounds the rights that a program gets as it starts.
+        // The init keeps these rights, because the bounding set only limits rights that a program gets at exec.
         remove_capability_from_bounding_set(right)
             .map_err(InsideError::kernel("rights of programs"))?;
     }

@@ -1,10 +1,10 @@
-//! Clock of the guest: the measures that show if virtual time can be trusted.
+//! Figures that show whether the guest's virtual time can be trusted.
 
 use std::{fs, io};
 
 use lab_units::Nanos;
 
-/// CPU time of the guest by the guest's clock.
+/// CPU time of the guest, measured by the guest's clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CpuUse {
     /// Busy time, summed over CPUs.
@@ -16,7 +16,7 @@ pub struct CpuUse {
 /// Returns the CPU time since boot, summed over CPUs.
 ///
 /// In virtual time the guest's CPU has a fixed speed. A busy share near 1 during a run means overload:
-/// rates and delays are then those of the CPU, not of the plan.
+/// the CPU then determines rates and delays, not the plan.
 pub fn cpu_usage() -> io::Result<CpuUse> {
     let stat = fs::read_to_string("/proc/stat")?;
     parse_stat(&stat).ok_or_else(|| io::Error::other("`/proc/stat` has no `cpu` line"))
@@ -26,7 +26,7 @@ fn parse_stat(stat: &str) -> Option<CpuUse> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let fields = line.split_whitespace();
     let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
-    // Guest time, which follows, is part of user time.
+    // The next number, guest time, is already part of user time.
     let [user, nice, system, idle, iowait, irq, softirq, steal] = *ticks.first_chunk()?;
     let busy = user + nice + system + irq + softirq + steal;
     Some(CpuUse {
@@ -35,16 +35,16 @@ fn parse_stat(stat: &str) -> Option<CpuUse> {
     })
 }
 
-/// Returns how many replies the host's file systems have sent to this guest since boot.
+/// Returns the number of replies that the host's file systems have sent to this guest since boot.
 ///
-/// The virtual clock may have jumped at each of them: equal numbers before and after a measurement
-/// show that it did not depend on the host.
+/// The virtual clock may have jumped at each reply. Equal numbers before and after a measurement show that the
+/// measurement did not depend on the host.
 pub fn host_waits() -> io::Result<u64> {
     let interrupts = fs::read_to_string("/proc/interrupts")?;
     Ok(virtio_interrupts(&interrupts))
 }
 
-/// Sums the interrupts of all virtio devices; a guest has no others than file systems.
+/// Sums the interrupts of all virtio devices, which in a guest are only file systems.
 fn virtio_interrupts(interrupts: &str) -> u64 {
     let lines = interrupts.lines().filter(|line| line.contains(" virtio"));
     lines

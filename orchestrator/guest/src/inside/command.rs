@@ -31,11 +31,11 @@ use crate::{
     wire::{InnerRequest, STDERR_PORT, STDOUT_PORT},
 };
 
-/// Running command.
+/// Running command, with the pipes of its output.
 pub(crate) struct Running {
     pid: Pid,
-    /// Pipe for output that is no terminal on the host, since a serial port would be one; likewise
-    /// `stderr`.
+    /// Pipe for standard output if it is not a terminal on the host, because the serial port would be a terminal. The
+    /// same holds for `stderr`.
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
 }
@@ -76,7 +76,7 @@ impl Running {
             .chain(self.stderr.iter().map(AsFd::as_fd))
     }
 
-    /// Forwards the bytes that one read of each readable pipe returns.
+    /// Reads once from each readable pipe and forwards the bytes.
     pub(crate) fn forward_available(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
         forward(&mut self.stdout, &mut ports.stdout).map_err(InsideError::port(STDOUT_PORT))?;
         forward(&mut self.stderr, &mut ports.stderr).map_err(InsideError::port(STDERR_PORT))
@@ -88,7 +88,7 @@ impl Running {
         forward_all(&mut self.stderr, &mut ports.stderr).map_err(InsideError::port(STDERR_PORT))
     }
 
-    /// Forwards the output in the pipes and keeps open the pipes that other processes may write to.
+    /// Forwards the output that is in the pipes. Pipes to which other processes may still write stay open.
     pub(crate) fn forward_pending(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
         while self.pipes().any(is_readable) {
             self.forward_available(ports)?;
@@ -110,9 +110,9 @@ impl Running {
 /// Sends a signal to a process group.
 pub(crate) fn signal_group(leader: Pid, number: i32) {
     let sent = Signal::try_from(number).and_then(|signal| killpg(leader, signal));
-    // The group may have just ended.
+    // An error is not fatal, because the group may have just ended.
     if let Err(error) = sent {
-        eprintln!("guest init: signal {number} not sent: {error}");
+        eprintln!("guest init: cannot send signal {number}: {error}");
     }
 }
 
@@ -186,7 +186,7 @@ fn forward_all<R: Read>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()>
     let Some(mut open) = pipe.take() else {
         return Ok(());
     };
-    // On a pipe `io::copy` uses the system call `splice`, which std does not repeat after a signal.
+    // `io::copy` is not used: on a pipe it calls `splice`, which std does not repeat after a signal.
     let mut buffer = [0; 4096];
     loop {
         match uninterrupted(|| open.read(&mut buffer))? {

@@ -36,7 +36,7 @@ pub(crate) enum InsideError {
 }
 
 impl InsideError {
-    /// Returns a conversion of errors of a kernel interface that names no object.
+    /// Returns a function that adds the name of a kernel interface to an error.
     pub(crate) fn kernel<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> Self {
         move |source| Self::Kernel {
             what,
@@ -44,7 +44,7 @@ impl InsideError {
         }
     }
 
-    /// Returns a conversion of errors of a serial port.
+    /// Returns a function that adds the name of a serial port to an error.
     pub(crate) fn port<E: Into<io::Error>>(port: &'static str) -> impl Fn(E) -> Self {
         move |source| Self::Port {
             port,

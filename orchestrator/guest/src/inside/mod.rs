@@ -5,14 +5,14 @@
 //! - `apart`: separation of the init and its ports from the programs that it starts
 //! - `supervise`, `command`: the command, its output and its signals
 //! - `sessions`: exec sessions
-//! - `preload`: copies files into the guest's memory
+//! - `preload`: copying of files into the guest's memory
 //! - `clock`: CPU time, waits for the host
 //! - `variables`: environment of the command
 //!
 //! A command that measures in virtual time first creates everything, then calls [`preload`] with all
 //! files it will run or read, then `sync`, then sleeps to a fixed phase of the kernel's periodic work.
-//! Until the end of the measurement it writes to `/dev/shm` or `/run` only, since the virtual clock jumps
-//! at each wait for the host. What the host must have meanwhile goes through the [`crate::outbox`].
+//! Until the end of the measurement it writes only to `/dev/shm` or `/run`, because the virtual clock jumps
+//! at each wait for the host. Data that the host must get meanwhile is sent through the [`crate::outbox`].
 
 mod apart;
 mod clock;
@@ -48,13 +48,13 @@ use crate::wire::{GUEST_DIR, InnerRequest, REQUEST_FILE, ToHost};
 /// A program whose first argument is [`crate::INIT_VERB`] calls this function first.
 pub fn main() -> ! {
     if getpid().as_raw() != 1 || !Path::new(GUEST_DIR).exists() {
-        eprintln!("`{}` is for the init of a guest", crate::INIT_VERB);
+        eprintln!("`{}` runs only as the init of a guest", crate::INIT_VERB);
         std::process::exit(2);
     }
     if let Err(error) = run() {
         eprintln!("guest init: {error}");
     }
-    // Normally the host has killed the machine at the last message.
+    // Normally the host kills the machine at the last message, before this call.
     let _ = reboot(RebootMode::RB_POWER_OFF);
     loop {
         std::thread::park();

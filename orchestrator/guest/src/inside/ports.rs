@@ -20,7 +20,7 @@ pub(crate) struct Ports {
     pub stdout: File,
     pub stderr: File,
     pub control: File,
-    /// Secret of this init.
+    /// Secret that authenticates this init.
     token: Token,
     /// Received part of an incomplete control line.
     received: Vec<u8>,
@@ -56,7 +56,7 @@ impl Ports {
             .map_err(InsideError::port(CONTROL_PORT))
     }
 
-    /// Reads the control lines that are available.
+    /// Reads the available control lines.
     pub(crate) fn receive(&mut self) -> Result<Vec<ToGuest>, InsideError> {
         let mut buffer = [0; 1024];
         let count = uninterrupted(|| self.control.read(&mut buffer))

@@ -1,4 +1,4 @@
-//! Copies files into the guest's memory before a measurement.
+//! Copying of files into the guest's memory before a measurement.
 
 use std::{
     fs,
@@ -19,18 +19,18 @@ use nix::{
 
 use crate::inside::is_inside;
 
-/// Copies files into the guest's memory: `paths`, all files below directories among them, the shared
-/// libraries of programs, and all symbolic links on the way. Returns the size of the files.
+/// Copies files into the guest's memory: `paths`, including all files below directories, the shared libraries of
+/// programs, and all symbolic links along the paths. Returns the size of the files.
 ///
 /// Reading ahead is not enough: over 9p, opening a file, following a link and listing a directory ask
 /// the host even if their data is cached, and the virtual clock jumps at each wait for the host.
-/// Files are therefore copied up into the overlay; a directory, which the overlay would still list from
-/// the host, is covered by a copy. Files that a program opens at run time must be named too, e.g.
+/// Files are therefore copied up into the overlay. A copy is mounted over each directory, because the overlay would
+/// still list the directory from the host. Files that a program opens at run time must be listed too, e.g.
 /// `/etc/libibverbs.d` and the providers' directory for programs that use verbs.
 /// [`host_waits`](crate::inside::host_waits) shows if a file is missing.
 ///
 /// Outside a guest this function does nothing.
-/// Fails with the name of the first file that cannot be copied.
+/// Fails if a file cannot be copied; the error includes the file's name.
 pub fn preload<P: AsRef<Path>>(paths: &[P]) -> io::Result<Bytes> {
     if !is_inside() {
         return Ok(Bytes::ZERO);
@@ -43,7 +43,7 @@ pub fn preload<P: AsRef<Path>>(paths: &[P]) -> io::Result<Bytes> {
     Ok(bytes)
 }
 
-/// Copies up a file with its libraries, or a directory with all files below; returns their size.
+/// Copies up a file with its libraries, or a directory with all files below it; returns the total size.
 fn load(path: &Path) -> io::Result<Bytes> {
     let file = copy_up_links(path, MAX_LINKS).map_err(named(path))?;
     if file.is_dir() {
@@ -63,7 +63,7 @@ fn load(path: &Path) -> io::Result<Bytes> {
     Ok(bytes)
 }
 
-/// Returns a conversion of errors that adds the file's name.
+/// Returns a function that adds the file's name to an error.
 fn named(path: &Path) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }
@@ -97,7 +97,7 @@ fn copy_up_links(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     Ok(reached)
 }
 
-/// Copies up a file or link by setting its owner to the current one; returns its size.
+/// Copies up a file or link, by setting its owner to the current owner; returns its size.
 fn copy_up(path: &Path) -> io::Result<Bytes> {
     let metadata = fs::symlink_metadata(path)?;
     lchown(path, Some(metadata.uid()), Some(metadata.gid()))?;
@@ -145,7 +145,7 @@ fn is_program(file: &Path) -> io::Result<bool> {
     Ok(head == ELF_MAGIC)
 }
 
-/// Returns the shared libraries of a program, as found by the dynamic loader; none of a static one.
+/// Returns the shared libraries of a program, as found by the dynamic loader; empty for a static program.
 fn libraries(program: &Path) -> Vec<PathBuf> {
     let list = Command::new(DYNAMIC_LOADER)
         .arg("--list")
@@ -165,10 +165,10 @@ fn parse_list(list: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Dynamic loader by the x86-64 ABI; there are no guests of other architectures.
+/// Path of the dynamic loader in the x86-64 ABI. Guests exist only for this architecture.
 const DYNAMIC_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
-/// Cache of the dynamic loader, which every dynamic program reads.
+/// Cache of the dynamic loader, which is read at the start of every dynamic program.
 const LOADER_CACHE: &str = "/etc/ld.so.cache";
 
 /// Directory for copies of directories, in the guest's memory.

@@ -126,13 +126,13 @@ struct ExecSession {
     stdin: Option<File>,
     /// Input that the command has not read yet.
     input: Vec<u8>,
-    /// True if no input follows.
+    /// True if the client has sent all input.
     input_ended: bool,
     stdout: Option<File>,
     stderr: Option<File>,
-    /// Bytes of output that the client has not acknowledged.
+    /// Number of output bytes that the client has not acknowledged.
     unacked: usize,
-    /// Exit code of the ended command.
+    /// Exit code of the command; `None` while it runs.
     exit_code: Option<u8>,
 }
 
@@ -165,7 +165,7 @@ impl ExecSession {
             None => None,
         };
         let mut child = spawn(&mut command)?;
-        // The master sees no end of file while this process has the slave open.
+        // `command` is dropped because it holds the slave open, and the master reads no end of file while it is open.
         drop(command);
         let stdout = master.or_else(|| child.stdout.take().map(OwnedFd::from));
         Ok(Self {
@@ -223,7 +223,7 @@ impl ExecSession {
             }
         }
         match self.exit_code {
-            // With room left, the loops above have read everything.
+            // If the window has room left, the loops above have read all output.
             Some(code) if self.has_room() => send(ExecReply::Exit(code)),
             _ => Ok(()),
         }
@@ -234,8 +234,8 @@ impl ExecSession {
         self.unacked < OUTPUT_WINDOW
     }
 
-    /// Writes input to the command and returns the number of bytes that are done with; input for a
-    /// closed stream is discarded.
+    /// Writes input to the command, and returns the number of bytes written or discarded. Input for a closed stream is
+    /// discarded.
     fn write_input(&mut self) -> usize {
         let Some(stdin) = &mut self.stdin else {
             return std::mem::take(&mut self.input).len();
@@ -256,8 +256,8 @@ impl ExecSession {
     }
 }
 
-/// Starts a command with SIGCHLD unblocked, since a command inherits the signal mask. The end of a
-/// child in between is not signalled to this process, which therefore must reap next.
+/// Starts a command with SIGCHLD unblocked, because a command inherits the signal mask. A child that ends while SIGCHLD
+/// is unblocked is not reported to this process, which must therefore reap afterwards.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGCHLD);
@@ -267,7 +267,7 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
     child
 }
 
-/// Reads the bytes that a stream holds now; closes an ended stream.
+/// Reads the bytes that a stream holds now; closes the stream at its end.
 fn read(stream: &mut Option<File>) -> Option<Vec<u8>> {
     let mut buffer = vec![0; CHUNK];
     let open = stream.as_mut()?;
@@ -277,7 +277,7 @@ fn read(stream: &mut Option<File>) -> Option<Vec<u8>> {
             Some(buffer)
         }
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-        // A pseudo-terminal ends with an error.
+        // At its end, a pseudo-terminal returns an error.
         _ => {
             *stream = None;
             None
@@ -285,7 +285,7 @@ fn read(stream: &mut Option<File>) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a pseudo-terminal that passes all bytes unchanged to the client's terminal.
+/// Returns a pseudo-terminal in raw mode, which passes all bytes unchanged to the client's terminal.
 fn raw_terminal(size: (u16, u16)) -> io::Result<OpenptyResult> {
     let terminal = openpty(None, None)?;
     let mut attributes = tcgetattr(&terminal.slave)?;

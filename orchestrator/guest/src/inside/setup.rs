@@ -41,7 +41,7 @@ pub(crate) fn set_up(request: &InnerRequest) -> Result<(), InsideError> {
 pub(crate) fn detach(request: &InnerRequest) -> Result<(), InsideError> {
     for Export { tag, path } in request.writable.iter().rev() {
         match umount(path) {
-            // A process has a file open there; its writes reach the host anyway.
+            // A process has a file open in the directory; its writes reach the host even so.
             Err(Errno::EBUSY) => sync(),
             result => result.map_err(mount_error(tag, path))?,
         }
@@ -70,7 +70,8 @@ fn load(module: &Path) -> Result<(), InsideError> {
     File::open(module)
         .and_then(|file| {
             match finit_module(&file, c"", ModuleInitFlags::empty()) {
-                // The kernel may have loaded the module itself, or the CPU may lack its instructions.
+                // The kernel may have loaded the module itself, or the CPU may lack the instructions that the module
+                // needs.
                 Ok(()) | Err(Errno::EEXIST | Errno::ENODEV) => Ok(()),
                 Err(error) => Err(error.into()),
             }

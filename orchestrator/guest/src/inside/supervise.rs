@@ -1,4 +1,4 @@
-//! Supervision of the command and the exec sessions: their output, signals and exits.
+//! Supervision of the command and the exec sessions: output, signals and exits.
 
 use std::{fs, io, os::fd::AsFd, path::Path};
 
@@ -35,7 +35,7 @@ pub(crate) struct Supervisor<'a> {
     sessions: ExecSessions,
 }
 
-/// Readable sources of events.
+/// Sources of events that are readable now.
 struct Ready {
     output: bool,
     control: bool,
@@ -61,7 +61,7 @@ impl<'a> Supervisor<'a> {
             clocksource: clocksource.trim_end().to_owned(),
         })?;
         let running = Running::start(request, ports)?;
-        // A command inherits the signal mask, so SIGCHLD is blocked only now.
+        // SIGCHLD is blocked only now, because the command inherited the signal mask.
         let children = child_signals().map_err(InsideError::kernel("signal of ended children"))?;
         Ok(Self {
             request,
@@ -73,7 +73,7 @@ impl<'a> Supervisor<'a> {
         })
     }
 
-    /// Forwards output and signals until the command has ended; returns the message of its end.
+    /// Forwards output and signals until the command has ended; returns the message that reports the end.
     pub(crate) fn until_end(&mut self) -> Result<ToHost, InsideError> {
         let code = loop {
             if let Some(code) = self.reap()? {
@@ -84,14 +84,14 @@ impl<'a> Supervisor<'a> {
         if self.request.stays {
             self.running.forward_pending(self.ports)?;
         } else {
-            // Processes of the command that still run would keep its output and directories open.
+            // Processes of the command that still run would keep output and directories open, so they are killed.
             let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
             self.running.forward_rest(self.ports)?;
         }
         Ok(ToHost::Exit { code })
     }
 
-    /// Sends the message of the command's end and serves exec sessions until the host kills the guest.
+    /// Sends the message that reports the command's end, and serves exec sessions until the host kills the guest.
     pub(crate) fn stay(mut self, end: &ToHost) -> Result<(), InsideError> {
         self.ports.drain()?;
         self.ports.send(end)?;

@@ -21,7 +21,7 @@ pub fn is_inside() -> bool {
     std::env::var_os(GUEST_VARIABLE).is_some_and(|value| value == "1")
 }
 
-/// Returns the clock of this process: inside a guest the guest's, else the real one.
+/// Returns the clock of this process: the guest's clock inside a guest, otherwise the real clock.
 #[must_use]
 pub fn clock() -> Clock {
     let variable = std::env::var(CLOCK_VARIABLE).ok().filter(|_| is_inside());

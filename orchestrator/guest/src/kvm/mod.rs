@@ -1,7 +1,7 @@
-//! State of KVM on this machine, found by a trial boot and cached until the next boot.
+//! State of KVM on this machine, determined by a trial boot and cached until the next boot of the machine.
 //!
 //! `/dev/kvm` alone proves nothing: under nested virtualisation without hardware support the device
-//! exists, but a guest takes minutes to boot or dies of a register that its host does not emulate.
+//! exists, but a guest takes minutes to boot, or crashes because its host does not emulate a register.
 
 mod trial;
 
@@ -17,13 +17,13 @@ use crate::{cache::Kernel, cached};
 pub enum KvmVerdict {
     /// A guest booted.
     Works,
-    /// There is no `/dev/kvm`.
+    /// `/dev/kvm` does not exist.
     Absent,
     /// This user may not open `/dev/kvm`.
     Denied,
     /// A guest did not boot.
     Fails {
-        /// End of the trial boot.
+        /// Reason why the trial boot failed.
         reason: String,
     },
 }
@@ -60,16 +60,15 @@ pub fn verdict(cache: &Path, kernel: &Kernel, on_trial: impl FnOnce()) -> KvmVer
             reason: reason.to_string(),
         },
     };
-    tracing::info!(%verdict, "trial boot of KVM");
+    tracing::info!(%verdict, "trial boot with KVM");
     if let Err(error) = cached::store(cache, FILE, &key, &verdict) {
-        tracing::debug!(%error, "no directory for the verdict on KVM is writable");
+        tracing::debug!(%error, "cannot store the KVM verdict in any directory");
     }
     verdict
 }
 
-/// Returns the properties of this machine that a verdict depends on: the guest's kernel, the first
-/// CPU's model, and the random number of this boot, since the next may have other virtualisation
-/// settings.
+/// Returns the key of a verdict: the guest's kernel, the first CPU's model, and the random ID of this boot, because the
+/// next boot may have other virtualisation settings.
 fn key(kernel: &str) -> String {
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     format!("{kernel}, {}, {}", cached::cpu_model(), boot_id.trim_end())

@@ -29,11 +29,11 @@ use crate::{
 pub(crate) enum TrialError {
     #[error("`busybox` is not installed")]
     NoBusybox,
-    #[error("its kernel wrote nothing within {} s", FIRST_OUTPUT_TIMEOUT.as_secs())]
+    #[error("the guest's kernel wrote no output within {} s", FIRST_OUTPUT_TIMEOUT.as_secs())]
     NoOutput,
-    #[error("it ran no program within {} s", BOOT_TIMEOUT.as_secs())]
+    #[error("the guest started no program within {} s", BOOT_TIMEOUT.as_secs())]
     TooSlow,
-    #[error("its machine ended early{}", quoted(messages))]
+    #[error("the guest's machine ended early{}", quoted(messages))]
     Ended { messages: String },
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -69,7 +69,7 @@ pub(crate) fn boot(kernel: &Kernel) -> Result<(), TrialError> {
             if let Some(mut stderr) = qemu.take_stderr() {
                 stderr.read_to_string(&mut messages)?;
             }
-            // The first line of a failed assertion names it.
+            // The first line of QEMU's messages has the failed assertion.
             let messages = messages.lines().next().unwrap_or_default().to_owned();
             Err(TrialError::Ended { messages })
         }
@@ -77,7 +77,7 @@ pub(crate) fn boot(kernel: &Kernel) -> Result<(), TrialError> {
     }
 }
 
-/// Waits for the marker of the trial's first program, within the timeouts.
+/// Waits for the marker written by the trial's first program, until a timeout expires.
 fn watch(mut console: PipeReader, mut marker: PipeReader) -> Result<(), TrialError> {
     let started = Instant::now();
     let mut has_output = false;
@@ -115,18 +115,18 @@ fn wait(console: &PipeReader, marker: &PipeReader, left: Duration) -> io::Result
     let mut fds = [console.as_fd(), marker.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
     let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
     match poll(&mut fds, timeout) {
-        // The caller computes the remaining time.
+        // The caller recomputes the remaining time and calls again.
         Err(Errno::EINTR) => return Ok([false; 2]),
         ready => ready?,
     };
     Ok(fds.map(|fd| fd.any().unwrap_or(false)))
 }
 
-/// Maximum time to the kernel's first line, which takes up to 0.5 s where KVM works.
+/// Maximum time until the kernel's first line, which takes up to 0.5 s if KVM works.
 const FIRST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Maximum time to the first program, which takes up to 2 s where KVM works.
+/// Maximum time until the first program runs, which takes up to 2 s if KVM works.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Memory for the kernel and one program.
+/// Memory of the trial guest, for the kernel and one program.
 const MEMORY: Bytes = Bytes::new(512 << 20);

@@ -12,7 +12,7 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Makes the memory of an outbox; QEMU inherits the file.
+    /// Creates the memory of an outbox, and the file for QEMU to inherit.
     pub(crate) fn new() -> io::Result<(Self, File)> {
         let (shared, memory) = Shared::create(DEVICE_BYTES)?;
         Ok((Self::over(shared), memory))
@@ -22,11 +22,11 @@ impl Incoming {
         Self { shared, taken: 0 }
     }
 
-    /// Passes the bytes that have arrived since the last call to `keep`, and frees their place once they
-    /// are kept.
+    /// Passes the bytes that have arrived since the last call to `keep`, and frees their space once `keep` has stored
+    /// them.
     ///
     /// # Errors
-    /// Those of `keep`, and positions that no guest of ours writes.
+    /// If `keep` fails, or the guest has written invalid positions.
     pub(crate) fn take(&mut self, keep: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let count = self.shared.written().wrapping_sub(self.taken);
         if count == 0 {
@@ -36,7 +36,7 @@ impl Incoming {
         if count > self.shared.capacity() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the guest has overwritten its outbox",
+                "the guest has damaged its outbox",
             ));
         }
         let mut bytes = vec![0; count];
@@ -54,7 +54,7 @@ mod tests {
 
     use super::{super::Outbox, *};
 
-    /// Small ring, so that it wraps often.
+    /// Size of a small ring, which wraps often.
     const SMALL: usize = 4096 + 1000;
 
     fn pair() -> (Outbox, Incoming) {
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// If a mapped file is truncated, a process that touches a lost page is killed by SIGBUS.
+    /// The memory must not be truncatable: a process that touches a lost page of a mapped file is killed by SIGBUS.
     #[test]
     fn memory_cannot_be_taken_from_those_that_have_it_mapped() {
         let (mut incoming, memory) = Incoming::new().unwrap();

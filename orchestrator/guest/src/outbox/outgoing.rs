@@ -10,23 +10,23 @@ use std::{
 
 use super::{DEVICE_BYTES, shared::Shared};
 
-/// Guest's end of the outbox; a guest has one.
+/// Guest's end of the outbox, of which a guest has one.
 #[derive(Debug)]
 pub struct Outbox {
     shared: Shared,
     written: u64,
-    /// Bytes that found no place yet.
+    /// Bytes for which the ring has had no space yet.
     backlog: Vec<u8>,
 }
 
 impl Outbox {
-    /// Opens the outbox of the guest that this process is in.
+    /// Opens the outbox of the guest in which this process runs.
     ///
     /// # Errors
-    /// If this guest has no such device, or it cannot be mapped.
+    /// If the guest has no outbox device, or the device cannot be mapped.
     pub fn open() -> io::Result<Self> {
         let device = find_device(Path::new(PCI_DEVICES))?;
-        // No driver has turned the device's memory on.
+        // The device's memory must be enabled, because no driver has done so.
         fs::write(device.join("enable"), "1")?;
         let memory = OpenOptions::new()
             .read(true)
@@ -44,8 +44,8 @@ impl Outbox {
         }
     }
 
-    /// Sends bytes to the host, in order. Never waits: what finds no place stays in this process until a
-    /// later call, so that a slow host does not disturb what is measured.
+    /// Sends bytes to the host, in order. Never waits: bytes without space in the ring stay in this process until a
+    /// later call, so that a slow host does not disturb a measurement.
     pub fn send(&mut self, bytes: &[u8]) {
         if self.backlog.is_empty() && bytes.len() <= self.free() {
             self.store(bytes);
@@ -82,7 +82,7 @@ impl Outbox {
     }
 }
 
-/// Returns the directory of the PCI device that shares memory.
+/// Returns the directory of the shared-memory PCI device.
 fn find_device(devices: &Path) -> io::Result<std::path::PathBuf> {
     for device in fs::read_dir(devices)? {
         let device = device?.path();
@@ -93,7 +93,7 @@ fn find_device(devices: &Path) -> io::Result<std::path::PathBuf> {
     }
     Err(io::Error::new(
         io::ErrorKind::NotFound,
-        "this guest has no device of shared memory",
+        "this guest has no shared-memory device",
     ))
 }
 
@@ -106,5 +106,5 @@ const IVSHMEM: (&str, &str) = ("0x1af4", "0x1110");
 /// Base address register of the shared memory.
 const SHARED_MEMORY: &str = "resource2";
 
-/// Time between two looks for the host, which looks every tenth of a second.
+/// Interval at which the drained state is checked; the host reads the outbox every tenth of a second.
 const PAUSE: Duration = Duration::from_millis(5);

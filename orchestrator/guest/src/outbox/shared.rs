@@ -1,4 +1,4 @@
-//! Memory of an outbox, which both of its ends have mapped.
+//! Memory of an outbox, mapped by both of its ends.
 
 use std::{
     fs::File,
@@ -14,8 +14,8 @@ use nix::{
 
 /// Memory of an outbox: two positions, and a ring of bytes after the first page.
 ///
-/// Positions count bytes since the start and never go back. The guest alone moves `written`, after it has
-/// stored the bytes; the host alone moves `taken`.
+/// Positions count bytes since the start and never decrease. Only the guest advances `written`, after it has stored the
+/// bytes; only the host advances `taken`.
 #[derive(Debug)]
 pub(super) struct Shared {
     memory: MmapRaw,
@@ -33,7 +33,7 @@ impl Shared {
         Ok((Self::map(&file, bytes)?, file))
     }
 
-    /// Maps `bytes` of a file from [`Shared::create`], or of a device; neither ever changes its length.
+    /// Maps `bytes` bytes of a file from [`Shared::create`], or of a device. Neither can change its length.
     pub(super) fn map(file: &File, bytes: usize) -> io::Result<Self> {
         let length = file.metadata()?.len();
         if bytes <= RING_AT || u64::try_from(bytes).unwrap_or(u64::MAX) > length {
@@ -97,7 +97,7 @@ impl Shared {
         }
     }
 
-    /// Returns the offset in the ring of `position`, and how many of `count` bytes lie before its end.
+    /// Returns the offset of `position` in the ring, and how many of `count` bytes lie before the ring's end.
     fn place(&self, position: u64, count: usize) -> (usize, usize) {
         let capacity = self.capacity();
         assert!(count <= capacity, "{count} bytes in a ring of {capacity}");
@@ -130,7 +130,7 @@ impl Shared {
     }
 }
 
-/// Offsets of the positions, in cache lines of their own.
+/// Offsets of the positions, each in a separate cache line.
 const WRITTEN_AT: usize = 0;
 const TAKEN_AT: usize = 64;
 

@@ -1,4 +1,4 @@
-//! Independence of the virtual clock from the host's load.
+//! Tests that the virtual clock does not depend on the host's load.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -28,8 +28,8 @@ fn two_runs_measure_the_same_whatever_the_host_does() {
             assert_eq!(quiet.name, busy.name);
             let median = quiet.median.abs_diff(busy.median);
             assert!(median < MICROSECOND, "{quiet:?} {busy:?}");
-            // The kernel's periodic work falls on different sleeps in different runs: tens of microseconds
-            // in 0.5 s. The bound is the one for flows.
+            // The kernel's periodic work delays different sleeps in different runs, by tens of microseconds in 0.5 s.
+            // The bound is the same as for flows.
             let total = quiet.total.abs_diff(busy.total);
             assert!(total <= quiet.total / 1000, "{quiet:?} {busy:?}");
         }
@@ -46,7 +46,7 @@ struct Timing {
     total: u64,
 }
 
-/// Measures in a guest, which must not wait for the host during the measurement.
+/// Measures inside a guest; asserts that the guest did not wait for the host meanwhile.
 fn timings(guest: &Guest) -> [Timing; 2] {
     let program = program();
     let output = guest.run(&[], &[program.to_str().unwrap(), "timings"]);

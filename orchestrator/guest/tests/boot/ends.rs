@@ -1,4 +1,4 @@
-//! Ends of a run before its command's.
+//! Tests of runs that end before their command has finished.
 
 use std::fs;
 
@@ -58,9 +58,12 @@ fn a_killed_machine_is_an_error_of_the_environment() {
         send(started.machine(), Signal::SIGKILL);
         let (code, rest) = started.end();
         assert_eq!(code, Some(3), "{rest}");
-        assert!(rest.contains("it ended early, signal: 9"), "{rest}");
+        assert!(
+            rest.contains("guest machine ended early: signal: 9"),
+            "{rest}"
+        );
         assert!(rest.contains(guest.console().to_str().unwrap()), "{rest}");
-        // Nothing but the log is left.
+        // Only the log is left.
         assert_eq!(fs::read_dir(guest.dir.path()).unwrap().count(), 1);
     });
 }

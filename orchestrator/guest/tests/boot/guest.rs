@@ -12,7 +12,7 @@ use std::{
 use lab_guest::{cache, probe};
 use tempfile::TempDir;
 
-/// Directory for runs of the example program.
+/// Directory for runs of the example program, and access to them.
 pub struct Guest {
     pub dir: TempDir,
 }
@@ -24,7 +24,7 @@ pub struct Started {
 }
 
 impl Guest {
-    /// Runs a test's body with a guest, or prints the reason why there is none.
+    /// Runs a test's body with a guest, or prints the reason why no guest can run.
     pub fn test(body: impl FnOnce(Self)) {
         if let Some(finding) = probe::lacking(&cache::default_dir()).first() {
             let test = thread::current().name().unwrap_or_default().to_owned();
@@ -39,7 +39,7 @@ impl Guest {
         self.dir.path().join("console.log")
     }
 
-    /// Returns the program with `options` and the command to run inside.
+    /// Returns the program's command line with `options` and the command to run inside.
     pub fn command(&self, options: &[&str], command: &[&str]) -> Command {
         let mut program = Command::new(program());
         program
@@ -55,7 +55,6 @@ impl Guest {
         self.command(options, command).output().unwrap()
     }
 
-    /// Starts the program.
     pub fn start(&self, options: &[&str], command: &[&str]) -> Started {
         let mut child = self
             .command(options, command)

@@ -1,6 +1,6 @@
 //! Tests with real guests: each test boots one or two, about 7 s each.
 //!
-//! Without an emulator, busybox or a kernel for guests, every test prints that it is skipped and why.
+//! If the emulator, busybox or a kernel for guests is missing, every test prints that it is skipped, and the reason.
 
 mod clock;
 mod ends;

@@ -1,4 +1,4 @@
-//! Bytes that reach the host while the command runs.
+//! Tests of the outbox: bytes reach the host while the command runs.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

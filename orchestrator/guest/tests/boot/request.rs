@@ -6,7 +6,7 @@ use lab_guest::{cache::Kernel, rights::GUEST_USER};
 
 use crate::guest::{Guest, stderr};
 
-/// All properties that a single boot can show.
+/// Tests all properties that can be checked in a single boot.
 #[test]
 fn a_command_runs_as_if_it_ran_here() {
     Guest::test(|guest| {
@@ -53,8 +53,8 @@ fn a_command_runs_as_if_it_ran_here() {
     });
 }
 
-/// All ways for root in the guest to write to the host's control port: its file, a new file for the device, the
-/// host's file for it, the init's open file, and its secret, in the request or in the init's memory.
+/// Root in the guest tries everything that could write to the control port: the port's file, a new device file, the
+/// host's file for the port, the init's open file, and the init's secret from the request or from the init's memory.
 #[test]
 fn a_program_cannot_speak_for_the_guests_init() {
     Guest::test(|guest| {
@@ -119,7 +119,7 @@ fn what_a_guest_writes_is_its_callers_and_holds_no_link_or_right() {
     });
 }
 
-/// Checks the user, rights and system calls of the process by `/proc`.
+/// Checks QEMU's user, capabilities and system call filter in `/proc`.
 #[test]
 fn qemu_has_no_rights_but_to_read() {
     Guest::test(|guest| {
@@ -165,7 +165,7 @@ fn a_wrong_request_is_refused_before_anything_is_started() {
                 &[],
                 "/run/program",
                 3,
-                "`/run/program` cannot be seen inside the guest",
+                "`/run/program` is not visible inside the guest",
             ),
             (
                 &["--cache", empty],
@@ -183,12 +183,12 @@ fn a_wrong_request_is_refused_before_anything_is_started() {
                 &["--writable", "results"],
                 "/bin/true",
                 3,
-                "writable directory `results`: it is not",
+                "writable directory `results`: the path is not",
             ),
         ];
         for (options, command, code, message) in cases {
             if options.contains(&"--cache") && Kernel::find(empty.as_ref()).is_ok() {
-                // A kernel is installed, which stands in for a cache's.
+                // An installed kernel is used if the cache has no kernel.
                 continue;
             }
             let output = guest.run(options, &[command]);

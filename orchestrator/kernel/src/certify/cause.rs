@@ -61,7 +61,7 @@ fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> Option<
         match (swapped, reverse) {
             (Some(other), _) => format!("the delay of link `{}`", other.link),
             (None, Some(reverse)) if reverse.problem.is_none() => {
-                "another delay in this direction than in the other".to_owned()
+                "a different delay in this direction than in the other".to_owned()
             }
             _ => "netem's delay".to_owned(),
         }
@@ -116,7 +116,7 @@ mod tests {
             ),
             (
                 |row| row.emu_measured_delay_ns = Some(Nanos::from_millis(51)),
-                "another delay in this direction",
+                "a different delay in this direction",
             ),
             (
                 |row| row.emu_spread_ns = Some(Nanos::from_millis(1)),

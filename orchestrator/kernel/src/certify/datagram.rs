@@ -1,5 +1,5 @@
-//! Datagrams that hosts send to one another through UDP sockets. The machine's rules, routes and packet filters treat the
-//! datagrams as they treat SoftRoCE's packets, whereas they never see the frames of packet sockets.
+//! Datagrams that hosts send to one another through UDP sockets. The machine's rules, routes and packet filters treat
+//! the datagrams as they treat SoftRoCE's packets, whereas they never see the frames of packet sockets.
 //!
 //! A host's socket is bound to its NIC and address, so that its route lookup equals SoftRoCE's, and sends to RoCE's UDP
 //! port. SoftRoCE silently drops datagrams that are shorter than its header. Datagrams are counted at the sender's
@@ -235,7 +235,8 @@ impl Track {
 
     fn receive(&mut self) -> io::Result<()> {
         let hosts = self.addresses;
-        // Read from the last socket to the first, so that a datagram seen by one socket is also seen by those before it.
+        // Read from the last socket to the first, so that a datagram seen by one socket is also seen by those before
+        // it.
         for (observer, seen) in self.observers.iter().zip(&mut self.seen).rev() {
             observer.receive(|datagram: Datagram| {
                 if [datagram.from, datagram.to] == hosts {

@@ -124,8 +124,8 @@ fn spread(delays: &[Nanos]) -> Option<Nanos> {
 /// Returns the arrival rate of the train's frames after the burst, from the time between neighbours, or between all
 /// frames if no two are neighbours; `None` if fewer than two arrived.
 ///
-/// `netem` drops a frame before the frame takes time on the wire. While `netem` holds frames that the shaper let through
-/// early, the next frame therefore arrives early. Two neighbours are always one serialisation time apart.
+/// `netem` drops a frame before the frame takes time on the wire. While `netem` holds frames that the shaper let
+/// through early, the next frame therefore arrives early. Two neighbours are always one serialisation time apart.
 fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<BitsPerSec> {
     let first = sent.probes.len() + usize::try_from(direction.burst_frames()).ok()?;
     let train = (0u64..).zip(arrivals.at.get(first..)?);
@@ -151,8 +151,9 @@ fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<Bi
     BitsPerSec::new(u64::try_from(rate).ok()?)
 }
 
-/// Returns the number of frames that the queue holds, if it was filled: the plan's number, plus the number of frames that
-/// the queue took beyond those that an ideal queue would take. If no frame was refused, the result is a lower bound.
+/// Returns the number of frames that the queue holds, if it was filled: the plan's number, plus the number of frames
+/// that the queue took beyond those that an ideal queue would take. If no frame was refused, the result is a lower
+/// bound.
 fn queue_frames(direction: &Direction<'_>, sent: &Sent) -> Option<u64> {
     if !sent.is_fill {
         return None;
@@ -412,7 +413,8 @@ mod tests {
             })
         };
         let asked = ideal(|_, _| {}).queue_packets;
-        // 620 kB hold 147 frames of 4,190 B besides the one that is leaving. The shaper's burst does not raise the number.
+        // 620 kB hold 147 frames of 4,190 B besides the one that is leaving. The shaper's burst does not raise the
+        // number.
         assert_eq!(asked, 147);
         let exact = 1 + 147;
         for (taken, is_within) in [

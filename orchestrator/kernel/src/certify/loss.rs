@@ -81,8 +81,8 @@ pub(crate) fn losses(lab: &Lab, deliveries: &[Delivery]) -> Result<Vec<Loss>, La
     Ok(losses)
 }
 
-/// Returns the first place that some datagrams did not reach, and their number. On a path that loses packets according to
-/// the plan, some losses between switches are allowed.
+/// Returns the first place that some datagrams did not reach, and their number. On a path that loses packets according
+/// to the plan, some losses between switches are allowed.
 fn first_loss(delivery: &Delivery) -> Option<(Place, usize)> {
     let (refused, errno) = delivery.refused.unwrap_or((0, Errno::UnknownErrno));
     let sent = delivery.offered - refused;
@@ -107,7 +107,8 @@ fn first_loss(delivery: &Delivery) -> Option<(Place, usize)> {
 }
 
 impl Place {
-    /// Returns the direction in which this machine may have dropped the datagrams; `None` if the lab's network dropped them.
+    /// Returns the direction in which this machine may have dropped the datagrams; `None` if the lab's network dropped
+    /// them.
     const fn direction(self) -> Option<Direction> {
         match self {
             Self::Sender(_) | Self::Switch => Some(Direction::Out),
@@ -218,8 +219,8 @@ const MANY_FLOWS: u64 = 100_000;
 mod tests {
     use super::*;
 
-    /// Delivery of 20 datagrams, given the numbers that were refused, reached the switch, reached the NIC and reached the
-    /// sockets.
+    /// Delivery of 20 datagrams, given the numbers that were refused, reached the switch, reached the NIC and reached
+    /// the sockets.
     fn delivery([refused, left, came, delivered]: [usize; 4], is_lossy: bool) -> Delivery {
         Delivery {
             names: ["dc1/h1".into(), "dc2/h1".into()],

@@ -302,8 +302,8 @@ fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
 /// Probes of each direction.
 const PROBES: u32 = 5;
 
-/// Time between two probes. If all delays are whole multiples of this time, as delays in milliseconds are, no two probes
-/// of a lab arrive less than this time apart.
+/// Time between two probes. If all delays are whole multiples of this time, as delays in milliseconds are, no two
+/// probes of a lab arrive less than this time apart.
 const SLOT: Duration = Duration::from_micros(250);
 
 /// Time until the kernel stamps arrivals: it enables time stamps asynchronously, in a kernel worker.

@@ -2,10 +2,10 @@
 //! with the bounds for the lab's kind of machine, and every host sends datagrams to another host as its flows will.
 //!
 //! Frames with a special ethertype leave a port through its queueing disciplines and are read at the port at the
-//! other end, so that they pass everything that a flow's packets pass; switch programs pass the frames on to the kernel,
-//! which drops them. Five small probes of each direction give the one-way delay and its spread. Then a
-//! train of frames of the largest size gives the rate above the shaper's burst, loss and order, and, where
-//! the queue is short enough to be filled, its limit. `README.md` gives the error of the method itself.
+//! other end, so that they pass everything that a flow's packets pass; switch programs pass the frames on to the
+//! kernel, which drops them. Five small probes of each direction give the one-way delay and its spread. Then a train of
+//! frames of the largest size gives the rate above the shaper's burst, loss and order, and, where the queue is short
+//! enough to be filled, its limit. `README.md` gives the error of the method itself.
 //!
 //! No packet filter, rule or route of the machine sees the frames of a packet socket. So each host first sends
 //! datagrams to RoCE's port on another host, and all must reach the receiver's sockets.

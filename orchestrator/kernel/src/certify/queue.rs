@@ -9,8 +9,9 @@ use lab_units::{Bytes, Nanos};
 
 use super::direction::{Direction, Queue};
 
-/// Returns the number of largest-size frames that `direction`'s ideal queue accepts before it refuses one. Frames arrive
-/// at the times `sent` (ns); all further frames arrive at the last of these times. `None` if [`MANY`] are accepted.
+/// Returns the number of largest-size frames that `direction`'s ideal queue accepts before it refuses one. Frames
+/// arrive at the times `sent` (ns); all further frames arrive at the last of these times. `None` if [`MANY`] are
+/// accepted.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_netem.c>, `netem_enqueue`.
 pub(super) fn frames_taken(direction: &Direction<'_>, sent: &[u64]) -> Option<u64> {
@@ -65,8 +66,8 @@ fn bucket(
     }
 }
 
-/// Returns a queue with delay line of `limit` packets: a function that, given a frame's time, returns true if the frame is
-/// accepted.
+/// Returns a queue with delay line of `limit` packets: a function that, given a frame's time, returns true if the frame
+/// is accepted.
 fn delay_line(direction: &Direction<'_>, limit: u64) -> impl FnMut(u64) -> bool + use<> {
     let wire = direction.wire();
     let serialisation = wire

@@ -54,8 +54,8 @@ impl ProbeSocket {
         Ok(Self { descriptor, frame })
     }
 
-    /// Sends a frame of the smallest or the largest size. Returns the time just before the call (ns), or `None` if the queue
-    /// refused the frame.
+    /// Sends a frame of the smallest or the largest size. Returns the time just before the call (ns), or `None` if the
+    /// queue refused the frame.
     pub fn send(&mut self, sequence: u32, is_large: bool) -> io::Result<Option<u64>> {
         self.frame[14..18].copy_from_slice(&sequence.to_be_bytes());
         let len = if is_large { self.frame.len() } else { SMALLEST };

@@ -101,8 +101,8 @@ struct LinkCreate {
 /// Calls bpf(2) with a command that returns a new descriptor.
 ///
 /// # Safety
-/// `attr` must have the layout that `command` expects, and each address in it must be valid for everything that the kernel
-/// reads or writes there for `command`.
+/// `attr` must have the layout that `command` expects, and each address in it must be valid for everything that the
+/// kernel reads or writes there for `command`.
 #[expect(unsafe_code, reason = "the libc crate has no wrapper for bpf(2)")]
 unsafe fn bpf<T>(command: libc::c_int, attr: &T) -> io::Result<OwnedFd> {
     let attr = std::ptr::from_ref(attr);

@@ -61,8 +61,8 @@ pub fn everywhere(results: &Path) -> Vec<Finding> {
 
 /// Checks the requirements of a lab on this kernel. If this kernel fails, a guest's kernel may suffice.
 ///
-/// Takes some seconds on a kernel with SoftRoCE, because a flow is tried, and also datagrams if labs have their hosts in
-/// the root namespace. Everything created is removed; loaded modules stay, and a finding names them.
+/// Takes some seconds on a kernel with SoftRoCE, because a flow is tried, and also datagrams if labs have their hosts
+/// in the root namespace. Everything created is removed; loaded modules stay, and a finding names them.
 #[must_use]
 pub fn here() -> Vec<Finding> {
     let before = LoadedModules::now();

@@ -64,8 +64,8 @@ pub(super) const fn options(lab: LabName) -> LowerOptions {
     }
 }
 
-/// Resolves the two-host scenario. RDMA devices are machine-wide and named after interfaces, so the interfaces have names
-/// that no other lab or process uses.
+/// Resolves the two-host scenario. RDMA devices are machine-wide and named after interfaces, so the interfaces have
+/// names that no other lab or process uses.
 pub(super) fn plan(slot: u8) -> Plan {
     let scenario = lab_scenario::parse("doctor.yaml", SCENARIO.as_bytes());
     let scenario = scenario.expect("the built-in scenario is valid");

@@ -33,8 +33,8 @@ fn tasks(version: Version) -> Finding {
 /// Reports what happens to a QP whose packets are still in a queue.
 ///
 /// - Before Linux 6.10 a packet holds a reference to its QP, and destroying the QP waits for the packet.
-/// - <https://github.com/torvalds/linux/commit/1a633bdc8fd9>, "RDMA/rxe: Let destroy qp succeed with stuck packet": when
-///   a packet is freed, the kernel looks up its QP through the packet's socket, which may be gone.
+/// - <https://github.com/torvalds/linux/commit/1a633bdc8fd9>, "RDMA/rxe: Let destroy qp succeed with stuck packet":
+///   when a packet is freed, the kernel looks up its QP through the packet's socket, which may be gone.
 /// - <https://github.com/torvalds/linux/commit/3c3e9a9f2972>, "RDMA/rxe: Flush delayed SKBs while releasing RXE
 ///   resources", in Linux 6.17, 6.16.4 and 6.12.44: a packet holds a reference to its QP again.
 fn packets(version: Version) -> Finding {

@@ -28,7 +28,6 @@ pub(crate) struct Executor {
 /// Error of applying steps.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApplyError {
-    /// A step failed.
     #[error(transparent)]
     Step(#[from] StepError),
     #[error("cannot write the journal: {0}")]

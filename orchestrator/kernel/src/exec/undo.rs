@@ -57,7 +57,7 @@ pub(crate) fn undo(lab: &LabName, contents: &Contents, journal: &mut Journal) ->
     undoing.errors
 }
 
-/// Undo in progress.
+/// State of an undo in progress: the journal, and the errors so far.
 struct Undoing<'a> {
     journal: &'a mut Journal,
     errors: Vec<UndoError>,

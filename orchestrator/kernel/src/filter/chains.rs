@@ -18,10 +18,10 @@ pub(crate) enum Direction {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Chains(pub BTreeMap<String, Chain>);
 
-/// Chain of rules.
+/// Chain of a packet filter.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Chain {
-    /// Hook of a base chain, in lower case; other chains have none.
+    /// Hook of a base chain, in lower case; `None` for other chains.
     pub hook: Option<String>,
     /// True if the chain's policy is to drop packets that no rule decides.
     pub drops_rest: bool,
@@ -88,8 +88,8 @@ impl Chains {
         found
     }
 
-    /// Adds the dropping rules of a chain and of the chains that it jumps to; visits each chain once. `is_certain` is true
-    /// if every packet that no rule accepts reaches the chain.
+    /// Adds the dropping rules of a chain and of the chains that it jumps to; visits each chain once. `is_certain` is
+    /// true if every packet that no rule accepts reaches the chain.
     fn follow<'a>(
         &'a self,
         (name, is_certain): (&'a str, bool),

@@ -69,7 +69,7 @@ pub(crate) fn record_run(lab: &LabName, run: &Path) -> io::Result<()> {
     symlink(std::path::absolute(run)?, run_link(lab))
 }
 
-/// Returns the recorded run directory of the lab; `None` if there is none.
+/// Returns the lab's run directory as recorded by [`record_run`]; `None` if there is no record.
 pub(crate) fn recorded_run(lab: &LabName) -> Option<PathBuf> {
     fs::read_link(run_link(lab)).ok()
 }

@@ -74,9 +74,9 @@ pub fn down_all(live: Live) -> io::Result<Vec<(LabName, Result<Vec<UndoError>, D
     Ok(labs.map(|lab| (lab.clone(), down(&lab, live))).collect())
 }
 
-/// Sets a lab's directory aside if its journal is damaged or has another format, so that the lab is no longer listed, and
-/// returns the directory's new path. The lab's objects on this machine stay. Fails if the lab does not exist or can be
-/// taken down.
+/// Sets a lab's directory aside if its journal is damaged or has another format, so that the lab is no longer listed,
+/// and returns the directory's new path. The lab's objects on this machine stay. Fails if the lab does not exist or can
+/// be taken down.
 pub fn forget(lab: &LabName) -> Result<PathBuf, DownError> {
     let _lock = MachineLock::take()?;
     match journal::read(lab) {

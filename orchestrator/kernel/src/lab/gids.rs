@@ -53,8 +53,8 @@ pub(super) fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
     })
 }
 
-/// Maximum number of checks for a GID, which the kernel adds within milliseconds. The wait is bounded by a count, not by
-/// time, because a guest's clock may jump.
+/// Maximum number of checks for a GID, which the kernel adds within milliseconds. The wait is bounded by a count, not
+/// by time, because a guest's clock may jump.
 const MAX_GID_CHECKS: u32 = 10_000;
 
 const PAUSE: Duration = Duration::from_millis(1);

@@ -85,8 +85,8 @@ impl Lab {
         ports.filter_map(index).collect()
     }
 
-    /// Restores the lab's initial state: undoes link faults, clears the QP state of congestion control, and replaces all
-    /// RDMA devices, so that QP numbers, and the UDP source ports derived from them, are equal in every run.
+    /// Restores the lab's initial state: undoes link faults, clears the QP state of congestion control, and replaces
+    /// all RDMA devices, so that QP numbers, and the UDP source ports derived from them, are equal in every run.
     pub fn reset(&mut self) -> Result<(), LabErrorKind> {
         self.apply(&lower_repair(&self.plan, &self.options))?;
         if !self.options.delay_lines {

@@ -1,8 +1,8 @@
 //! Arguments of `ping` between nodes: node names are resolved, and a host in the root namespace gets its interface.
 //!
 //! The root namespace has no route to a lab's hosts, so that the machine's own packets never enter a lab. A host's
-//! routing rules match packets from sockets that are bound to the host's interface; `ping -I` binds its socket so. The arguments
-//! of other programs are not changed: perftest, for example, also uses the loopback interface.
+//! routing rules match packets from sockets that are bound to the host's interface; `ping -I` binds its socket so. The
+//! arguments of other programs are not changed: perftest, for example, also uses the loopback interface.
 
 use std::{ffi::OsStr, ffi::OsString, path::Path};
 

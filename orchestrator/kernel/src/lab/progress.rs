@@ -9,11 +9,9 @@ use crate::step::{DeviceChange, Namespace, Step};
 pub enum Phase {
     /// Namespaces and their settings.
     Namespaces,
-    /// Interface pairs.
     Links,
     /// Queues, addresses, neighbours, routes, rules.
     Nodes,
-    /// RDMA devices.
     RdmaDevices,
     /// Comparison of the kernel's state with the steps.
     Check,

@@ -68,9 +68,8 @@ pub enum ReservationError {
 }
 
 impl Reservation {
-    /// Reserves a lab on this kernel. A dead lab of the same name is removed first; a live or kept lab of the name is an
-    /// error.
-    /// Fails if the name or all slots are in use, or the machine's network cannot be read.
+    /// Reserves a lab on this kernel. A dead lab of the same name is removed first; a live or kept lab of the name is
+    /// an error. Fails if the name or all slots are in use, or the machine's network cannot be read.
     pub fn acquire(lab: &LabName, scenario: &str) -> Result<Self, ReservationError> {
         Self::acquire_on(Location::Here, lab, scenario)
     }

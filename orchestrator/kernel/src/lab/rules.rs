@@ -1,8 +1,8 @@
 //! Detection of rules in the root namespace that precede a lab's rules and divert its packets.
 //!
-//! A lab's rules have low priority numbers, but a rule that is added without a priority while a lab is up precedes them,
-//! as do some rules of a few programs. Most such rules are harmless: they select by a mark, a user or an interface that
-//! no packet of a lab has, or look up a table that has no route to the lab's hosts.
+//! A lab's rules have low priority numbers, but a rule that is added without a priority while a lab is up precedes
+//! them, as do some rules of a few programs. Most such rules are harmless: they select by a mark, a user or an
+//! interface that no packet of a lab has, or look up a table that has no route to the lab's hosts.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/net/core/fib_rules.c>, `fib_rules_lookup`;
 //! <https://github.com/torvalds/linux/blob/v6.1/net/ipv4/fib_rules.c>, `fib4_rule_match`, `fib4_rule_suppress`
@@ -137,8 +137,8 @@ impl<'a> HostPackets<'a> {
         }
     }
 
-    /// Returns true if a lookup of `addr` in a table finds a route. Routes that refuse packets (`unreachable`, for example)
-    /// count, although they have no interface. Prefixes of at most `suppressed` bits do not count.
+    /// Returns true if a lookup of `addr` in a table finds a route. Routes that refuse packets (`unreachable`, for
+    /// example) count, although they have no interface. Prefixes of at most `suppressed` bits do not count.
     fn has_route(
         &self,
         (table, suppressed): (u32, Option<u8>),
@@ -200,8 +200,8 @@ impl<'a> HostPackets<'a> {
     }
 }
 
-/// Returns true if the machine-wide `rp_filter` is on. A lab turns the filter off on its own interfaces, but the stricter
-/// of the two settings applies.
+/// Returns true if the machine-wide `rp_filter` is on. A lab turns the filter off on its own interfaces, but the
+/// stricter of the two settings applies.
 fn filters_by_source() -> bool {
     let all = std::fs::read_to_string("/proc/sys/net/ipv4/conf/all/rp_filter");
     all.is_ok_and(|all| all.trim() == "1")
@@ -290,8 +290,8 @@ mod tests {
         }
     }
 
-    /// A host's sockets and device are bound to its NIC, so a route through another interface does not count. A route that
-    /// refuses packets counts, because it has no interface.
+    /// A host's sockets and device are bound to its NIC, so a route through another interface does not count. A route
+    /// that refuses packets counts, because it has no interface.
     #[test]
     fn what_a_host_sends_is_taken_only_by_what_refuses_it() {
         for (action, expected) in [

@@ -33,9 +33,9 @@ impl InUse {
         })
     }
 
-    /// Returns the lowest slot without a conflict. If the machine's own network covers all slots, as 10.0.0.0/8 does, this
-    /// is the lowest slot that has none of the machine's addresses. Traffic of the lab and of the machine stay separate
-    /// even then.
+    /// Returns the lowest slot without a conflict. If the machine's own network covers all slots, as 10.0.0.0/8 does,
+    /// this is the lowest slot that has none of the machine's addresses. Traffic of the lab and of the machine stay
+    /// separate even then.
     pub fn free_slot(&self) -> Option<u8> {
         let apart = |slot: &u8| !self.overlaps(address::slot_prefix(*slot));
         let free = || (0..SLOTS).filter(|slot| self.is_free(*slot));

@@ -138,7 +138,8 @@ impl Lab {
     /// Measures both directions of every link in the lab's own clock, and compares the figures with `bounds`.
     ///
     /// # Errors
-    /// If the measurement fails or the caller cancels. A link outside its bounds is not an error, but a row with a problem.
+    /// If the measurement fails or the caller cancels. A link outside its bounds is not an error, but a row with a
+    /// problem.
     pub fn certify(
         &mut self,
         bounds: &LinkBounds,

@@ -86,8 +86,8 @@ impl<'a> Layout<'a> {
         format!("f{}", port.0)
     }
 
-    /// Returns the hardware address of the interface in the fiber that faces a port: the port's address with one more bit
-    /// set.
+    /// Returns the hardware address of the interface in the fiber that faces a port: the port's address with one more
+    /// bit set.
     pub fn fiber_mac(&self, port: PortId) -> Mac {
         let Mac(mut bytes) = self.port(port).mac;
         bytes[1] |= FIBER_MAC_BIT;

@@ -147,8 +147,8 @@ pub(crate) fn egress(
 /// Returns the marking queue of a legacy switch's shaper. The bytes that wait at the fiber are subtracted from its
 /// thresholds and from its limit.
 ///
-/// With probability p, `red` marks one packet after every 1 to 1/p packets, uniformly distributed, which marks a share of
-/// 2p/(1 + p). The plan asks for p; probability p/2 gives p/(1 + p/2), which is close.
+/// With probability p, `red` marks one packet after every 1 to 1/p packets, uniformly distributed, which marks a share
+/// of 2p/(1 + p). The plan asks for p; probability p/2 gives p/(1 + p/2), which is close.
 /// <https://github.com/torvalds/linux/blob/v6.1/include/net/red.h>, `red_mark_probability`.
 fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnConfig) -> Red {
     let half = Ratio::new(1, 2);
@@ -183,13 +183,15 @@ fn at(netns: &Namespace, dev: &str, parent: Parent, handle: Handle, qdisc: Qdisc
     }
 }
 
-/// Returns the rate and queue of a switch's egress port, which holds `buffer` bytes besides the packet that is being sent.
+/// Returns the rate and queue of a switch's egress port, which holds `buffer` bytes besides the packet that is being
+/// sent.
 ///
 /// A bucket of one frame would suffice if timers were never late: tokens that arrive while a full bucket waits for its
 /// timer are lost, which lowers the rate. The bucket therefore also holds the frames of the greatest timer delay. These
-/// frames may leave the queue early; they wait in the delay line's `netem`, which sends at exactly the same rate. Queue and `netem` together hold the buffer, so the queue is shorter by the frames
-/// in `netem`. Only whole frames leave early, so that all other frames leave at the same time as on an ideal link. A
-/// buffer that holds fewer frames than the bucket cannot be emulated, and the certificate reports it.
+/// frames may leave the queue early; they wait in the delay line's `netem`, which sends at exactly the same rate. Queue
+/// and `netem` together hold the buffer, so the queue is shorter by the frames in `netem`. Only whole frames leave
+/// early, so that all other frames leave at the same time as on an ideal link. A buffer that holds fewer frames than
+/// the bucket cannot be emulated, and the certificate reports it.
 fn shaper(layout: &Layout<'_>, wire: &WirePlan, buffer: Bytes) -> Tbf {
     let late = match layout.options.clock {
         Clock::Virtual => LATEST_VIRTUAL_TIMER,
@@ -220,9 +222,9 @@ const CHILD: Handle = Handle(0x10);
 /// The indexes are equal in every run and differ between the ends of a pair: with equal ones the
 /// kernel would delay the carrier by up to a second
 /// (<https://github.com/torvalds/linux/blob/v6.1/net/core/link_watch.c>, `linkwatch_urgent_event`).
-/// No interface of the root namespace has such an index, because the kernel counts from 1 there. rxe of Linux 6.1 looks up
-/// routes in the root namespace by the index of a host's interface; it must not find an interface of that index there
-/// and send the flow to the user's network.
+/// No interface of the root namespace has such an index, because the kernel counts from 1 there. rxe of Linux 6.1 looks
+/// up routes in the root namespace by the index of a host's interface; it must not find an interface of that index
+/// there and send the flow to the user's network.
 const FIRST_INDEX: u32 = 0x4c43_0000;
 
 /// Greatest timer delay in virtual time: a timer waits for the instructions of earlier packets,

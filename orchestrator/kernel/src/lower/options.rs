@@ -13,8 +13,8 @@ pub struct LowerOptions {
     pub hosts: HostPlacement,
     /// Clock that the lab runs on.
     pub clock: Clock,
-    /// True for a whole lab. False for kernels without netem, red and rxe: links then have a rate and a queue but no delay,
-    /// loss or marks, and hosts have no RDMA devices. False is used only in tests and benchmarks of bring-up.
+    /// True for a whole lab. False for kernels without netem, red and rxe: links then have a rate and a queue but no
+    /// delay, loss or marks, and hosts have no RDMA devices. False is used only in tests and benchmarks of bring-up.
     pub delay_lines: bool,
     /// Number of CPUs of the machine.
     pub cpus: u32,

@@ -1,4 +1,4 @@
-//! Pacer for the hosts' QPs: congestion control for SoftRoCE, which has none.
+//! Pacer for the hosts' QPs: adds congestion control to SoftRoCE, which lacks it.
 //!
 //! ```text
 //! rxe ──> NIC's egress ⇒ pacer [fq] ──veth── gate ⇒ NIC's egress [netem]

@@ -12,9 +12,7 @@ use super::units::{Decimal, bytes_per_sec, narrow, of_all_ones, signed};
 /// Delay line: each packet is serialised at `rate` and leaves `delay` after its last bit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Netem {
-    /// Propagation delay.
     pub delay: Nanos,
-    /// Serialisation rate.
     pub rate: BitsPerSec,
     /// Capacity in packets, waiting and in flight.
     pub limit: u32,

@@ -11,7 +11,6 @@ use super::units::{bytes_per_sec, clamp, narrow, ticks};
 /// Token bucket filter. It releases a packet at the start of the packet's serialisation time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Tbf {
-    /// Link rate.
     pub rate: BitsPerSec,
     /// Depth of the bucket, at least one frame.
     pub burst: Bytes,

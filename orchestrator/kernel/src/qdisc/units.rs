@@ -17,7 +17,8 @@ pub(super) fn of_all_ones(probability: Ratio) -> u32 {
     u32::try_from(probability.scale_nearest(u64::from(u32::MAX))).unwrap_or(u32::MAX)
 }
 
-/// Converts a rate to the old 32-bit attribute, saturating; if the 64-bit attribute is also present, the kernel uses that.
+/// Converts a rate to the old 32-bit attribute, saturating; if the 64-bit attribute is also present, the kernel uses
+/// that.
 pub(super) fn narrow(bytes_per_sec: u64) -> u32 {
     u32::try_from(bytes_per_sec).unwrap_or(u32::MAX)
 }

@@ -114,8 +114,8 @@ fn shared_buffer(plan: &Plan, switch: &Switch) -> Option<SharedBuffer> {
     pfc::shared_buffer(node, plan.wires(), &plan.transport)
 }
 
-/// Returns the lowest rate that a switch's ports towards other datacenters have before or after any fault; `None` if the
-/// switch has no such ports.
+/// Returns the lowest rate that a switch's ports towards other datacenters have before or after any fault; `None` if
+/// the switch has no such ports.
 fn lowest_rate(plan: &Plan, switch: &Switch) -> Option<BitsPerSec> {
     let links = plan.nodes[switch.node.index()]
         .ports

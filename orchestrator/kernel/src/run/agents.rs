@@ -38,7 +38,7 @@ pub(super) enum AgentEvent {
     Closed,
 }
 
-/// Launcher of agents.
+/// Launcher of the switches' agent processes.
 #[derive(Clone, Debug)]
 pub struct AgentLauncher {
     /// Command of the agent, which reads its configuration from standard input.
@@ -193,7 +193,8 @@ impl AgentLauncher {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())
-            // In a separate process group, so that Ctrl-C on the terminal reaches only the run, which then ends its agents.
+            // In a separate process group, so that Ctrl-C on the terminal reaches only the run, which then ends its
+            // agents.
             .process_group(0);
         lab.spawn_on(node, &mut command)
     }
@@ -269,8 +270,8 @@ impl Drop for Process {
     }
 }
 
-/// Returns the directory for a datacenter's maps within a lab's `pins`. As for sockets, no datacenter's name can collide
-/// with other files in the directory, such as the maps of hosts.
+/// Returns the directory for a datacenter's maps within a lab's `pins`. As for sockets, no datacenter's name can
+/// collide with other files in the directory, such as the maps of hosts.
 fn pins_of(pins: &Path, dc: &str) -> PathBuf {
     pins.join(format!("switch-{dc}"))
 }
@@ -347,7 +348,8 @@ mod tests {
 
     extern "C" fn ignore(_: libc::c_int) {}
 
-    /// Signal handlers make system calls fail with `EINTR`: `poll` always, other calls without `SA_RESTART`; see signal(7).
+    /// Signal handlers make system calls fail with `EINTR`: `poll` always, other calls without `SA_RESTART`; see
+    /// signal(7).
     #[test]
     #[expect(unsafe_code, reason = "std sets no handlers")]
     fn a_signal_does_not_end_the_wait_for_an_agent() {

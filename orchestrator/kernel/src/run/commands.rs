@@ -15,9 +15,9 @@ use super::{
 /// Returns the commands that a fault makes the control plane send, under the policy at `policy`.
 ///
 /// A link's new rate or buffer scales the queue levels at both its ends; its new rate or delay updates
-/// the costs of all paths over it. A cut or restored link needs no command and updates no path cost, because the switches
-/// at both ends detect it. `parameters` returns a switch's current parameters, including tuned ones, which determine its
-/// path costs.
+/// the costs of all paths over it. A cut or restored link needs no command and updates no path cost, because the
+/// switches at both ends detect it. `parameters` returns a switch's current parameters, including tuned ones, which
+/// determine its path costs.
 pub(super) fn of_fault<'a>(
     plan: &Plan,
     policy: usize,

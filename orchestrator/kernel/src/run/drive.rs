@@ -27,7 +27,7 @@ use crate::{
     lower::{Clock, lower_fault},
 };
 
-/// Repetition under way, with its agents and channels.
+/// Running repetition, with its agents and channels.
 pub(super) struct RunningRepetition<'a> {
     pub(super) repetition: Repetition<'a>,
     pub(super) agents: Vec<Agent>,
@@ -35,8 +35,8 @@ pub(super) struct RunningRepetition<'a> {
     /// Sending end of `inputs`, for agents and flows.
     sender: UnboundedSender<Input>,
     setup: RepetitionSetup<'a>,
-    /// Value of [`Runner::host_waits`] when the latest flow was delivered, because perftest's clients write their reports
-    /// after that. Verbs flows write no reports, so for them the value at the session's end suffices.
+    /// Value of [`Runner::host_waits`] when the latest flow was delivered, because perftest's clients write their
+    /// reports after that. Verbs flows write no reports, so for them the value at the session's end suffices.
     waits_at_delivery: u64,
 }
 
@@ -310,7 +310,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Makes the pacer of congestion control drop its packets, so that the QPs of aborted flows can be destroyed at once.
+    /// Makes the pacer of congestion control drop its packets, so that the QPs of aborted flows can be destroyed at
+    /// once.
     fn close_pacer(&mut self) {
         let closed = match self.lab.host_maps() {
             Ok(Some(mut maps)) => maps.close(),
@@ -322,8 +323,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Asks the agents to end, and handles their last messages until all agents have ended, or until no message has arrived
-    /// for `patience`. A cancellation shortens the wait.
+    /// Asks the agents to end, and handles their last messages until all agents have ended, or until no message has
+    /// arrived for `patience`. A cancellation shortens the wait.
     pub(super) async fn drain(
         &mut self,
         running: &mut RunningRepetition<'_>,
@@ -423,8 +424,8 @@ impl Runner<'_> {
         Ok(tuned)
     }
 
-    /// Restarts a killed agent, unless the run was cancelled, which may have ended the agent. In the meantime the switch
-    /// forwards packets with the tables that the killed agent left in the kernel.
+    /// Restarts a killed agent, unless the run was cancelled, which may have ended the agent. In the meantime the
+    /// switch forwards packets with the tables that the killed agent left in the kernel.
     fn restart(
         &mut self,
         dc: DcId,

@@ -29,7 +29,6 @@ pub enum RunError {
     /// The verbs generator cannot run.
     #[error(transparent)]
     Verbs(#[from] VerbsError),
-    /// The lab failed.
     #[error(transparent)]
     Lab(#[from] LabErrorKind),
     /// The switches' maps cannot be pinned.
@@ -77,7 +76,6 @@ pub enum AgentError {
     #[error("agent of `{dc}`: cannot {action}: {source}")]
     Io {
         dc: String,
-        /// Action that failed.
         action: &'static str,
         source: io::Error,
     },

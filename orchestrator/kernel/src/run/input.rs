@@ -1,8 +1,8 @@
 //! Inputs of a repetition: all information from the kernel, agents and flows that is not in the plan.
 //!
 //! The rows and the report of a run depend only on its plan and on these inputs, each of which is handled once by
-//! [`Repetition::handle`](super::repetition::Repetition::handle). A run whose inputs were recorded, as one JSON line each,
-//! can therefore be replayed without its lab.
+//! [`Repetition::handle`](super::repetition::Repetition::handle). A run whose inputs were recorded, as one JSON line
+//! each, can therefore be replayed without its lab.
 
 use std::{
     collections::BTreeMap,

@@ -2,8 +2,8 @@
 //!
 //! For each policy and repetition the agents of all DCI switches attach and become ready, every flow's
 //! two processes connect, and only then does the repetition's time start. Preparation is therefore not
-//! part of any FCT, and all files have been read before, which matters in a guest: its clock jumps while it waits for the
-//! host's disk.
+//! part of any FCT, and all files have been read before, which matters in a guest: its clock jumps while it waits for
+//! the host's disk.
 //!
 //! - `drive`: a repetition, from the start of its agents to the end of its flows; has all side effects
 //! - `input`: all inputs of a repetition besides the plan, as one type that can be recorded
@@ -76,7 +76,6 @@ pub struct Runner<'a> {
     pub host_waits: &'a dyn Fn() -> u64,
     /// Returns the CPU time used by this kernel so far; `None` outside a guest.
     pub guest_cpu: &'a dyn Fn() -> Option<GuestCpu>,
-    /// Cancels the run.
     pub cancel: CancellationToken,
 }
 

@@ -71,7 +71,6 @@ pub(super) struct Repetition<'a> {
 /// Effects of an input.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
-    /// Rows to write.
     pub rows: RowBatch,
     /// Completed steps of the phase, for display. A flow's step is complete once the flow's row exists.
     pub steps: Vec<String>,

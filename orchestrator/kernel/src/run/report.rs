@@ -55,8 +55,8 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// Returns the record of the run's end. Phases, certified links and problems are left empty, because the report does not
-    /// have them.
+    /// Returns the record of the run's end. Phases, certified links and problems are left empty, because the report
+    /// does not have them.
     #[must_use]
     pub fn end(self, ended_at: UtcTime, evidence: Evidence) -> RunEnd {
         RunEnd {
@@ -92,7 +92,8 @@ impl RunReport {
         sum.available_ns = more(sum.available_ns, before.available_ns, after.available_ns);
     }
 
-    /// Adds the losses under `policy` between two readings, and the number of decisions in between that re-routed flows.
+    /// Adds the losses under `policy` between two readings, and the number of decisions in between that re-routed
+    /// flows.
     pub(super) fn add_losses(
         &mut self,
         policy: &str,
@@ -146,8 +147,8 @@ impl RunReport {
             .add_deviations(&format!("{title}: hosts"), &counts);
     }
 
-    /// Adds a reason to doubt the run for each switch whose agent ended before it had sent all reports in the repetition
-    /// called `title`.
+    /// Adds a reason to doubt the run for each switch whose agent ended before it had sent all reports in the
+    /// repetition called `title`.
     pub(super) fn add_incomplete(&mut self, title: &str, switches: impl Iterator<Item = String>) {
         for switch in switches {
             let subject = format!("{title}: {switch}");
@@ -156,9 +157,9 @@ impl RunReport {
         }
     }
 
-    /// Ends the repetition called `title`: adds reasons to doubt the run, and warnings, from the switches' counters. Packets
-    /// without a live candidate cause no warning at the switches in `unreachable`, which are named in the rows of
-    /// unfinished flows.
+    /// Ends the repetition called `title`: adds reasons to doubt the run, and warnings, from the switches' counters.
+    /// Packets without a live candidate cause no warning at the switches in `unreachable`, which are named in the rows
+    /// of unfinished flows.
     pub(super) fn end_repetition(
         &mut self,
         title: &str,
@@ -196,7 +197,8 @@ impl RunReport {
     }
 }
 
-/// Returns a sentence for each non-zero count at `place`. Each entry of `counts` is a count, its noun, and what happened.
+/// Returns a sentence for each non-zero count at `place`. Each entry of `counts` is a count, its noun, and what
+/// happened.
 fn sentences(place: &str, counts: &[(u64, &str, &str)]) -> impl Iterator<Item = String> {
     counts
         .iter()

@@ -305,8 +305,8 @@ impl<'a> ReportRows<'a> {
         self.rows.paths(flow.id, &ranges)
     }
 
-    /// Returns those switches at a flow's ends that have dropped packets because no candidate was alive, with the number of
-    /// packets. The two switches route the flow's data and its acknowledgements.
+    /// Returns those switches at a flow's ends that have dropped packets because no candidate was alive, with the
+    /// number of packets. The two switches route the flow's data and its acknowledgements.
     pub(super) fn unreachable_at(&self, flow: &Flow) -> BTreeMap<DcId, u64> {
         let dcs = [flow.src, flow.dst]
             .into_iter()
@@ -341,8 +341,8 @@ impl<'a> ReportRows<'a> {
             .link(time, now.port, self.rate_at(now.port, time), counters)
     }
 
-    /// Returns the emulated rate, at `time`, of the link at `port`. The rate follows from the plan and its faults, because
-    /// agents do not report rates.
+    /// Returns the emulated rate, at `time`, of the link at `port`. The rate follows from the plan and its faults,
+    /// because agents do not report rates.
     fn rate_at(&self, port: PortId, time: Nanos) -> BitsPerSec {
         let wires = self.rows.plan.wires();
         wires
@@ -415,8 +415,9 @@ mod tests {
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
     }
 
-    /// With a rate scale of 1/2,000, a fault's 10 Mbit/s are 20 Gbit/s in paper units. This holds in both directions, and
-    /// also after a cut and its repair, which change no rate. The paper rate of the unchanged 100 Mbit/s is the plan's.
+    /// With a rate scale of 1/2,000, a fault's 10 Mbit/s are 20 Gbit/s in paper units. This holds in both directions,
+    /// and also after a cut and its repair, which change no rate. The paper rate of the unchanged 100 Mbit/s is the
+    /// plan's.
     #[test]
     fn a_links_rate_is_the_one_in_force() {
         let mut plan = plan();

@@ -1,9 +1,10 @@
 //! Start of a repetition's time.
 //!
 //! In a guest in virtual time, the virtual clock jumps during waits for the host before a repetition, by amounts that
-//! differ between runs. Therefore every repetition starts at the same phase of the kernel's periodic work, most of which
-//! is due at whole seconds of jiffies, and of the retransmission timers. Timers that count from their last expiry are not
-//! aligned: 2,000 sleeps of 1 ms ended within 15 ns of each other in most boots, and tens of microseconds apart in a few.
+//! differ between runs. Therefore every repetition starts at the same phase of the kernel's periodic work, most of
+//! which is due at whole seconds of jiffies, and of the retransmission timers. Timers that count from their last expiry
+//! are not aligned: 2,000 sleeps of 1 ms ended within 15 ns of each other in most boots, and tens of microseconds apart
+//! in a few.
 
 use std::{fs, io};
 
@@ -72,8 +73,8 @@ impl Start {
 struct Tick {
     /// Time of the tick, a multiple of a jiffy.
     at: MonotonicTime,
-    /// Jiffies from this tick on. The count starts at boot five minutes before it overflows 32 bits, and lacks some ticks
-    /// of the boot: 20 or 22 of them, in boots of one kernel.
+    /// Jiffies from this tick on. The count starts at boot five minutes before it overflows 32 bits, and lacks some
+    /// ticks of the boot: 20 or 22 of them, in boots of one kernel.
     jiffies: u64,
 }
 
@@ -86,8 +87,8 @@ impl Tick {
         Self::undisturbed(ticks).ok_or_else(missing)
     }
 
-    /// Returns one of the readings in which no tick occurred between reading the time and reading the jiffies. Such a tick
-    /// makes the jiffies one too many.
+    /// Returns one of the readings in which no tick occurred between reading the time and reading the jiffies. Such a
+    /// tick makes the jiffies one too many.
     fn undisturbed(readings: Vec<Self>) -> Option<Self> {
         let ahead = |tick: &Self| {
             tick.jiffies

@@ -1,8 +1,8 @@
 //! Traffic engineering: converts the demands of all switches to their new hash buckets.
 //!
-//! At the end of every interval, agents report the traffic that their hosts sent. A window of the TE controller ends when
-//! all agents have reported, and its tables are installed at the end of the next window, as in the simulator. A killed
-//! agent misses intervals; the controller waits for its report until the next interval at most.
+//! At the end of every interval, agents report the traffic that their hosts sent. A window of the TE controller ends
+//! when all agents have reported, and its tables are installed at the end of the next window, as in the simulator. A
+//! killed agent misses intervals; the controller waits for its report until the next interval at most.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! Watchdog for the CPUs and clocks while flows run on a real clock.
 //!
-//! A thread sleeps for a fixed interval throughout the run and records how late each wake-up is. Anything that delays the
-//! thread also delays the lab's queues and links. Once a second it reads how the CPUs spent their time.
+//! A thread sleeps for a fixed interval throughout the run and records how late each wake-up is. Anything that delays
+//! the thread also delays the lab's queues and links. Once a second it reads how the CPUs spent their time.
 
 use std::{
     fs, io,
@@ -23,7 +23,6 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts the watchdog.
     pub fn start() -> io::Result<Self> {
         let (stop, stopped) = mpsc::channel();
         let watch = move || {

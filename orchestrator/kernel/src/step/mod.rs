@@ -50,13 +50,11 @@ pub enum Step {
     },
     /// Creates a pair of interfaces, each end in its own namespace.
     Veth(Veth),
-    /// Changes an interface.
     Device {
         netns: Namespace,
         dev: String,
         change: DeviceChange,
     },
-    /// Adds a route.
     Route(Route),
     /// Adds a policy routing rule.
     Rule(Rule),
@@ -168,7 +166,8 @@ impl Step {
         netns.name()
     }
 
-    /// Returns the inverse of the step; `None` if the step's object disappears with a namespace or interface of the lab.
+    /// Returns the inverse of the step; `None` if the step's object disappears with a namespace or interface of the
+    /// lab.
     #[must_use]
     pub fn undo(&self) -> Option<Undo<'_>> {
         match self {

@@ -40,7 +40,7 @@ pub struct NextHop {
     pub dev: String,
 }
 
-/// Policy routing rule.
+/// Policy routing rule (`ip rule`).
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     pub netns: Namespace,

@@ -46,8 +46,8 @@ fn running() -> String {
     thread::current().name().unwrap_or_default().to_owned()
 }
 
-/// Runs a test in a separate process. Returns the exit status, and the name of the test whose body completed: empty if the
-/// harness ran no test, which the harness reports as success.
+/// Runs a test in a separate process. Returns the exit status, and the name of the test whose body completed: empty if
+/// the harness ran no test, which the harness reports as success.
 fn run_again(test: &str) -> io::Result<(ExitStatus, String)> {
     let proof = tempfile::NamedTempFile::new()?;
     let mut command = Command::new(env::current_exe()?);

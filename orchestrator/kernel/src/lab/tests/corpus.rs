@@ -34,15 +34,16 @@ struct Fault {
     inject: Inject,
     /// Part of the text with which read-back rejects the lab; `None` if read-back cannot detect the fault.
     differs: Option<&'static str>,
-    /// Part of the text with which the measurement rejects the lab; `None` if the measurement need not detect the fault.
+    /// Part of the text with which the measurement rejects the lab; `None` if the measurement need not detect the
+    /// fault.
     measured: Option<&'static str>,
 }
 
 /// Means of injecting a fault.
 enum Inject {
-    /// Shell commands. `$D1`, `$D2` and `$FIBER` are namespaces; `$P` is DC1's port, and `$Q` its peer at DC2; `$F` and `$G`
-    /// are the interfaces in the fiber that receive from `$P` and send to `$Q`; `$O` is an interface of another link;
-    /// `$BURST` and `$LIMIT` are the shaper's parameters.
+    /// Shell commands. `$D1`, `$D2` and `$FIBER` are namespaces; `$P` is DC1's port, and `$Q` its peer at DC2; `$F` and
+    /// `$G` are the interfaces in the fiber that receive from `$P` and send to `$Q`; `$O` is an interface of another
+    /// link; `$BURST` and `$LIMIT` are the shaper's parameters.
     Shell(&'static str),
     /// Enabled receive offload.
     Offload,
@@ -123,7 +124,7 @@ fn corpus() -> Vec<Fault> {
             "asymmetric delay",
             Shell("tc -n $FIBER qdisc change dev $G root netem delay 26ms rate 100mbit limit 4096"),
             Some("delay 26000000 ns"),
-            Some("another delay in this direction"),
+            Some("a different delay in this direction"),
         ),
         fault(
             "wrong delay both ways",

@@ -1,4 +1,4 @@
-//! Datagrams from hosts under their machine's packet filters and rules.
+//! Tests of hosts' datagrams on a machine with packet filters and rules.
 
 use std::{collections::BTreeSet, fs, process::Command};
 
@@ -16,18 +16,18 @@ use crate::{
     testing::{self, isolated, skipped},
 };
 
-/// Packet filter of a machine.
+/// Packet filter that drops a lab's datagrams.
 struct Filter {
-    /// Program that makes it.
+    /// Program that creates the filter.
     program: &'static str,
-    /// Commands of a shell.
+    /// Shell commands that create the filter.
     make: &'static str,
-    /// Place where datagrams are lost, and the chain that drops them.
+    /// Expected place of the loss, and the chain that drops the datagrams.
     expected: [&'static str; 2],
 }
 
-/// Each filter drops every datagram of the lab, at the place that netfilter(7) gives for its hook: `output` and
-/// `postrouting` refuse the sender with EPERM, `prerouting` and `input` drop after the NIC.
+/// Filters that each drop every datagram of the lab. The place depends on the hook: in `output` and `postrouting`,
+/// sending fails with EPERM; in `prerouting` and `input`, datagrams are dropped after the NIC.
 const FILTERS: [Filter; 7] = [
     Filter {
         program: "nft",
@@ -38,7 +38,7 @@ const FILTERS: [Filter; 7] = [
             "chain `inet a in` of the packet filter drops by policy every packet that no rule accepts",
         ],
     },
-    // firewalld.
+    // As in firewalld.
     Filter {
         program: "nft",
         make: "nft add table inet a
@@ -102,7 +102,7 @@ const FILTERS: [Filter; 7] = [
 #[test]
 fn datagrams_come_to_every_host_of_a_lab() {
     isolated(|| {
-        // A distribution may look up senders on all interfaces; the lab's rules answer by their own address.
+        // With `rp_filter` on, as in some distributions, the kernel also looks up senders; the lab's rules must answer.
         for (hosts, rp_filter) in [
             (HostPlacement::RootNamespace, "0"),
             (HostPlacement::RootNamespace, "1"),
@@ -112,7 +112,7 @@ fn datagrams_come_to_every_host_of_a_lab() {
             let mut lab = up("t", hosts, testing::testbed);
             let deliveries = certify::deliveries(&mut lab, &CancellationToken::new()).unwrap();
             let counts = deliveries.iter().map(|it| (it.left, it.came, it.delivered));
-            // Eight hosts, each 20.
+            // Each of eight hosts sends 20 datagrams.
             assert_eq!(
                 counts.collect::<Vec<_>>(),
                 [(20, 20, 20); 8],
@@ -144,7 +144,7 @@ fn a_packet_filter_that_drops_datagrams_is_named_and_its_hint_ends_the_loss() {
             assert_eq!(texts(&losses(&mut lab)), [""; 0], "{}", filter.make);
             script(filter.make);
             let found = losses(&mut lab);
-            // Both hosts send, and lose all.
+            // Both hosts send, and all datagrams are lost.
             assert_eq!(found.len(), 2, "{}", filter.make);
             for loss in &found {
                 let text = loss.to_string();
@@ -225,7 +225,7 @@ fn a_rule_that_takes_datagrams_is_the_cause_of_their_loss() {
     isolated(|| {
         create_foreign_objects();
         for (rule, place) in [
-            // The table's default route is not by the sender's NIC.
+            // The table's default route does not lead through the sender's NIC.
             ("pref 5 lookup 77", "reached its NIC but not its sockets"),
             // For a socket that is bound to an interface, a destination without a route is on the link, and nobody
             // there has its address (`ip_route_output_key_hash_rcu`).
@@ -247,7 +247,7 @@ fn a_rule_that_takes_datagrams_is_the_cause_of_their_loss() {
     });
 }
 
-/// Returns the losses of datagrams that hosts send now.
+/// Sends datagrams from every host and returns the losses.
 fn losses(lab: &mut Lab) -> Vec<Loss> {
     let deliveries = certify::deliveries(lab, &CancellationToken::new()).unwrap();
     certify::losses(lab, &deliveries).unwrap()

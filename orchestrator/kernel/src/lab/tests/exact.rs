@@ -1,5 +1,5 @@
-//! Whole labs, with delay lines and RDMA devices: delays and rates are exact in virtual time. The
-//! tests need a kernel with all features of a lab, such as a guest's.
+//! Tests of whole labs, with delay lines and RDMA devices: delays and rates are exact in virtual time. The tests need a
+//! kernel with all features of a lab, such as a guest's kernel.
 #![expect(clippy::print_stdout, reason = "measurements are printed for a person")]
 
 use std::{
@@ -27,7 +27,7 @@ use crate::{
     testing::{self, Machine, skipped},
 };
 
-/// The root namespace is shared: one test at a time.
+/// Lock that runs one test at a time, because the tests share the root namespace.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -51,7 +51,7 @@ fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
         let wire = testing::marking(testing::wire("100 Mbit", "5 ms", "620 kB"));
         let mut lab = up(|slot| {
             let mut plan = testing::pair_over(slot, wire);
-            // Its switches mark by `red`.
+            // Legacy switches mark with `red`.
             plan.dcs.iter_mut().for_each(|dc| dc.legacy = true);
             plan
         });
@@ -70,7 +70,7 @@ fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
         let queues = tc(&lab);
         sender.finish();
         println!("{rate} bit/s; {queues}");
-        // To a frame more or less in the second.
+        // Exact to one frame per second.
         assert!((99_930_000..100_070_000).contains(&rate), "{rate}");
         for (part, expected) in [
             ("qdisc red 10: dev l0d1-d2 parent 1:1", true),
@@ -140,7 +140,7 @@ fn packets_of_hosts_with_congestion_control_are_paced_in_their_order() {
         let [(_, qp)] = senders.as_slice() else {
             panic!("one QP sends data");
         };
-        // 50 messages of 16 packets.
+        // The flow has 50 messages of 16 packets.
         assert_eq!((qp.packets, qp.out_of_order), (800, 0));
         assert_eq!((qp.next_in, qp.next_out), (800, 800));
         assert_eq!(counts, HostCounters::default());
@@ -186,7 +186,7 @@ fn the_whole_testbed_comes_up_and_down_again() {
     });
 }
 
-/// Runs a test if this kernel has all features of a lab, and asserts that nothing remains.
+/// Runs a test if this kernel has all features of a lab, and asserts that no object of the lab remains.
 pub(super) fn whole_lab(body: impl FnOnce()) {
     let missing = doctor::missing_here();
     if let Some(finding) = missing.first() {
@@ -216,8 +216,8 @@ fn up_with(hosts: HostPlacement, plan: impl FnOnce(u8) -> Plan) -> Lab {
     bring_up(reservation, &plan, &options(hosts)).unwrap()
 }
 
-/// Returns the round-trip time of an echo with `payload` bytes over a host's link, the inter-DC link and a host's link,
-/// in nanoseconds.
+/// Returns the expected round-trip time, ns, of an echo with `payload` bytes over a host link, the inter-DC link and a
+/// host link.
 fn round_trip(plan: &Plan, payload: Bytes) -> u64 {
     let frame = Bytes::new(payload.get() + ICMP_HEADERS);
     let one_way =
@@ -228,8 +228,7 @@ fn round_trip(plan: &Plan, payload: Bytes) -> u64 {
     2 * (2 * one_way(&host.emu) + one_way(&between.emu))
 }
 
-/// Measures five round trips from the first host to the last and returns the shortest and the longest,
-/// in nanoseconds.
+/// Measures five round trips from the first host to the last; returns the shortest and the longest, ns.
 fn ping(lab: &Lab, payload: u64) -> [u64; 2] {
     let dev = lab.plan().ports[3].interface.clone();
     let to = lab.plan().nodes.last().unwrap().addr.to_string();
@@ -251,13 +250,13 @@ fn ping(lab: &Lab, payload: u64) -> [u64; 2] {
     [min, max]
 }
 
-/// Sender and receiver of perftest.
+/// Running perftest sender and receiver.
 struct Sending {
     receiver: Child,
     sender: Child,
 }
 
-/// Sends messages from the first host to the last.
+/// Starts sending messages from the first host to the last.
 fn start_sending(lab: &Lab, messages: u32, size: u32) -> Sending {
     let hosts: Vec<NodeId> = lab
         .plan()
@@ -282,7 +281,7 @@ fn start_sending(lab: &Lab, messages: u32, size: u32) -> Sending {
 }
 
 impl Sending {
-    /// Waits for both and returns the sender's output.
+    /// Waits for sender and receiver, and returns the sender's output.
     fn finish(&mut self) -> String {
         let mut text = String::new();
         let mut stdout = self.sender.stdout.take().unwrap();
@@ -304,8 +303,8 @@ fn tc(lab: &Lab) -> String {
 
 pub(super) const LAB: &str = "whole";
 
-/// Bytes of the Ethernet (14), IPv4 (20) and ICMP (8) headers.
+/// Size of the Ethernet (14), IPv4 (20) and ICMP (8) headers, bytes.
 const ICMP_HEADERS: u64 = 42;
 
-/// Maximum time that the guest's one CPU spends on an echo and its answer, in nanoseconds.
+/// Maximum time that the guest's only CPU spends on an echo and its reply, ns.
 const HANDLING: u64 = 100_000;

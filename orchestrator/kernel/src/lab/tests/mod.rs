@@ -1,4 +1,4 @@
-//! Labs on this machine. Those that any kernel can run are each on an isolated machine.
+//! Tests of labs on this machine. Tests of labs that run on any kernel use an isolated machine each.
 
 mod corpus;
 mod datagrams;
@@ -29,7 +29,7 @@ use crate::{
     testing::{Machine, isolated},
 };
 
-/// Runs a test's body on an isolated machine and asserts that it leaves no trace there.
+/// Runs a test's body on an isolated machine, and asserts that the body leaves the machine unchanged.
 fn without_a_trace(body: impl FnOnce(&Machine)) {
     isolated(|| {
         let before = Machine::read();
@@ -38,7 +38,7 @@ fn without_a_trace(body: impl FnOnce(&Machine)) {
     });
 }
 
-/// Starts a process in a namespace, and waits until it is there.
+/// Starts a process in a namespace, and waits until it has entered the namespace.
 fn inside(name: &NetnsName) -> Child {
     let mut command = Command::new("ip");
     let child = command
@@ -58,7 +58,7 @@ fn reserve(name: &str) -> Result<Reservation, ReservationError> {
     Reservation::acquire(&name.parse().unwrap(), "test")
 }
 
-/// Brings up the lab `name`, which nobody else has.
+/// Brings up the lab `name`; no other test uses the name.
 fn up(name: &str, hosts: HostPlacement, plan: fn(u8) -> Plan) -> Lab {
     let reservation = reserve(name).unwrap();
     let plan = plan(reservation.slot());
@@ -81,7 +81,7 @@ fn options(lab: &str, hosts: HostPlacement) -> LowerOptions {
         hosts,
         clock: Clock::Real,
         delay_lines: false,
-        // Packets are steered to existing CPUs.
+        // Packets can only be steered to existing CPUs.
         cpus: u32::try_from(thread::available_parallelism().unwrap().get()).unwrap(),
     }
 }
@@ -91,7 +91,7 @@ fn host(lab: &Lab, name: &str) -> NodeId {
     NodeId::from_index(at.unwrap()).unwrap()
 }
 
-/// Returns true if one echo is answered within `seconds`.
+/// Sends one echo request; returns true if it is answered within `seconds`.
 fn ping(lab: &mut Lab, from: NodeId, to: NodeId, seconds: u32) -> bool {
     let port = lab.plan().nodes[from.index()].ports[0];
     let dev = lab.plan().ports[port.index()].interface.clone();
@@ -122,8 +122,8 @@ fn left(errors: Vec<crate::exec::UndoError>) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// Seconds in which an echo is answered on any machine, however loaded.
+/// Maximum time for the answer to an echo on a loaded machine, s.
 const ANSWERED: u32 = 60;
 
-/// Time in which a process starts on any machine, however loaded.
+/// Maximum time for the start of a process on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);

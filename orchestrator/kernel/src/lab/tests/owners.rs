@@ -1,4 +1,4 @@
-//! Labs and the processes that own them.
+//! Tests of labs and the processes that own them.
 
 use std::{
     env, fs,
@@ -132,7 +132,7 @@ fn a_lab_whose_owner_is_killed_at_any_time_can_be_taken_down_without_a_trace() {
         let mut states = Vec::new();
         for kill in 0..kills {
             let mut owner = Owner::start("loop");
-            // Spread over bringing up and down, which take some tens of milliseconds.
+            // The kills are spread over bringing up and taking down, which take tens of milliseconds.
             sleep(Duration::from_micros(kill * 7_919 % 90_000));
             owner.kill();
             states.extend(status().unwrap().into_iter().map(|lab| lab.state));
@@ -145,7 +145,7 @@ fn a_lab_whose_owner_is_killed_at_any_time_can_be_taken_down_without_a_trace() {
     });
 }
 
-/// Takes a lab down whose owner was killed before, while or after it had the lab.
+/// Takes a lab down whose owner was killed before, during or after the lab's existence.
 pub(super) fn assert_down(lab: &str, kill: u64) {
     match down(&lab.parse().unwrap(), Live::Refuse) {
         Ok(errors) => assert_eq!(left(errors), Vec::<String>::new(), "kill {kill}"),
@@ -165,7 +165,7 @@ fn a_lab_of_an_earlier_boot_is_only_files() {
         fs::write(directory.join("journal"), other_boot).unwrap();
         assert_eq!(status().unwrap()[0].state, LabState::Dead);
         assert!(down(&owned(), Live::Refuse).unwrap().is_empty());
-        // The machine did not reboot, so the lab still exists, untouched.
+        // The machine did not really reboot, so the lab's objects still exist.
         assert!(netns::path(&owned().netns("dc1")).exists());
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("journal"), text).unwrap();
@@ -261,7 +261,7 @@ fn owner() {
 /// Process that owns a lab.
 pub(super) struct Owner {
     child: Child,
-    /// Standard output, open while the process may write.
+    /// Standard output, kept open while the process may write.
     _lines: Lines<BufReader<ChildStdout>>,
 }
 
@@ -303,7 +303,7 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // A failed test did not end the process.
+        // A failed test may not have ended the process.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! What another user of the machine may do with a lab.
+//! Tests of what another user of the machine may do with a lab.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ fn others_know_a_labs_name_and_cannot_touch_what_it_keeps() {
         for directory in [&run, &bpf] {
             assert_eq!(mode(directory), 0o700, "{}", directory.display());
         }
-        // Even if the lab's directory let them in.
+        // With 0o755, the lab's directory itself lets other users in.
         for outer in [0o700, 0o755] {
             fs::set_permissions(&run, fs::Permissions::from_mode(outer)).unwrap();
             for attempt in [
@@ -48,7 +48,7 @@ fn others_know_a_labs_name_and_cannot_touch_what_it_keeps() {
         }
         fs::set_permissions(&run, fs::Permissions::from_mode(0o700)).unwrap();
         assert!(pins.exists() && !bpf.join("dc3").exists());
-        // Each thread has its own rights.
+        // On a separate thread, because each thread has its own credentials.
         let states = std::thread::scope(|scope| scope.spawn(states_for_others).join().unwrap());
         assert_eq!(states, [("t".to_owned(), LabState::Private)]);
         assert_eq!(left(lab.down()), Vec::<String>::new());

@@ -1,11 +1,11 @@
-//! Damage to the record of the state that labs share.
+//! Test of damage to the record of state that labs share.
 
 use std::fs;
 
 use super::{left, up, without_a_trace};
 use crate::{journal, lower::HostPlacement, step::Step, testing};
 
-/// The record holds the machine's sysctls from before the first lab, and so do the labs' journals.
+/// The record has the sysctl values from before the first lab, and the labs' journals have them too.
 #[test]
 fn a_damaged_record_is_made_again_and_restores_the_machine() {
     for damage in ["", "{", "{\"sysctls\":{}}", "[]"] {
@@ -15,7 +15,7 @@ fn a_damaged_record_is_made_again_and_restores_the_machine() {
             first.apply(&[raise(RAISED)]).unwrap();
             let whole = fs::read(&path).unwrap();
             fs::write(&path, damage).unwrap();
-            // A later lab does not take the raised value for the machine's.
+            // A later lab does not mistake the raised value for the machine's original value.
             let mut second = up("b", HostPlacement::OwnNamespace, testing::pair);
             second.apply(&[raise(RAISED)]).unwrap();
             fs::write(&path, damage).unwrap();
@@ -31,7 +31,7 @@ fn a_damaged_record_is_made_again_and_restores_the_machine() {
                 .collect();
             assert!(!aside.is_empty());
             aside.iter().for_each(|path| fs::remove_file(path).unwrap());
-            // The last lab out removes the directory of labs, unless something is in it.
+            // The last lab removes the directory of labs if it is empty.
             journal::MachineLock::take().unwrap();
             before.assert_unchanged();
         });
@@ -45,7 +45,7 @@ fn raise(at_least: u64) -> Step {
     }
 }
 
-/// Sysctl that the isolated machine has of its own.
+/// Sysctl that belongs to the isolated machine's network namespace.
 const KEY: &str = "net.core.somaxconn";
-/// More than the kernel's 4,096.
+/// Raised value, more than the kernel's default of 4,096.
 const RAISED: u64 = 100_000;

@@ -1,5 +1,5 @@
-//! Foreign processes that look like a dead lab's: in namespaces with the inodes of its namespaces, or with the IDs of
-//! its processes.
+//! Tests with foreign processes that resemble a dead lab's processes: their namespaces have the inodes of the lab's
+//! namespaces, or they have the process IDs of the lab's processes.
 
 use std::{
     process::{Child, Command},
@@ -20,8 +20,8 @@ use crate::{
     testing::isolated,
 };
 
-/// The kernel gives the inode of an ended namespace to a later one. The lab's namespaces have ended, so nothing is the
-/// lab's: no process may end.
+/// The kernel reuses the inodes of ended namespaces. The lab's namespaces have ended, so no process belongs to the lab,
+/// and none may be killed.
 #[test]
 fn processes_in_namespaces_with_reused_inodes_are_left_alone() {
     isolated(|| {
@@ -48,8 +48,8 @@ fn the_next_up_of_a_dead_lab_leaves_them_alone_too() {
     });
 }
 
-/// The first `down` finds one namespace that is not the lab's: it reports that and removes the other namespaces, whose
-/// inodes strangers then have. The second `down` has nothing left to do.
+/// The first `down` finds that one name belongs to a foreign namespace. It reports that, and removes the other
+/// namespaces, whose inodes foreign namespaces then reuse. The second `down` must not remove anything.
 #[test]
 fn a_retry_after_an_incomplete_down_ends_nothing_more() {
     isolated(|| {
@@ -82,7 +82,7 @@ fn a_retry_after_an_incomplete_down_ends_nothing_more() {
     });
 }
 
-/// After `ip netns del NAME; ip netns add NAME`, the name leads to the same inode, on an otherwise quiet machine.
+/// On an otherwise idle machine, `ip netns del NAME; ip netns add NAME` creates a namespace with the same inode.
 #[test]
 fn a_namespace_with_the_name_and_the_inode_of_one_of_the_labs_is_left_alone() {
     isolated(|| {
@@ -104,8 +104,8 @@ fn a_namespace_with_the_name_and_the_inode_of_one_of_the_labs_is_left_alone() {
     });
 }
 
-/// A step that is about to be applied when its owner ends has made nothing, so any object with its name is a
-/// stranger's.
+/// If the owner ends just before a step is applied, the step has created no object, so any object with its name is
+/// foreign.
 #[test]
 fn a_namespace_that_was_never_made_is_not_the_labs() {
     isolated(|| {
@@ -181,12 +181,12 @@ fn remove(name: &NetnsName) {
     netns::remove(&netns::path(name)).unwrap();
 }
 
-/// Foreign processes; they end with this value.
+/// Foreign processes, killed when this value is dropped.
 struct Strangers(Vec<Child>);
 
 impl Strangers {
-    /// Makes a namespace with a process for each of the lab's namespaces, and rewrites the journal to name their
-    /// inodes: which inodes the kernel gives again depends on all other namespaces of the machine.
+    /// Creates a namespace with a process for each of the lab's namespaces, and writes their inodes to the journal. The
+    /// inodes that the kernel would reuse depend on all other namespaces of the machine.
     fn reuse(lab: &DeadLab) -> Self {
         let mut strangers = Self(Vec::new());
         for id in &lab.ids {
@@ -227,7 +227,7 @@ impl Drop for Strangers {
     }
 }
 
-/// Rewrites the journal to name another inode for one of the lab's namespaces.
+/// Changes the journal's inode for one of the lab's namespaces.
 fn name_in_journal(id: NetnsId, inode: u64) {
     let text = |id: NetnsId| format!("\"id\":{}", serde_json::to_string(&id).unwrap());
     let old = text(id);
@@ -237,14 +237,15 @@ fn name_in_journal(id: NetnsId, inode: u64) {
     std::fs::write(journal_file(), journal.replace(&old, &new)).unwrap();
 }
 
-/// Waits until a process is in a namespace of its own; returns that namespace.
+/// Waits until a process has entered its own namespace; returns that namespace.
 fn wait_for_netns(child: &Child) -> NetnsId {
     let netns = |pid: u32| NetnsId::of_process(i32::try_from(pid).unwrap()).unwrap();
     let here = netns(std::process::id());
     let deadline = Instant::now() + PATIENCE;
     loop {
         match netns(child.id()) {
-            // Nothing holds the file of this process's namespace, so each reading has another time.
+            // No process holds the file of this process's namespace open, so its time differs at each reading. Only the
+            // inodes are compared.
             found if found.inode != here.inode => return found,
             _ => assert!(Instant::now() < deadline),
         }

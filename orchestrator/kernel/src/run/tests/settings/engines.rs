@@ -58,7 +58,8 @@ impl Mode {
 /// Effects of a scenario.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// Rows of a simulation, or everything that the kernel engine derives from the plan, followed by the measured flows.
+    /// Rows of a simulation, or everything that the kernel engine derives from the plan, followed by the measured
+    /// flows.
     pub effects: String,
     /// Warnings of the plan.
     pub warnings: Vec<Warning>,
@@ -134,8 +135,8 @@ const REPEATED: &[&str] = &[
     "slowdown",
 ];
 
-/// Returns everything that the kernel engine derives from a plan before flows run: steps for the lab and for faults, the
-/// agents' configurations and commands, the TE controller's parameters, and the generator's jobs.
+/// Returns everything that the kernel engine derives from a plan before flows run: steps for the lab and for faults,
+/// the agents' configurations and commands, the TE controller's parameters, and the generator's jobs.
 fn lowered(plan: &Plan) -> String {
     let options = LowerOptions::shown("t".parse().expect("a name"));
     let mut made = format!("{:#?}", lower(plan, &options));

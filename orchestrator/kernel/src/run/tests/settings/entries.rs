@@ -2,7 +2,8 @@
 
 /// Key, another value for it, and a scenario in which that value has an effect.
 pub(super) struct Entry {
-    /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, each of which is a separate key.
+    /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, each of which is a separate
+    /// key.
     pub key: &'static str,
     /// Path of the key in the scenario: `key`, or the same path with another list index than the first.
     pub at: &'static str,

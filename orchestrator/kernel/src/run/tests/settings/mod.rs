@@ -40,7 +40,8 @@ enum Outcome {
     Elsewhere,
     /// The key is a name or label, which no rule reads.
     Describes,
-    /// Nothing changes and no warning names the key, or the scenario is refused with an error that does not name the key.
+    /// Nothing changes and no warning names the key, or the scenario is refused with an error that does not name the
+    /// key.
     Ignored(String),
 }
 
@@ -288,8 +289,8 @@ fn outcome(key: &str, mode: Mode, before: &Seen, after: &Result<Seen, String>) -
     }
 }
 
-/// Returns true if `message` contains, in backticks, `key` or a key that encloses it, other than the top-level key. The label of the policy
-/// that a warning is about does not count, because it is often the policy's key.
+/// Returns true if `message` contains, in backticks, `key` or a key that encloses it, other than the top-level key. The
+/// label of the policy that a warning is about does not count, because it is often the policy's key.
 fn names(message: &str, key: &str) -> bool {
     let about_policy = message.strip_prefix("policy `");
     let message = match about_policy.and_then(|rest| rest.split_once('`')) {
