@@ -108,7 +108,7 @@ pub struct SplitEvent {
 pub struct PortSample {
     /// Time of the sample.
     pub at: SimTime,
-    /// The port.
+    /// Number of the port in the simulation.
     pub port: u32,
     /// Counters since the run's start.
     pub counts: Counts,

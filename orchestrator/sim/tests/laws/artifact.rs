@@ -85,9 +85,9 @@ transport: {{ semantics: artifact }}
     (first.chosen, [congestion(0), congestion(1)])
 }
 
-/// 11.25 MB wait after a millisecond, and the trend is an eighth, 1.406 MB: the highest level, from 1.25 MB a
-/// millisecond on. The switch observes all ports once for each candidate, so that a full second candidate is
-/// judged after a step of decay, with 1.230 MB: the level below.
+/// After a millisecond, 11.25 MB are queued, and the trend is an eighth, 1.406 MB: the highest level, which starts at
+/// 1.25 MB per millisecond. The switch samples all ports once for each candidate, so that a full second candidate is
+/// evaluated after one more step of decay, with 1.230 MB: the level below.
 #[test]
 fn the_monitor_observes_once_for_each_candidate() {
     // The second-lowest queue level is 25: (2 · 25 + 255) >> 2 and (2 · 25 + 229) >> 2.

@@ -278,7 +278,6 @@ faults: [{}]
 /// total. Senders that measure the queue keep it near 0: the short flow takes at most T and the time of a few packets
 /// (0.33 µs each). Senders that do not measure the queue keep their initial window of B · T. Of two windows, the path
 /// holds one, which leaves B · T in the queue, so the short flow waits for another T, at least 28 µs.
-/// in the queue, so the short flow waits for another T, at least 28 µs.
 #[test]
 fn hpcc_sees_the_last_of_thirteen_switches() {
     let dcs: Vec<String> = (1..=13)

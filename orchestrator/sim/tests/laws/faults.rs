@@ -432,10 +432,10 @@ fn a_changed_link_changes_path_costs_from_then_on() {
     );
 }
 
-/// The link's delay rises from 5 to 25 ms after 2 ms, while a flow of 48,828 full packets and one of 512 B, 570 B on
-/// the wire, is sent. A window of a round trip at the start, 10 ms, would stop the flow until its first ACK comes, 2 +
-/// 5 + 25 ms after its start. A window for the delay after the fault never stops the flow: all packets leave one after
-/// the other, and the last packet takes 25 ms, as does its ACK.
+/// The link's delay rises from 5 to 25 ms after 2 ms, while a flow of 48,828 full packets and one packet of 512 B, 570
+/// B on the wire, is sent. A window for the initial round trip of 10 ms would stop the flow until its first ACK
+/// arrives, 2 + 5 + 25 ms after its start. A window for the delay after the fault never stops the flow: all packets
+/// leave back to back, and the last packet takes 25 ms, as does its ACK.
 #[test]
 fn a_window_holds_the_longest_round_trip_that_a_fault_makes() {
     let more = "faults: [{ at: 2 ms, link: [dc1, dc2], delay: 25 ms }]\n\
