@@ -35,10 +35,7 @@ pub enum PlanError {
     #[error(
         "no inter-DC links lead from `{from}` to `{to}` (hint: connect them in `topology.links`)"
     )]
-    Unreachable {
-        from: String,
-        to: String,
-    },
+    Unreachable { from: String, to: String },
     /// Window of measured flows in which no flow starts.
     #[error(
         "`measure`: no flow starts {window}, the last one starts at {last} (hint: move `from` or `to`, or \

@@ -53,9 +53,7 @@ pub enum SimError {
         "the inter-DC link `{link}` has no delay, and the datacenters at its ends are simulated \
          apart by that delay (hint: give it at least 1 ns)"
     )]
-    NoDelay {
-        link: String,
-    },
+    NoDelay { link: String },
     /// The optimisation program of traffic engineering has no solution, which ended the simulation.
     #[error(transparent)]
     Engineering(#[from] lab_te::TeError),

@@ -226,9 +226,7 @@ pub enum ParseCapacityError {
     Quantity(#[from] ParseQuantityError),
     /// A time is out of range.
     #[error("a capacity's time is {time}, it must be 1 ns to {MAX_TIME}")]
-    Time {
-        time: Nanos,
-    },
+    Time { time: Nanos },
     /// The number of times does not fit the clock of the place.
     #[error(
         "the number of times for `{place}` is {given}, expected `{place}:{form}` (hint: `lcmp-lab doctor --measure` \
