@@ -1,12 +1,12 @@
-//! Event queues on the simulator's access pattern.
+//! Benchmark of event queues on the simulator's access pattern.
 //!
 //! ```text
 //! cargo bench -p lab-sim --bench event_queue
 //! ```
 //!
-//! A wire has only its first packet in the queue. When the packet arrives, the wire's next one replaces
-//! it, usually a packet's time later: the smallest key is replaced by a later one, and the queue's length
-//! is the number of busy ports. A step here is one such event.
+//! Of the packets on a wire, only the first is in the queue. When it arrives, the next packet of the wire replaces it,
+//! usually one serialisation time later: the smallest key is replaced by a later one, and the length of the queue is
+//! the number of busy ports. A step of this benchmark is one such event.
 
 use std::{
     cmp::Reverse,
@@ -22,26 +22,26 @@ use radix_heap::RadixHeapMap;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Numbers of busy ports: in a transit datacenter, in Figure 1's largest one, in a network many times as large.
+/// Numbers of busy ports: in a transit datacenter, in the largest datacenter of Figure 1, and in a much larger network.
 const PENDING: [u64; 3] = [8, 64, 4_096];
 
 /// Steps per measurement.
 const STEPS: u64 = 100_000;
 
-/// Time, kind and index in one number.
+/// Event key: time, kind and index in one number.
 type Key = u128;
 
-/// Priority queue of the smallest key.
+/// Priority queue that returns the smallest key first.
 trait Queue: Sized {
     fn for_pending(pending: u64) -> Self;
 
     fn push(&mut self, key: Key);
 
-    /// Replaces the smallest key by `later` of it.
+    /// Replaces the smallest key by the result of `later`, which gets that key.
     fn replace_min(&mut self, later: impl FnOnce(Key) -> Key);
 }
 
-/// Heap of the standard library: pop and push.
+/// Heap of the standard library; a replacement is a pop and a push.
 #[derive(Default)]
 struct Binary(BinaryHeap<Reverse<Key>>);
 
@@ -61,7 +61,7 @@ impl Queue for Binary {
     }
 }
 
-/// Heap of the standard library, changed in place.
+/// Heap of the standard library; a replacement changes the top in place.
 #[derive(Default)]
 struct BinaryInPlace(BinaryHeap<Reverse<Key>>);
 
@@ -81,7 +81,7 @@ impl Queue for BinaryInPlace {
     }
 }
 
-/// Heap of four children per node, changed in place.
+/// Heap with four children per node; a replacement changes the top in place.
 #[derive(Default)]
 struct Quaternary(QuaternaryHeap<Reverse<Key>>);
 
@@ -101,7 +101,7 @@ impl Queue for Quaternary {
     }
 }
 
-/// The simulator's tournament tree: a key's index is its slot.
+/// Tournament tree of the simulator; a key's index is its slot.
 struct Tree(Tournament);
 
 impl Queue for Tree {
@@ -128,7 +128,7 @@ fn moment(key: Key) -> SimTime {
     SimTime::from_picos(u64::try_from(key >> 64).unwrap_or(u64::MAX))
 }
 
-/// Radix heap, which needs monotonic times.
+/// Radix heap, which requires monotonic times.
 #[derive(Default)]
 struct Radix(RadixHeapMap<Reverse<Key>, ()>);
 
@@ -148,8 +148,8 @@ impl Queue for Radix {
     }
 }
 
-/// Returns the time between two packets of a wire in picoseconds: 1,048 B at 400, 200 and 100 Gbit/s, an
-/// ACK, and sometimes a pause.
+/// Returns the time between two packets of a wire in picoseconds: 1,048 B at 400, 200 or 100 Gbit/s, an ACK, and
+/// sometimes a pause.
 fn gap(random: &mut Pcg64Mcg) -> Key {
     const GAPS: [Key; 8] = [
         20_960, 41_920, 83_840, 83_840, 83_840, 83_840, 4_960, 1_083_840,
@@ -157,7 +157,7 @@ fn gap(random: &mut Pcg64Mcg) -> Key {
     GAPS[usize::try_from(random.next_u32() % 8).unwrap_or(0)]
 }
 
-/// Returns the time of `steps` steps with `pending` events.
+/// Returns the time that `steps` steps take with `pending` events in the queue.
 fn time_of<Q: Queue>(pending: u64, steps: u64) -> Duration {
     let mut random = Pcg64Mcg::seed_from_u64(pending);
     let mut queue = Q::for_pending(pending);

@@ -1,13 +1,13 @@
-//! Whole runs as large as the paper's Figure 1: time, memory and work.
+//! Benchmark of whole runs as large as the paper's Figure 1: time, memory and work.
 //!
 //! ```text
 //! cargo bench -p lab-sim --bench whole_run                     # the table
 //! cargo bench -p lab-sim --bench whole_run -- --case lcmp 1 30 # one run: policy, threads, load
-//! cargo bench -p lab-sim --bench whole_run -- --instructions   # of 2 ms, as valgrind counts them
+//! cargo bench -p lab-sim --bench whole_run -- --instructions   # instructions of a 2 ms run, counted by valgrind
 //! ```
 //!
-//! Each run has its own process, for its peak memory. Times are CPU times of the simulation alone, the
-//! best of several runs, since other work on the machine adds to them.
+//! Each run has its own process, so that its peak memory can be measured. Times are CPU times of the simulation alone,
+//! the best of several runs, because other work on the machine increases them.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
@@ -25,10 +25,10 @@ use lab_sim::{
 };
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// Number of runs, the best of which counts.
+/// Number of runs of a case; the best one counts.
 const ATTEMPTS: u32 = 3;
 
-/// Policy, threads and load in percent of Figure 1's.
+/// Cases: policy, threads, and load in percent of Figure 1's NICs.
 const CASES: [(&str, usize, u32); 8] = [
     ("ecmp", 1, 30),
     ("ecmp", 2, 30),
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         }
         ["--case", policy, threads, load, ..] => one(policy, threads, load),
         ["--bench", ..] => table(),
-        // `cargo test --benches` runs a small case.
+        // `cargo test --benches` calls the program without `--bench` and gets a small case.
         _ => {
             let plan = figure1::plan(30, 2);
             println!("{}", measure(&plan, 0, 1));
@@ -93,7 +93,7 @@ fn table() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints the instructions of a small case, which other work on the machine does not change.
+/// Prints the number of instructions of a small case, which does not depend on other work on the machine.
 fn instructions() -> ExitCode {
     for policy in ["ecmp", "lcmp"] {
         match counted(policy) {
@@ -111,7 +111,7 @@ fn instructions() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns how many instructions valgrind counts in `policy`'s simulation.
+/// Returns the number of instructions that valgrind counts in the simulation of `policy`.
 fn counted(policy: &str) -> io::Result<Option<u64>> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -126,7 +126,7 @@ fn counted(policy: &str) -> io::Result<Option<u64>> {
     Ok(count.and_then(|count| count.trim().parse().ok()))
 }
 
-/// Returns a case's row, printed by a separate process.
+/// Runs a case in a separate process and returns the row that it prints.
 fn in_own_process(policy: &str, threads: usize, load: u32) -> Option<String> {
     let arguments = [policy.to_owned(), threads.to_string(), load.to_string()];
     let mut command = Command::new(std::env::current_exe().ok()?);
@@ -135,7 +135,7 @@ fn in_own_process(policy: &str, threads: usize, load: u32) -> Option<String> {
     output.status.success().then(|| text.trim_end().to_owned())
 }
 
-/// Returns a row's CPU time, in hundredths of a second.
+/// Returns the CPU time in a row, in hundredths of a second.
 fn cpu_of(row: &str) -> u64 {
     let seconds = row.split_whitespace().next().unwrap_or("");
     seconds.replace('.', "").parse().unwrap_or(u64::MAX)

@@ -1,14 +1,14 @@
-//! Dice of a port: named random number streams for its wire's losses and its queue's marks.
+//! Dice of a port: named random number streams for the losses on its wire and the marks of its queue.
 //!
-//! Each port of each repetition has one stream per purpose: another port, repetition or mark changes no loss. All
-//! policies of a repetition get the same streams, as they get the same flows.
+//! Each port of each repetition has one stream per purpose, so that another port, repetition or mark does not change
+//! any loss. All policies of a repetition get the same streams, as they get the same flows.
 
 use lab_plan::{Plan, generator};
 use lab_units::PortId;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-/// Random numbers of a port.
+/// Random number streams of a port.
 #[derive(Clone, Debug)]
 pub struct Dice {
     loss: Pcg64Mcg,
@@ -53,8 +53,9 @@ mod tests {
 
     use super::*;
 
-    /// First numbers in both streams of every port, for two seeds and three repetitions. Seed 1 with ports numbered in
-    /// its upper half once coincided with seed 12,884,901,889 with other ports.
+    /// The test compares the first numbers in both streams of every port, for two seeds and three repetitions. In an
+    /// earlier version, seed 1 with ports numbered in its upper half coincided with seed 12,884,901,889 with other
+    /// ports.
     #[test]
     fn no_two_ports_repetitions_purposes_or_seeds_share_numbers() {
         let mut seen = BTreeSet::new();
@@ -74,7 +75,7 @@ mod tests {
         assert_eq!(seen.len(), expected);
     }
 
-    /// A change here changes every loss and mark ever recorded.
+    /// A change of these names would change every recorded loss and mark.
     #[test]
     fn the_streams_are_named_by_seed_repetition_link_node_and_purpose() {
         let mut plan = crate::testing::pair("ecmp");

@@ -6,12 +6,12 @@ pub enum SimError {
     /// A switch has no route to a host.
     #[error("`{node}` has no route to `{host}`")]
     NoRoute {
-        /// The switch.
+        /// Name of the switch.
         node: String,
-        /// The host.
+        /// Name of the host.
         host: String,
     },
-    /// The plan has no policy of this index.
+    /// The plan has no policy with this index.
     #[error("the plan has {count} policies, there is none at {index}")]
     NoPolicy {
         /// Requested index.
@@ -19,13 +19,13 @@ pub enum SimError {
         /// Number of policies.
         count: usize,
     },
-    /// No policy of the user's own has this name.
+    /// The program contains no user-defined policy with this name.
     #[error("no policy `{name}` is compiled in")]
     NoOwnPolicy {
         /// Requested name.
         name: String,
     },
-    /// The policy is a switch program.
+    /// The policy is a switch program, which only a kernel can run.
     #[error(
         "`ebpf: {object}` is a program for switches of a kernel (hint: `lcmp-lab up` runs it; for the \
          simulator write the policy in Rust, `own: {{name: …}}`)"
@@ -34,16 +34,15 @@ pub enum SimError {
         /// Object file of the program.
         object: String,
     },
-    /// A flow needs more packets than a sequence number counts.
+    /// A flow needs more packets than sequence numbers can count.
     #[error(
         "flow {flow} of {bytes} B has more packets than the {} a sequence number counts \
          (hint: a larger `transport.payload`)",
         u32::MAX
     )]
     FlowTooLong {
-        /// Id of the flow.
         flow: u32,
-        /// Size of the flow.
+        /// Size of the flow in bytes.
         bytes: u64,
     },
     /// The network has more hosts than a packet can address.
@@ -54,11 +53,8 @@ pub enum SimError {
         "the inter-DC link `{link}` has no delay, and the datacenters at its ends are simulated \
          apart by that delay (hint: give it at least 1 ns)"
     )]
-    NoDelay {
-        /// Name of the link.
-        link: String,
-    },
-    /// The program of traffic engineering has no solution; the simulation ended there.
+    NoDelay { link: String },
+    /// The optimisation program of traffic engineering has no solution, which ended the simulation.
     #[error(transparent)]
     Engineering(#[from] lab_te::TeError),
 }

@@ -1,4 +1,4 @@
-//! Cost of a simulation before it runs.
+//! Estimate of a simulation's cost before it runs.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ pub struct Estimate {
     pub flows: u64,
     /// Number of data packets without retransmissions.
     pub data_packets: u64,
-    /// Number of packets put on a wire: data and ACKs, on the paths of the smallest delay.
+    /// Number of packets put on a wire: data and ACKs on the paths with the least delay.
     pub packet_hops: u64,
-    /// Memory for packets under way and for flows.
+    /// Memory for packets in flight and for flows.
     pub memory: Bytes,
 }
 
@@ -24,7 +24,7 @@ impl Estimate {
     /// Estimates `repetition` of `plan` for the flows that start before `until`.
     ///
     /// # Errors
-    /// A host without a route from some switch.
+    /// Fails if some switch has no route to a host.
     pub fn of(plan: &Plan, repetition: u32, until: Option<SimTime>) -> Result<Self, SimError> {
         let network = Network::new(plan)?;
         let until = until.unwrap_or(SimTime::MAX);
@@ -48,7 +48,7 @@ impl Estimate {
     }
 }
 
-/// Returns the numbers of a flow's data packets and ACKs.
+/// Returns the number of data packets and the number of ACKs of a flow.
 fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
     let payload = plan.transport.payload_bytes;
     match plan.transport.profile {
@@ -65,7 +65,7 @@ fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
     }
 }
 
-/// Returns the number of links on the path with the smallest delay; 0 if there is none.
+/// Returns the number of links on the path with the least delay; 0 without a path.
 fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u64 {
     let mut at = network.node(src);
     let to = network.node(dst);
@@ -84,8 +84,8 @@ fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u6
     links
 }
 
-/// Estimates memory for paths of at most `switches` switches. Packets under way fill at most the links and their
-/// queues, and are at most the flows' packets; each data packet counts with its ACK.
+/// Estimates memory for paths of at most `switches` switches. The packets in flight are limited by the capacity of the
+/// links and their queues, and by the number of the flows' packets; each data packet counts with its ACK.
 fn memory(plan: &Plan, estimate: &Estimate, switches: u64) -> Bytes {
     let held = plan
         .links
@@ -103,7 +103,7 @@ fn memory(plan: &Plan, estimate: &Estimate, switches: u64) -> Bytes {
     let packets = estimate.data_packets.min(room).saturating_mul(2);
     let each = match &plan.transport.cc {
         CcPlan::Hpcc(hpcc) => {
-            // A list that grows doubles its room, from four on.
+            // A list that grows doubles its capacity, starting with four.
             let hops = switches.min(hpcc.int_hops.into()).next_power_of_two();
             PACKET_MEMORY + TELEMETRY_MEMORY + HOP_MEMORY * hops.max(4)
         }
@@ -116,7 +116,7 @@ fn memory(plan: &Plan, estimate: &Estimate, switches: u64) -> Bytes {
 /// Bytes of memory for a packet on a wire.
 const PACKET_MEMORY: u64 = 40;
 
-/// Bytes of memory for a packet's telemetry besides its hops.
+/// Bytes of memory for a packet's telemetry without its hops.
 const TELEMETRY_MEMORY: u64 = 64;
 
 /// Bytes of memory for one switch's telemetry in a packet.
@@ -156,8 +156,8 @@ mod tests {
         assert_eq!(estimate.data_packets, outcome.work.data_packets);
     }
 
-    /// A packet's telemetry is that of the two switches on its path, however many it has room for: 40 + 64 bytes, and
-    /// 32 for each of the four that a list begins with.
+    /// A packet's telemetry has the two switches on its path, however many it has room for: 40 + 64 bytes, and 32
+    /// bytes for each of the four initial entries of a list.
     #[test]
     fn telemetry_takes_the_memory_of_the_switches_on_a_path() {
         let [small, large] = [5, 64].map(|int_hops| {

@@ -1,16 +1,15 @@
-//! Packet queues out of one pool.
+//! Packet queues that allocate from a common pool.
 //!
-//! A long link holds hundreds of thousands of packets at one time and none at another. A ring buffer per
-//! queue would keep its maximum size for ever. Here a queue is a chain of blocks, which return to a pool,
-//! so that memory follows the number of packets under way.
+//! A long link holds hundreds of thousands of packets at one time and no packets at another. A ring buffer per queue
+//! would keep its maximum size forever. A queue here is a chain of blocks, which return to a pool, so that memory
+//! follows the number of packets in flight.
 
 use crate::{network::count, packet::Packet, time::SimTime};
 
-/// Packet on a wire, 32 bytes. An egress queue holds the [`Packet`] alone.
+/// Packet on a wire, 32 bytes. An egress queue holds only the [`Packet`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WirePacket {
     at: SimTime,
-    /// The packet.
     pub packet: Packet,
 }
 
@@ -24,7 +23,7 @@ impl WirePacket {
         Self { at, packet }
     }
 
-    /// Returns the arrival.
+    /// Returns the arrival time.
     #[inline]
     #[must_use]
     pub const fn at(&self) -> SimTime {
@@ -32,7 +31,7 @@ impl WirePacket {
     }
 }
 
-/// Prefetch distance in packets: a cache line holds two.
+/// Prefetch distance in packets: a cache line holds two packets.
 const AHEAD: usize = 3;
 
 const SLOTS: usize = 32;
@@ -44,10 +43,10 @@ struct Block<T> {
     next: u32,
 }
 
-/// Blocks for all queues of one kind in a partition.
+/// Pool of blocks for all queues of one kind in a partition.
 pub struct Pool<T> {
-    /// The allocator grows a vector of megabytes by remapping pages, and untouched capacity takes no
-    /// memory.
+    /// All blocks in one vector: the allocator grows a vector of megabytes by remapping pages, and unused capacity
+    /// takes no memory.
     blocks: Vec<Block<T>>,
     free: Vec<u32>,
 }
@@ -158,8 +157,7 @@ impl Fifo {
         Some(queued)
     }
 
-    /// Prefetches a packet near the front, which left the caches in the milliseconds since its
-    /// `push`.
+    /// Prefetches a packet near the front, which has left the caches in the milliseconds since its `push`.
     #[inline]
     pub fn prefetch<T: Copy + Default>(&self, pool: &mut Pool<T>) {
         let soon = usize::from(self.first) + AHEAD;

@@ -1,25 +1,24 @@
-//! Packet-level simulator: the plan in virtual time.
+//! Packet-level simulator that runs a plan in virtual time.
 //!
-//! Must not contain: wall clocks, tokio, netlink, hash-map order, randomness that is not seeded by
-//! the plan.
+//! Must not contain: wall clocks, tokio, netlink, hash-map order, or randomness that is not seeded by the plan.
 //!
 //! Model:
 //! - [`time`][]: virtual time
 //! - [`packet`][], [`fifo`][], [`wire`][]: packets, their queues, and the packets on a link
 //! - [`network`][], [`world`][]: the plan in the simulator's numbering
 //! - [`port`][], [`mmu`][]: queues, ECN marks, shared buffers, PFC
-//! - [`dice`][]: random numbers of losses and marks
+//! - [`dice`][]: random numbers for losses and marks
 //! - [`cc`][]: congestion control of a sending QP
 //! - [`te`][]: TE controller
 //! - [`semantics`][]: rules of the paper and of the artifact
 //!
 //! Execution:
 //! - [`event`][]: event queue
-//! - [`partition`][]: one datacenter, a logical process
-//! - [`run`][]: all partitions, on one thread or many, with the same result
+//! - [`partition`][]: one datacenter as a logical process
+//! - [`run`][]: execution of all partitions, on one thread or many, with the same result
 //! - [`trace`][]: events for observers
 //! - [`mod@simulate`][]: run of a policy, for any semantics and congestion control
-//! - [`mod@record`][]: observer that writes a run directory's rows
+//! - [`mod@record`][]: observer that writes the rows of a run directory
 //! - [`replay`][]: observer that keeps results in memory, for comparison with the artifact's outputs
 //! - [`estimate`][]: cost of a simulation before it runs
 

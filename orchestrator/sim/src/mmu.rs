@@ -1,9 +1,9 @@
-//! Shared buffer of a switch, and its PFC thresholds.
+//! Shared buffer of a switch and its PFC thresholds.
 //!
-//! The rules are those of HPCC's NS-3 switch, which the paper's simulations run on. Bytes are counted at their ingress
+//! The rules are those of HPCC's NS-3 switch, which the paper's simulations use. Bytes are counted at their ingress
 //! port: first in the class's reserve, then in a share of the free buffer, then in the port's headroom. The first
-//! packet in the headroom is the one that the share does not hold; it triggers a pause, and the packets under way
-//! until the peer stops follow it. A packet that fits into neither headroom nor share is dropped.
+//! packet in the headroom is the one that exceeds the share; it triggers a pause, and the packets in flight until the
+//! peer stops follow it into the headroom. A packet that fits neither share nor headroom is dropped.
 
 use std::marker::PhantomData;
 
@@ -15,7 +15,7 @@ pub struct Mmu<S> {
     ports: Vec<Ingress>,
     /// Bytes that the ports share.
     shared: u64,
-    /// Bytes used of `shared`.
+    /// Used bytes of `shared`.
     used: u64,
     semantics: PhantomData<S>,
 }
@@ -25,11 +25,11 @@ pub struct Mmu<S> {
 struct Ingress {
     headroom: u64,
     threshold_shift: u32,
-    /// Bytes in reserve and share, by class.
+    /// Bytes in the reserve and the share, by class.
     bytes: [u64; CLASSES],
     /// Bytes in the headroom, by class.
     headroom_bytes: [u64; CLASSES],
-    /// Bit n is set if class n of the peer is paused.
+    /// Bit set of the peer's paused classes: bit n stands for class n.
     paused: u8,
 }
 
@@ -39,16 +39,16 @@ pub struct IngressFacts {
     /// Bytes reserved for the packet that triggers a pause and for the packets that follow it; 0 for a port that drops
     /// packets instead.
     pub headroom: u64,
-    /// The port's share of the free bytes is 2^-`threshold_shift`.
+    /// Shift that gives the port's share of the free bytes: 2^-`threshold_shift`.
     pub threshold_shift: u32,
 }
 
 impl<S: SemanticsRules> Mmu<S> {
     /// Creates a buffer of `buffer` bytes for `ports`.
     ///
-    /// If the headrooms leave nothing to share, the largest are set to 0 one after the other: such ports
-    /// never send a pause and drop instead. Long-haul links, whose headroom is a bandwidth-delay
-    /// product, are the usual case.
+    /// If the headrooms leave nothing to share, the largest are set to 0 one by one. The ports concerned never send a
+    /// pause and drop packets instead. This usually happens for long-haul links, whose headroom is a bandwidth-delay
+    /// product.
     #[must_use]
     pub fn new(buffer: u64, ports: &[IngressFacts]) -> Self {
         let mut headrooms: Vec<u64> = ports.iter().map(|port| port.headroom).collect();
@@ -77,7 +77,7 @@ impl<S: SemanticsRules> Mmu<S> {
         }
     }
 
-    /// Returns the ports without headroom, which drop instead of sending a pause.
+    /// Returns the ports without headroom, which drop packets instead of sending a pause.
     pub fn lossy_ports(&self) -> impl Iterator<Item = usize> {
         self.ports
             .iter()
@@ -91,8 +91,8 @@ impl<S: SemanticsRules> Mmu<S> {
         S::free_bytes(self.shared, self.used) >> self.ports[port].threshold_shift
     }
 
-    /// Returns true if `bytes` that arrive at `port` and leave at once neither pause nor resume the
-    /// peer, so that counting them changes nothing: the class fits its reserve and nothing is paused.
+    /// Returns true if `bytes` that arrive at `port` and leave at once neither pause nor resume the peer, so that they
+    /// need not be counted: the class fits its reserve and nothing is paused.
     #[inline]
     pub fn bypasses(&self, port: usize, class: u8, bytes: u64) -> bool {
         let ingress = &self.ports[port];
@@ -103,7 +103,7 @@ impl<S: SemanticsRules> Mmu<S> {
             && bytes <= self.threshold(port)
     }
 
-    /// Counts `bytes` that arrived at `port`; false if they do not fit.
+    /// Counts `bytes` that arrived at `port`; returns false if they do not fit.
     #[inline]
     pub fn admit(&mut self, port: usize, class: u8, bytes: u64) -> bool {
         let threshold = self.threshold(port);
@@ -139,7 +139,7 @@ impl<S: SemanticsRules> Mmu<S> {
         self.used -= shared;
     }
 
-    /// Returns true if the peer of `port` must be paused for `class` now; the peer then counts as paused.
+    /// Returns true if the peer of `port` must be paused for `class` now, and records the peer as paused.
     #[inline]
     pub fn must_pause(&mut self, port: usize, class: u8) -> bool {
         let threshold = self.threshold(port);
@@ -155,12 +155,12 @@ impl<S: SemanticsRules> Mmu<S> {
         true
     }
 
-    /// Forgets the pauses of `port`, whose link went down.
+    /// Clears the pauses of `port`, whose link went down.
     pub fn forget_pauses(&mut self, port: usize) {
         self.ports[port].paused = 0;
     }
 
-    /// Returns true if the paused peer of `port` may resume `class`; the peer then counts as resumed.
+    /// Returns true if the paused peer of `port` may resume `class`, and records the peer as resumed.
     #[inline]
     pub fn may_resume(&mut self, port: usize, class: u8) -> bool {
         let bit = 1 << class;
@@ -196,7 +196,7 @@ mod tests {
         Mmu::new(buffer, &vec![PORT; ports])
     }
 
-    /// Two headrooms and sixteen reserves, and 40,000 B to share.
+    /// Buffer size for two ports: two headrooms, sixteen reserves, and 40,000 B to share.
     const TWO_PORTS: u64 = 2 * 10_000 + 16 * 4_096 + 40_000;
 
     proptest! {
@@ -234,13 +234,13 @@ mod tests {
                 stopped_at = Some(taken);
             }
         }
-        // Share: x ≤ (40,000 − x) / 2, so 13,333 B beyond the reserve, in whole packets.
+        // The share x ≤ (40,000 − x) / 2 gives 13,333 B beyond the reserve, in whole packets.
         let stopped_at = stopped_at.expect("it fills");
         assert!(
             (13_333..=4_096 + 14_333).contains(&stopped_at),
             "{stopped_at}"
         );
-        // 17,000 B in reserve and share, then the headroom, as the lab's switches take.
+        // 17,000 B in reserve and share, then the headroom, as in the lab's switches.
         assert_eq!(taken, 27_000);
         assert!(
             mmu.admit(1, DATA_CLASS, 1_000),

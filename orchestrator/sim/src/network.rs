@@ -1,7 +1,6 @@
-//! Network of the plan in the simulator's numbering.
+//! Network of a plan in the simulator's numbering.
 //!
-//! Nodes are numbered datacenter by datacenter and ports node by node, so that a partition owns one
-//! range of each.
+//! Nodes are numbered datacenter by datacenter, and ports node by node, so that a partition owns one range of each.
 
 use std::ops::Range;
 
@@ -10,42 +9,39 @@ use lab_units::{DcId, NodeId, PortId};
 
 use crate::{error::SimError, time::SimTime};
 
-/// Static network.
+/// Static network of a run.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// Nodes, datacenter by datacenter.
     pub nodes: Vec<Node>,
-    /// Ports, node by node.
     pub ports: Vec<PortFacts>,
-    /// Nodes and ports of each datacenter.
+    /// Ranges of nodes and ports of each datacenter.
     pub dcs: Vec<DcRanges>,
     /// Datacenter of each host, by [`Node::host`].
     pub host_dcs: Vec<u32>,
-    /// Numbers of the plan's nodes.
+    /// Simulator numbers of the plan's nodes.
     sim_node: Vec<u32>,
-    /// Numbers of the plan's ports.
+    /// Simulator numbers of the plan's ports.
     sim_port: Vec<u32>,
-    /// Range in `next_hops` of a node's next hops towards a host, at node · hosts + host.
+    /// Range in `next_hops` with the next hops of a node towards a host, at index node · hosts + host.
     hops: Vec<Range<u32>>,
     next_hops: Vec<u32>,
 }
 
-/// A node.
+/// Node of the network.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Id in the plan.
     pub plan: NodeId,
-    /// Role.
     pub role: Role,
-    /// Datacenter.
     pub dc: u32,
-    /// Its ports.
+    /// Ports of the node.
     pub ports: Range<u32>,
-    /// Index among the hosts, for a host.
+    /// Index among the hosts if the node is a host.
     pub host: u16,
 }
 
-/// A port.
+/// Port of the network.
 #[derive(Clone, Copy, Debug)]
 pub struct PortFacts {
     /// Id in the plan.
@@ -58,20 +54,18 @@ pub struct PortFacts {
     pub peer_dc: u32,
 }
 
-/// Nodes and ports of one datacenter.
+/// Ranges of the nodes and ports of one datacenter.
 #[derive(Clone, Debug)]
 pub struct DcRanges {
-    /// Its nodes.
     pub nodes: Range<u32>,
-    /// Its ports.
     pub ports: Range<u32>,
 }
 
 impl Network {
-    /// Numbers the network of `plan`.
+    /// Creates the network of `plan` in the simulator's numbering.
     ///
     /// # Errors
-    /// A host without a route from some switch, or more hosts than a packet can address.
+    /// Fails if some switch has no route to a host, or if there are more hosts than a packet can address.
     pub fn new(plan: &Plan) -> Result<Self, SimError> {
         let mut order: Vec<_> = (0u32..).map(NodeId).take(plan.nodes.len()).collect();
         order.sort_by_key(|&id| (plan.nodes[id.index()].dc, id));
@@ -126,13 +120,13 @@ impl Network {
         Ok(network)
     }
 
-    /// Returns the number of a plan's node.
+    /// Returns the simulator's number of a node of the plan.
     #[must_use]
     pub fn node(&self, id: NodeId) -> u32 {
         self.sim_node[id.index()]
     }
 
-    /// Returns the number of a plan's port.
+    /// Returns the simulator's number of a port of the plan.
     #[must_use]
     pub fn port(&self, id: PortId) -> u32 {
         self.sim_port[id.index()]
@@ -145,8 +139,8 @@ impl Network {
         self.nodes[self.ports[peer as usize].node as usize].plan
     }
 
-    /// Returns the ports of `node` towards the node `host`; empty at a DCI switch towards a host in another datacenter,
-    /// where the policy decides.
+    /// Returns the ports of `node` towards the node `host`; empty at a DCI switch for a host in another datacenter,
+    /// because the policy decides there.
     #[inline]
     #[must_use]
     pub fn next_hops(&self, node: u32, host: u32) -> &[u32] {
@@ -173,7 +167,7 @@ impl Network {
         self.next_hops[range.start as usize..range.end as usize].sort_by_key(key);
     }
 
-    /// Returns the nodes of a role.
+    /// Returns the nodes with a role.
     pub fn of_role(&self, role: Role) -> impl Iterator<Item = u32> {
         (0u32..)
             .zip(&self.nodes)
@@ -233,16 +227,16 @@ fn dc_ranges(plan: &Plan, nodes: &[Node]) -> Vec<DcRanges> {
     (0u32..).map(DcId).take(plan.dcs.len()).map(of_dc).collect()
 }
 
-/// Converts a table's length to an id; plans are far smaller than 2^32.
+/// Converts the length of a table to an id; plans have far fewer than 2^32 entries.
 pub(crate) fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// Serialization time per byte of a wire, which avoids a division per packet.
+/// Serialisation time per byte of a wire, which avoids a division per packet.
 ///
-/// Picoseconds per byte as a fixed-point number, rounded up by less than 2^-32 ps: the whole part, 8 · 10^12 at
-/// 1 bit/s, and the fraction in units of 2^-32. The whole part of a product is that of the exact time for every
-/// packet, which is shorter than 2^16 B, unless the exact time is less than 2^-16 ps below a whole one.
+/// The time is a fixed-point number of picoseconds per byte, rounded up by less than 2^-32 ps: the whole part, 8 ·
+/// 10^12 at 1 bit/s, and the fraction in units of 2^-32. Packets are shorter than 2^16 B, so the whole part of a
+/// product equals that of the exact time, unless the exact time is less than 2^-16 ps below a whole number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct WireClock {
     whole: u64,
@@ -250,7 +244,7 @@ pub struct WireClock {
 }
 
 impl WireClock {
-    /// Creates the clock for a wire with `rate` bit/s.
+    /// Creates the clock of a wire with `rate`.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -264,7 +258,7 @@ impl WireClock {
         }
     }
 
-    /// Returns the serialization time of `bytes`.
+    /// Returns the serialisation time of `bytes`.
     #[inline]
     #[must_use]
     pub const fn on_wire(self, bytes: u32) -> SimTime {
@@ -284,7 +278,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_wire_clock_is_the_division(
-            // Evenly over the orders of magnitude from 1 bit/s on.
+            // Rates are distributed evenly over the orders of magnitude, from 1 bit/s.
             rate in (0..40_u32, 1_u64 << 24..1 << 25).prop_map(|(bits, mantissa)| mantissa << bits >> 24),
             bytes in 1..65_536_u32,
         ) {

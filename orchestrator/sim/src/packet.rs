@@ -1,17 +1,17 @@
 //! Packets.
 
-/// Number of traffic classes: classes 7 and 0 have strict priority, in this order; the others are served
+/// Number of traffic classes. Classes 7 and 0 have strict priority, in this order; the other classes are served
 /// round-robin.
 pub const CLASSES: usize = 8;
 
-/// Strict-priority class, which PFC never pauses: CNPs of hardware NICs, ACKs with `ack_priority`, and the artifact's
-/// PFC frames.
+/// Strict-priority class that PFC never pauses: CNPs of hardware NICs, ACKs with `ack_priority`, and the artifact's PFC
+/// frames.
 pub const STRICT: u8 = 0;
 
-/// Class of PFC frames, which the MAC sends before all packets (IEEE 802.1Q, annex N; 802.3, annex 31D).
+/// Class of PFC frames, which the MAC sends before all other packets (IEEE 802.1Q, annex N; 802.3, annex 31D).
 pub const CONTROL: u8 = 7;
 
-/// Returns true for a class that is served before all others, and that PFC never pauses.
+/// Returns true if `class` is served before all others and never paused by PFC.
 #[inline]
 #[must_use]
 pub const fn is_strict(class: u8) -> bool {
@@ -26,9 +26,9 @@ pub const DATA_CLASS: u8 = 3;
 pub enum Kind {
     /// Payload of a flow.
     Data,
-    /// Acknowledgement of every packet before `seq`.
+    /// Acknowledgement of every packet before number `seq`.
     Ack,
-    /// Acknowledgement of every packet before `seq`, which is missing.
+    /// Negative acknowledgement: packet `seq` is missing, every packet before it has arrived.
     Nack,
     /// Congestion notification.
     Cnp,
@@ -39,32 +39,31 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns true for a PFC frame, which goes from one end of a link to the other.
+    /// Returns true for a PFC frame, which travels only from one end of a link to the other.
     #[must_use]
     pub const fn is_pfc(self) -> bool {
         matches!(self, Self::Pause | Self::Resume)
     }
 }
 
-/// Packet of 24 bytes, since millions are under way at once.
+/// Packet with 24 bytes of state, because millions are in flight at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
-    /// Time in nanoseconds at which the data packet was sent; with telemetry, the slot of its telemetry in
+    /// Time in nanoseconds at which the data packet was sent; for a packet with telemetry, the slot of its telemetry in
     /// the partition.
     pub stamp: u64,
     /// Index among the run's flows.
     pub flow: u32,
     /// Number of the packet in its flow; for an ACK or NACK, the number expected next.
     pub seq: u32,
-    /// Index of the destination host, which is all that switches read in most packets.
+    /// Index of the destination host; switches read nothing else of most packets.
     pub to: u16,
     /// Ingress port at the current switch, as an index among the switch's ports.
     pub ingress: u16,
     /// Bytes on the wire.
     pub bytes: u16,
-    /// Kind.
     pub kind: Kind,
-    /// Class, ECN marks and cut count.
+    /// Bit field of the class, ECN marks and cut count.
     bits: u8,
 }
 
@@ -79,7 +78,7 @@ impl Default for Packet {
 const CLASS: u8 = 0b111;
 const MARKED: u8 = 0b1000;
 const ECHO: u8 = 0b1_0000;
-/// Of data, which echoes no mark.
+/// Flag of data packets, which shares the bit of `ECHO` because data packets echo no mark.
 const ACK_REQUEST: u8 = ECHO;
 const CUTS_SHIFT: u32 = 5;
 
@@ -119,7 +118,8 @@ impl Packet {
         self.bits & CLASS
     }
 
-    /// Returns true for a packet outside strict priority: switches count it in their buffers, mark it and pause it.
+    /// Returns true if the packet has no strict priority, so that switches count it in their buffers, mark it and pause
+    /// it.
     #[inline]
     #[must_use]
     pub const fn is_counted(&self) -> bool {
@@ -143,7 +143,7 @@ impl Packet {
         self.bits & ECHO != 0
     }
 
-    /// Sets that the acknowledged data packet was marked.
+    /// Records that the acknowledged data packet was marked.
     pub const fn echo_mark(&mut self) {
         self.bits |= ECHO;
     }
@@ -154,18 +154,18 @@ impl Packet {
         self.bits & ACK_REQUEST != 0
     }
 
-    /// Sets that the sender of a data packet requests an ACK.
+    /// Records that the sender of a data packet requests an ACK.
     pub const fn request_ack(&mut self) {
         self.bits |= ACK_REQUEST;
     }
 
-    /// Sets the cut count of the wire that the packet is put on.
+    /// Records the cut count of the packet's wire at the time of sending.
     pub const fn set_cut_count(&mut self, cuts: u8) {
         self.bits = self.bits & (CLASS | MARKED | ECHO) | cuts << CUTS_SHIFT;
     }
 
-    /// Returns true if the packet's wire, which has `cuts` cuts now, was cut since the packet was put on
-    /// it. Eight cuts while one packet is under way count as none.
+    /// Returns true if the packet's wire, which has `cuts` cuts now, was cut since the packet was put on it. The
+    /// counter wraps around after eight cuts, which then count as no cut.
     pub const fn was_cut_off(&self, cuts: u8) -> bool {
         self.bits >> CUTS_SHIFT != cuts << CUTS_SHIFT >> CUTS_SHIFT
     }

@@ -1,4 +1,4 @@
-//! Port: egress queues, ECN marking, PFC state, and the wire that ends there.
+//! Port: egress queues, ECN marking, PFC state, and the wire that ends at the port.
 
 use lab_dcqcn::congestion::{self, CongestionPoint};
 use lab_plan::{EcnConfig, Link, Role};
@@ -26,42 +26,42 @@ pub struct Port {
     pub channel: Option<u32>,
     /// Rate of the link.
     pub rate: BitsPerSec,
-    /// Serialization time per byte at `rate`.
+    /// Serialisation time per byte at `rate`.
     pub clock: WireClock,
     /// Propagation delay of the link.
     pub delay: SimTime,
     /// End of the current transmission.
     pub busy_until: SimTime,
-    /// Time of the scheduled wake-up; `MAX` if none is scheduled.
+    /// Time of the scheduled wake-up; `MAX` if there is no scheduled wake-up.
     pub wake_at: SimTime,
     /// Egress queues, by class.
     pub queues: [Fifo; CLASSES],
-    /// Bytes queued, by class.
+    /// Queued bytes, by class.
     pub queue_bytes: [u64; CLASSES],
-    /// Bit n is set if class n has packets.
+    /// Bit set of the classes with packets: bit n stands for class n.
     pub ready: u8,
-    /// Bit n is set if the peer paused class n.
+    /// Bit set of the classes that the peer paused: bit n stands for class n.
     paused: u8,
     /// Start of the current pause.
     paused_since: SimTime,
-    /// Class served last, besides the strict one.
+    /// Class served last, among the classes without strict priority.
     last_class: u8,
-    /// Bytes queued in all classes.
+    /// Queued bytes of all classes.
     pub total_bytes: u64,
-    /// Rejected bytes that the artifact counts as queued for ever:
+    /// Rejected bytes that the artifact counts as queued forever:
     /// [`crate::semantics::SemanticsRules::COUNTS_REJECTED`].
     pub rejected_bytes: u64,
-    /// Maximum of `total_bytes`; drop-tail.
+    /// Maximum of `total_bytes`, beyond which packets are dropped at the tail.
     pub limit: u64,
-    /// Packets on the wire to this port.
+    /// Packets on the wire that ends at this port.
     pub wire: Wire,
     /// True if the link is up.
     pub is_up: bool,
-    /// Number of cuts, modulo 256; packets put on the wire before the last one are lost.
+    /// Number of cuts, modulo 256; packets put on the wire before the last cut are lost.
     pub cuts: u8,
     /// ECN marking; `None` at hosts.
     pub congestion: Option<CongestionPoint>,
-    /// Loss probability of the wire from this port, times 2^32.
+    /// Loss probability of the wire that starts at this port, times 2^32.
     loss: u64,
     dice: Dice,
     /// Counters since the run's start.
@@ -71,25 +71,26 @@ pub struct Port {
 /// Counters of a port since the run's start.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counts {
-    /// Bytes sent.
+    /// Number of bytes sent.
     pub tx_bytes: u64,
-    /// Packets sent.
+    /// Number of packets sent.
     pub tx_packets: u64,
-    /// Packets marked.
+    /// Number of packets marked.
     pub marks: u64,
-    /// Packets dropped: no room, link down, random loss, or cut from the wire.
+    /// Number of packets dropped: no room, link down, random loss, or lost on the wire by a cut.
     pub drops: u64,
-    /// Dropped packets that a cut took from the wire to this port; the records count them at the port that sent them.
+    /// Number of dropped packets that a cut removed from the wire that ends at this port; records count them at the
+    /// sending port.
     pub lost_on_wire: u64,
-    /// Maximum bytes queued.
+    /// Maximum number of queued bytes.
     pub peak_bytes: u64,
-    /// Number of PFC pauses.
+    /// Number of pauses by PFC.
     pub pauses: u64,
-    /// Total time paused, without a pause that is not over.
+    /// Total time paused, without the current pause.
     pub paused: SimTime,
 }
 
-/// Returns the thresholds of a plan's marking, in bytes.
+/// Returns the thresholds of a plan's ECN marking, in bytes.
 fn congestion_point(plan: &EcnConfig) -> CongestionPoint {
     CongestionPoint {
         k_min: plan.k_min.get(),
@@ -162,7 +163,7 @@ impl Port {
         self.paused = classes;
     }
 
-    /// Returns the counters at `now`, including a pause that is not over.
+    /// Returns the counters at `now`, including the current pause.
     #[must_use]
     pub fn counts_at(&self, now: SimTime) -> Counts {
         let mut counts = self.counts;
@@ -191,7 +192,7 @@ impl Port {
         self.ready |= 1 << class;
     }
 
-    /// Returns the class to serve next: a strict-priority class, else round-robin over the classes not paused.
+    /// Returns the class to serve next: a strict-priority class, else round-robin over the classes that are not paused.
     #[inline]
     #[must_use]
     pub fn next_class(&self) -> Option<u8> {
@@ -209,8 +210,8 @@ impl Port {
         u8::try_from(among.trailing_zeros()).ok()
     }
 
-    /// Returns the class to serve next in the queue of a NIC. A pause holds SoftRoCE's packets in their pacer, before
-    /// this queue; the answers in the queue go on.
+    /// Returns the class to serve next in the queue of a NIC. A pause holds SoftRoCE's packets in their pacer, in front
+    /// of this queue; answers in the queue are still sent.
     #[inline]
     #[must_use]
     pub fn next_answer<S: SemanticsRules>(&self) -> Option<u8> {
@@ -236,7 +237,7 @@ impl Port {
         }
     }
 
-    /// Returns the bytes that a packet meets at `now`: those queued, and the rest of the one on its way.
+    /// Returns the bytes in front of a packet at `now`: the queued bytes, and the rest of the packet in transmission.
     #[inline]
     #[must_use]
     pub fn bytes_ahead(&self, now: SimTime) -> u64 {
@@ -244,7 +245,7 @@ impl Port {
         self.total_bytes + self.rate.bytes_in(busy.nanos_trunc()).get()
     }
 
-    /// Returns the arrival of `first`, the first packet to arrive on the wire to this port.
+    /// Returns the arrival time of `first`, the first packet on the wire that ends at this port.
     #[inline]
     pub fn arrival<S: SemanticsRules>(&mut self, first: &WirePacket) -> SimTime {
         let clock = &self.clock;
@@ -252,7 +253,7 @@ impl Port {
         self.wire.arrival(first, time)
     }
 
-    /// Decides if a packet is marked by `queue_bytes`, which it leaves behind or meets.
+    /// Decides whether a packet is marked because of `queue_bytes`, the queue behind it or in front of it.
     #[inline]
     pub fn marks_packet(&mut self, queue_bytes: u64) -> bool {
         let Some(point) = self.congestion else {
@@ -263,7 +264,7 @@ impl Port {
         congestion::is_marked(&point, queue_bytes, dice)
     }
 
-    /// Decides if the wire loses a packet.
+    /// Decides whether the wire loses a packet.
     #[inline]
     pub fn loses_packet(&mut self) -> bool {
         self.loss > 0 && u64::from(self.dice.loss()) < self.loss
@@ -324,7 +325,8 @@ mod tests {
         assert_eq!(port.next_class(), None);
     }
 
-    /// With marking from 3 to 4 GB, a queue of 2.73 GB marks no packet, and a queue of 3.5 GB marks every other packet.
+    /// With marking from 3 to 4 GB, a queue of 2.73 GB marks no packet, and a queue of 3.5 GB marks half of the
+    /// packets.
     #[test]
     fn thresholds_are_those_of_the_plan() {
         let mut port = port();
@@ -335,12 +337,12 @@ mod tests {
         }));
         let mut marked = |queue| (0..1_000).filter(|_| port.marks_packet(queue)).count();
         assert_eq!(marked(2_730_000_000), 0);
-        // Five standard errors of 1,000 even draws are 79.
+        // Five standard errors of 1,000 fair draws are 79.
         assert!(marked(3_500_000_000).abs_diff(500) < 79);
         assert_eq!(marked(4_000_000_001), 1_000);
     }
 
-    /// Half of the packets are lost; a port that also marks between its thresholds loses the same ones.
+    /// Half of the packets are lost; a port that also marks packets between its thresholds loses the same packets.
     #[test]
     fn marks_change_no_loss() {
         let lost = |is_marked: bool| {

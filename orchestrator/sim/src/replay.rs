@@ -1,4 +1,4 @@
-//! Replay of the artifact's flows, kept in memory for the comparison with its outputs.
+//! Replay of the artifact's flows, with results in memory for the comparison with the artifact's outputs.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{
     world::SimFlow,
 };
 
-/// Bytes that an inter-DC link had carried, in both directions, by time.
+/// Bytes that an inter-DC link had carried in both directions, by time.
 type Carried = BTreeMap<Nanos, Bytes>;
 
 /// Results of a policy's run.
@@ -37,8 +37,8 @@ impl Replay {
         ends.max().unwrap_or(Nanos::ZERO)
     }
 
-    /// Returns the average utilisation over `span`, in percent, of `plan`'s inter-DC link between two switches, given
-    /// by the artifact's numbers; `None` if there is no such link.
+    /// Returns the average utilisation over `span`, in percent, of the inter-DC link in `plan` between two switches,
+    /// given by the artifact's numbers; `None` if there is no such link.
     #[must_use]
     pub fn utilisation(&self, plan: &Plan, between: [u32; 2], span: Nanos) -> Option<f64> {
         let ids = NodeIds::of(plan);
@@ -59,10 +59,10 @@ impl Replay {
     }
 }
 
-/// Simulates `job` and calls `on_progress` each time a tenth of the flows has finished.
+/// Simulates `job` and calls `on_progress` each time that a tenth of the flows has finished.
 ///
 /// # Errors
-/// A plan that cannot be simulated.
+/// Fails if the plan cannot be simulated.
 pub fn replay(
     job: Job<'_>,
     options: &RunOptions,
@@ -104,7 +104,7 @@ struct Collector<'a> {
     on_progress: &'a mut dyn FnMut(Progress),
     ends: Vec<Option<SimTime>>,
     carried: BTreeMap<String, Carried>,
-    /// Tenths of the flows that were reported as finished.
+    /// Number of tenths of the flows that were reported as finished.
     reported_tenths: u64,
 }
 

@@ -14,13 +14,12 @@ use crate::{
 /// Policy and repetition to simulate.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'p> {
-    /// The plan.
     pub plan: &'p Plan,
     /// Index into the plan's policies.
     pub policy: usize,
     /// Number of the repetition, from 0.
     pub repetition: u32,
-    /// A routing table's order of equal next hops; the semantics' own if absent.
+    /// Order of equal next hops from a routing table; `None` for the order of the semantics.
     pub order: Option<&'p NextHopOrder>,
 }
 
@@ -37,10 +36,9 @@ impl<'p> Job<'p> {
     }
 }
 
-/// Facts about a run, known before its start.
+/// Facts about a run that are known before its start.
 #[derive(Clone, Copy, Debug)]
 pub struct RunContext<'w> {
-    /// The job.
     pub job: Job<'w>,
     /// Network, in the numbering of the trace events.
     pub network: &'w Network,
@@ -54,7 +52,7 @@ pub type Run<'r> = &'r mut dyn FnMut(&mut dyn Observer) -> Outcome;
 /// Simulates `job` and passes its trace events to `observer`.
 ///
 /// # Errors
-/// A plan that cannot be simulated: see [`SimError`].
+/// Fails if the plan cannot be simulated: see [`SimError`].
 pub fn simulate(
     job: Job<'_>,
     options: &RunOptions,
@@ -63,11 +61,11 @@ pub fn simulate(
     simulate_with(job, options, |_, run| run(observer))
 }
 
-/// Prepares the run of `job` and calls `body` with its context and the run itself, so that `body` can
-/// build its observer from the context.
+/// Prepares the run of `job` and calls `body` with its context and the run itself, so that `body` can create its
+/// observer from the context.
 ///
 /// # Errors
-/// A plan that cannot be simulated: see [`SimError`].
+/// Fails if the plan cannot be simulated: see [`SimError`].
 pub fn simulate_with<T, F: FnOnce(RunContext<'_>, Run<'_>) -> T>(
     job: Job<'_>,
     options: &RunOptions,
@@ -84,7 +82,7 @@ pub fn simulate_with<T, F: FnOnce(RunContext<'_>, Run<'_>) -> T>(
     }
 }
 
-/// A run whose types of congestion control and semantics are not chosen yet.
+/// Run whose types of congestion control and semantics are not chosen yet.
 struct PreparedRun<'a, F> {
     job: Job<'a>,
     options: &'a RunOptions,

@@ -1,10 +1,9 @@
 //! Traffic engineering: the TE controller of all datacenters.
 //!
-//! At every tick each switch reports what its own datacenter sent in the interval that ends there, and
-//! the rates of its links. The tables computed from these reports are installed at the next tick.
-//! Windows of virtual time are no longer than the interval ([`crate::World::lookahead`]), so that by
-//! then every switch has reported: the first switch to ask computes the tables, the others find them,
-//! and the order of switches changes nothing.
+//! At every tick, each switch reports the bytes that its datacenter sent in the interval before the tick, and the rates
+//! of its links. The tables computed from these reports are installed at the next tick. Windows of virtual time are no
+//! longer than the interval ([`crate::World::lookahead`]), so that all switches have reported by then. The first switch
+//! that asks computes the tables for all switches, so the order of switches makes no difference.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +18,7 @@ use crate::time::SimTime;
 pub struct TeController {
     /// Time between two ticks.
     pub interval: SimTime,
-    /// By switch and row, the destination's datacenter and the ports of its next hops.
+    /// Destination datacenter and ports of the next hops, by switch and row.
     rows: Vec<Vec<(u32, Vec<u32>)>>,
     state: Mutex<State>,
 }
@@ -27,14 +26,14 @@ pub struct TeController {
 #[derive(Debug)]
 struct State {
     controller: Controller,
-    /// First error of the solver, after which nothing is computed.
+    /// First error of the solver, after which no more tables are computed.
     failure: Option<TeError>,
 }
 
 /// Next hops of a DCI switch.
 #[derive(Clone, Debug)]
 pub struct SwitchRows {
-    /// True for a switch without an agent, which splits evenly.
+    /// True for a switch without an agent, which splits traffic evenly.
     pub is_legacy: bool,
     /// Destination datacenters and the ports towards them.
     pub rows: Vec<(u32, Vec<u32>)>,
@@ -44,8 +43,8 @@ pub struct SwitchRows {
 pub type Buckets = Vec<(u32, u16)>;
 
 impl TeController {
-    /// Creates the controller for `policy` over the next hops of `switches`; none if the policy is not traffic
-    /// engineering. `peers` has the datacenter behind each port.
+    /// Creates the controller for `policy` over the next hops of `switches`; `None` if the policy is not traffic
+    /// engineering. `peers` contains the datacenter at the far end of each port.
     #[must_use]
     pub fn new(policy: &PolicyPlan, switches: Vec<SwitchRows>, peers: &[u32]) -> Option<Self> {
         let PolicyPlan::Te(plan) = policy else {
@@ -74,8 +73,8 @@ impl TeController {
         })
     }
 
-    /// Takes the report from `dc`'s switch about the interval before `tick`: bytes by datacenter, and its links' rates,
-    /// up or down.
+    /// Records the report of the switch in `dc` for the interval before `tick`: bytes by datacenter, and the rates of
+    /// the switch's links, whether up or down.
     pub fn report(&self, tick: u64, dc: u32, bytes: &[u64], links: &[(u32, BitsPerSec)]) {
         let demands: Vec<Bytes> = self.rows[dc as usize]
             .iter()
@@ -88,8 +87,8 @@ impl TeController {
         }
     }
 
-    /// Returns what the switch of `dc` installs at `tick`, by datacenter; a datacenter that is absent
-    /// keeps its buckets. After an error of the solver, which ends the run, there is nothing.
+    /// Returns the buckets that the switch in `dc` installs at `tick`, by datacenter; a datacenter that is absent keeps
+    /// its buckets. Empty after an error of the solver, which ends the run.
     #[must_use]
     pub fn due(&self, tick: u64, dc: u32) -> Vec<(u32, Buckets)> {
         let State {
@@ -120,7 +119,8 @@ impl TeController {
         self.state().failure.clone()
     }
 
-    /// A thread that panicked has ended the run, and what it left is not used.
+    /// Locks the state. A poisoned mutex is ignored, because the thread that panicked has ended the run, and the state
+    /// is not used.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,7 +148,7 @@ mod tests {
     fn a_solver_that_gives_up_ends_the_run_with_its_error() {
         let plan = crate::testing::pair("te: { interval: 1 ms }");
         let mut world: World<'_, Paper, NoControl> = World::new(&plan, 0, 0, ()).expect("a world");
-        // No switch reports the capacity of this link.
+        // Switches report no capacity for this link.
         let hop = Hop { link: 9, next: 1 };
         let row = Row {
             to: 1,

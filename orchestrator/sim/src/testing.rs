@@ -8,7 +8,7 @@ use crate::{
     time::SimTime,
 };
 
-/// Returns the plan of a scenario's text.
+/// Returns the plan of a scenario text.
 pub(crate) fn plan(text: &str) -> Plan {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).expect("a scenario");
     let files = lab_scenario::Files::new();
@@ -19,8 +19,8 @@ pub(crate) fn plan(text: &str) -> Plan {
     lab_plan::resolve(&scenario, text, &files, &options).expect("a plan")
 }
 
-/// Returns a plan with two datacenters, one host each, 100 Gbit/s and 5 ms apart, and a 20 MB flow, for a policy as a
-/// scenario writes it.
+/// Returns a plan for `policy`, written as in a scenario, with a 20 MB flow between two datacenters that have one host
+/// each and a link of 100 Gbit/s and 5 ms.
 pub(crate) fn pair(policy: &str) -> Plan {
     plan(&format!(
         "

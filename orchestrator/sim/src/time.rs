@@ -6,7 +6,7 @@ use lab_units::{BitsPerSec, Nanos};
 
 /// Point in virtual time, or duration, in picoseconds.
 ///
-/// A bit at 400 Gbit/s takes 2.5 ps: nanoseconds would cost a full link up to 1 % of its rate.
+/// A bit at 400 Gbit/s takes 2.5 ps: a resolution of nanoseconds would change the rate of a full link by up to 1 %.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct SimTime(u64);
 
@@ -20,7 +20,7 @@ impl SimTime {
     /// Start of the run, or an empty duration.
     pub const ZERO: Self = Self(0);
 
-    /// Maximum: 213 days, later than any event.
+    /// Maximum time: 213 days, later than any event.
     pub const MAX: Self = Self(u64::MAX);
 
     /// Creates a time of `picos` picoseconds.
@@ -53,7 +53,7 @@ impl SimTime {
         Self(self.0 / NANO * NANO)
     }
 
-    /// Returns the time in seconds, for arithmetic on rates.
+    /// Returns the time in seconds as a float, for arithmetic on rates.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -75,7 +75,7 @@ impl SimTime {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// Returns the serialization time of `bytes` at `rate`, rounded down to a picosecond.
+    /// Returns the serialisation time of `bytes` at `rate`, rounded down to a picosecond.
     #[must_use]
     pub fn on_wire(bytes: u64, rate: BitsPerSec) -> Self {
         let picos = u128::from(bytes) * 8 * SECOND / u128::from(rate.get());

@@ -1,4 +1,4 @@
-//! Trace events of a simulation, which observers turn into records.
+//! Trace events of a simulation, which observers convert to records.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use lab_units::{BitsPerSec, FlowId, Nanos};
 
 use crate::{port::Counts, te::Buckets, time::SimTime};
 
-/// Event or sample of interest to an observer.
+/// Event or sample for observers.
 #[derive(Clone, Debug)]
 pub enum TraceEvent {
-    /// A flow has all its ACKs.
+    /// A flow has received all its ACKs.
     FlowFinished(FlowEnd),
-    /// A flow's QP gave up: it sends nothing more.
+    /// The QP of a flow failed; the flow sends nothing more.
     FlowGivenUp(FlowEnd),
     /// Decision of a DCI switch.
     Decision(Box<DecisionEvent>),
@@ -33,7 +33,8 @@ pub enum TraceEvent {
     RateSample(RateSample),
     /// Arrival of a PFC frame.
     Pfc(PfcSignal),
-    /// Egress by which a flow leaves a datacenter: for its first packet, and for the first packet on each new egress.
+    /// Egress port through which a flow leaves a datacenter: for its first packet, and for the first packet on each new
+    /// port.
     Hop(Hop),
     /// Event of a flow that the trace filter includes.
     Flow(FlowEvent),
@@ -42,17 +43,14 @@ pub enum TraceEvent {
 /// Flows whose single events are traced.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum TraceFilter {
-    /// No flow.
     #[default]
     None,
-    /// Every flow.
     All,
-    /// These flows.
     Flows(BTreeSet<FlowId>),
 }
 
 impl TraceFilter {
-    /// Returns true if the filter includes `flow`, which is computed only if needed.
+    /// Returns true if the filter includes `flow`, which is evaluated only if needed.
     #[inline]
     pub fn includes(&self, flow: impl FnOnce() -> FlowId) -> bool {
         match self {
@@ -72,7 +70,7 @@ pub struct FlowEnd {
     pub flow: u32,
 }
 
-/// A DCI switch decided for a flow.
+/// Decision of a DCI switch for a flow.
 #[derive(Clone, Debug)]
 pub struct DecisionEvent {
     /// Time of the decision.
@@ -85,15 +83,15 @@ pub struct DecisionEvent {
     pub is_ack: bool,
     /// Cause of the decision.
     pub trigger: Trigger,
-    /// Age of the sample that C_cong was computed from; 0 under policies that read no samples.
+    /// Age of the sample from which C_cong was computed; 0 under policies without samples.
     pub signal_age: Nanos,
-    /// Chosen candidate and the scores of all.
+    /// Chosen candidate and the scores of all candidates.
     pub decision: Decision,
     /// Ports of the candidates, in the same order as the decision's candidates.
     pub ports: Vec<u32>,
 }
 
-/// Traffic engineering installed a split at a DCI switch.
+/// Split that traffic engineering installed at a DCI switch.
 #[derive(Clone, Debug)]
 pub struct SplitEvent {
     /// Time of the tick.
@@ -111,7 +109,7 @@ pub struct SplitEvent {
 pub struct PortSample {
     /// Time of the sample.
     pub at: SimTime,
-    /// The port.
+    /// Number of the port in the simulation.
     pub port: u32,
     /// Counters since the run's start.
     pub counts: Counts,
@@ -119,14 +117,14 @@ pub struct PortSample {
     pub rate: BitsPerSec,
 }
 
-/// Egress queue of a port.
+/// State of a port's egress queue.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueSample {
     /// Time of the sample.
     pub at: SimTime,
-    /// The port.
+    /// Number of the port in the simulation.
     pub port: u32,
-    /// Bytes queued.
+    /// Number of queued bytes.
     pub bytes: u64,
     /// LCMP's levels at its last sample.
     pub levels: Levels,
@@ -139,24 +137,24 @@ pub struct SwitchSample {
     pub at: SimTime,
     /// Datacenter of the switch.
     pub dc: u32,
-    /// Entries of the flow table.
+    /// Number of entries in the flow table.
     pub flows: u64,
-    /// Entries evicted because the table was full.
+    /// Number of entries evicted because the table was full.
     pub evicted: u64,
-    /// Entries of idle flows collected.
+    /// Number of collected entries of idle flows.
     pub expired: u64,
     /// Counters of packets and decisions.
     pub counters: Counters,
 }
 
-/// Congestion control of a sending QP.
+/// State of a sending QP's congestion control.
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
     /// Time of the sample.
     pub at: SimTime,
     /// Index among the run's flows.
     pub flow: u32,
-    /// Rate, target, α and CNPs.
+    /// Rate, target rate, α and number of CNPs.
     pub qp: QpRate,
 }
 
@@ -167,13 +165,12 @@ pub struct PfcSignal {
     pub at: SimTime,
     /// Paused or resumed port.
     pub port: u32,
-    /// Traffic class.
     pub class: u8,
     /// True for a pause, false for a resume.
     pub is_pause: bool,
 }
 
-/// Departure from a datacenter of a flow's first packet, or of its first packet after a re-routing.
+/// Departure of a packet from a datacenter: of a flow's first packet, or of its first packet after re-routing.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
     /// Time of forwarding.

@@ -1,32 +1,32 @@
-//! Wire that ends at a port: packets by arrival, at most one at a time.
+//! Wire that ends at a port: packets in the order of arrival, at most one of them at a time.
 //!
-//! Packets of the same delay arrive in sending order, a serialisation apart. After a fault shortens the delay, later
-//! packets overtake earlier ones: the link takes another, shorter path, and the packets on the old path still arrive.
-//! Both paths end at one receiver of the link's rate, so arrivals stay a serialisation apart: a packet waits for the
-//! packets that arrive before it.
+//! Packets with the same delay arrive in sending order, at least one serialisation time apart. After a fault shortens
+//! the delay, later packets overtake earlier ones: the link then takes another, shorter path, and the packets on the
+//! old path still arrive. Both paths end at one receiver with the link's rate, so arrivals stay one serialisation time
+//! apart: a packet waits for the packets that arrive before it.
 
 use crate::{
     fifo::{Fifo, Pool, WirePacket},
     time::SimTime,
 };
 
-/// Packets on the wire to one port.
+/// Packets on the wire that ends at one port.
 #[derive(Debug, Default)]
 pub struct Wire {
-    /// Packets sent at the current delay, in the order in which they were sent and arrive.
+    /// Packets sent at the current delay, in the order of sending, which is also the order of arrival.
     newest: Fifo,
     /// Arrival time of the last packet in `newest`.
     last: SimTime,
-    /// Packets from before each shortening of the delay, which the packets in `newest` may overtake.
+    /// Packets sent before each shortening of the delay, which the packets in `newest` may overtake.
     older: Vec<Fifo>,
     /// Time of the last packet received.
     received: SimTime,
-    /// True while packets may have to wait for others that arrive at the same time.
+    /// True while packets may have to wait for other packets that arrive at the same time.
     is_crowded: bool,
 }
 
 impl Wire {
-    /// Adds a packet that was sent after all others. Returns true if it may be the first to arrive.
+    /// Adds a packet that was sent after all others; returns true if it may be the first to arrive.
     #[inline]
     pub fn push(&mut self, pool: &mut Pool<WirePacket>, packet: WirePacket) -> bool {
         if packet.at() < self.last && !self.newest.is_empty() {
@@ -61,8 +61,8 @@ impl Wire {
         }
     }
 
-    /// Returns the lane in `older` whose first packet arrives before all others; if two arrive at one time, the packet
-    /// that was sent first decides.
+    /// Returns the lane in `older` whose first packet arrives before all others; of two that arrive at the same time,
+    /// the lane with the packet that was sent first.
     #[inline]
     fn first_older(&self, pool: &mut Pool<WirePacket>) -> Option<usize> {
         if self.older.is_empty() {
@@ -78,13 +78,13 @@ impl Wire {
         (lane < self.older.len()).then_some(lane)
     }
 
-    /// Records that a packet was received at `now`. A packet that a cut took from the wire is not received.
+    /// Records that a packet was received at `now`. A packet that a cut removed from the wire is not received.
     #[inline]
     pub const fn receive(&mut self, now: SimTime) {
         self.received = now;
     }
 
-    /// Returns the arrival of `first`, the first packet to arrive, whose serialisation takes `time`.
+    /// Returns the arrival time of `first`, the first packet to arrive, whose serialisation takes `time`.
     #[inline]
     pub fn arrival(&mut self, first: &WirePacket, time: impl FnOnce() -> SimTime) -> SimTime {
         if !self.is_crowded {
@@ -115,7 +115,7 @@ mod tests {
         WirePacket::new(SimTime::from_micros(at), packet)
     }
 
-    /// Numbers and arrivals, in microseconds, of all packets on the wire.
+    /// Returns the numbers and arrival times, in microseconds, of all packets on the wire.
     fn arrivals(wire: &mut Wire, pool: &mut Pool<WirePacket>) -> Vec<(u32, u64)> {
         let mut arrivals = Vec::new();
         while let Some(first) = wire.front(pool) {
@@ -148,10 +148,10 @@ mod tests {
         for (seq, at) in [(4, 101), (5, 103)] {
             assert!(!wire.push(&mut pool, packet(seq, at)));
         }
-        // Two streams at the full rate from 100 µs on: each packet takes 2 µs of the receiver.
+        // Two streams arrive at the full rate from 100 µs on; the receiver needs 2 µs per packet.
         let expected = [(3, 50), (0, 100), (4, 102), (1, 104), (5, 106), (2, 108)];
         assert_eq!(arrivals(&mut wire, &mut pool), expected);
-        // The first still waits, and then the receiver has caught up.
+        // The first of these packets still waits; then the receiver has caught up.
         wire.push(&mut pool, packet(6, 109));
         wire.push(&mut pool, packet(7, 120));
         wire.push(&mut pool, packet(8, 121));

@@ -5,7 +5,6 @@
 //! counts the bottleneck's first packet twice: once in the base RTT and once in the wire bytes. Besides, the path of
 //! least delay is the fastest only for small flows: a large flow can end sooner on a path with more delay and more
 //! capacity. This module therefore computes the time of each packet, which waits at each link for the packet before it:
-//! the packet before it:
 //!
 //! ```text
 //! end(k, i) = max(end(k-1, i) + delay(k-1), end(k, i-1)) + wire(i) / rate(k)

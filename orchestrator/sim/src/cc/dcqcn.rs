@@ -1,10 +1,10 @@
 //! DCQCN as published (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM '15,
 //! section 3) and as the artifact implements it.
 //!
-//! Both laws are [`lab_dcqcn`]'s, in integers, as are those of the host programs of a lab. Times are
-//! picoseconds. The artifact's has no CNPs: each ACK of a marked packet counts as one.
+//! Both implementations are in [`lab_dcqcn`], which a lab's host programs use as well, and compute in integers. Times
+//! are picoseconds. The artifact's implementation has no CNPs: each ACK of a marked packet counts as one.
 //!
-//! Parameters: [`lab_plan::transport::DcqcnConfig`]. Payload, headers and CRC count as bytes sent.
+//! Parameters: [`lab_plan::transport::DcqcnConfig`]. Payload, headers and CRC count as sent bytes.
 
 use lab_dcqcn::{DcqcnParams, ReactionPoint, parameters, reaction};
 use lab_plan::transport::DcqcnConfig;
@@ -80,10 +80,10 @@ impl CongestionControl for Dcqcn {
     }
 }
 
-/// Units of virtual time in a nanosecond.
+/// Units of virtual time per nanosecond.
 const PICOS_PER_NANO: u64 = 1_000;
 
-/// Rate that no law goes below.
+/// Minimum rate, below which the implementation does not go.
 const SLOWEST: BitsPerSec = BitsPerSec::new(1).expect("one is not zero");
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
         Dcqcn::new(&parameters(), facts, SimTime::ZERO)
     }
 
-    /// Rate and target after each of the timer's next `count` raises.
+    /// Returns rate and target after each of the timer's next `count` increases.
     fn raises(control: &mut Dcqcn, count: usize) -> Vec<(u64, u64)> {
         let raise = |_| {
             let due = control
@@ -117,8 +117,8 @@ mod tests {
         let mut control = new_control();
         control.on_cnp(SimTime::from_micros(1_000), &parameters());
         control.on_cnp(SimTime::from_micros(1_050), &parameters());
-        // R_T 50 Gbit/s, R_C 25: halfway is 37.5, 43.75, 46.875, 48.4375, 49.21875. Then R_T is
-        // 50.04 and R_C (49.21875 + 50.04) / 2; R_T is 50.08, R_C (49.629375 + 50.08) / 2.
+        // R_T is 50 Gbit/s and R_C 25 Gbit/s. Halfway to R_T is 37.5, 43.75, 46.875, 48.4375, 49.21875. Then R_T is
+        // 50.04 and R_C (49.21875 + 50.04) / 2; then R_T is 50.08 and R_C (49.629375 + 50.08) / 2.
         assert_eq!(
             (control.rate(), control.0.target_bps),
             (gbit(25), 50_000_000_000)
@@ -143,8 +143,8 @@ mod tests {
         control.on_cnp(SimTime::from_micros(1_000), &parameters());
         control.on_cnp(SimTime::from_micros(1_050), &parameters());
         raises(&mut control, 7);
-        // The timer is at 7. Of the byte counter's raises, 1 to 5 are additive, 6 adds once R_HAI,
-        // 7 twice, and 8 twice too, as the timer is still at 7.
+        // The timer has had 7 increases. Of the byte counter's increases, 1 to 5 are additive, 6 adds R_HAI once, 7
+        // adds it twice, and 8 adds it twice, too, because the timer's count is still 7.
         let now = SimTime::from_micros(1_050 + 7 * 55 + 1);
         let targets: Vec<u64> = (0..8)
             .map(|_| {

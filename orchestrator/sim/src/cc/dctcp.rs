@@ -1,30 +1,31 @@
-//! DCTCP by rate: RFC 8257's estimate of marks and its cut, on a rate instead of a window, as in the
+//! Rate-based DCTCP: RFC 8257's estimate of marks and its reduction, applied to a rate instead of a window, as in the
 //! artifact.
 //!
-//! Each ACK echoes the mark of its packet. A window of data ends when a byte is acknowledged that was not
-//! sent at the window's beginning; then (section 3.3):
+//! Each ACK echoes the mark of its packet. A window of data ends when a byte is acknowledged that was not sent at the
+//! window's start; at its end (section 3.3):
 //!
 //! ```text
 //! M ← marked packets / packets of the window
 //! α ← (1 − g) · α + g · M, 1 at first
 //! ```
 //!
-//! A mark cuts the rate, `R ← R · (1 − α / 2)`, at least the minimum rate. The next cut waits
-//! until all data sent before this one is acknowledged. A window that ends outside of such a wait raises
-//! the rate, at most to the line rate: by a given rate in the artifact, by RFC 5681 by one packet per
-//! round trip, which is a rate of one payload in the round trip of the ACK that ended the window. A window in
-//! packets needs no base RTT, and neither does this rate: a flow's other paths do not change it.
+//! A mark cuts the rate, `R ← R · (1 − α / 2)`, but not below the minimum rate. The next cut waits until all data sent
+//! before this cut is acknowledged. A window that ends outside of such a wait increases the rate, at most to the line
+//! rate. In the artifact the increase is a given rate. By RFC 5681 it is one packet per round trip: a rate of one
+//! payload per round trip of the ACK that ended the window. A window in packets needs no base RTT, and neither does
+//! this rate: a flow's other paths do not change it.
 //!
-//! There is no window form: the plan's window is proportional to `R` anyway.
+//! The controller has no window of its own, because the plan's window is proportional to `R`.
 //!
-//! With the published parameters, a missing packet halves the rate, and a time-out sets it to the minimum (sections
-//! 3.4 and 3.5, and RFC 5681, section 3.1); in the artifact neither changes the rate. After a time-out the QP sends
-//! all again from the first unacknowledged byte on, so windows and cuts count from there. The threshold of slow start
-//! becomes half of the rate before the time-out, and a second time-out in a row keeps it. Until the rate reaches the
-//! threshold, each ACK adds one payload per round trip, or the acknowledged bytes if they are fewer, so that the rate
-//! doubles in a round trip. A mark or a missing packet ends slow start. A QP starts at line rate, without slow start.
+//! With the published parameters, a missing packet halves the rate, and a time-out sets it to the minimum (sections 3.4
+//! and 3.5, and RFC 5681, section 3.1); in the artifact neither changes the rate. After a time-out the QP sends
+//! everything again from the first unacknowledged byte, so windows and cuts count from there. The slow-start threshold
+//! becomes half of the rate before the time-out; a second time-out in a row keeps the threshold. Until the rate reaches
+//! the threshold, each ACK adds one payload per round trip, or the acknowledged bytes if they are fewer, so that the
+//! rate doubles in a round trip. A mark or a missing packet ends slow start. A QP starts at line rate, without slow
+//! start.
 //!
-//! The packets of a window are counted as in the artifact: bytes under way divided by the payload, plus one.
+//! The number of packets in a window is computed as in the artifact: bytes in flight divided by the payload, plus one.
 //!
 //! Parameters: [`lab_plan::transport::DctcpConfig`].
 
@@ -40,9 +41,9 @@ use crate::time::SimTime;
 /// Parameters of [`Dctcp`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// g.
+    /// Gain g of the mark estimate.
     gain: f64,
-    /// Raise per window; `None`: a packet per round trip.
+    /// Increase per window; `None` for one packet per round trip.
     additive: Option<BitsPerSec>,
     reacts_to_loss: bool,
     min_rate: BitsPerSec,
@@ -59,30 +60,30 @@ impl From<&DctcpConfig> for Parameters {
     }
 }
 
-/// DCTCP's sender.
+/// Sender of DCTCP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dctcp {
     rate: BitsPerSec,
     line: BitsPerSec,
-    /// α.
+    /// Estimate α of the share of marked packets.
     alpha: f64,
     payload: u32,
     /// True from a time-out until new bytes are acknowledged.
     has_timed_out: bool,
     /// Rate at which slow start ends; `None` outside of slow start.
     slow_start_until: Option<BitsPerSec>,
-    /// Acknowledged bytes above which the window ends. Before the first window, and after a time-out, this is all that
-    /// was acknowledged.
+    /// Acknowledged bytes above which the window ends. Before the first window and after a time-out, the number of
+    /// bytes acknowledged so far.
     window_end: u64,
     /// Number of packets in the window; 0 before the first window and after a time-out.
     packets: u64,
     /// Number of marks in the window.
     marks: u64,
-    /// The next cut needs an acknowledgement above this.
+    /// Acknowledged bytes above which the next cut is allowed.
     cut_until: Option<u64>,
     /// Number of bytes acknowledged.
     acked: u64,
-    /// Number of bytes sent at the last ACK.
+    /// Number of bytes sent by the time of the last ACK.
     next: u64,
 }
 
@@ -176,7 +177,7 @@ impl Dctcp {
         self.slow_start_until = None;
     }
 
-    /// Adds a step of slow start, which ends at `until`.
+    /// Applies an increase of slow start, which ends at the rate `until`.
     fn start_slowly(&mut self, ack: &Ack<'_>, until: BitsPerSec) {
         let bytes = ack.newly_bytes.min(self.payload.into());
         if bytes > 0 {
@@ -188,7 +189,7 @@ impl Dctcp {
     }
 }
 
-/// Returns the rate of `bytes` per round trip.
+/// Returns a rate of `bytes` per round trip.
 fn rate_of(bytes: u64, round_trip: SimTime) -> BitsPerSec {
     let picos = u128::from(round_trip.picos().max(1));
     let bits = u128::from(bytes) * 8 * 1_000_000_000_000 / picos;
@@ -230,7 +231,7 @@ mod tests {
         acked(&mut control, [3, 5], true, &parameters);
         assert_eq!((control.alpha, control.packets), (1.0, 4));
         acked(&mut control, [4, 12], false, &parameters);
-        // Two marks in a window taken for four packets: 15/16 + 1/16 · 1/2.
+        // The window was counted as four packets and had two marks: 15/16 + 1/16 · 1/2.
         assert_eq!((control.alpha, control.packets), (0.96875, 9));
         assert_eq!(control.marks, 0);
     }
@@ -245,8 +246,8 @@ mod tests {
         acked(&mut control, [3, 6], true, &parameters);
         acked(&mut control, [5, 8], true, &parameters);
         assert_eq!(control.rate, mbit(50_000));
-        // Above what was sent before the cut. The window that ended at 5 had 3 marks in 5 packets:
-        // α is 15/16 + 1/16 · 0.6 = 0.975.
+        // The acknowledgement is above the bytes sent before the cut. The window that ended at 5 had 3 marks in 5
+        // packets: α is 15/16 + 1/16 · 0.6 = 0.975.
         acked(&mut control, [6, 9], true, &parameters);
         assert_eq!(control.alpha, 0.975);
         assert_eq!((control.rate.get() + 500_000) / 1_000_000, 25_625);
@@ -258,7 +259,7 @@ mod tests {
         let mut control = new_control(&parameters);
         acked(&mut control, [1, 2], true, &parameters);
         assert_eq!(control.rate, mbit(50_000));
-        // 8,000 bit in 80 µs are 100 Mbit/s.
+        // 8,000 bit in 80 µs is 100 Mbit/s.
         acked(&mut control, [3, 4], false, &parameters);
         assert_eq!(control.rate, mbit(50_100));
         acked(&mut control, [4, 5], false, &parameters);
@@ -291,8 +292,8 @@ mod tests {
         assert_eq!(control.rate, mbit(100));
     }
 
-    /// 8,000 bit in 80 µs are 100 Mbit/s. Each ACK of slow start adds this rate, up to half of the rate before the
-    /// time-out, 350 of 700 Mbit/s; after that, each window adds it.
+    /// 8,000 bit in 80 µs is 100 Mbit/s. Each ACK in slow start adds this rate, up to half of the rate before the
+    /// time-out, 350 of 700 Mbit/s; after slow start, each window adds it.
     #[test]
     fn slow_start_follows_a_time_out_up_to_half_of_the_rate() {
         let parameters = published();
@@ -304,19 +305,19 @@ mod tests {
             control.on_timeout(SimTime::ZERO, &parameters);
             assert_eq!(control.rate, mbit(100));
         }
-        // Packets 1 to 8 are sent again.
+        // Packets 1 to 8 are retransmitted.
         let mut rates = Vec::new();
         for packet in 2..=6 {
             acked(&mut control, [packet, packet + 2], false, &parameters);
             rates.push(control.rate.get() / 1_000_000);
         }
-        // The second time-out kept the threshold. When packet 2 was acknowledged, four were sent: packet 5 ends
-        // that window.
+        // The second time-out kept the threshold. When packet 2 was acknowledged, four packets had been sent, so packet
+        // 5 ends that window.
         assert_eq!(rates, [200, 300, 350, 450, 450]);
     }
 
-    /// A time-out discards the state from packets sent before it: the first mark on a packet sent again cuts the rate,
-    /// and the window of these packets counts no earlier ones.
+    /// A time-out discards the state of packets sent before it: the first mark on a retransmitted packet cuts the rate,
+    /// and the window of retransmitted packets counts no earlier marks.
     #[test]
     fn a_time_out_moves_windows_and_cuts_back() {
         let parameters = published();
@@ -328,9 +329,9 @@ mod tests {
         acked(&mut control, [3, 5], false, &parameters);
         assert_eq!((control.rate, control.packets), (mbit(200), 4));
         acked(&mut control, [4, 6], true, &parameters);
-        // α is still 1: half of 200 Mbit/s.
+        // α is still 1, so the rate is half of 200 Mbit/s.
         assert_eq!(control.rate, mbit(100));
-        // The window of packets 3 to 5 had one mark among 4: 15/16 + 1/16 · 1/4.
+        // The window of packets 3 to 5 was counted as four packets and had one mark: 15/16 + 1/16 · 1/4.
         acked(&mut control, [6, 8], false, &parameters);
         assert_eq!(control.alpha, 0.953_125);
     }

@@ -1,4 +1,4 @@
-//! Dispatch from a plan's congestion control to its type, once per simulation; and no control at all.
+//! Dispatch from a plan's congestion control to its type, once per simulation, and the absence of congestion control.
 
 use lab_plan::{CcPlan, Semantics};
 use lab_units::BitsPerSec;
@@ -44,7 +44,7 @@ pub fn with_control<W: WithControl>(cc: &CcPlan, semantics: Semantics, operation
     }
 }
 
-/// Line rate always, as rxe sends: only loss, PFC and the window limit a QP.
+/// Absence of congestion control: QPs always send at line rate, as rxe does, limited only by loss, PFC and the window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NoControl {
     rate: BitsPerSec,

@@ -1,15 +1,14 @@
-//! HPCC: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM '19, algorithm 1; and the
-//! artifact's variant.
+//! HPCC: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM '19, algorithm 1; and the artifact's variant.
 //!
-//! Every switch port writes its time, bytes sent, queue and rate `B` into each packet, and ACKs return
-//! this telemetry. For each hop, from this ACK and the previous one:
+//! Every switch port writes its time, bytes sent, queue and rate `B` into each packet, and ACKs return this telemetry.
+//! For each hop, this ACK and the previous one give:
 //!
 //! ```text
 //! u = bytes / (τ · B) + min(queue, queue before) / (B · T)
 //! ```
 //!
-//! `τ` is the time between the two, `T` the base RTT. With the largest `u` and its `τ`, at most `T` (lines
-//! 2 to 11):
+//! `τ` is the time between the two, `T` is the base RTT. The largest `u` and its `τ`, at most `T`, give (lines 2 to
+//! 11):
 //!
 //! ```text
 //! U ← (U · (T − τ) + u · τ) / T, 1 at first
@@ -22,25 +21,25 @@
 //! else                        R = R_c + R_AI,           stage + 1
 //! ```
 //!
-//! between the minimum rate and the line rate. Reference and stage are updated once per round trip, which
-//! ends when a byte is acknowledged that was not sent at the last update (lines 21 to 30). The first ACK
-//! only stores its telemetry.
+//! between the minimum rate and the line rate. The reference and the stage are updated once per round trip, which ends
+//! when a byte is acknowledged that was not sent at the last update (lines 21 to 30). The first ACK only stores its
+//! telemetry.
 //!
-//! The paper's `W` is `R · T` here, `W_AI` is `R_AI · T`, and the window is bounded by `W`. In the
-//! artifact the window is the plan's in proportion to the rate, `T` is the same for all QPs, its
-//! bandwidth-delay product wraps, and the telemetry's fields wrap: see `int`.
+//! The paper's `W` is `R · T` here, `W_AI` is `R_AI · T`, and the window is limited to `W`. In the artifact, the window
+//! is the plan's window in proportion to the rate, `T` is the same for all QPs, the bandwidth-delay product wraps
+//! around, and so do the telemetry's fields: see `int`.
 //!
-//! The paper's network has one `T`; paths of which one is a hundred times as long as another do not. So `T` is that of
-//! the path that the ACK's telemetry describes: the delays of its links there and back and the time to send a packet
-//! and its ACK. Before its first ACK a host cannot know its path; until then `T` is the longest candidate's, so that a
-//! QP starts at line rate, as published, for a round trip.
+//! The paper's network has a single `T`, which does not fit a network in which one path is a hundred times as long as
+//! another. So `T` belongs to the path that the ACK's telemetry describes: the delays of its links in both directions
+//! and the time to send a packet and its ACK. A host does not know its path before the first ACK; until then, `T` is
+//! that of the longest candidate, so that a QP starts at line rate for a round trip, as published.
 //!
-//! Telemetry with the identifier of another path replaces the telemetry of the path before, and `U` starts again
-//! (section 4.1 of the paper: the sender throws away the records and builds new ones). The artifact's header has no
-//! such identifier: there only another number of hops means another path.
+//! Telemetry with the identifier of another path replaces the stored telemetry, and `U` starts again (section 4.1 of
+//! the paper: the sender discards the records and builds new ones). The artifact's header has no such identifier;
+//! there, only a different number of hops indicates another path.
 //!
-//! A hop whose clock has not moved is ignored. The artifact divides by zero when two ACKs meet a hop
-//! exactly 2^24 ns apart, and the QP's `U` is not a number from then on.
+//! A hop whose clock has not advanced is ignored. The artifact divides by zero if two ACKs pass a hop exactly 2^24 ns
+//! apart, and the QP's `U` is NaN from then on.
 //!
 //! Parameters: [`lab_plan::transport::HpccConfig`].
 
@@ -61,7 +60,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     semantics: Semantics,
-    /// η.
+    /// Target utilisation η.
     utilisation: f64,
     max_stage: u32,
     additive: BitsPerSec,
@@ -84,31 +83,31 @@ impl Parameters {
     }
 }
 
-/// HPCC's sender.
+/// Sender of HPCC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hpcc {
     rate: BitsPerSec,
-    /// `R_c`.
+    /// Reference rate `R_c`.
     reference: BitsPerSec,
     line: BitsPerSec,
-    /// U.
+    /// Utilisation estimate `U`.
     utilisation: f64,
     /// Bandwidth-delay product in bytes: `B · T` of the NIC.
     full_window: u64,
     /// Base round-trip time, `T`.
     base_rtt: SimTime,
-    /// Path of the last telemetry; `None` before the first.
+    /// Path of the last telemetry; `None` before the first telemetry.
     path: Option<u32>,
-    /// Number of additive raises since the last multiplicative step.
+    /// Number of additive increases since the last multiplicative step.
     stage: u32,
-    /// The round trip ends with an acknowledgement above this; 0 before the first.
+    /// Acknowledged bytes above which the round trip ends; 0 before the first round trip.
     update_after: u64,
     has_window: bool,
     /// Last telemetry of each hop; allocated at the first ACK.
     hops: Vec<IntHop>,
 }
 
-/// Rate and stage that an ACK sets.
+/// Rate and stage after an ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Update {
     rate: BitsPerSec,
@@ -187,7 +186,7 @@ impl CongestionControl for Hpcc {
 }
 
 impl Hpcc {
-    /// Sets `T` to that of the path taken; true if that path is the first one or differs from the last one.
+    /// Sets `T` to the base RTT of `path`; returns true if it is the first path or differs from the last one.
     fn is_path_new(&mut self, path: &PathFacts) -> bool {
         if path.base_rtt != self.base_rtt {
             self.base_rtt = path.base_rtt;
@@ -225,7 +224,7 @@ impl Hpcc {
         self.utilisation = (kept + used * count(ticks)) / count(base);
     }
 
-    /// Returns the rate and stage (lines 12 to 20).
+    /// Returns the new rate and stage (lines 12 to 20).
     fn update(&self, parameters: &Parameters) -> Update {
         let load = self.utilisation / parameters.utilisation;
         let (rate, stage) = if load >= 1.0 || self.stage >= parameters.max_stage {
@@ -241,8 +240,8 @@ impl Hpcc {
     }
 }
 
-/// Returns a link's utilisation: bytes sent and bytes always queued, each as a share of the link's capacity; `None` if
-/// no time passed.
+/// Returns a link's utilisation: the bytes sent, and the bytes in the queue at both ends of the interval, each as a
+/// share of the link's capacity; `None` if no time passed.
 fn used(passage: &Passage, line: BitsPerSec, full_window: u64) -> Option<f64> {
     if passage.ticks == 0 {
         return None;
@@ -260,7 +259,7 @@ mod tests {
 
     const LINE: u64 = 100_000_000_000;
 
-    /// 10 µs at 100 Gbit/s.
+    /// Bandwidth-delay product: 10 µs at 100 Gbit/s.
     const FULL_WINDOW: u64 = 125_000;
 
     const PATH: PathFacts = PathFacts {
@@ -281,7 +280,7 @@ mod tests {
         Hpcc::new(parameters, facts, SimTime::ZERO)
     }
 
-    /// One hop and the bytes acknowledged.
+    /// Hop with the number of bytes acknowledged over it.
     #[derive(Default)]
     struct Port {
         hop: IntHop,
@@ -289,8 +288,8 @@ mod tests {
     }
 
     impl Port {
-        /// Processes an ACK `micros` after the last, with `queue` bytes queued at a port that has sent
-        /// `bytes` meanwhile. A round trip is one ACK long.
+        /// Processes an ACK `micros` after the previous one, with `queue` bytes queued at a port that has sent `bytes`
+        /// in between. A round trip lasts one ACK.
         fn ack(
             &mut self,
             control: &mut Hpcc,
@@ -326,8 +325,8 @@ mod tests {
 
     #[test]
     fn a_full_hop_is_brought_to_the_target_utilisation() {
-        // u = 1 for a whole T, so U = 1: 100 / (1 / 0.95) Gbit/s and 50 Mbit/s. In the artifact
-        // 125,000 B are 976 units of 128: U is 0.999424.
+        // u = 1 for a whole T, so U = 1: the rate is 100 / (1 / 0.95) Gbit/s plus 50 Mbit/s. In the artifact, 125,000 B
+        // are 976 units of 128 B, and U is 0.999424.
         for (parameters, rate) in [(published(), 95_050), (artifact(), 95_104)] {
             let mut control = new_control(&parameters);
             let mut port = Port::default();
@@ -343,11 +342,11 @@ mod tests {
         let mut control = new_control(&parameters);
         let mut port = Port::default();
         port.ack(&mut control, [0, 0, 12_500], &parameters);
-        // u = 0.85 sent and 0.1 of a bandwidth-delay product waiting: just what is aimed at.
+        // u is 0.85 for sent bytes plus 0.1 for a tenth of a bandwidth-delay product in the queue: exactly the target.
         let rate = port.ack(&mut control, [10, 106_250, 20_000], &parameters);
         assert!((control.utilisation - 0.95).abs() < 1e-12);
         assert_eq!(rate, 100_000);
-        // The shorter queue of the two: 1 + 0.16.
+        // The shorter of the two queues counts: 1 + 0.16.
         port.ack(&mut control, [10, FULL_WINDOW, 50_000], &parameters);
         assert!((control.utilisation - 1.16).abs() < 1e-12);
     }
@@ -358,7 +357,7 @@ mod tests {
         let mut control = new_control(&parameters);
         let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
-        // A fifth of what the link carries, for a tenth of T: (1 · 9 + 0.2 · 1) / 10.
+        // The ACK covers a fifth of what the link can carry in a tenth of T: (1 · 9 + 0.2 · 1) / 10.
         port.ack(&mut control, [1, 2_500, 0], &parameters);
         assert!((control.utilisation - (0.9 + 0.1 * 0.2)).abs() < 1e-12);
     }
@@ -369,15 +368,15 @@ mod tests {
         let mut control = new_control(&parameters);
         let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
-        // A bandwidth-delay product waiting, from the second on, and all of one sent: U is 1, then 2,
-        // and the rate 95.05 Gbit/s, then 95.05 · 0.95 / 2 + 0.05.
+        // From the second ACK on, a bandwidth-delay product is in the queue and as much was sent: U is 1, then 2, and
+        // the rate is 95.05 Gbit/s, then 95.05 · 0.95 / 2 + 0.05.
         let crowded = [10, FULL_WINDOW, FULL_WINDOW];
         port.ack(&mut control, crowded, &parameters);
         assert_eq!(port.ack(&mut control, crowded, &parameters), 45_198);
         let half_used = [10, FULL_WINDOW / 2, 0];
         let rates = [1, 2, 3, 4, 5].map(|_| port.ack(&mut control, half_used, &parameters));
         assert_eq!(rates, [45_248, 45_298, 45_348, 45_398, 45_448]);
-        // 45.44875 · 0.95 / 0.5 + 0.05.
+        // The rate is 45.44875 · 0.95 / 0.5 + 0.05.
         assert_eq!(port.ack(&mut control, half_used, &parameters), 86_402);
     }
 
@@ -387,8 +386,8 @@ mod tests {
         let mut control = new_control(&parameters);
         let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
-        // 256,000 B in 16 µs, more than T: U is 1.28, then 0.64. Rates are 95 / 1.28 + 0.05, then
-        // 74.26875 · 0.95 / 0.64 + 0.05, at most the line's.
+        // 256,000 B in 16 µs, which is more than T: U is 1.28, then 0.64. The rates are 95 / 1.28 + 0.05, then 74.26875
+        // · 0.95 / 0.64 + 0.05, limited to the line rate.
         assert_eq!(
             port.ack(&mut control, [16, 256_000, 0], &parameters),
             74_268
@@ -454,8 +453,9 @@ mod tests {
     }
 
     /// The port of the new path has sent 10 GB before. The difference from the old port's counter would be a
-    /// utilisation of 80,000. Correct: the first ACK only stores the counter, and the second finds a fifth of the
-    /// bytes that the link carries in a tenth of T, as in [`a_measurement_counts_for_its_share_of_the_round_trip`].
+    /// utilisation of 80,000. Instead, the first ACK only stores the counter, and the second ACK measures a fifth of
+    /// the bytes that the link can carry in a tenth of T, as in
+    /// [`a_measurement_counts_for_its_share_of_the_round_trip`].
     #[test]
     fn counters_of_another_path_of_as_many_hops_are_not_subtracted() {
         let parameters = published();
@@ -481,8 +481,8 @@ mod tests {
         assert!((control.utilisation - (0.9 + 0.1 * 0.2)).abs() < 1e-12);
     }
 
-    /// At 100 Gbit/s 10 µs are 125,000 B. From the first ACK on, the longest candidate's window of 3.125 GB becomes
-    /// the window of the path taken, and a queue of 12,500 B is a tenth of it.
+    /// 10 µs at 100 Gbit/s are 125,000 B. From the first ACK on, the window of the path taken replaces the longest
+    /// candidate's window of 3.125 GB, and a queue of 12,500 B is a tenth of it.
     #[test]
     fn the_base_rtt_is_that_of_the_path_taken() {
         let parameters = published();

@@ -1,8 +1,8 @@
-//! Fields of in-band telemetry: exact, and as the artifact's packets encode them.
+//! Fields of in-band telemetry, exact or as the artifact's packets encode them.
 //!
-//! The artifact's `IntHop` has 64 bits: 24 of time in nanoseconds, 20 of bytes sent in units of
-//! 128, 17 of queue in units of 80, 3 of a code for the rate. All but the rate wrap, at 16.8 ms,
-//! 134 MB and 10.5 MB.
+//! The artifact's `IntHop` has 64 bits: 24 for the time in nanoseconds, 20 for the bytes sent in units of 128 B, 17 for
+//! the queue in units of 80 B, and 3 for a code of the rate. All fields but the rate wrap around: at 16.8 ms, 134 MB
+//! and 10.5 MB.
 
 use lab_plan::Semantics;
 
@@ -16,9 +16,9 @@ pub(super) struct Passage {
     pub ticks: u64,
     /// Time between the packets, in seconds.
     pub seconds: f64,
-    /// Bytes sent.
+    /// Bytes that the port sent in between.
     pub bytes: u64,
-    /// Smaller of the two queues.
+    /// Smaller of the two queue lengths.
     pub queue_bytes: u64,
     /// Rate of the port in bit/s.
     pub rate_bps: u64,
@@ -38,7 +38,7 @@ impl Passage {
     }
 }
 
-/// Returns the change by the artifact's fields: `GetTimeDelta`, `GetBytesDelta`, `GetQlen`.
+/// Returns the change as the artifact's fields give it: `GetTimeDelta`, `GetBytesDelta`, `GetQlen`.
 pub(super) fn artifact_passage(before: &IntHop, now: &IntHop) -> Passage {
     let times = [before, now].map(|hop| wrapped_time(hop.time));
     let bytes = [before, now].map(|hop| wrapped_bytes(hop.tx_bytes));
@@ -61,28 +61,28 @@ pub(super) const fn ticks(time: SimTime, semantics: Semantics) -> u64 {
     }
 }
 
-/// Returns the bytes that telemetry adds to the artifact's ACKs: a header of 12 bytes is padded to 26
-/// bytes without telemetry.
+/// Returns the bytes that telemetry adds to the artifact's ACKs, whose header of 12 bytes is padded to 26 bytes if they
+/// have no telemetry.
 pub(super) const fn artifact_ack_bytes(int_bytes: u32) -> u32 {
     (ACK_HEADER_BYTES + int_bytes).saturating_sub(ACK_PADDED_BYTES)
 }
 
-/// 24 bits of nanoseconds.
+/// Returns the 24-bit field of the time, in nanoseconds.
 const fn wrapped_time(time: SimTime) -> u64 {
     time.nanos_trunc().get() % (1 << TIME_BITS)
 }
 
-/// 20 bits of 128 bytes.
+/// Returns the 20-bit field of the bytes sent, in units of 128 bytes.
 const fn wrapped_bytes(bytes: u64) -> u64 {
     bytes / BYTES_UNIT % (1 << BYTES_BITS)
 }
 
-/// Queue as the field holds it: 32-bit bytes, in units of 80 bytes, cut to 17 bits.
+/// Returns the field of the queue: a 32-bit number of bytes, in units of 80 bytes, truncated to 17 bits.
 const fn wrapped_queue(bytes: u64) -> u64 {
     bytes % (1 << 32) / QUEUE_UNIT % (1 << QUEUE_BITS)
 }
 
-/// Returns the difference of a field that wraps once at most.
+/// Returns the difference of two values of a field that wraps around at most once.
 const fn wrapping_difference([before, now]: [u64; 2], bits: u32) -> u64 {
     if now >= before {
         now - before
@@ -91,7 +91,7 @@ const fn wrapping_difference([before, now]: [u64; 2], bits: u32) -> u64 {
     }
 }
 
-/// Returns the rate that the field encodes; a rate without a code becomes the first one.
+/// Returns the rate that the field encodes; a rate without a code is encoded as the first rate.
 fn coded_rate(rate: u64) -> u64 {
     CODED_RATES
         .iter()
@@ -100,7 +100,7 @@ fn coded_rate(rate: u64) -> u64 {
         .unwrap_or(CODED_RATES[0])
 }
 
-/// `IntHop::lineRateValues`.
+/// Rates that can be encoded, `IntHop::lineRateValues`.
 const CODED_RATES: [u64; 8] = [
     25_000_000_000,
     40_000_000_000,
@@ -121,7 +121,7 @@ const QUEUE_UNIT: u64 = 80;
 /// Bytes of `qbbHeader` without telemetry.
 const ACK_HEADER_BYTES: u32 = 12;
 
-/// Minimum size of `qbbHeader` in bytes: 60 less 14 for PPP and 20 for IP.
+/// Minimum size of `qbbHeader` in bytes: 60 minus 14 for PPP and 20 for IP.
 const ACK_PADDED_BYTES: u32 = 26;
 
 #[cfg(test)]
@@ -161,7 +161,7 @@ mod tests {
             ..before
         };
         let passage = artifact_passage(&before, &now);
-        // 134,217,600 B are the last of 2^20 units, so 101 units were sent.
+        // 134,217,600 B is the last of the 2^20 units, so 101 units were sent.
         assert_eq!((passage.ticks, passage.bytes), (1_000, 101 * 128));
         assert_eq!(passage.queue_bytes, 800);
         let exact = Passage::between(&before, &now);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_ack_with_room_for_64_hops_has_560_bytes() {
-        // 60 B without telemetry; 2 + 64 · 8 B of it.
+        // The ACK has 60 B without telemetry; telemetry has 2 + 64 · 8 B.
         assert_eq!(60 + artifact_ack_bytes(514), 560);
         assert_eq!(artifact_ack_bytes(8), 0);
     }

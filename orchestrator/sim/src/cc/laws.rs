@@ -1,4 +1,4 @@
-//! Laws of every congestion control under random events.
+//! Properties of every congestion control under random events.
 
 use std::fmt::Debug;
 
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::time::SimTime;
 
-/// Minimum rate of every preset.
+/// Minimum rate in every preset.
 const MIN_RATE: u64 = 100_000_000;
 
-/// Event at a QP, `gap` after the previous one.
+/// Event at a QP, `gap` after the previous event.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     gap: u64,
@@ -46,7 +46,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Action::Nacked),
         1 => Just(Action::TimedOut),
     ];
-    // Times in nanoseconds; on the grid of a microsecond, so that they meet timers exactly.
+    // Times are nanoseconds; some are on a microsecond grid, so that they coincide with timers exactly.
     let gap = prop_oneof![0..2_000u64, (0..2_000u64).prop_map(|micros| micros * 1_000)];
     let round_trip = prop_oneof![0..1_000_000u64, 0..2_000_000_000u64];
     let queue = prop_oneof![Just(0), 0..20_000_000u64];
@@ -62,7 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
     )
 }
 
-/// State of a QP and its path.
+/// State of a QP and of its path.
 #[derive(Clone, Debug, Default)]
 struct Qp {
     now: SimTime,
@@ -139,8 +139,8 @@ fn on_time<C: CongestionControl>(control: &mut C, now: SimTime, parameters: &C::
     }
 }
 
-/// Checks that a controller with punctual timer calls and one with late calls behave alike, between the
-/// minimum rate and the line rate, and without NaN or infinity.
+/// Checks that a controller behaves the same with punctual and with late timer calls, and that its rate stays between
+/// the minimum rate and the line rate, without NaN or infinity.
 fn laws<C: CongestionControl + Debug + PartialEq>(
     parameters: &C::Parameters,
     line: u64,

@@ -1,18 +1,18 @@
 //! Congestion control of a sending QP.
 //!
-//! Each controller has a file, whose head gives the rules, the parameters and their source. A controller
-//! receives events with their time and returns a rate and, if it limits one itself, a window. It has
-//! neither network nor clock.
+//! Each controller has a file, whose head describes the rules, the parameters and their source. A controller receives
+//! events with their time and returns a rate and, if it limits one itself, a window. It has access to neither the
+//! network nor a clock.
 //!
 //! - [`NoControl`][]: line rate
 //! - [`Dcqcn`][]: as published, and as the artifact implements it
-//! - [`Hpcc`][], with telemetry's fields in `int`
+//! - [`Hpcc`][], with the fields of telemetry in `int`
 //! - [`Timely`][]
 //! - [`Dctcp`][]
 //! - [`with_control`][]: dispatch from a plan to a type
 //!
-//! [`Dcqcn`] computes in integers, as a lab's host programs do. The others' floats are only added,
-//! multiplied and divided, which gives the same result on every machine.
+//! [`Dcqcn`] computes in integers, as a lab's host programs do. The other controllers only add, multiply and divide
+//! floats, which gives the same result on every machine.
 
 mod dcqcn;
 mod dctcp;
@@ -37,13 +37,13 @@ use crate::time::SimTime;
 /// Facts about a QP's flow, known at its start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct QpFacts {
-    /// Rate of the host's NIC, which is a QP's first rate.
+    /// Rate of the host's NIC, which is a QP's initial rate.
     pub line_rate: BitsPerSec,
-    /// Round-trip time of an empty network: on the longest of the flow's paths, since no host knows its path before
-    /// the first packet returns, or on the plan's longest path (`semantics: artifact`).
+    /// Round-trip time of an empty network: on the longest of the flow's paths, because a host does not know its path
+    /// before the first packet returns, or on the plan's longest path (`semantics: artifact`).
     pub base_rtt: SimTime,
-    /// Bandwidth-delay product in bytes of `base_rtt` and `line_rate`, or the plan's largest
-    /// (`semantics: artifact`).
+    /// Bandwidth-delay product of `base_rtt` and `line_rate` in bytes, or the plan's largest product (`semantics:
+    /// artifact`).
     pub full_window: u64,
     /// Payload bytes of a full packet.
     pub payload_bytes: u32,
@@ -56,23 +56,24 @@ pub struct IntHop {
     pub time: SimTime,
     /// Bytes that the port has sent since the run's start.
     pub tx_bytes: u64,
-    /// Bytes left in the port's queue.
+    /// Bytes that are left in the port's queue.
     pub queue_bytes: u64,
     /// Rate of the port in bit/s.
     pub rate_bps: u64,
 }
 
-/// Path that a data packet and its answer took, as telemetry tells it.
+/// Path that a data packet and its answer took, as described by telemetry.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PathFacts {
-    /// Identifier of the data packet's path: paths that differ in a switch port have different identifiers. The
-    /// paper's header has the XOR of the switches' numbers, of 12 bits.
+    /// Identifier of the data packet's path: paths that differ in a switch port have different identifiers. The paper's
+    /// header contains the XOR of the switches' 12-bit numbers.
     pub id: u32,
-    /// Round-trip time in an empty network: all links' delays, there and back, and the time to send the packets.
+    /// Round-trip time in an empty network: the delays of all links in both directions, and the time to send the
+    /// packets.
     pub base_rtt: SimTime,
 }
 
-/// An acknowledgement that reached the sender, by an ACK or a NACK.
+/// Acknowledgement that reached the sender in an ACK or a NACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
     /// Number of bytes acknowledged so far.
@@ -91,40 +92,40 @@ pub struct Ack<'a> {
     pub path: PathFacts,
 }
 
-/// Notification of marks from receiver to sender.
+/// Form in which receivers notify senders of marks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Notification {
     /// Each ACK echoes the mark of its packet.
     Echo,
-    /// A CNP follows a marked packet, at most one per QP in this time (RoCEv2 annex A17.9.3).
+    /// A CNP follows a marked packet, with at least this time between two CNPs of a QP (RoCEv2 annex A17.9.3).
     Cnp(SimTime),
 }
 
 /// Sender-side congestion control of one QP.
 pub trait CongestionControl: Sized {
-    /// Parameters, common to all QPs.
+    /// Parameters that all QPs share.
     type Parameters: Clone + Send + Sync;
 
-    /// Returns the bytes added to each data packet and to each ACK.
+    /// Returns the bytes that the controller adds to each data packet and to each ACK.
     fn extra_wire_bytes(parameters: &Self::Parameters) -> ExtraBytes {
         let _ = parameters;
         ExtraBytes::default()
     }
 
-    /// Returns the way in which receivers notify senders of marks.
+    /// Returns the form in which receivers notify senders of marks.
     fn notification(parameters: &Self::Parameters) -> Notification {
         let _ = parameters;
         Notification::Echo
     }
 
-    /// True if the rate may fall below the NIC's, so that a host paces its QPs.
+    /// True if the rate may fall below the NIC's rate, so that a host paces its QPs.
     const PACES: bool = true;
 
     /// True if switches write telemetry into packets.
     const HAS_INT: bool = false;
 
-    /// True if a new rate also moves the next packet under `semantics: artifact` (`RdmaHw::ChangeRate`).
-    /// HPCC's does; the others' new rate counts from the next packet on.
+    /// True if a new rate also moves the next packet under `semantics: artifact` (`RdmaHw::ChangeRate`), as for HPCC. A
+    /// new rate of the other controllers applies after the next packet.
     const ARTIFACT_RATE_MOVES_NEXT: bool = false;
 
     /// Creates the controller of a QP at `now`.
@@ -133,7 +134,7 @@ pub trait CongestionControl: Sized {
     /// Returns the pacing rate.
     fn rate(&self) -> BitsPerSec;
 
-    /// Returns target and α (Q30) at `now` of a controller whose rates are recorded.
+    /// Returns the target rate and α (Q30) at `now` if the controller's rates are recorded.
     fn target_and_alpha(
         &self,
         now: SimTime,
@@ -161,7 +162,7 @@ pub trait CongestionControl: Sized {
         let _ = (now, parameters);
     }
 
-    /// Processes a NACK, after [`CongestionControl::on_ack`]: the receiver misses packets.
+    /// Processes a NACK, which indicates missing packets, after [`CongestionControl::on_ack`].
     fn on_nack(&mut self, now: SimTime, parameters: &Self::Parameters) {
         let _ = (now, parameters);
     }
@@ -173,15 +174,14 @@ pub trait CongestionControl: Sized {
 
     /// Returns the next time at which [`CongestionControl::on_timer`] is due.
     ///
-    /// While the QP has packets to send, the call is on time. After a pause the call is late and does
-    /// every step that was due. Other events do the steps due at their time first, too, so that a late
-    /// call changes nothing.
+    /// While the QP has packets to send, the call is on time. After a pause, the call is late and performs every step
+    /// that was due. Other events also perform the due steps first, so that a late call makes no difference.
     fn next_timer(&self, parameters: &Self::Parameters) -> Option<SimTime> {
         let _ = parameters;
         None
     }
 
-    /// Does all timer steps due at `now`.
+    /// Performs all timer steps that are due at `now`.
     fn on_timer(&mut self, now: SimTime, parameters: &Self::Parameters) {
         let _ = (now, parameters);
     }

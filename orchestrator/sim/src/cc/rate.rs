@@ -1,9 +1,8 @@
-//! Arithmetic on rates: IEEE 754 products and quotients, cut to whole bits per second as by NS-3's
-//! `DataRate`.
+//! Arithmetic on rates: IEEE 754 products and quotients, truncated to whole bits per second as by NS-3's `DataRate`.
 
 use lab_units::{BitsPerSec, Ratio};
 
-/// Returns `rate · factor`, cut to whole bits per second, from one bit per second to the largest rate.
+/// Returns `rate · factor`, truncated to whole bits per second, but at least 1 bit/s and at most the largest rate.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -14,7 +13,7 @@ pub(super) fn times(rate: BitsPerSec, factor: f64) -> BitsPerSec {
     whole((rate.get() as f64 * factor) as u64)
 }
 
-/// Returns `rate / divisor`, cut to whole bits per second, from one bit per second to the largest rate.
+/// Returns `rate / divisor`, truncated to whole bits per second, but at least 1 bit/s and at most the largest rate.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

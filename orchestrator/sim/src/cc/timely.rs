@@ -1,7 +1,7 @@
-//! TIMELY: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM '15,
-//! section 4.3, algorithm 1; and the artifact's variant.
+//! TIMELY: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM '15, section 4.3,
+//! algorithm 1; and the artifact's variant.
 //!
-//! Each step takes one round-trip time, in whole nanoseconds, and the previous one:
+//! Each step uses the current round-trip time, in whole nanoseconds, and the previous one:
 //!
 //! ```text
 //! difference ← (1 − α) · difference + α · (round trip − previous)
@@ -13,16 +13,16 @@
 //! gradient > 0          R ← R · max(0, 1 − β · gradient)
 //! ```
 //!
-//! A raise is `R ← R + δ`, or a larger one (HAI) once there were 5 in a row. `R` stays between the
-//! minimum rate and the line rate. The first step only remembers its round trip.
+//! A raise is `R ← R + δ`, or a larger one (HAI) after 5 raises in a row. `R` stays between the minimum rate and the
+//! line rate. The first step only stores its round trip.
 //!
-//! As published, it steps after each acknowledged segment, and raises below `T_low` are by δ alone
-//! and do not count. In the artifact it steps once a round trip, which is over when a byte is
-//! acknowledged that was not sent at the last step, and all raises count.
+//! As published, a step follows each acknowledged segment, and raises below `T_low` are always δ and do not count. In
+//! the artifact, a step happens once per round trip, which ends when a byte is acknowledged that was not sent at the
+//! last step, and all raises count.
 //!
-//! `T_low`, `T_high` and the minimum RTT are the authors' for a datacenter: a round trip
-//! between datacenters is far above `T_high`, so that each step cuts. That is the algorithm, not an
-//! accident of this file; set them for other networks.
+//! The defaults of `T_low`, `T_high` and the minimum RTT are the authors' values for a datacenter. A round trip between
+//! datacenters is far above `T_high`, so that each step cuts the rate. This is a property of the algorithm, not of this
+//! implementation; other networks need other values.
 //!
 //! Parameters: [`lab_plan::transport::TimelyConfig`].
 
@@ -40,9 +40,9 @@ use crate::time::SimTime;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     step: Step,
-    /// α.
+    /// Weight α of a new RTT difference.
     difference_weight: f64,
-    /// β.
+    /// Decrease factor β.
     decrease: f64,
     /// `T_low` in nanoseconds.
     low: u64,
@@ -50,7 +50,7 @@ pub struct Parameters {
     high: u64,
     /// Minimum RTT in nanoseconds.
     min_round_trip: u64,
-    /// δ.
+    /// Additive increase δ.
     additive: BitsPerSec,
     hyper: BitsPerSec,
     hyper_after: u32,
@@ -60,9 +60,9 @@ pub struct Parameters {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Step {
-    /// As published.
+    /// Step after each acknowledged segment of this many bytes, as published.
     Segment(u64),
-    /// As in the artifact.
+    /// Step once per round trip, as in the artifact.
     RoundTrip,
 }
 
@@ -92,37 +92,37 @@ impl Parameters {
     }
 }
 
-/// TIMELY's sender.
+/// Sender of TIMELY.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timely {
-    /// R.
+    /// Rate `R`.
     rate: BitsPerSec,
     line: BitsPerSec,
-    /// Averaged difference of round trips in nanoseconds.
+    /// Moving average of the RTT differences in nanoseconds.
     difference: f64,
     /// Previous RTT in nanoseconds; `None` before the first step.
     previous: Option<u64>,
-    /// The next step needs an acknowledgement above this.
+    /// Acknowledged bytes above which the next step happens.
     step_after: u64,
     /// Number of consecutive raises.
     raises: u32,
 }
 
-/// Change of the rate by a step.
+/// Change of the rate in a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Change {
     Raise,
-    /// Raise by δ, never the hyper raise.
+    /// Raise by δ, never by the larger (HAI) amount.
     RaiseLittle,
-    /// Cut to this share.
+    /// Cut to this share of the rate.
     Cut(f64),
 }
 
 impl CongestionControl for Timely {
     type Parameters = Parameters;
 
-    /// In the artifact, the time of sending (`IntHeader` in `TS` mode), which fits into an ACK's
-    /// padding on the return. The paper's NICs do not send the time.
+    /// In the artifact, packets carry the time of sending (`IntHeader` in `TS` mode), which fits into an ACK's padding
+    /// on the return. The paper's NICs do not send the time.
     fn extra_wire_bytes(parameters: &Parameters) -> ExtraBytes {
         ExtraBytes {
             data: parameters.stamp_bytes,
@@ -192,7 +192,7 @@ impl Timely {
     }
 }
 
-/// Returns the change for an RTT and its averaged difference.
+/// Returns the change for an RTT and the averaged difference.
 fn change(round_trip: u64, difference: f64, parameters: &Parameters) -> Change {
     if round_trip < parameters.low {
         return match parameters.step {
@@ -235,7 +235,7 @@ mod tests {
         (control.rate.get() + 500_000) / 1_000_000
     }
 
-    /// Processes the last ACK for segment `n` after `micros`, when the whole segment was sent.
+    /// Processes the last ACK of segment `n` after `micros`; the whole segment had been sent.
     fn acked(control: &mut Timely, n: u64, micros: u64, parameters: &Parameters) -> u64 {
         let ack = Ack {
             round_trip: SimTime::from_micros(micros),
@@ -250,9 +250,9 @@ mod tests {
         let parameters = published();
         let mut control = new_control(&parameters);
         assert_eq!(acked(&mut control, 1, 100, &parameters), 100_000);
-        // +10 µs: the average is 8.75, the gradient 0.4375, the share 1 − 0.8 · 0.4375 = 0.65.
+        // The RTT is 10 µs longer: the average is 8.75, the gradient 0.4375, the share 1 − 0.8 · 0.4375 = 0.65.
         assert_eq!(acked(&mut control, 2, 110, &parameters), 65_000);
-        // −20 µs: 0.125 · 8.75 − 17.5 < 0.
+        // The RTT is 20 µs shorter: 0.125 · 8.75 − 17.5 < 0.
         assert_eq!(acked(&mut control, 3, 90, &parameters), 65_010);
     }
 
@@ -261,10 +261,10 @@ mod tests {
         let parameters = published();
         let mut control = new_control(&parameters);
         acked(&mut control, 1, 1_100, &parameters);
-        // Shorter, but twice T_high: 1 − 0.8 · (1 − 1/2) = 0.6.
+        // The RTT is shorter, but twice T_high: 1 − 0.8 · (1 − 1/2) = 0.6.
         assert_eq!(acked(&mut control, 2, 1_000, &parameters), 60_000);
         acked(&mut control, 3, 30, &parameters);
-        // Longer, but below T_low.
+        // The RTT is longer, but below T_low.
         assert_eq!(acked(&mut control, 4, 49, &parameters), 60_020);
     }
 
@@ -336,7 +336,7 @@ mod tests {
         let parameters = artifact();
         let mut control = new_control(&parameters);
         acked(&mut control, 1, 20_000, &parameters);
-        // 1 − 0.8 · (1 − 0.5 / 20) = 0.22.
+        // The share is 1 − 0.8 · (1 − 0.5 / 20) = 0.22.
         assert_eq!(acked(&mut control, 2, 20_000, &parameters), 22_000);
         assert_eq!(acked(&mut control, 3, 20_000, &parameters), 4_840);
     }

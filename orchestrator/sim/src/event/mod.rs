@@ -1,6 +1,6 @@
 //! Event queue of a partition.
 //!
-//! - `tournament`: earliest of many times, each of which changes in its own slot
+//! - `tournament`: earliest of many times, each of which changes in a slot of its own
 
 mod tournament;
 
@@ -9,14 +9,14 @@ use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 pub use self::tournament::{NEVER, Tournament};
 use crate::time::SimTime;
 
-/// Kind of event. Events at one time are processed in the order of the variants, so changing the order
-/// changes results.
+/// Kind of event. Events at the same time are processed in the order of the variants, so a change of that order changes
+/// results.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
 pub enum EventKind {
-    /// Fault of this index in the partition's list.
+    /// Fault with this index in the partition's list.
     Fault,
-    /// Arrival of the first packet on the wire to this port.
+    /// Arrival of the first packet on the wire that ends at this port.
     Arrive,
     /// Wake-up of this port, which may have a packet to send.
     Wake,
@@ -26,7 +26,7 @@ pub enum EventKind {
     FlowStart,
     /// Timer of this QP's congestion control.
     CcTimer,
-    /// Time of the first packet in this QP's pacer.
+    /// Due time of the first packet in this QP's pacer.
     Paced,
     /// Retransmission time-out of this QP.
     Timeout,
@@ -68,29 +68,29 @@ const ALL: [EventKind; 16] = [
 ];
 
 impl EventKind {
-    /// Returns true if the event sends no packet: no flow waits for it.
+    /// Returns true if the event sends no packets, so that no flow waits for it.
     const fn is_housekeeping(self) -> bool {
         self as u8 >= Self::Monitor as u8
     }
 }
 
-/// A scheduled event.
+/// Scheduled event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Event {
     /// Time of the event.
     pub at: SimTime,
     /// Kind of event.
     pub kind: EventKind,
-    /// Port, QP slot or fault, depending on the kind.
+    /// Index of a port, QP slot or fault, depending on the kind.
     pub index: u32,
 }
 
-/// Scheduled events by time, then kind, then index: an order that does not depend on the order of
-/// scheduling, and thus not on the number of threads.
+/// Scheduled events by time, then kind, then index. This order does not depend on the order of scheduling, and
+/// therefore not on the number of threads.
 ///
-/// A wire has only its first packet in the queue. Each port has one arrival and one wake-up, with a slot
-/// each in a tournament. All other events are timers in a heap, with time, kind and index in one number;
-/// there are thousands of timers, and one is due per million packets.
+/// Of the packets on a wire, only the first is in the queue. Each port has one arrival and one wake-up, each with a
+/// slot in a tournament. All other events are timers in a heap, with time, kind and index in one number; there are
+/// thousands of timers, and one is due per million packets.
 pub struct EventQueue {
     packets: Tournament,
     first_port: u32,
@@ -114,7 +114,7 @@ impl EventQueue {
         }
     }
 
-    /// Schedules an event. An arrival or wake-up replaces the one scheduled for the same port.
+    /// Schedules an event. An arrival or wake-up replaces the event of the same kind for the same port.
     #[inline]
     pub fn push(&mut self, at: SimTime, kind: EventKind, index: u32) {
         match self.slot(kind, index) {
@@ -178,7 +178,7 @@ impl EventQueue {
         }
     }
 
-    /// Returns the tournament's slot of an arrival or wake-up.
+    /// Returns the tournament slot of an arrival or wake-up; `None` for a timer.
     #[inline]
     fn slot(&self, kind: EventKind, port: u32) -> Option<u32> {
         let here = port.wrapping_sub(self.first_port);

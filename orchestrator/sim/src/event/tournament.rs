@@ -1,17 +1,17 @@
-//! Tournament tree: the earliest among many times, each of which changes in its own slot.
+//! Tournament tree: the earliest of many times, each of which changes in a slot of its own.
 
 use std::hint::select_unpredictable;
 
 use crate::time::SimTime;
 
-/// Times by slot, and the earliest one; among equal times the one in the lowest slot.
+/// Times by slot, and the earliest of them; of equal times, the one in the lowest slot.
 ///
-/// Pairs of slots play, then their winners, up to one winner. A changed time plays again on its way up:
-/// one comparison per doubling of the slots, without a branch that depends on the winner. A heap makes
-/// fewer comparisons and mispredicts them.
+/// Slots are compared in pairs, then the earlier ones of the pairs, up to a single earliest time. A changed time is
+/// compared again on its path to the root: one comparison per doubling of the number of slots, without a branch that
+/// depends on the result. A heap makes fewer comparisons, but the processor mispredicts them.
 #[derive(Clone, Debug)]
 pub struct Tournament {
-    /// Winner at 1, winners of the halves at 2 and 3, and so on; the slots last.
+    /// Earliest time at index 1, earliest times of the halves at 2 and 3, and so on; the slots come last.
     games: Vec<Player>,
     slots: usize,
 }
@@ -40,7 +40,7 @@ impl Tournament {
     /// Sets the time of `slot`.
     ///
     /// # Panics
-    /// If there is no such slot.
+    /// Panics if the slot does not exist.
     #[inline]
     pub fn set(&mut self, slot: u32, at: SimTime) {
         let mut game = self.slots + slot as usize;
@@ -48,7 +48,7 @@ impl Tournament {
         self.games[game] = winner;
         while game > 1 {
             let other = self.games[game ^ 1];
-            // An odd game is the right one of its pair, which loses against an equal time.
+            // An odd index is the right one of its pair, which loses against an equal time.
             let is_beaten = other.at.picos() < winner.at.picos() + (game & 1) as u64;
             winner = Player {
                 at: select_unpredictable(is_beaten, other.at, winner.at),

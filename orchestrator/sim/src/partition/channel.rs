@@ -1,28 +1,27 @@
-//! Inter-partition channels: packets that leave a datacenter for another one.
+//! Inter-partition channels, which carry packets from one datacenter to another.
 
 use super::{Partition, Telemetry};
 use crate::{cc::CongestionControl, fifo::WirePacket, packet::Kind, semantics::SemanticsRules};
 
-/// Undelivered packets on one inter-DC link, in one direction.
+/// Undelivered packets of one direction of an inter-DC link.
 pub struct Channel {
-    /// Destination datacenter.
     pub to_dc: u32,
     /// Port at the destination.
     port: u32,
     /// Packets in the order of sending.
     batches: Vec<Batch>,
-    /// Telemetry of the packets that carry it, in the same order.
+    /// Telemetry of the packets that carry telemetry, in the same order.
     telemetry: Vec<Telemetry>,
 }
 
-/// Up to [`BATCH_PACKETS`] packets. A window sends about a hundred batches; the receiving partition
-/// reuses emptied ones.
+/// Up to [`BATCH_PACKETS`] packets. A window sends about a hundred batches; the receiving partition reuses emptied
+/// batches.
 pub(super) type Batch = Vec<WirePacket>;
 
-/// Packets in a batch: 32 kB.
+/// Number of packets in a batch of 32 kB.
 const BATCH_PACKETS: usize = 1_024;
 
-/// Emptied batches that a partition keeps.
+/// Maximum number of emptied batches that a partition keeps.
 const MAX_SPARE_BATCHES: usize = 256;
 
 impl Channel {
@@ -60,7 +59,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Takes the packets sent since the last call.
+    /// Removes and returns the packets sent since the last call.
     pub fn take_channels(&mut self) -> impl Iterator<Item = Channel> {
         let full = |channel: &&mut Channel| !channel.batches.is_empty();
         self.channels
@@ -73,7 +72,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             })
     }
 
-    /// Puts packets of another partition on the wires that end here.
+    /// Puts packets from another partition on the wires that end in this partition.
     pub fn deliver(&mut self, channel: Channel) {
         let mut telemetry = channel.telemetry.into_iter();
         for mut batch in channel.batches {
@@ -91,7 +90,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns true if packets of `kind` carry telemetry, on their way or back.
+    /// Returns true if packets of `kind` carry telemetry, towards the receiver or back.
     pub(super) const fn carries_telemetry(kind: Kind) -> bool {
         C::HAS_INT && matches!(kind, Kind::Data | Kind::Ack | Kind::Nack)
     }

@@ -1,4 +1,4 @@
-//! DCI switch: its tables, and the egress of each packet.
+//! DCI switch: its tables, and the choice of each packet's egress port.
 
 use lab_abi::rows::Counters;
 use lab_plan::Role;
@@ -29,11 +29,11 @@ pub(super) struct Dci<'w> {
     pub counters: Counters,
     /// Monitored ports, in the order of the switch's; empty unless the policy is LCMP.
     pub monitored: Vec<MonitoredPort>,
-    /// Flow sizes; only under UCMP with flow ageing.
+    /// Counted flow sizes; `None` unless the policy is UCMP with flow ageing.
     pub flow_ageing: Option<FlowAgeing>,
-    /// TE weights; only under traffic engineering, at a switch with an agent.
+    /// TE weights; `None` unless the policy is traffic engineering and the switch has an agent.
     pub te_weights: Option<TeWeights>,
-    /// Egress of each flow's latest data packet; `None` if the switch pins flows, or if no fault can move flows.
+    /// Egress port of each flow's latest data packet; `None` if the switch pins flows, or if no fault can move flows.
     pub unpinned: Option<FxHashMap<u32, u32>>,
 }
 
@@ -41,7 +41,6 @@ pub(super) struct Dci<'w> {
 pub(super) struct MonitoredPort {
     pub state: PortState,
     pub thresholds: PortThresholds,
-    /// Levels at the last sample.
     pub levels: Levels,
 }
 
@@ -85,7 +84,7 @@ impl<'w> Dci<'w> {
         }
     }
 
-    /// Installs the control plane's new candidates to a datacenter.
+    /// Installs new candidates towards a datacenter from the control plane.
     pub fn provision(&mut self, to_dc: u32, candidates: &'w [Candidate]) {
         self.candidates[to_dc as usize] = candidates;
         if let Some(ageing) = &mut self.flow_ageing {
@@ -110,7 +109,7 @@ impl MonitoredPort {
         }
     }
 
-    /// Installs the thresholds of a new rate or buffer.
+    /// Installs the thresholds for a new rate or buffer.
     pub fn provision<S: SemanticsRules, C: CongestionControl>(
         &mut self,
         world: &World<'_, S, C>,
@@ -162,8 +161,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         chosen
     }
 
-    /// Returns the port where `packet`, which has no next hop, counts as dropped: the dead port that its flow is
-    /// pinned to, else the first candidate's port. A packet that is lost inside its own datacenter counts at
+    /// Returns the port at which `packet`, which has no next hop, is counted as dropped: the dead port to which its
+    /// flow is pinned, else the first candidate's port. A packet that is lost inside its own datacenter is counted at
     /// `ingress`.
     #[cold]
     pub(super) fn dead_end(&mut self, ingress: u32, packet: &Packet) -> u32 {
@@ -179,7 +178,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             .unwrap_or(ingress)
     }
 
-    /// Returns the flow table's key of `packet`.
+    /// Returns the flow table key of `packet`.
     #[inline]
     fn key_of(&self, packet: &Packet) -> u64 {
         let identity = &self.world.flows[packet.flow as usize].identity;
@@ -190,9 +189,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Traces where a flow's packets leave: its first data packet, data packets with a decision, and the first ACK.
-    /// SoftRoCE sends few ACKs, and the first has no fixed number, so with SoftRoCE every ACK is traced. A switch that
-    /// pins no flows moves flows without a decision when a port goes down or up.
+    /// Traces the port through which a flow's packets leave: for its first data packet, for data packets with a
+    /// decision, and for the first ACK. SoftRoCE sends few ACKs, and the first has no fixed number, so with SoftRoCE
+    /// every ACK is traced. At a switch that does not pin flows, flows can move without a decision when a port goes
+    /// down or up.
     #[inline]
     fn trace_hop(&mut self, packet: &Packet, port: u32, is_decided: bool) {
         let is_ack = packet.kind != Kind::Data;
@@ -210,7 +210,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns true if a switch that pins no flows sends a flow to another port than before.
+    /// Returns true if a switch that does not pin flows sends a flow to another port than before.
     #[inline]
     fn is_moved(&mut self, flow: u32, port: u32) -> bool {
         self.dci
@@ -219,7 +219,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             .is_some_and(|ports| ports.insert(flow, port) != Some(port))
     }
 
-    /// Returns the port that the packet's flow is pinned to, after a decision where one is due.
+    /// Returns the port to which the packet's flow is pinned, after a decision if one is due.
     #[inline]
     fn pinned_egress(
         &mut self,
@@ -266,7 +266,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         Some(port)
     }
 
-    /// Counts a packet for flow ageing; true if its pinned flow crosses a size threshold.
+    /// Counts a packet for flow ageing; returns true if its pinned flow crosses a size threshold.
     #[inline]
     fn count_flow_bytes(&mut self, key: u64, to_dc: u32, packet: &Packet, is_pinned: bool) -> bool {
         let Some(ageing) = &mut self.dci.flow_ageing else {
@@ -288,14 +288,14 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             .is_some_and(|(index, ageing)| ageing.buckets_of(key, to_dc, index) > 0)
     }
 
-    /// The artifact's plain ECMP: the flow hash modulo the number of live candidates.
+    /// Chooses a port as the artifact's plain ECMP does: the flow hash modulo the number of live candidates.
     fn hash_modulo(&self, node: u32, candidates: &[Candidate], packet: &Packet) -> Option<u32> {
         let hash = self.hash(node, packet) as usize;
         let index = hash.checked_rem(self.live(candidates).count())?;
         self.live(candidates).nth(index)
     }
 
-    /// Plain ECMP of the kernel's routing table: hash thresholds over the live candidates.
+    /// Chooses a port as the kernel's ECMP routes do: hash thresholds over the live candidates.
     fn hash_threshold(&self, node: u32, candidates: &[Candidate], packet: &Packet) -> Option<u32> {
         let live = self.live(candidates).count();
         let index = legacy::hash_threshold(live, self.hash(node, packet))?;
@@ -310,7 +310,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 }
 
 impl Candidate {
-    /// Returns a candidate that costs as much as any other.
+    /// Returns a candidate with the same cost as any other.
     const fn uniform(port: u32) -> Self {
         let rate = BitsPerSec::new(1).expect("it is not zero");
         Self {

@@ -1,4 +1,4 @@
-//! The policy's decision for a flow, from the DCI switch's view of the candidates.
+//! Policy decision for a flow, from the DCI switch's view of the candidates.
 
 use lab_policy::{
     Decision, LcmpConfig, OwnPolicy, Preset, Rule, ecmp, lcmp,
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Returns the decision and the ports of its candidates.
+    /// Decides on a port for a flow; returns the decision and the ports of its candidates.
     pub(super) fn decide(
         &mut self,
         node: u32,
@@ -48,8 +48,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
                 self.set_congestion(node, candidates, &mut inputs, config);
                 let decision = lcmp::decide(&inputs, hash, config)?;
                 match (config.preset, decision.rule) {
-                    // The artifact falls back to all candidates in its table's order, but breaks ties
-                    // of cost by port.
+                    // The artifact's fallback uses all candidates in the order of its table, but ties of cost are
+                    // broken by port.
                     (Preset::Artifact, Rule::Scored) => by_port(candidates, &inputs, hash, config),
                     _ => Some((decision, ports())),
                 }
@@ -57,7 +57,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns a candidate's hash buckets: from flow ageing or TE, else as provisioned.
+    /// Returns a candidate's hash buckets: from flow ageing or TE if active, else the provisioned ones.
     fn buckets_of(&self, key: u64, to_dc: u32, index: usize, candidate: &Candidate) -> u16 {
         let dci = &self.dci;
         match (&dci.flow_ageing, &dci.te_weights) {
@@ -88,7 +88,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         own::decide(policy, inputs, &next_hops, hash)
     }
 
-    /// Returns the age of LCMP's latest sample: the artifact takes one at each decision.
+    /// Returns the age of LCMP's latest sample; 0 for the artifact, which takes a sample at each decision.
     pub(super) fn signal_age(&self) -> Nanos {
         let now = self.now.nanos_trunc();
         let sampled = self.dci.monitored.first();
@@ -97,7 +97,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         })
     }
 
-    /// Sets each candidate's C_cong: from the last sample (`paper`), or by the artifact's monitor, which observes all
+    /// Sets each candidate's C_cong: from the last sample (`paper`), or from the artifact's monitor, which samples all
     /// ports of the switch once per candidate.
     fn set_congestion(
         &mut self,

@@ -1,7 +1,7 @@
-//! Fast failover (Sec. 3.4): a flow leaves its dead port lazily, by its own next packet.
+//! Fast failover (Sec. 3.4): a flow leaves its dead port lazily, with its next packet.
 //!
-//! A link that goes down changes one flag of its port ([`super::faults`]). The next packet of each flow
-//! pinned there is decided among the live candidates like a first packet, and the flow is pinned to the new port.
+//! A link that goes down changes one flag of its port ([`super::faults`]). The next packet of each flow that is pinned
+//! to the port is decided among the live candidates like a first packet, and the flow is pinned to the new port.
 
 use lab_policy::{Trigger, failover};
 
@@ -14,10 +14,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.ports[(port - self.first_port) as usize].is_up
     }
 
-    /// Returns the cause of a decision for a packet whose flow is pinned to a port, or to none; `None`
-    /// if the packet follows the pin.
+    /// Returns the cause of a decision for a packet, given the port to which its flow is pinned; `None` if the packet
+    /// follows the pin.
     ///
-    /// `must_reroute` tells if flow ageing moves a flow whose port is alive; it is asked only then.
+    /// `must_reroute` returns true if flow ageing moves a flow whose port is alive; it is called only in that case.
     #[inline]
     pub(super) fn failover(
         &self,

@@ -7,7 +7,7 @@ use crate::{
     cc::CongestionControl, packet::CLASSES, semantics::SemanticsRules, time::SimTime, world::World,
 };
 
-/// One change of a fault inside a partition.
+/// Single change by a fault inside a partition.
 pub(super) struct PartitionFault {
     /// Time of the change.
     pub at: SimTime,
@@ -15,9 +15,9 @@ pub(super) struct PartitionFault {
 }
 
 enum FaultTarget {
-    /// A port of the link.
+    /// Change of a port of the link.
     Port(u32, FaultChange),
-    /// Costs of the paths to another datacenter: index into [`World::path_cost_updates`].
+    /// Change of the costs of paths to another datacenter: index into [`World::path_cost_updates`].
     PathCosts(usize),
 }
 
@@ -77,7 +77,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Takes the link of `port` down. Packets queued for the link, half sent or on the wire are lost, as on
+    /// Takes the link of `port` down. Packets that are queued for the link, partly sent or on the wire are lost, as on
     /// an interface that goes down; the link is idle when it comes up again.
     fn cut(&mut self, port: u32) {
         let now = self.now;

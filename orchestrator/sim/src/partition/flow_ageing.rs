@@ -1,4 +1,4 @@
-//! UCMP's flow ageing: bytes sent by each flow, and the buckets of its size threshold.
+//! UCMP's flow ageing: bytes sent by each flow, and the buckets for its size.
 
 use lab_plan::PaperUnits;
 use lab_policy::{
@@ -10,10 +10,9 @@ use rustc_hash::FxHashMap;
 
 use crate::world::Candidate;
 
-/// Flow sizes that a DCI switch has counted.
+/// Flow sizes as counted by a DCI switch.
 pub(super) struct FlowAgeing {
     config: UcmpConfig,
-    /// Factors from simulated to paper units.
     paper: PaperUnits,
     /// Size thresholds by destination datacenter.
     thresholds: Vec<SizeThresholds>,
@@ -37,7 +36,7 @@ impl FlowAgeing {
         self.thresholds[to_dc as usize] = thresholds(candidates, &self.config);
     }
 
-    /// Counts a packet of a flow to `to_dc`; true if the flow crosses a size threshold with it.
+    /// Counts a packet of a flow to `to_dc`; returns true if the flow crosses a size threshold.
     pub fn count(&mut self, key: u64, to_dc: u32, bytes: u32) -> bool {
         let sent = self.sent.entry(key).or_default();
         let before = self.paper.size(*sent).get();
@@ -49,12 +48,12 @@ impl FlowAgeing {
             .any(|threshold| (before + 1..=after).contains(&threshold.from.get()))
     }
 
-    /// Restarts the count for a flow that has no entry in the flow table.
+    /// Clears the count of a flow that has no entry in the flow table.
     pub fn forget(&mut self, key: u64) {
         self.sent.remove(&key);
     }
 
-    /// Returns the buckets of the candidate at `index` for flow `key` at its size.
+    /// Returns the buckets of the candidate at `index` for the current size of flow `key`.
     pub fn buckets_of(&self, key: u64, to_dc: u32, index: usize) -> u16 {
         let sent = self.sent.get(&key).copied().unwrap_or_default();
         let sent = self.paper.size(sent);

@@ -1,5 +1,5 @@
-//! Flow-cache garbage collection (Sec. 3.1.2): entries of idle flows leave the flow table, and the least recently seen
-//! entries leave a full table.
+//! Flow-cache garbage collection (Sec. 3.1.2): entries of idle flows are removed from the flow table, and the least
+//! recently seen entries are evicted from a full table.
 
 use lab_plan::Semantics;
 use lab_policy::flow_gc::is_idle;
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Schedules the next collection; the artifact's policies without parameters have none.
+    /// Schedules the next collection; the artifact's policies without parameters have no collection.
     pub(super) fn schedule_flow_gc(&mut self) {
         let is_paper = self.world.plan.transport.semantics == Semantics::Paper;
         if is_paper || matches!(self.world.policy, RunPolicy::Lcmp(_)) {
@@ -28,8 +28,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_flow_gc();
     }
 
-    /// Pins flow `key` to `port`. If the table then exceeds its capacity, the least recently seen flows leave at the
-    /// next sample, as the lab's agents evict them. A flow without room is decided packet by packet.
+    /// Pins flow `key` to `port`. If the table then exceeds its capacity, the least recently seen flows are evicted at
+    /// the next sample, as by the lab's agents. A flow without room in the table is decided packet by packet.
     pub(super) fn pin(&mut self, key: u64, port: u32) {
         if !self.dci.table.pin(key, port, self.now) {
             self.work.not_pinned += 1;

@@ -1,4 +1,4 @@
-//! Flow table of a DCI switch: the port that each flow is pinned to.
+//! Flow table of a DCI switch, which stores the port to which each flow is pinned.
 
 use std::{
     cmp::Reverse,
@@ -10,18 +10,18 @@ use rustc_hash::FxHashMap;
 
 use crate::time::SimTime;
 
-/// Pinned flows. An eviction removes the least recently seen flows beyond the capacity; between evictions there is
-/// room for [`FLOW_TABLE_HEADROOM`] more flows, as in the lab.
+/// Pinned flows. An eviction removes the least recently seen flows beyond the capacity; between evictions there is room
+/// for [`FLOW_TABLE_HEADROOM`] additional flows, as in the lab.
 pub(super) struct FlowTable {
     pub(super) entries: FxHashMap<u64, Entry>,
     capacity: usize,
-    /// Flows by a time no later than their last packet; empty until the first eviction.
+    /// Flows ordered by a time that is at most the time of their last packet; empty until the first eviction.
     by_age: BinaryHeap<Reverse<(SimTime, u64)>>,
     /// True from the first flow beyond the capacity until the next eviction.
     is_eviction_due: bool,
-    /// Entries evicted because the table was full.
+    /// Number of entries evicted because the table was full.
     pub evictions: u64,
-    /// Entries of idle flows collected.
+    /// Number of entries of idle flows that were collected.
     pub expirations: u64,
 }
 
@@ -56,7 +56,7 @@ impl FlowTable {
         Some(entry.port)
     }
 
-    /// Pins flow `key` to `port`; false if the table has neither the flow nor room for it.
+    /// Pins flow `key` to `port`; returns false if the table has neither the flow nor room for it.
     pub fn pin(&mut self, key: u64, port: u32, now: SimTime) -> bool {
         let has_room = self.entries.len() < self.capacity + FLOW_TABLE_HEADROOM as usize;
         let entry = Entry { port, seen: now };
@@ -91,8 +91,8 @@ impl FlowTable {
 
     /// Removes the least recently seen flow.
     ///
-    /// The heap's times are from when a flow was last at its top: a flow seen since goes back with its
-    /// new time. An eviction costs a few steps, and touching costs nothing.
+    /// The heap contains times from when a flow was last at its top: a flow that was seen since is pushed back with its
+    /// new time. An eviction takes a few steps, and `touch` does not change the heap.
     fn evict(&mut self) {
         if self.by_age.is_empty() {
             let entries = self.entries.iter();
@@ -128,7 +128,7 @@ mod tests {
             const CAPACITY: usize = 5;
             let at = SimTime::from_picos;
             let mut table = FlowTable::new(5);
-            // Least recently seen first.
+            // The model orders flows by last use, the least recently seen first.
             let mut model: Vec<u64> = Vec::new();
             let mut evicted = 0;
             for (time, (key, is_sample)) in (1..).zip(steps) {
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// A table for 16 flows gets 20 flows, and flows 0 and 1 send again: flows 2 to 5 leave.
+    /// A table for 16 flows gets 20 flows, then flows 0 and 1 send again, so flows 2 to 5 are evicted.
     #[test]
     fn the_least_recently_seen_leave_at_the_eviction() {
         let at = SimTime::from_picos;

@@ -49,8 +49,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Wakes `port` up. Its scheduled event stays in the queue until the next wake-up replaces it, so
-    /// that a busy port costs one queue update instead of two.
+    /// Wakes `port` up. Its scheduled event stays in the queue until the next wake-up replaces it, so that a busy port
+    /// needs one queue update instead of two.
     pub(super) fn wake_up(&mut self, port: u32) {
         self.port(port).wake_at = SimTime::MAX;
         self.kick(port);
@@ -59,7 +59,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Sends the next packet of `port`, if it is free and has one.
+    /// Sends the next packet of `port` if the port is free and has a packet.
     #[inline]
     pub(super) fn kick(&mut self, port: u32) {
         if self.port(port).role == Role::Host {
@@ -94,15 +94,15 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Sends `packet` by `port` and releases its part of the switch's buffer.
+    /// Sends `packet` through `port` and releases its bytes in the switch's buffer.
     #[inline]
     pub(super) fn leave_switch(&mut self, port: u32, packet: Packet) {
         self.release_buffer(port, &packet);
         self.leave(port, packet);
     }
 
-    /// Marks `packet` by the queue that it leaves behind, unless the lab's switches marked it by the queue
-    /// that it met, writes its telemetry and sends it by the switch port `port`.
+    /// Marks `packet` according to the queue that it leaves behind, unless lab semantics already marked it according to
+    /// the queue in front of it; then writes its telemetry and sends it through the switch port `port`.
     #[inline]
     pub(super) fn leave(&mut self, port: u32, mut packet: Packet) {
         let egress = self.port(port);
@@ -121,11 +121,11 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.send(port, packet);
     }
 
-    /// Marks `packet`, which leaves by `port`, if a queue of `queue_bytes` makes it.
+    /// Marks `packet`, which leaves through `port`, if a queue of `queue_bytes` requires a mark.
     #[inline]
     pub(super) fn mark_by(&mut self, port: u32, packet: &mut Packet, queue_bytes: u64) {
         let egress = self.port(port);
-        // A CNP is not capable of ECN, whatever its class.
+        // A CNP is not ECN-capable, whatever its class.
         let is_capable = packet.is_counted() && packet.kind != Kind::Cnp;
         if !is_capable || !egress.marks_packet(queue_bytes) {
             return;
@@ -168,7 +168,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         egress.busy_until = now + time;
         egress.counts.tx_bytes += u64::from(packet.bytes);
         egress.counts.tx_packets += 1;
-        // A lost PFC frame would pause a port for ever; real frames are repeated and expire.
+        // A lost PFC frame would pause a port forever, because the model does not repeat frames or let pauses expire as
+        // real ports do.
         if egress.loses_packet() && !packet.kind.is_pfc() {
             return self.drop_packet(port, &packet);
         }

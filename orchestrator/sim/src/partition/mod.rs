@@ -1,16 +1,15 @@
 //! One datacenter as a logical process of the parallel simulation.
 //!
-//! A partition owns its datacenter's nodes and ports, and their events. Packets to another datacenter
-//! leave by an inter-partition channel and take at least the shortest inter-DC delay. Partitions may
-//! therefore run that far ahead of each other, in any order, on any number of threads, with the same
-//! result.
+//! A partition owns its datacenter's nodes and ports, and their events. Packets to another datacenter leave through an
+//! inter-partition channel and take at least the shortest inter-DC delay. Partitions may therefore run that far ahead
+//! of each other, in any order, on any number of threads, with the same result.
 //!
-//! - `setup`: a partition before its first event
+//! - `setup`: creation of a partition
 //! - `link`: egress queues and wires; `channel`: wires to other partitions
-//! - `nic`, `qp_scheduler`: packet choice of a host
-//! - `qp`, `sender`, `timers`: sending QPs; `receiver`: receiving QPs; `rxe`: both of SoftRoCE
+//! - `nic`, `qp_scheduler`: choice of a host's next packet
+//! - `qp`, `sender`, `timers`: sending QPs; `receiver`: receiving QPs; `rxe`: differences of SoftRoCE's QPs
 //! - `switch`: buffers, PFC, ECMP inside the fabric
-//! - `dci`: tables of the DCI switch and the egress of each packet; `decide`: the policy
+//! - `dci`: tables of the DCI switch and the egress port of each packet; `decide`: the policy
 //! - `flow_table`, `flow_gc`, `failover`, `flow_ageing`, `te_weights`: parts of the DCI switch
 //! - `faults`, `sampling`: scheduled faults, periodic samples
 
@@ -76,27 +75,27 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     /// NICs by node; unused for switches.
     nics: Vec<Nic>,
     qps: Slab<Qp<C>>,
-    /// QP of each flow sent here, by [`crate::world::SimFlow::sending`].
+    /// QP of each flow that this partition sends, by [`crate::world::SimFlow::sending`].
     qp_of: Vec<u32>,
-    /// Flows whose QP gave up.
+    /// Flows whose QP failed.
     given_up: Vec<u32>,
     /// Time at which a flow last received all its ACKs.
     last_finish: SimTime,
-    /// Receivers by [`crate::world::SimFlow::receiving`].
+    /// Receivers of flows, by [`crate::world::SimFlow::receiving`].
     receivers: Vec<Receiver>,
-    /// Flows that start here, in the order of their starts.
+    /// Flows that start in this partition, in the order of their starts.
     starts: Vec<u32>,
     /// Number of flows started so far.
     started: usize,
     dci: Dci<'w>,
     faults: Vec<PartitionFault>,
-    /// Switch telemetry of packets under way.
+    /// Switch telemetry of packets in flight.
     telemetry: Slab<Telemetry>,
-    /// Emptied lists of hops for reuse by the packets sent next.
+    /// Emptied lists of hops, reused by later packets.
     spare_hops: Vec<Vec<IntHop>>,
     /// Packets sent to other partitions since the last exchange, link by link.
     channels: Vec<Channel>,
-    /// Emptied batches for reuse.
+    /// Emptied batches that can be reused.
     spare_batches: Vec<Batch>,
     /// Trace events since the last exchange.
     pub trace: Vec<TraceEvent>,
@@ -108,25 +107,25 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
 /// Counters of simulated work.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Work {
-    /// Events.
+    /// Number of processed events.
     pub events: u64,
-    /// Packets put on a wire.
+    /// Number of packets put on a wire.
     pub packet_hops: u64,
-    /// Packets dropped.
+    /// Number of dropped packets.
     pub drops: u64,
-    /// Dropped packets for which a switch's shared buffer had no room despite PFC.
+    /// Number of packets dropped because a switch's shared buffer had no room despite PFC.
     pub buffer_drops: u64,
-    /// Decisions that moved a pinned flow to another port.
+    /// Number of decisions that moved a pinned flow to another port.
     pub reroutes: u64,
-    /// Data packets sent by hosts, retransmissions included.
+    /// Number of data packets that hosts sent, including retransmissions.
     pub data_packets: u64,
-    /// Times that a sender went back to a lost packet.
+    /// Number of times that a sender went back to a lost packet.
     pub go_backs: u64,
-    /// Those of them at a retransmission time-out.
+    /// Number of times that a retransmission time-out made a sender go back.
     pub timeouts: u64,
-    /// Flows that received all their ACKs.
+    /// Number of flows that received all their ACKs.
     pub finished: u64,
-    /// Decisions whose flow could not be pinned: the flow table had no room.
+    /// Number of decisions whose flow could not be pinned, because the flow table had no room.
     pub not_pinned: u64,
 }
 
@@ -137,7 +136,7 @@ pub struct Telemetry {
     path: PathFacts,
 }
 
-/// Factor of FNV-1a in 32 bits, which turns the ports of a path into its identifier.
+/// FNV-1a prime for 32 bits, with which the ports of a path are hashed into the path's identifier.
 const PATH_PRIME: u32 = 16_777_619;
 
 impl Telemetry {
@@ -212,7 +211,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns the node that has this partition's port.
+    /// Returns the node that has `port`, a port of this partition.
     #[inline]
     fn node_of(&self, port: u32) -> u32 {
         self.ports[(port - self.first_port) as usize].node

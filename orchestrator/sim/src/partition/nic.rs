@@ -1,4 +1,4 @@
-//! NIC of a host: ACKs first, then the QPs in round-robin order.
+//! NIC of a host, which sends ACKs first, then packets of the QPs in round-robin order.
 
 use std::collections::VecDeque;
 
@@ -14,12 +14,12 @@ use crate::{
     trace::TraceFilter,
 };
 
-/// State of a NIC besides its port.
+/// State of a NIC in addition to its port.
 pub(super) struct Nic {
     pub scheduler: QpScheduler,
     /// QPs whose first packet in the pacer is due, in order (profile `rxe` under PFC).
     pub tickets: VecDeque<u32>,
-    /// End of the artifact's sleep ([`SemanticsRules::NIC_OVERSLEEPS`]); in the past if awake.
+    /// End of the artifact's sleep ([`SemanticsRules::NIC_OVERSLEEPS`]); in the past if the NIC is awake.
     asleep_until: SimTime,
 }
 
@@ -36,7 +36,7 @@ impl Nic {
 /// Result of a scheduler iteration.
 enum NextQp {
     Send(u32),
-    /// Pacing holds all QPs until this time or longer.
+    /// Pacing holds all QPs at least until this time.
     Wait(SimTime),
     Nothing,
 }
@@ -63,7 +63,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_cc_timer(slot);
     }
 
-    /// Sends the next packet of a host, if its NIC is free.
+    /// Sends the next packet of a host if its NIC is free.
     pub(super) fn kick_nic(&mut self, port: u32) {
         let now = self.now;
         let nic = self.port(port);
@@ -111,7 +111,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.events.push(at, EventKind::NicAwake, port);
     }
 
-    /// Schedules the NIC for the end of its current packet, if there is more to send.
+    /// Schedules a wake-up of the NIC for the end of its current packet if there is more to send.
     #[inline]
     fn wake_after_packet(&mut self, port: u32, node: u32) {
         let port_state = self.port(port);

@@ -9,7 +9,7 @@ use crate::{
     time::SimTime,
 };
 
-/// No slot of a slab.
+/// Value that denotes no slot of a slab.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// State of a sending QP.
@@ -19,13 +19,13 @@ pub(super) struct Qp<C> {
     pub acked: u32,
     /// Number of the next packet to send.
     pub next: u32,
-    /// True while the NIC's scheduler, or the pacer, has packets of the QP.
+    /// True while the NIC's scheduler or the pacer has packets of the QP.
     pub is_scheduled: bool,
-    /// True if the window was full at the last iteration that reached the QP.
+    /// True if the window was full at the last scheduler iteration that reached the QP.
     pub is_window_full: bool,
-    /// Bytes that may be unacknowledged at the current rate.
+    /// Maximum unacknowledged bytes at the current rate.
     pub window: u64,
-    /// Earliest time of the next packet by pacing.
+    /// Earliest time of the next packet, as allowed by pacing.
     pub next_at: SimTime,
     /// Bytes of the last packet sent.
     pub last_bytes: u32,
@@ -34,31 +34,32 @@ pub(super) struct Qp<C> {
     /// Pacing rate.
     pub rate: BitsPerSec,
     pub clock: WireClock,
-    /// Time of the last answer, or of the flow's start.
+    /// Time of the last ACK, NACK or CNP, or of the flow's start.
     pub last_answer_at: SimTime,
-    /// CNPs received.
+    /// Number of CNPs received.
     pub cnps: u64,
-    /// Time-outs since the last acknowledged packet.
+    /// Number of time-outs since the last acknowledged packet.
     pub timeouts: u8,
     /// Packets that wait for their times, in order (profile `rxe` under congestion control).
     pub pacer: VecDeque<Packet>,
-    /// True while the first of them waits for the NIC (under PFC).
+    /// True while the pacer's first packet waits for the NIC (under PFC).
     pub has_ticket: bool,
-    /// Packets sent since the last one with an ACK request (profile `rxe`).
+    /// Number of packets sent since the last packet with an ACK request (profile `rxe`).
     pub not_acked: u32,
     /// True from a retry to the next ACK (profile `rxe`).
     pub has_retried: bool,
-    /// Times of the scheduled events; events at other times are stale.
+    /// Time of the scheduled congestion control timer. For this and the next two fields, an event at another time is
+    /// stale.
     pub cc_timer_at: SimTime,
     pub paced_at: SimTime,
     pub timeout_at: SimTime,
-    /// Congestion control.
+    /// Congestion control state.
     pub control: C,
 }
 
 impl<C: CongestionControl> Qp<C> {
-    /// Returns true if the window holds the QP; one packet may always be under way. Of a QP with a pacer the
-    /// window held the packets before they went there.
+    /// Returns true if the window holds the QP; one packet may always be in flight. For a QP with a pacer, the window
+    /// was already applied when packets entered the pacer.
     #[inline]
     pub fn is_full(&self, payload: u32) -> bool {
         if !self.pacer.is_empty() {
@@ -68,10 +69,10 @@ impl<C: CongestionControl> Qp<C> {
         unacked > 0 && unacked >= self.window
     }
 
-    /// Applies the rate of congestion control; true if it changed.
+    /// Applies the rate of congestion control; returns true if it changed.
     ///
-    /// The next packet may then leave a packet's time at the new rate after the last one. In the
-    /// artifact only some congestion controls move it.
+    /// The next packet may then leave one packet time at the new rate after the last one. In the artifact, only some
+    /// congestion controls move the next packet.
     pub fn apply_rate<S: SemanticsRules>(&mut self) -> bool {
         let rate = self.control.rate();
         if rate == self.rate {
@@ -87,7 +88,7 @@ impl<C: CongestionControl> Qp<C> {
         true
     }
 
-    /// Does the timer steps of congestion control that were due while nothing was to be sent.
+    /// Performs the timer steps of congestion control that became due while the QP had nothing to send.
     pub fn catch_up(&mut self, now: SimTime, parameters: &C::Parameters) {
         if self
             .control
@@ -99,7 +100,7 @@ impl<C: CongestionControl> Qp<C> {
     }
 }
 
-/// Values in numbered slots; a slot is reused once its value is removed.
+/// Values in numbered slots; a slot is reused after its value is removed.
 pub(super) struct Slab<T> {
     slots: Vec<Option<T>>,
     free: Vec<u32>,

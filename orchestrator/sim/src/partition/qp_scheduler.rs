@@ -4,22 +4,21 @@ use crate::network::count;
 
 /// QPs in the order of their arrival, and the position served last.
 ///
-/// A QP without packets to send leaves the scheduler and re-enters at the end. With `keeps_qps`, as in
-/// the artifact ([`crate::semantics::SemanticsRules::SCHEDULER_KEEPS_QPS`]), a QP keeps its position
-/// until it has received all its ACKs and an iteration passes it. The iteration then removes all
-/// finished QPs from the first one passed on, and does not shift the position served last with them.
+/// A QP without packets to send leaves the scheduler and re-enters at the end. With `keeps_qps`, as in the artifact
+/// ([`crate::semantics::SemanticsRules::SCHEDULER_KEEPS_QPS`]), a QP keeps its position until it has received all its
+/// ACKs and an iteration passes it. The iteration then removes all finished QPs, starting with the first one passed,
+/// and does not adjust the position served last.
 ///
-/// An iteration costs the number of ready QPs, not of all: over 250 ms a host has fifty QPs that wait
-/// for ACKs.
+/// The cost of an iteration depends on the number of ready QPs, not of all QPs: over 250 ms, a host has fifty QPs that
+/// wait for ACKs.
 pub(super) struct QpScheduler {
     keeps_qps: bool,
-    /// QPs by position, [`FINISHED`] for a finished one.
+    /// QPs by position; [`FINISHED`] for a finished QP.
     members: Vec<u32>,
-    /// Positions of the QPs with packets to send, ascending.
+    /// Positions of the QPs with packets to send, in ascending order.
     ready: Vec<u32>,
-    /// Positions of the finished QPs, ascending.
+    /// Positions of the finished QPs, in ascending order.
     finished: Vec<u32>,
-    /// Position served last.
     last: u32,
 }
 
@@ -59,7 +58,7 @@ impl QpScheduler {
         insert(&mut self.ready, position);
     }
 
-    /// Takes note that `qp` has sent all its packets.
+    /// Records that `qp` has sent all its packets.
     pub fn deactivate(&mut self, qp: u32) {
         let Some(position) = self.position_of(qp) else {
             return;
@@ -70,7 +69,7 @@ impl QpScheduler {
         }
     }
 
-    /// Takes note that `qp` has received all its ACKs.
+    /// Records that `qp` has received all its ACKs.
     pub fn finish(&mut self, qp: u32) {
         let Some(position) = self.position_of(qp) else {
             return;
@@ -84,7 +83,7 @@ impl QpScheduler {
         }
     }
 
-    /// Removes `position`; the one after it is next.
+    /// Removes `position`; the position after it is served next.
     fn remove(&mut self, position: u32) {
         self.members.remove(position as usize);
         for ready in &mut self.ready {
@@ -101,10 +100,10 @@ impl QpScheduler {
         position.map(count)
     }
 
-    /// Serves the next ready QP that `may_send`.
+    /// Serves the next ready QP for which `may_send` returns true.
     #[inline]
     pub fn next(&mut self, mut may_send: impl FnMut(u32) -> bool) -> Option<u32> {
-        // A removal may leave the position served last past the end; the iteration wraps around then.
+        // After a removal, the position served last may be past the end; the iteration then wraps around.
         let start = (self.last + 1)
             .checked_rem(count(self.members.len()))
             .unwrap_or(0);
@@ -121,8 +120,8 @@ impl QpScheduler {
         qp
     }
 
-    /// Removes the finished QPs from position `first` on. The position served last shifts with them only
-    /// if the iteration served a QP, at `next`.
+    /// Removes the finished QPs from position `first` on. The position served last is adjusted only if the iteration
+    /// served a QP, at `next`.
     #[cold]
     fn remove_finished(&mut self, first: u32, next: Option<u32>) {
         let kept = self.finished.partition_point(|&position| position < first);
@@ -141,7 +140,7 @@ impl QpScheduler {
     }
 }
 
-/// Returns true if an iteration from `start` that stops at `next`, or nowhere, passes `position`.
+/// Returns true if an iteration from `start` that stops at `next`, or nowhere if `None`, passes `position`.
 fn is_passed(position: u32, start: u32, next: Option<u32>) -> bool {
     match next {
         None => true,
@@ -203,10 +202,10 @@ mod tests {
         scheduler.deactivate(0);
         scheduler.finish(0);
         scheduler.deactivate(1);
-        // 4 comes before any finished QP: nothing is removed.
+        // QP 4 comes before any finished QP, so nothing is removed.
         assert_eq!(served(&mut scheduler, 1), [4]);
         assert_eq!(scheduler.members.len(), 5);
-        // The iteration to 2 passes 0: [1, 2, 3, 4] are left, and 2 is now at 1.
+        // The iteration to QP 2 passes the finished QP 0: [1, 2, 3, 4] remain, and QP 2 is now at position 1.
         assert_eq!(served(&mut scheduler, 1), [2]);
         assert_eq!(scheduler.members.len(), 4);
         scheduler.activate(1);
@@ -219,7 +218,7 @@ mod tests {
         assert_eq!(served(&mut scheduler, 2), [1, 2]);
         scheduler.finish(0);
         assert_eq!(scheduler.next(|_| false), None);
-        // [1, 2, 3], and position 2 still counts as served last: 1 is next, not 3.
+        // [1, 2, 3] remain, and position 2 still counts as served last, so QP 1 is next, not QP 3.
         assert_eq!(served(&mut scheduler, 1), [1]);
     }
 }

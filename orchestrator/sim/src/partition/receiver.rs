@@ -1,4 +1,4 @@
-//! Receiving QPs of hosts: they answer data and pass answers to the sending QP.
+//! Receiving QPs of hosts, which answer data and pass answers on to the sending QP.
 
 use lab_dcqcn::notification::next_cnp;
 
@@ -14,11 +14,11 @@ use crate::{
 /// State of a flow at its receiving host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receiver {
-    /// Number of the next packet in order.
+    /// Number of the packet that is expected next.
     pub expected: u32,
     /// Missing packet of the last NACK.
     pub nacked: u32,
-    /// Earliest time of another NACK for the same packet; `MAX` if there is none.
+    /// Earliest time of another NACK for the same packet; `MAX` if there is no further NACK.
     next_nack: SimTime,
     /// Earliest time of the next CNP.
     next_cnp: SimTime,
@@ -36,7 +36,7 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// Returns the answer to data packet `packet`, if it has one.
+    /// Returns the kind of answer to the data packet `packet`, if there is an answer.
     fn answer(&mut self, packet: &Packet, now: SimTime, transport: &Transport) -> Option<Kind> {
         if packet.seq == self.expected {
             self.expected += 1;
@@ -50,8 +50,8 @@ impl Receiver {
             }
             is_new.then_some(Kind::Nack)
         } else {
-            // A duplicate: its ACK was lost. Without time-outs no packet is sent twice for want of an
-            // ACK, and the artifact does not answer.
+            // The packet is a duplicate whose ACK was lost. Without time-outs, no packet is retransmitted for lack of
+            // an ACK, and the artifact does not answer.
             transport.timer.map(|_| Kind::Ack)
         }
     }
@@ -79,7 +79,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         };
         let expected = receiver.expected;
         let notification = match C::notification(&self.world.control) {
-            // SoftRoCE acknowledges each 66th packet: its host programs answer every marked one.
+            // SoftRoCE acknowledges only each 66th packet, so its host programs send a CNP for every marked packet.
             Notification::Echo if S::IS_RXE && C::PACES => Notification::Cnp(SimTime::ZERO),
             other => other,
         };
@@ -93,7 +93,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
         if is_cnp_due {
             let bytes = u16::try_from(S::CNP_BYTES).unwrap_or(u16::MAX);
-            // The lab has one queue for all packets.
+            // In the lab, all packets share one queue.
             let class = if S::IS_RXE { DATA_CLASS } else { STRICT };
             let cnp = Packet::new(Kind::Cnp, class, packet.flow, 0, bytes, 0);
             self.enqueue(port, cnp.to_host(sender));

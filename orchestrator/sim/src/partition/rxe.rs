@@ -1,4 +1,4 @@
-//! Differences of SoftRoCE QPs, whose rules [`crate::semantics::rxe`] lists.
+//! Differences of SoftRoCE's QPs; [`crate::semantics::rxe`] lists the rules.
 
 use lab_plan::{Tool, frame};
 use lab_records::StoryEvent;
@@ -17,8 +17,8 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Puts all packets that the window of a QP allows into its host's egress queue, or under congestion
-    /// control into the QP's pacer, as many as it may hold.
+    /// Puts all packets that the window of a QP allows into its host's egress queue or, under congestion control, as
+    /// many as fit into the QP's pacer.
     pub(super) fn queue_window(&mut self, slot: u32) {
         let world = self.world;
         let Some(qp) = self.qps.get_mut(slot) else {
@@ -27,7 +27,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let id = qp.flow;
         let flow = &world.flows[id as usize];
         if qp.next == qp.acked {
-            qp.last_answer_at = self.now; // No answer was due before.
+            qp.last_answer_at = self.now; // The QP was not waiting for an answer before.
         }
         let first = qp.next;
         let to = world.network.nodes[flow.dst as usize].host;
@@ -69,8 +69,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Puts the first packet of a QP's pacer into its host's egress queue. Under PFC the packet stays in the
-    /// pacer until the NIC is free and not paused, so that the QPs of a NIC take turns.
+    /// Puts the first packet of a QP's pacer into its host's egress queue. Under PFC, the packet stays in the pacer
+    /// until the NIC is free and not paused, so that the QPs of a NIC take turns.
     pub(super) fn paced_due(&mut self, slot: u32) {
         let now = self.now;
         let world = self.world;
@@ -95,7 +95,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return None;
         }
         while let Some(slot) = self.nic(node).tickets.pop_front() {
-            // A QP that has ended has left its ticket.
+            // A QP that has ended leaves its ticket behind.
             let has_ticket = self.qps.get_mut(slot).is_some_and(|qp| qp.has_ticket);
             if let Some(packet) = has_ticket.then(|| self.leave_pacer(slot)).flatten() {
                 return Some(packet);
@@ -104,7 +104,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         None
     }
 
-    /// Takes the first packet, which is due, out of a QP's pacer.
+    /// Removes the first packet, which is due, from a QP's pacer.
     fn leave_pacer(&mut self, slot: u32) -> Option<Packet> {
         let now = self.now;
         let world = self.world;
@@ -122,8 +122,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         Some(packet)
     }
 
-    /// Returns true if the sender ignores an ACK or NACK: one to packets acknowledged before. The answer
-    /// restarts the QP's timer even so.
+    /// Returns true if the sender ignores an ACK or NACK because its packets were already acknowledged. The answer
+    /// still restarts the QP's timer.
     pub(super) fn ignores_answer(&mut self, slot: u32, answer: &Packet) -> bool {
         let now = self.now;
         let Some(qp) = self.qps.get_mut(slot) else {
@@ -136,7 +136,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns true if a QP goes back to its first unacknowledged packet at an answer of `kind`.
+    /// Returns true if an answer of `kind` makes a QP go back to its first unacknowledged packet.
     pub(super) fn must_go_back(&mut self, slot: u32, kind: Kind) -> bool {
         let is_nack = kind == Kind::Nack;
         if !S::IS_RXE {
@@ -150,7 +150,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 }
 
 impl<C> Qp<C> {
-    /// Returns the next packet of the QP, unless its window is full or it has sent all.
+    /// Returns the next packet of the QP, unless its window is full or it has sent all packets.
     fn next_packet(
         &mut self,
         flow: &SimFlow,
@@ -192,7 +192,7 @@ impl<C> Qp<C> {
 }
 
 impl Receiver {
-    /// Returns the answer to data packet `packet`, if it has one.
+    /// Returns the kind of answer to the data packet `packet`, if there is an answer.
     pub(super) fn rxe_answer(&mut self, packet: &Packet) -> Option<Kind> {
         if packet.seq == self.expected {
             self.expected += 1;
@@ -207,7 +207,7 @@ impl Receiver {
     }
 }
 
-/// Bytes of a header.
+/// Converts the size of a header to 32 bits.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "headers are under a hundred bytes"

@@ -1,9 +1,8 @@
-//! Sending QPs: packets out, ACKs and NACKs in, from a flow's start to its end.
+//! Sending QPs, from a flow's start to its end: they send packets and process ACKs and NACKs.
 //!
-//! RC transport with go-back-N: the receiver acknowledges every packet in order and requests the first
-//! missing one once; the sender goes back to that packet. A sender without an answer for the
-//! retransmission time-out goes back too (InfiniBand volume 1, 9.7.6); the artifact's never does. `rxe` has
-//! the differences of SoftRoCE.
+//! The transport is RC with go-back-N: the receiver acknowledges every packet in order and requests the first missing
+//! packet once; the sender goes back to that packet. A sender without an answer for the retransmission time-out also
+//! goes back (InfiniBand volume 1, 9.7.6); the artifact's sender never does. The differences of SoftRoCE are in `rxe`.
 
 use std::collections::VecDeque;
 
@@ -25,7 +24,7 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Creates the QP of the next flow to start.
+    /// Creates the QP of the next flow.
     pub(super) fn start_flow(&mut self) {
         let Some(&id) = self.starts.get(self.started) else {
             return;
@@ -92,7 +91,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return;
         };
         if qp.next == qp.acked {
-            qp.last_answer_at = now; // No answer was due before.
+            qp.last_answer_at = now; // The QP was not waiting for an answer before.
         }
         let id = qp.flow;
         let seq = qp.next;
@@ -232,7 +231,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         Some(qp.flow)
     }
 
-    /// Breaks a QP: its flow never finishes, and answers to packets that are still on their way come too late.
+    /// Fails a QP: its flow never finishes, and answers that are still in flight are ignored.
     pub(super) fn give_up(&mut self, slot: u32) {
         let Some(flow) = self.close_qp(slot) else {
             return;
@@ -263,7 +262,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 }
 
-/// Time from a packet's stamp until `now`, in whole nanoseconds as TIMELY's NICs take it.
+/// Returns the time from a packet's stamp until `now`, in whole nanoseconds as TIMELY's NICs measure it.
 fn since(stamp: u64, now: SimTime) -> SimTime {
     let sent = Nanos::new(stamp);
     now.nanos_trunc().saturating_sub(sent).into()

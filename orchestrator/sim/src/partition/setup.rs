@@ -1,4 +1,4 @@
-//! A partition before its first event.
+//! Creation of a partition.
 
 use lab_plan::{Role, pfc};
 
@@ -110,7 +110,7 @@ fn make_port<S: SemanticsRules, C: CongestionControl>(
         port.limit = S::PORT_LIMIT_BYTES.unwrap_or(u64::MAX);
     }
     if role == Role::Host {
-        // A NIC's own queue holds ACKs, which have room reserved, and marks nothing.
+        // A NIC's own queue holds ACKs, for which it has reserved space, and does not mark packets.
         port.limit = u64::MAX;
         port.congestion = None;
     }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::{cc::NoControl, semantics::Paper, testing};
 
-    /// The plan warns of the very ports that the simulator makes lossy.
+    /// The plan warns about exactly the ports that the simulator makes lossy.
     #[test]
     fn the_plan_names_the_ports_that_drop_in_spite_of_pfc() {
         for (buffer, are_expected) in [("188908 B", true), ("6 GB", false)] {

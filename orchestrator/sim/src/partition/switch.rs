@@ -1,4 +1,4 @@
-//! Switches: forwarding, shared buffers, PFC.
+//! Switches: forwarding, shared buffers and PFC.
 
 use lab_plan::Role;
 use lab_policy::flow_hash;
@@ -103,8 +103,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         queue.is_up && queue.total_bytes.saturating_add(bytes) <= queue.limit
     }
 
-    /// Returns true if `packet`, which leaves at once, need not be counted in the buffer: see
-    /// [`Mmu::bypasses`].
+    /// Returns true if `packet`, which leaves at once, need not be counted in the buffer: see [`Mmu::bypasses`].
     #[inline]
     fn bypasses_buffer(&self, node: u32, packet: &Packet) -> bool {
         let class = packet.class();
@@ -114,7 +113,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         !packet.is_counted() || mmu.as_ref().is_none_or(bypasses)
     }
 
-    /// Counts `packet` in the buffer; false if the buffer has no room.
+    /// Counts `packet` in the buffer; returns false if the buffer has no room.
     #[inline]
     fn admit(&mut self, node: u32, packet: &Packet) -> bool {
         if !packet.is_counted() {
@@ -127,7 +126,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Releases the buffer of `packet`, which leaves by `egress`, and resumes the packet's upstream
+    /// Releases the buffer space of `packet`, which leaves through `egress`, and resumes the packet's upstream
     /// neighbour if the buffer permits.
     #[inline]
     pub(super) fn release_buffer(&mut self, egress: u32, packet: &Packet) {
@@ -147,7 +146,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Pauses the upstream neighbour of `packet`, which was counted, if the buffer demands it.
+    /// Pauses the upstream neighbour of `packet`, which is counted in the buffer, if the buffer requires it.
     #[inline]
     fn pause_if_full(&mut self, node: u32, packet: &Packet) {
         if !packet.is_counted() {
@@ -164,7 +163,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Signals the peer of `port` to pause or to resume `class`.
+    /// Sends a frame that makes the peer of `port` pause or resume `class`.
     fn send_pfc(&mut self, port: u32, class: u8, kind: Kind) {
         if self.revokes_pfc(port, class) {
             return;
@@ -175,8 +174,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.kick(port);
     }
 
-    /// Removes the frame for `class` that waits behind the packet that `port` is sending, if there is one: a pause and
-    /// its end cancel out and leave the peer in the right state. Many such pairs would delay the last pause.
+    /// Removes the PFC frame for `class` that waits behind the packet in transmission at `port`, if there is one. A
+    /// pause and its resume cancel out and leave the peer in the right state; many such pairs would delay the last
+    /// pause.
     fn revokes_pfc(&mut self, port: u32, class: u8) -> bool {
         let egress = &self.ports[(port - self.first_port) as usize];
         let waiting = egress.queues[usize::from(CONTROL)].front(&mut self.queued);

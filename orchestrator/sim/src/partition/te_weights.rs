@@ -1,4 +1,4 @@
-//! Traffic engineering at a DCI switch: demands reported, weights installed.
+//! Traffic engineering at a DCI switch, which reports demands and installs weights.
 
 use lab_units::BitsPerSec;
 
@@ -15,14 +15,14 @@ use crate::{
 
 /// Measured demands and installed weights of a switch with an agent.
 pub(super) struct TeWeights {
-    /// Bytes sent by the partition's hosts since the last tick, by destination datacenter.
+    /// Bytes that the partition's hosts sent since the last tick, by destination datacenter.
     sent: Vec<u64>,
-    /// Buckets by destination datacenter; empty for the provisioned ones.
+    /// Installed buckets by destination datacenter; an empty list stands for the provisioned buckets.
     tables: Vec<Buckets>,
 }
 
 impl TeWeights {
-    /// Creates the state of `dc`'s switch; `None` without traffic engineering or without an agent.
+    /// Creates the state of the switch in `dc`; `None` without traffic engineering or without an agent.
     pub fn new<S: SemanticsRules, C: CongestionControl>(
         world: &World<'_, S, C>,
         dc: u32,
@@ -70,7 +70,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Installs the weights computed from the last tick's demands and reports this tick's.
+    /// Installs the weights computed from the last tick's demands, and reports the demands of this tick.
     ///
     /// A switch without an agent reports the rates of its links, which are provisioned, but no demands.
     pub(super) fn te_tick_due(&mut self) {
@@ -99,8 +99,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_te_tick();
     }
 
-    /// Returns the ports of the DCI switch and their rates, whether their links are up or down: no switch detects a
-    /// cut beyond its own links, and neither does the TE controller.
+    /// Returns the ports of the DCI switch and their rates, whether their links are up or down: neither a switch nor
+    /// the TE controller detects a cut beyond the switch's own links.
     fn link_rates(&self) -> Vec<(u32, BitsPerSec)> {
         let node = self.world.switches[self.dc as usize].node;
         let ports = self.world.network.nodes[node as usize].ports.clone();

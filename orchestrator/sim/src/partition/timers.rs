@@ -1,4 +1,4 @@
-//! Timers for a sending QP: congestion control steps and the retransmission time-out.
+//! Timers of a sending QP: congestion control steps and the retransmission time-out.
 
 use lab_records::StoryEvent;
 
@@ -6,7 +6,7 @@ use super::Partition;
 use crate::{cc::CongestionControl, event::EventKind, semantics::SemanticsRules, time::SimTime};
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Applies rate and window after a call of congestion control.
+    /// Applies the rate and the window after a call of congestion control.
     pub(super) fn apply_control(&mut self, slot: u32) {
         let world = self.world;
         let Some(qp) = self.qps.get_mut(slot) else {
@@ -82,7 +82,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if qp.timeout_at != now {
             return;
         }
-        // No answer is missing while no packet is unacknowledged.
+        // Without unacknowledged packets, no answer is missing.
         let is_silent = timer.expiry(qp.last_answer_at) <= now && qp.next > qp.acked;
         let has_tried_enough = if S::IS_RXE {
             let start = self.world.flows[qp.flow as usize].start;
@@ -113,7 +113,6 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 }
 
-/// Consecutive time-outs after which a QP breaks: the largest retry count of InfiniBand (volume 1,
-/// 9.7.5.2.8: three bits), which perftest sets. rxe takes it for no limit; the lab gives such a flow up
-/// after its deadline.
+/// Consecutive time-outs after which a QP fails: the maximum retry count of InfiniBand (volume 1, 9.7.5.2.8: three
+/// bits), which perftest sets. In rxe this value means no limit; the lab aborts such a flow after its deadline.
 pub const MAX_TIMEOUTS: u8 = 7;

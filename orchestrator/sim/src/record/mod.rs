@@ -1,7 +1,7 @@
-//! Records of a simulation: an observer that writes a run directory's rows while the run goes.
+//! Records of a simulation: an observer that writes the rows of a run directory during the run.
 //!
-//! - `rows`: row of a trace event
-//! - `story`: events of single flows, repeated events in one row
+//! - `rows`: conversion of trace events to rows
+//! - `story`: events of single flows, with repeated events merged into one row
 //! - `recorder`: the observer
 
 mod recorder;
@@ -28,11 +28,11 @@ pub enum RecordError {
     Records(#[from] RecordsError),
 }
 
-/// Simulates `job` and writes its rows: a flow's when the flow ends, and at the end of the run one for
-/// every unfinished flow. `watch` is called with the progress of each window; false stops the run.
+/// Simulates `job` and writes its rows: a flow's row when the flow ends, and the rows of unfinished flows at the end of
+/// the run. `watch` is called with the progress after each window; if it returns false, the run stops.
 ///
 /// # Errors
-/// A plan that cannot be simulated, or a row that cannot be written; rows written before stay.
+/// Fails if the plan cannot be simulated or a row cannot be written; rows that were written before are kept.
 pub fn record(
     job: Job<'_>,
     options: &RunOptions,

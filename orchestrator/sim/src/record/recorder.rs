@@ -18,25 +18,25 @@ use crate::{
     trace::{DecisionEvent, FlowEnd, Hop, PortSample, TraceEvent, TraceFilter},
 };
 
-/// Observer that writes rows at the end of every window, so that one window's rows and the flows under
-/// way bound its memory.
+/// Observer that writes rows at the end of every window, so that its memory is bounded by the rows of one window and
+/// the active flows.
 pub struct Recorder<'w> {
     context: RunContext<'w>,
     filter: &'w TraceFilter,
     rows: EventRows<'w>,
     writer: &'w mut RunWriter,
     watch: &'w mut dyn FnMut(Progress) -> bool,
-    /// Hops of active flows, by flow.
+    /// Hops of active flows, by flow index.
     hops: BTreeMap<u32, FlowHops>,
-    /// True for each flow whose row is written.
+    /// True for each flow whose row has been written, by flow index.
     has_ended: Vec<bool>,
     stories: Stories,
-    /// Counters of ports in the current window; a port's row needs the counters of its peer.
+    /// Counters of ports in the current window; the row of a port needs the counters of its peer.
     links: Vec<PortSample>,
     totals: Vec<PortSample>,
     /// Rows of the current window.
     pending: RowBatch,
-    /// First error of the writer, after which nothing is written.
+    /// First error of the writer, after which no more rows are written.
     error: Option<RecordsError>,
 }
 
@@ -63,7 +63,7 @@ impl<'w> Recorder<'w> {
         }
     }
 
-    /// Writes the row of every unfinished flow, and all rows pending.
+    /// Writes the row of every unfinished flow, and all pending rows.
     pub fn close(mut self, outcome: &Outcome) -> Result<(), RecordsError> {
         let mut has_started = vec![false; self.context.flows.len()];
         for &flow in &outcome.unfinished {
@@ -102,7 +102,7 @@ impl<'w> Recorder<'w> {
                 FlowStatus::NotReady,
                 format!("it was to start at {start}, the time was up at {end}"),
             ),
-            // A QP with a time-out goes on until it finishes or gives up.
+            // With a time-out, a QP continues until it finishes or fails, so a flow without an end has no time-out.
             (EndReason::Stuck | EndReason::Finished, _) => (
                 FlowStatus::TimedOut,
                 "a packet of it was lost and nothing sends it again (hint: \
@@ -117,8 +117,8 @@ impl<'w> Recorder<'w> {
         }
     }
 
-    /// Returns the end of a flow whose QP gave up, as the engine's hosts report it: SoftRoCE retries until
-    /// the lab's deadline, other QPs end with an error when their retries are used up.
+    /// Returns the end of a flow whose QP failed, as the engine's hosts report it: SoftRoCE retries until the lab's
+    /// deadline, other QPs end with an error after all retries.
     fn given_up(&self, at: SimTime) -> End {
         let plan = self.context.job.plan;
         let (status, reason) = match plan.transport.profile {
@@ -152,7 +152,7 @@ impl<'w> Recorder<'w> {
     }
 
     fn hop(&mut self, hop: Hop) {
-        // A retransmitted packet may still be under way.
+        // A retransmitted packet may still be in flight.
         if self.has_ended[hop.flow as usize] {
             return;
         }
@@ -178,8 +178,8 @@ impl<'w> Recorder<'w> {
         self.pending.decisions.push(row);
     }
 
-    /// Makes rows from the ports' counters. Packets that a cut took from a wire count where they were sent: all ports
-    /// are sampled at the same times, so the peer's sample is of the same window.
+    /// Creates rows from the ports' counters. Packets that a cut removed from a wire are counted where they were sent.
+    /// All ports are sampled at the same times, so the peer's sample covers the same window.
     fn count_where_sent(&mut self) {
         let rows = &self.rows;
         let links = booked(self.context, std::mem::take(&mut self.links));
@@ -205,7 +205,7 @@ impl<'w> Recorder<'w> {
     }
 }
 
-/// Returns `samples` with each packet that a cut took from a wire among the drops of the port that sent it.
+/// Returns `samples` after moving the drops of packets that a cut removed from a wire to the ports that sent them.
 fn booked(context: RunContext<'_>, mut samples: Vec<PortSample>) -> Vec<PortSample> {
     let lost = |sample: &PortSample| ((sample.at, sample.port), sample.counts.lost_on_wire);
     let lost: BTreeMap<(SimTime, u32), u64> = samples.iter().map(lost).collect();

@@ -1,4 +1,4 @@
-//! Rows of trace events: the simulator's numbers become the plan's ids.
+//! Rows of trace events, in which the plan's ids replace the simulator's numbers.
 
 use lab_plan::{Flow, LinkKind, Role};
 use lab_recorder::{
@@ -20,13 +20,13 @@ use crate::{
     },
 };
 
-/// Maker of rows from one run's trace events.
+/// Converter from one run's trace events to rows.
 pub struct EventRows<'w> {
     context: RunContext<'w>,
     rows: RowMaker<'w>,
 }
 
-/// Hops of a flow's data packets and its ACKs.
+/// Hops of a flow's data packets and of its ACKs.
 #[derive(Debug, Default)]
 pub struct FlowHops {
     pub data: Hops,
@@ -36,12 +36,12 @@ pub struct FlowHops {
 /// End of a flow.
 #[derive(Clone, Debug)]
 pub enum End {
-    /// Time at which the sender had all ACKs.
+    /// Time at which the sender had received all ACKs.
     At(SimTime),
     /// The flow did not finish.
     Not {
         status: FlowStatus,
-        /// Reason, for people.
+        /// Reason, as a text for users.
         reason: String,
         has_started: bool,
     },
@@ -92,7 +92,7 @@ impl<'w> EventRows<'w> {
         let result = FlowResult {
             start: planned.start_ns,
             fct,
-            // An FCT is the virtual time in picoseconds, cut to whole nanoseconds.
+            // An FCT is a virtual time in picoseconds, truncated to whole nanoseconds.
             fct_resolution: fct.map(|_| Nanos::new(1)),
             lateness: has_started.then_some(Nanos::ZERO),
             status,
@@ -103,7 +103,7 @@ impl<'w> EventRows<'w> {
         self.rows.flow(planned, result)
     }
 
-    /// Returns the path rows of a re-routed flow; empty for any other flow.
+    /// Returns the path rows of a re-routed flow; empty for a flow that was not re-routed.
     pub fn paths(&self, flow: u32, hops: &FlowHops) -> Vec<PathRow> {
         let simulated = &self.context.flows[flow as usize];
         let planned: &Flow = &self.rows.plan.flows[simulated.plan.index()];
@@ -119,8 +119,8 @@ impl<'w> EventRows<'w> {
         self.rows.paths(planned.id, &ranges)
     }
 
-    /// Returns the row of a decision; none for a candidate inside the datacenter, as for packets that
-    /// a DCI switch spreads over its own spines.
+    /// Returns the row of a decision; `None` for a candidate inside the datacenter, because a DCI switch may also
+    /// spread packets over its own spines.
     pub fn decision(&self, event: &DecisionEvent) -> Option<DecisionRow> {
         let ports = || event.ports.iter().map(|&port| self.port_id(port));
         let links = &self.rows.plan.links;
@@ -299,5 +299,5 @@ impl<'w> EventRows<'w> {
     }
 }
 
-/// Name for the simulator in the column `generator` of `flows.csv`.
+/// Value for the simulator in the column `generator` of `flows.csv`.
 const GENERATOR: &str = "sim";

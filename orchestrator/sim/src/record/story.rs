@@ -1,17 +1,17 @@
-//! Stories: events of single flows, with repeated events in one row.
+//! Stories: the events of single flows, with repeated events merged into one row.
 
 use std::collections::BTreeMap;
 
 use lab_records::StoryRow;
 
-/// Last row of each flow, which may still count further events.
+/// Last row of each flow, in which repetitions of its event are still counted.
 #[derive(Debug, Default)]
 pub struct Stories {
     open: BTreeMap<u32, StoryRow>,
 }
 
 impl Stories {
-    /// Adds an event of `flow` and returns the row before it, if the event does not repeat it.
+    /// Adds an event of `flow`; returns the previous row if the event does not repeat it.
     pub fn add(&mut self, flow: u32, row: StoryRow) -> Option<StoryRow> {
         if let Some(last) = self.open.get_mut(&flow)
             && repeats(last, &row)
@@ -33,7 +33,7 @@ impl Stories {
     }
 }
 
-/// Returns true if `row` repeats `last`. A new rate never does: its value matters.
+/// Returns true if `row` repeats `last`. A new rate is never a repetition, because its value matters.
 fn repeats(last: &StoryRow, row: &StoryRow) -> bool {
     last.event == row.event
         && last.node == row.node

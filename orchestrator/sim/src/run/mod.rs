@@ -1,12 +1,12 @@
-//! Parallel run of all partitions, one virtual time window after the other.
+//! Parallel run of all partitions in windows of virtual time.
 //!
-//! Conservative parallel discrete-event simulation (Chandy, Misra, Bryant). A packet takes at least the
-//! shortest inter-DC delay, the lookahead, from one partition to another. From the time of the next
-//! event on, all partitions may therefore run for the lookahead without messages; then they exchange
-//! packets, and the next window begins. The number of threads does not change the result.
+//! The method is conservative parallel discrete-event simulation (Chandy, Misra, Bryant). A packet takes at least the
+//! shortest inter-DC delay, the lookahead, from one partition to another. From the time of the next event, all
+//! partitions may therefore run for the lookahead without messages; then they exchange packets, and the next window
+//! begins. The number of threads does not change the result.
 //!
-//! - `options`, `outcome`: options of a run; its progress and its end
-//! - `shared`: state that threads share; `worker`: one thread
+//! - `options`, `outcome`: options of a run; its progress and its result
+//! - `shared`: state that the threads share; `worker`: one thread
 
 mod options;
 mod outcome;
@@ -22,10 +22,10 @@ pub use self::{
 use self::{shared::Shared, worker::Worker};
 use crate::{cc::CongestionControl, partition::Work, semantics::SemanticsRules, world::World};
 
-/// Runs a world to its end.
+/// Runs a world until it ends.
 ///
 /// # Panics
-/// If a thread panics, after the other threads have ended.
+/// Panics if a thread panics, after the other threads have ended.
 pub fn run<S: SemanticsRules, C: CongestionControl + Send>(
     world: &World<'_, S, C>,
     options: &RunOptions,

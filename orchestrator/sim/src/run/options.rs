@@ -7,8 +7,8 @@ use crate::{time::SimTime, trace::TraceFilter};
 pub struct RunOptions {
     /// Number of threads; at least one.
     pub threads: usize,
-    /// Time limit of the run.
+    /// Virtual time at which the run stops; `None` for no limit.
     pub until: Option<SimTime>,
-    /// Flows whose single events are traced.
+    /// Filter that selects the flows whose single events are traced.
     pub trace_filter: TraceFilter,
 }

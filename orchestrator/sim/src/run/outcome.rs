@@ -7,14 +7,14 @@ pub trait Observer {
     /// Processes an event.
     fn on_event(&mut self, event: TraceEvent);
 
-    /// Processes the progress after a window; false stops the run.
+    /// Processes the progress after a window; returns false to stop the run.
     fn on_progress(&mut self, progress: Progress) -> bool;
 }
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// End of the last window: all events before are processed.
+    /// End of the last window: all earlier events have been processed.
     pub now: SimTime,
     /// Counters of the work done so far.
     pub work: Work,
@@ -25,23 +25,23 @@ pub struct Progress {
 /// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// End of the run: the last flow's end if all finished, the time limit if that came first, else the time of the
-    /// last event.
+    /// End of the run: the last flow's end if all finished, the time limit if it was reached before, else the time of
+    /// the last event.
     pub end: SimTime,
     /// Counters of the work done.
     pub work: Work,
     /// Cause of the end.
     pub reason: EndReason,
-    /// Flows that started and did not finish.
+    /// Flows that started but did not finish.
     pub unfinished: Vec<u32>,
 }
 
 /// Cause of a run's end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndReason {
-    /// Every flow has all its ACKs.
+    /// Every flow has received all its ACKs.
     Finished,
-    /// No event is left: the QPs of flows gave up, or wait for lost packets without a time-out.
+    /// No event is left: the QPs of flows failed, or wait without a time-out for lost packets.
     Stuck,
     /// The time limit was reached.
     Until,

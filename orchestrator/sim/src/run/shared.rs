@@ -23,16 +23,16 @@ use crate::{
     world::World,
 };
 
-/// A partition, which any thread may claim for a window or an exchange.
+/// Partition, which any thread may claim for a window or an exchange.
 pub(super) struct PartitionSlot<'w, S: SemanticsRules, C: CongestionControl> {
     pub partition: Mutex<Partition<'w, S, C>>,
-    /// Packets from other partitions, to be delivered in the next exchange.
+    /// Packets from other partitions, which are delivered in the next exchange.
     pub inbox: Mutex<Vec<Channel>>,
-    /// Trace events that the observer has not received.
+    /// Trace events that the observer has not received yet.
     pub trace: Mutex<Vec<TraceEvent>>,
     /// Counters after the last window.
     pub work: Mutex<Work>,
-    /// Status at the last exchange, constant during a window.
+    /// Status at the last exchange, which does not change during a window.
     pub status: Mutex<PartitionStatus>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct PartitionStatus {
     pub recent: u64,
 }
 
-/// State that threads share.
+/// State that all threads of a run share.
 pub(super) struct Shared<'w, S: SemanticsRules, C: CongestionControl> {
     pub world: &'w World<'w, S, C>,
     pub until: SimTime,
@@ -62,7 +62,7 @@ pub(super) struct Shared<'w, S: SemanticsRules, C: CongestionControl> {
     pub advanced: AtomicUsize,
     /// Number of partitions claimed in the current exchange.
     pub exchanged: AtomicUsize,
-    /// True once the observer stops the run or a thread panics.
+    /// True after the observer has stopped the run or a thread has panicked.
     pub stop: AtomicBool,
     /// Value of `stop` that each thread saw at the last exchange.
     pub is_ending: Vec<AtomicBool>,
@@ -93,7 +93,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
         }
     }
 
-    /// Ends the run at `horizon`, before which all events are processed.
+    /// Ends the run at `horizon`, before which all events have been processed.
     pub fn close(&self, horizon: SimTime, reason: EndReason) {
         let end = |slot: &PartitionSlot<'_, S, C>| match reason {
             EndReason::Finished => lock(&slot.partition).last_finish(),
@@ -121,7 +121,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
     /// Returns the result of the run.
     ///
     /// # Panics
-    /// If a thread panicked.
+    /// Panics if a thread panicked.
     pub fn outcome(self) -> Outcome {
         if let Some(panic) = lock(&self.panic).take() {
             resume_unwind(panic);
@@ -149,7 +149,8 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
     }
 }
 
-/// Locks a mutex. A poisoned one is no error: its thread has ended the run, and the value is not used.
+/// Locks a mutex. A poisoned mutex is no error here, because the thread that panicked has ended the run, and the value
+/// is not used.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -52,7 +52,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         }
     }
 
-    /// Does `step`; a panic stops all threads instead of leaving them at the barrier.
+    /// Executes `step`; a panic stops all threads instead of leaving them at the barrier.
     fn guarded(&self, step: impl FnOnce(&Self)) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| step(self))) {
             *lock(&self.shared.panic) = Some(panic);
@@ -79,7 +79,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
                 recent: partition.work.events - status.events,
             };
         }
-        // No thread reads the counter before the barrier.
+        // The counter is not read before the barrier.
         if self.me == 0 {
             shared.advanced.store(0, Ordering::Relaxed);
         }
@@ -93,7 +93,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
             .collect()
     }
 
-    /// Returns the cause of the run's end, if it is due; the same for all threads.
+    /// Returns the cause of the run's end if the run must end; the result is the same in all threads.
     fn end_reason(&self, next: SimTime, statuses: &[PartitionStatus]) -> Option<EndReason> {
         let flows = self.shared.world.flows.len() as u64;
         let finished: u64 = statuses.iter().map(|status| status.finished).sum();
@@ -110,8 +110,8 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         }
     }
 
-    /// Processes all events before `horizon`, the busiest partitions first, so that no thread starts a
-    /// large one when the others are done.
+    /// Processes all events before `horizon`, the busiest partitions first, so that a thread does not start a large
+    /// partition when the other threads are done.
     fn advance(&self, horizon: SimTime, statuses: &[PartitionStatus]) {
         let shared = self.shared;
         let mut order: Vec<usize> = (0..statuses.len()).collect();
@@ -133,7 +133,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         }
     }
 
-    /// Claims the next partition that no thread has claimed, in the order of `dc_at`.
+    /// Claims the next unclaimed partition, in the order of `dc_at`.
     fn claim(
         &self,
         claimed: &AtomicUsize,
@@ -144,7 +144,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         (index < slots.len()).then(|| &slots[dc_at(index)])
     }
 
-    /// Passes the window's events to the observer, in order of time, then datacenter.
+    /// Passes the window's events to the observer, ordered by time, then datacenter.
     fn report(&self, horizon: SimTime, observer: &mut dyn Observer) {
         let shared = self.shared;
         let mut trace = Vec::new();

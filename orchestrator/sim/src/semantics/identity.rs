@@ -1,4 +1,4 @@
-//! Identities on the wire: addresses, ports, keys and seeds, computed once at set-up.
+//! Identities on the wire: addresses, ports, keys and seeds, which are computed once before a run.
 
 use std::{collections::BTreeMap, net::Ipv4Addr};
 
@@ -11,15 +11,15 @@ use crate::time::SimTime;
 /// Identities of flows and nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Identities {
-    /// Identity of each flow, in the order given.
+    /// Identity of each flow, in the order in which the flows were passed.
     pub flows: Vec<FlowIdentity>,
     /// Seed of each node's flow hash, by the plan's node id.
     pub hash_seeds: Vec<u32>,
-    /// Largest bandwidth-delay product in bytes, from which windows are computed.
+    /// Largest bandwidth-delay product in bytes, which limits windows.
     pub largest_window: u64,
-    /// Base RTT of every QP's congestion control; the flow's own if absent.
+    /// Base RTT for every QP's congestion control; `None` for the base RTT of each flow.
     pub common_base_rtt: Option<SimTime>,
-    /// Order of equal next hops; the plan's if absent.
+    /// Order of equal next hops; `None` for the plan's order.
     pub next_hop_order: Option<NextHopOrder>,
 }
 
@@ -46,8 +46,8 @@ pub struct FlowIdentity {
 /// UDP port of RoCEv2.
 const ROCE_PORT: u16 = 4791;
 
-/// Returns the identities of the kernel engine's connections, keyed by their tuples, so that both engines hash
-/// and pin the same ones.
+/// Returns the identities of the kernel engine's connections, keyed by their five-tuples, so that both engines hash and
+/// pin the same flows.
 #[must_use]
 pub(super) fn of_connections(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> {
     let connections = connections(plan.rdma.tool, flows);
@@ -77,7 +77,7 @@ pub(super) fn of_connections(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> 
     flows.iter().zip(connections).map(identity).collect()
 }
 
-/// Numbers of five-tuples, in the order of their first use: a flow table's key in 64 bits.
+/// Numbers of five-tuples in the order of their first use, which serve as 64-bit keys of flow tables.
 #[derive(Debug, Default)]
 struct TupleKeys(BTreeMap<(Ipv4Addr, Ipv4Addr, u16), u64>);
 

@@ -1,8 +1,8 @@
-//! Rules of the two semantics, which are never mixed: the paper's text and the artifact's code. [`Rxe`] is
-//! the paper's semantics with the kernel engine's hosts.
+//! Rules of the two semantics, the paper's text and the artifact's code, which are never mixed. [`Rxe`] is the paper's
+//! semantics with the kernel engine's hosts.
 //!
-//! Each set of rules is a type without values, so that the hot path of one has no branch for the other.
-//! Addresses, keys and next hops are computed once, at set-up.
+//! Each set of rules is a type without values, so that the hot path of one set has no branches for the other.
+//! Addresses, keys and next hops are computed once, before a run.
 
 use lab_plan::{Flow, Plan};
 use lab_units::BitsPerSec;
@@ -21,9 +21,9 @@ pub use rxe::Rxe;
 
 /// Rules of one semantics.
 pub trait SemanticsRules: Copy + Send + Sync + 'static {
-    /// Bytes in a data packet besides its payload and the bytes for congestion control.
+    /// Header bytes of a data packet, without those of congestion control.
     const DATA_HEADER_BYTES: u32;
-    /// Payloads are padded to a multiple of these bytes.
+    /// Number of bytes to a multiple of which payloads are padded.
     const PAYLOAD_ALIGN: u32;
     /// Bytes of an ACK or NACK.
     const ACK_BYTES: u32;
@@ -31,7 +31,7 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     const CNP_BYTES: u32;
     /// Bytes of a PFC frame.
     const PFC_BYTES: u32;
-    /// Class of PFC frames. In the artifact they wait behind other packets of the strict class.
+    /// Class of PFC frames. In the artifact, they wait behind other packets of the strict-priority class.
     const PFC_CLASS: u8;
     /// Buffer bytes reserved for each port and class of a switch.
     const RESERVE_BYTES: u64;
@@ -39,29 +39,29 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     const RESUME_OFFSET_BYTES: u64;
     /// Limit of the device: maximum bytes in a port's queues, independent of the buffer.
     const PORT_LIMIT_BYTES: Option<u64>;
-    /// True if a packet that its egress queue rejects stays counted in the buffer and the queue for ever:
+    /// True if a packet that its egress queue rejects stays counted in the buffer and the queue forever:
     /// `SwitchNode::SendToDev` counts first, and a drop by the device does not correct the count.
     const COUNTS_REJECTED: bool;
 
     /// True if a new rate also moves the next packet, under any congestion control.
     const RATE_MOVES_NEXT: bool;
 
-    /// True if a NIC whose QPs all wait sleeps until the earliest pacing time of any QP, even of one that
-    /// its window holds. The NIC does not sleep if that time has passed. Only an arrival or a new flow
-    /// wakes it earlier.
+    /// True if a NIC whose QPs all wait sleeps until the earliest pacing time of any QP, including QPs that their
+    /// window holds. The NIC does not sleep if that time has passed. Only an arrival or a new flow wakes the NIC
+    /// earlier.
     const NIC_OVERSLEEPS: bool;
 
-    /// True if a QP keeps its position in its NIC's scheduler until an iteration finds it finished.
+    /// True if a QP keeps its position in its NIC's scheduler until an iteration finds the QP finished.
     ///
-    /// `RdmaEgressQueue::GetNextQindex` finds only the QPs that it passes, and does not correct
-    /// `m_rrlast`. The order matters since the first packet decides for all flows of one key: with this
-    /// rule all flows of Figure 1 under UCMP take the published paths, without it eight do not.
+    /// `RdmaEgressQueue::GetNextQindex` removes only the finished QPs that it passes, and does not correct `m_rrlast`.
+    /// The order matters because the first packet decides for all flows with the same key: with this rule, all flows of
+    /// Figure 1 under UCMP take the published paths; without it, eight do not.
     const SCHEDULER_KEEPS_QPS: bool;
 
-    /// True if hosts have SoftRoCE devices, see [`rxe`].
+    /// True if hosts have SoftRoCE devices; see [`rxe`].
     const IS_RXE: bool = false;
 
-    /// Rounds the exact serialization time of a packet to the clock's resolution.
+    /// Rounds the exact serialisation time of a packet to the clock's resolution.
     fn clock(exact: SimTime) -> SimTime;
 
     /// Returns the bandwidth-delay product in bytes.
@@ -74,8 +74,7 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     /// Returns the headroom in bytes, for the packet that triggers a pause and the packets that follow it.
     fn headroom(rate: BitsPerSec, delay: SimTime, largest_packet: u32) -> u64;
 
-    /// Returns the shared bytes of a switch: the buffer less headrooms and reserves; `None` if nothing is
-    /// left.
+    /// Returns the shared bytes of a switch: the buffer minus headrooms and reserves; `None` if nothing is left.
     fn shared_bytes(buffer: u64, headrooms: &[u64], reserves: u64) -> Option<u64>;
 
     /// Returns the free bytes of the shared buffer.
@@ -84,6 +83,6 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     /// True if flows are pinned even towards a single candidate or the datacenter's own spines.
     const PINS_EVERYTHING: bool;
 
-    /// Returns addresses, keys and seeds of `flows` and nodes.
+    /// Returns the addresses, keys and seeds of `flows` and of the nodes.
     fn identities(plan: &Plan, flows: &[&Flow]) -> Identities;
 }

@@ -1,4 +1,4 @@
-//! Semantics of the paper: no integer wraps, RoCEv2's headers, time in picoseconds.
+//! Semantics of the paper: no integer wrap-around, RoCEv2 headers, time in picoseconds.
 
 use lab_plan::{Flow, HostProfile, Plan, frame, pfc};
 use lab_units::BitsPerSec;
@@ -63,7 +63,7 @@ impl SemanticsRules for Paper {
         for switch in &plan.switches {
             hash_seeds[switch.node.index()] = switch.hash_seed;
         }
-        // A QP's window keeps its size, so it fits the longest path that faults make.
+        // A QP's window keeps its size, so it must fit the longest path under any fault.
         let detours = Detours::under_faults(plan);
         let products = flows.iter().map(|flow| {
             let nic = plan.nodes[flow.src.index()].ports[0];
@@ -80,7 +80,7 @@ impl SemanticsRules for Paper {
     }
 }
 
-/// Returns the time there and back on a link with `delay`.
+/// Returns the propagation time in both directions on a link with `delay`.
 pub(super) const fn round_trip(delay: SimTime) -> SimTime {
     SimTime::from_picos(delay.picos().saturating_mul(2))
 }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_long_haul_product_does_not_wrap() {
-        // 100 Gbit/s for 700 ms; in the authors' code 2,263,469,481 B.
+        // 100 Gbit/s for 700 ms; the authors' code computes 2,263,469,481 B.
         assert_eq!(
             Paper::bdp(SimTime::from_micros(700_000), gbit(100)),
             8_750_000_000
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn headroom_holds_a_round_trip_begun_packets_and_the_one_that_causes_the_pause() {
-        // 100 Gbit/s, 1 µs: 25,000 B under way.
+        // 100 Gbit/s and 1 µs give 25,000 B in flight.
         let headroom = Paper::headroom(gbit(100), SimTime::from_micros(1), 4_154);
         assert_eq!(headroom, 25_000 + 3 * 4_154 + 64);
     }

@@ -1,27 +1,27 @@
 //! The paper's semantics with SoftRoCE hosts, as the kernel engine runs them (Linux 6.1, HZ 250).
 //!
 //! - A QP puts packets into its host's egress queue while at most [`MAX_UNACKED`] are unacknowledged.
-//! - That queue is first in, first out over all QPs, and ACKs wait in it with data.
-//! - The sender requests an ACK with each message's last packet and after [`MAX_NOT_ACKED`] packets
-//!   without a request; the receiver acknowledges those packets and duplicates, nothing else.
-//! - The receiver sends one NACK per gap. The sender goes back at the first NACK after an ACK and ignores
-//!   further ones until the next ACK, as it ignores answers to packets acknowledged before.
+//! - This queue is FIFO over all QPs, and ACKs wait in it together with data.
+//! - The sender requests an ACK with each message's last packet, and after [`MAX_NOT_ACKED`] packets without a request.
+//!   The receiver acknowledges only packets with a request, and duplicates.
+//! - The receiver sends one NACK per gap. The sender goes back at the first NACK after an ACK, and ignores further
+//!   NACKs until the next ACK. It also ignores answers to packets that were acknowledged before.
 //! - A QP that retries without limit (retry count 7) goes back at each time-out, when the kernel's
 //!   [`WheelTimer`](lab_plan::timer_wheel::WheelTimer) expires; the lab starts at a multiple of its granularity.
 //!
-//! rxe has a second limit, 64 packets that the host has not released (`RXE_INFLIGHT_SKBS_PER_QP_HIGH`). It
-//! binds under congestion control, where packets wait in the pacer: at most [`MAX_PACED`], and more only once
-//! fewer than [`REFILL_PACED`] are left or an answer comes. A QP that goes back sends its packets that are in
-//! the pacer first. Without congestion control the limit never binds: the queue of a host is netem, which
-//! disowns packets as it queues them (`skb_orphan_partial`).
+//! rxe has a second limit, 64 packets that the host has not released (`RXE_INFLIGHT_SKBS_PER_QP_HIGH`). It takes effect
+//! under congestion control, where packets wait in the pacer: at most [`MAX_PACED`]; the pacer is refilled only when
+//! fewer than [`REFILL_PACED`] are left or an answer arrives. A QP that goes back first sends the packets that are in
+//! its pacer. Without congestion control, the limit never takes effect: a host's queue is netem, which disowns packets
+//! when it queues them (`skb_orphan_partial`).
 //!
-//! Switches mark a packet by the queue that it meets, as the lab's do and as DCQCN's congestion point is
-//! published (Zhu et al., section 3.1); those of the other semantics mark it by the queue that it leaves behind, as
-//! the authors' simulator does.
+//! Switches mark a packet according to the queue in front of it, as the lab's switches do and as DCQCN's congestion
+//! point is published (Zhu et al., section 3.1). Under the other semantics, switches mark a packet according to the
+//! queue behind it, as in the authors' simulator.
 //!
 //! Sources: `rxe_req.c`, `rxe_comp.c` and `rxe_resp.c` of
-//! <https://github.com/torvalds/linux/tree/v6.1/drivers/infiniband/sw/rxe>; both comparisons with the
-//! limits as in the machine code of Debian's 6.1.0-48 module.
+//! <https://github.com/torvalds/linux/tree/v6.1/drivers/infiniband/sw/rxe>; both comparisons with the limits are as in
+//! the machine code of Debian's 6.1.0-48 module.
 
 use lab_plan::{Flow, HostProfile, Plan, pfc};
 use lab_units::BitsPerSec;
@@ -29,21 +29,21 @@ use lab_units::BitsPerSec;
 use super::{Identities, Paper, SemanticsRules, paper::round_trip};
 use crate::time::SimTime;
 
-/// Unacknowledged packets at which a QP waits: the next packet number may exceed the first
-/// unacknowledged one by `RXE_MAX_UNACKED_PSNS` = 128, so that 129 are under way.
+/// Number of unacknowledged packets at which a QP waits: the next packet number may exceed the first unacknowledged one
+/// by `RXE_MAX_UNACKED_PSNS` = 128, so that 129 packets are in flight.
 pub const MAX_UNACKED: u32 = 129;
 
-/// Packets without an ACK request after which the next one has it: `RXE_MAX_PKT_PER_ACK` = 64 is exceeded
-/// by a counter that starts at 0, so that every 66th packet of a long message is acknowledged.
+/// Number of packets without an ACK request after which the next packet has one: a counter that starts at 0 must exceed
+/// `RXE_MAX_PKT_PER_ACK` = 64, so that every 66th packet of a long message is acknowledged.
 pub const MAX_NOT_ACKED: u32 = 65;
 
-/// Packets of a QP in its pacer: one more than `RXE_INFLIGHT_SKBS_PER_QP_HIGH` = 64.
+/// Maximum number of packets of a QP in its pacer: one more than `RXE_INFLIGHT_SKBS_PER_QP_HIGH` = 64.
 pub const MAX_PACED: usize = 65;
 
-/// Packets in a pacer below which a QP that it held sends more: `RXE_INFLIGHT_SKBS_PER_QP_LOW`.
+/// Number of packets in a full pacer below which the QP adds packets again: `RXE_INFLIGHT_SKBS_PER_QP_LOW`.
 pub const REFILL_PACED: usize = 16;
 
-/// Rules of the paper, SoftRoCE hosts.
+/// Rules of the paper with SoftRoCE hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Rxe;
 

@@ -11,10 +11,10 @@ use crate::{
     world::{Detours, Transport},
 };
 
-/// A flow.
+/// Flow in the simulator's numbering.
 ///
-/// The fields that switches and hosts read for every packet come first, in one cache line: packets of
-/// thousands of flows follow each other.
+/// The fields that switches and hosts read for every packet come first, in one cache line, because packets of thousands
+/// of flows are interleaved.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct SimFlow {
@@ -34,20 +34,20 @@ pub struct SimFlow {
     pub packets: u32,
     /// Size in bytes.
     pub bytes: u64,
-    /// Start.
+    /// Start of the flow.
     pub start: SimTime,
     /// Longest round-trip time among the paths that the flow may take.
     pub base_rtt: SimTime,
-    /// Bytes per message; under [`HostProfile::Rnic`], bytes of the whole flow.
+    /// Bytes per message; with [`HostProfile::Rnic`], bytes of the whole flow.
     pub message_bytes: u64,
-    /// Packets of each message.
+    /// Number of packets in each message.
     pub message_packets: u32,
 }
 
 const _: () = assert!(std::mem::offset_of!(SimFlow, packets) + size_of::<u32>() == 64);
 
 impl SimFlow {
-    /// Returns the payload bytes in packet `seq` of a flow that is one message.
+    /// Returns the payload bytes in packet `seq` of a flow that has a single message.
     #[inline]
     #[must_use]
     pub fn payload_of(&self, seq: u32, payload: u32) -> u32 {
@@ -66,7 +66,7 @@ impl SimFlow {
     }
 }
 
-/// Returns the flows of `planned`, in that order.
+/// Converts the flows in `planned`, in their order.
 pub(super) fn flows(
     plan: &Plan,
     network: &Network,

@@ -1,4 +1,4 @@
-//! Read-only state that all partitions share: one policy's run in the simulator's numbering.
+//! Read-only state that all partitions share: the run of one policy in the simulator's numbering.
 //!
 //! - `flow`, `transport`: flows and transport of the hosts
 //! - `round_trip`: round trips over all paths of a flow
@@ -34,13 +34,11 @@ use crate::{
 
 /// Run of one policy and repetition.
 pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
-    /// The plan.
     pub plan: &'p Plan,
-    /// Repetition, from 0.
+    /// Number of the repetition, from 0.
     pub repetition: u32,
-    /// Network.
     pub network: Network,
-    /// The repetition's flows, in the order of their starts.
+    /// Flows of the repetition, in the order of their starts.
     pub flows: Vec<SimFlow>,
     /// Seed of each node's flow hash.
     pub hash_seeds: Vec<u32>,
@@ -56,19 +54,19 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub sampled_rates: Option<SampledRates>,
     /// Factors from simulated to paper units.
     pub paper: PaperUnits,
-    /// Path costs that faults change, in the order of the faults.
+    /// Path costs after faults, in the order of the faults.
     pub path_cost_updates: Vec<PathCostUpdate>,
     /// True if the policy is ECMP without weights.
     pub is_plain_ecmp: bool,
     /// Parameters of the congestion control.
     pub control: C::Parameters,
-    /// Base RTT of every QP's congestion control; the flow's own if absent.
+    /// Base RTT for every QP's congestion control; `None` for the base RTT of each flow.
     pub common_base_rtt: Option<SimTime>,
-    /// Largest bandwidth-delay product in bytes, from which windows are computed.
+    /// Largest bandwidth-delay product in bytes, which limits windows.
     pub largest_window: u64,
     /// Transport of all hosts.
     pub transport: Transport,
-    /// Maximum difference of the partitions' clocks: the shortest inter-DC delay, or the TE interval.
+    /// Maximum difference of the partitions' clocks: the shortest inter-DC delay or, if shorter, the TE interval.
     pub lookahead: SimTime,
     semantics: PhantomData<S>,
 }
@@ -77,7 +75,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
     /// Prepares repetition `repetition` under the plan's policy with index `policy`.
     ///
     /// # Errors
-    /// A plan that cannot be simulated: see [`SimError`].
+    /// Fails if the plan cannot be simulated: see [`SimError`].
     pub fn new(
         plan: &'p Plan,
         policy: usize,
@@ -87,11 +85,11 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         Self::with_order(plan, policy, repetition, control, None)
     }
 
-    /// Prepares a run with equal next hops in `order`, of a routing table, instead of the semantics'
-    /// order.
+    /// Prepares a run with the order of equal next hops from a routing table, `order`, instead of the order of the
+    /// semantics.
     ///
     /// # Errors
-    /// A plan that cannot be simulated: see [`SimError`].
+    /// Fails if the plan cannot be simulated: see [`SimError`].
     pub fn with_order(
         plan: &'p Plan,
         policy: usize,
@@ -126,7 +124,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         let min_delay = lookahead(plan)?;
         Ok(Self {
             hash_seeds: by_sim_node(&network, &identities.hash_seeds),
-            // A tick's demands must reach the controller before the next tick.
+            // The demands of a tick must reach the controller before the next tick.
             lookahead: te
                 .as_ref()
                 .map_or(min_delay, |te| min_delay.min(te.interval)),
@@ -150,7 +148,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         })
     }
 
-    /// Returns the error that ends the run, once there is one.
+    /// Returns the error that ends the run; `None` as long as there is no error.
     #[must_use]
     pub fn failure(&self) -> Option<SimError> {
         Some(self.te.as_ref()?.failure()?.into())
@@ -166,14 +164,14 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         }
     }
 
-    /// Returns the window in bytes of a QP: the plan's, or its congestion control's if smaller.
+    /// Returns the window of a QP in bytes: the smaller of the plan's and its congestion control's.
     #[must_use]
     pub fn window_of(&self, control: &C, line_rate: BitsPerSec) -> u64 {
         let common = self.window(control.rate(), line_rate);
         control.window_bytes().unwrap_or(u64::MAX).min(common)
     }
 
-    /// Returns the bytes on the wire of a data packet with `payload` bytes.
+    /// Returns the bytes on the wire of a data packet with `payload` bytes of payload.
     #[inline]
     #[must_use]
     pub fn data_bytes(&self, payload: u32) -> u32 {

@@ -1,4 +1,4 @@
-//! A routing table's order of equal next hops.
+//! Order of equal next hops from a routing table.
 
 use lab_units::NodeId;
 
@@ -19,7 +19,7 @@ pub(super) fn order_next_hops(network: &mut Network, order: &NextHopOrder) {
     }
 }
 
-/// Returns the rank of `node` in `wanted`; unlisted nodes come last.
+/// Returns the rank of `node` in `wanted`; nodes that are not in `wanted` come last.
 pub(super) fn rank(wanted: &[NodeId], node: NodeId) -> usize {
     wanted
         .iter()

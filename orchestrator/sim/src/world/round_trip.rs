@@ -1,12 +1,12 @@
-//! Round trips over all paths that a flow's packets may take, not only over the one of the least delay.
+//! Round trips over all paths that a flow's packets may take, not only the path with the least delay.
 
 use std::collections::BTreeMap;
 
 use lab_plan::{Flow, Plan, WirePlan, frame};
 use lab_units::{Bytes, DcId, LinkId, Nanos};
 
-/// Time by which the longest round trip between two datacenters exceeds the round trip on the path of least delay at
-/// the start, [`Flow::base_rtt_ns`].
+/// Time by which the longest round trip between two datacenters exceeds the round trip on the path that has the least
+/// delay at the start, [`Flow::base_rtt_ns`].
 pub(crate) struct Detours<'p> {
     plan: &'p Plan,
     /// Longest time of a full packet and its ACK on each link.
@@ -15,12 +15,12 @@ pub(crate) struct Detours<'p> {
 }
 
 impl<'p> Detours<'p> {
-    /// Computes the detours between all datacenters of `plan` as they are at the start.
+    /// Computes the detours between all datacenters of `plan` at the start of a run.
     pub fn at_start(plan: &'p Plan) -> Self {
         Self::new(plan, |link| link_trip(plan, &plan.links[link.index()].emu))
     }
 
-    /// Computes the detours with each link as long as any fault makes it.
+    /// Computes the detours with the longest delay of each link under any fault.
     pub fn under_faults(plan: &'p Plan) -> Self {
         let trips = |link| plan.wires().of(link).map(move |wire| link_trip(plan, wire));
         Self::new(plan, |link| trips(link).max().unwrap_or(Nanos::ZERO))
@@ -50,7 +50,7 @@ impl<'p> Detours<'p> {
         detours
     }
 
-    /// Returns the longest round trip for a full packet and its ACK among `flow`'s paths.
+    /// Returns the longest round trip of a full packet and its ACK among `flow`'s paths.
     pub fn longest_round_trip(&self, flow: &Flow) -> Nanos {
         let dc = |host: lab_units::NodeId| self.plan.nodes[host.index()].dc;
         let detour = self
@@ -65,7 +65,7 @@ impl<'p> Detours<'p> {
         self.plan.switches[from.index()].towards(to)
     }
 
-    /// Returns the round trips from `from` to `to`, given those of the datacenters nearer to `to`.
+    /// Returns the round trips from `from` to `to`, given the round trips of the datacenters nearer to `to`.
     fn trips(&self, from: DcId, to: DcId, nearer: &BTreeMap<DcId, Trips>) -> Trips {
         let candidates = self.row(from, to).map_or(&[][..], |row| &row.candidates);
         let behind = |dc| nearer.get(&dc).copied().unwrap_or_default();
@@ -82,7 +82,7 @@ impl<'p> Detours<'p> {
             })
             .collect();
         Trips {
-            // Candidates are in the order of their delays.
+            // Candidates are sorted by delay.
             least_delay: through
                 .first()
                 .map_or(Nanos::ZERO, |trips| trips.least_delay),
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// One path is 10 ms, the other 500 ms long, and a third leads there by the first's second link.
+    /// One path has 10 ms, another 500 ms; a third path shares the second link of the first one.
     #[test]
     fn the_longest_candidate_counts_and_a_single_path_has_no_detour() {
         let plan = testing::plan(

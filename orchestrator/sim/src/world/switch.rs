@@ -16,13 +16,12 @@ use crate::{
 /// Policy of the DCI switches.
 #[derive(Clone, Debug)]
 pub enum RunPolicy {
-    /// Flow hash over buckets, provisioned or installed by traffic engineering.
+    /// Flow hash over buckets, which are provisioned or installed by traffic engineering.
     Buckets,
     /// UCMP with flow ageing: the buckets depend on the flow's size.
     FlowAgeing(UcmpConfig),
-    /// LCMP.
     Lcmp(LcmpConfig),
-    /// A policy of the user's own.
+    /// User-defined policy.
     Own(&'static dyn OwnPolicy),
 }
 
@@ -43,12 +42,12 @@ impl RunPolicy {
     }
 }
 
-/// DCI switch of a datacenter.
+/// Facts about the DCI switch of a datacenter.
 #[derive(Clone, Debug)]
 pub struct SwitchFacts {
     /// Node of the switch.
     pub node: u32,
-    /// True for a switch without an agent, which does plain ECMP.
+    /// True for a switch without an agent, which uses plain ECMP.
     pub is_legacy: bool,
     /// Candidates by destination datacenter.
     pub candidates: Vec<Vec<Candidate>>,

@@ -10,39 +10,39 @@ use crate::{
     time::SimTime,
 };
 
-/// Parameters of the transport.
+/// Parameters of the hosts' transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Transport {
     /// Model of the hosts' RDMA devices.
     pub profile: HostProfile,
-    /// Operation that moves a flow's data, under [`HostProfile::Rxe`].
+    /// Operation that transfers a flow's data, for [`HostProfile::Rxe`].
     pub tool: Tool,
     /// Payload bytes of a full packet.
     pub payload: u32,
     /// Bytes that congestion control adds to a data packet.
     pub data_extra: u32,
-    /// Number of switches whose telemetry a data packet has room for.
+    /// Number of switches for whose telemetry a data packet has room.
     pub int_hops: usize,
-    /// Bytes on the wire of an ACK.
+    /// Bytes of an ACK on the wire.
     pub ack_bytes: u32,
     /// Traffic class of ACKs.
     pub ack_class: u8,
-    /// Time after which a receiver repeats the NACK for one packet; `None` if it never does.
+    /// Time after which a receiver repeats the NACK for a packet; `None` if it never does.
     pub nack_interval: Option<SimTime>,
     /// Retransmission timer; `None` if senders never time out.
     pub timer: Option<RetransmitTimer>,
-    /// Time from its start after which an unfinished flow is given up, under [`HostProfile::Rxe`].
+    /// Time from a flow's start after which the flow is aborted if unfinished, for [`HostProfile::Rxe`].
     pub flow_deadline: SimTime,
-    /// Rule for the bytes that may be unacknowledged.
+    /// Rule for the maximum unacknowledged bytes.
     pub window: Window,
-    /// True if switches pause their neighbours (PFC) instead of dropping.
+    /// True if switches pause their neighbours (PFC) instead of dropping packets.
     pub pfc: bool,
 }
 
 /// Retransmission timer of a QP.
 #[derive(Clone, Copy, Debug)]
 pub enum RetransmitTimer {
-    /// Timer of a device, as long as its time-out.
+    /// Timer of a device, which expires after its time-out.
     Rnic(SimTime),
     /// Timer of the kernel.
     Rxe(WheelTimer),
@@ -56,7 +56,7 @@ impl RetransmitTimer {
         }
     }
 
-    /// Returns when the timer expires if the last answer came at `since`.
+    /// Returns the expiry time of the timer if the last answer arrived at `since`.
     #[must_use]
     pub fn expiry(self, since: SimTime) -> SimTime {
         match self {

@@ -17,13 +17,13 @@ struct Wire {
 #[derive(Clone, Debug)]
 struct Drawn {
     seed: u32,
-    /// Links of a ring; a line for two datacenters.
+    /// Links of a ring, or of a line for two datacenters.
     ring: Vec<Wire>,
-    /// Chords from the first datacenter.
+    /// Chords of the ring from the first datacenter.
     chords: Vec<Wire>,
-    /// From, to and host picks, kilobytes, start in microseconds.
+    /// Flows: random numbers for source, destination and host, kilobytes, and start in microseconds.
     flows: Vec<(usize, usize, usize, u32, u32)>,
-    /// At most one per link.
+    /// Faults, at most one per link.
     faults: Vec<(u32, usize, &'static str)>,
     transport: String,
     policy: &'static str,
@@ -124,7 +124,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 }
 
 impl Drawn {
-    /// Returns the scenario's text.
+    /// Returns the scenario as text.
     fn text(&self) -> String {
         let dcs = self.ring.len();
         let hosts = if self.has_fabric {
@@ -178,7 +178,7 @@ impl Drawn {
             let between = format!("link: [dc{a}, dc{b}]");
             lines.push(format!("  - {{ at: {at} us, {between}, {change} }}"));
             if change == "down: true" && at % 2 == 0 {
-                // Up again while packets are under way, or after time-outs.
+                // The link is up again while packets are in flight, or after time-outs.
                 lines.push(format!(
                     "  - {{ at: {} us, {between}, up: true }}",
                     at + at % 7_000 + 1
@@ -188,7 +188,7 @@ impl Drawn {
         lines.join("\n") + "\n"
     }
 
-    /// Returns ends and wire of each link.
+    /// Returns the ends and the parameters of each link.
     fn links(&self) -> Vec<(usize, usize, &Wire)> {
         let dcs = self.ring.len();
         let around = (1..=dcs)

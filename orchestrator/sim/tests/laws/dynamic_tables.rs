@@ -1,4 +1,4 @@
-//! Tables that change while flows run: traffic engineering, and UCMP's flow ageing.
+//! Tables that change while flows run: traffic engineering and UCMP's flow ageing.
 
 use lab_policy::Trigger;
 use lab_records::StoryEvent;
@@ -6,7 +6,8 @@ use lab_sim::EndReason;
 
 use crate::lab::{EQUAL_PATHS, HOST_DELAY, MILLI, PACKET, plan, simulate};
 
-/// Two equal paths from dc1 to dc4, one of which dc2's own traffic to dc4 fills for 40 ms.
+/// Returns a scenario with two equal paths from dc1 to dc4, one of which is filled for 40 ms by dc2's own traffic to
+/// dc4.
 fn crossing(agent: &str) -> String {
     let small: Vec<_> = [5, 15, 25, 35]
         .map(|at| format!("{{ from: dc1/h1, to: dc4/h2, size: 80 kB, start: {at} ms }}"))
@@ -32,8 +33,8 @@ transport: {{ window: none }}
     )
 }
 
-/// Weights of the demands until tick 1, at 10 ms, are installed at tick 2: the flow at 15 ms sees the
-/// provisioned weights, the flow at 25 ms weights that avoid dc2's link.
+/// Weights from the demands until tick 1, at 10 ms, are installed at tick 2: the flow at 15 ms gets the provisioned
+/// weights, the flow at 25 ms gets weights that avoid dc2's link.
 #[test]
 fn weights_are_one_interval_stale_and_avoid_the_busy_link() {
     let plan = plan(&crossing(""));
@@ -51,7 +52,7 @@ fn weights_are_one_interval_stale_and_avoid_the_busy_link() {
             (event.at.picos() / MILLI, buckets)
         })
         .collect();
-    // Candidates by delay, then port: dc2 first.
+    // Candidates are sorted by delay, then port, so dc2 comes first.
     let expected = [
         (5, vec![1, 1]),
         (15, vec![1, 1]),
@@ -69,8 +70,8 @@ fn a_switch_without_an_agent_has_no_te_weights() {
     assert_eq!(run.decisions().filter(|event| event.dc == 0).count(), 0);
 }
 
-/// A cut of the idle link from dc3 to dc4 changes no weights, and the weights still avoid dc2's busy link: the flows
-/// of 25 and 35 ms are sent into the cut, and finish when the link is up again.
+/// A cut of the idle link from dc3 to dc4 changes no weights, and the weights still avoid dc2's busy link: the flows at
+/// 25 and 35 ms are sent into the cut, and finish when the link is up again.
 #[test]
 fn traffic_engineering_knows_of_no_remote_cut() {
     let text = crossing("").replace(
@@ -99,7 +100,7 @@ fn traffic_engineering_knows_of_no_remote_cut() {
     assert_eq!(count, 2, "the flows of 25 and 35 ms");
 }
 
-/// Two paths from dc1 to dc4: by dc2 in 4 ms at 100 Gbit/s, by dc3 in 5 ms at 200.
+/// Returns a scenario with two paths from dc1 to dc4: via dc2 in 4 ms at 100 Gbit/s, via dc3 in 5 ms at 200 Gbit/s.
 fn near_and_wide(policy: &str, flows: &str) -> String {
     format!(
         "
@@ -119,8 +120,8 @@ transport: {{ window: none }}
     )
 }
 
-/// d + α · h · f / c is 4 ms + 8 f / 100 Gbit/s by dc2 and 5 ms + 8 f / 200 Gbit/s by dc3: equal at
-/// 25,000,000 B. The 6,019th packet of 4,154 B is the first with more before or in it.
+/// d + α · h · f / c is 4 ms + 8 f / 100 Gbit/s via dc2 and 5 ms + 8 f / 200 Gbit/s via dc3: both are equal at
+/// 25,000,000 B. The 6,019th packet of 4,154 B is the first one that, with the packets before it, exceeds this size.
 #[test]
 fn a_flow_moves_with_the_packet_that_crosses_the_size_threshold() {
     let flows = "{ from: dc1/h1, to: dc4/h1, size: 40 MB }, \
@@ -144,7 +145,7 @@ fn a_flow_moves_with_the_packet_that_crosses_the_size_threshold() {
             (HOST_DELAY + 6_019 * PACKET, Trigger::FlowAgeing, 1)
         ]
     );
-    // The flow moved to a longer path, so no packet was overtaken and none sent again.
+    // The flow moved to a longer path, so no packet was overtaken and no packet was retransmitted.
     assert_eq!(run.count(0, StoryEvent::Nacked), 0);
     assert_eq!(
         run.outcome.work.data_packets,
@@ -192,8 +193,8 @@ fn the_users_own_policies_decide() {
     );
 }
 
-/// Under a bucket policy an entry lives as long as a flow may, as in the lab: with a 20 ms deadline, a short flow's
-/// entry at 0 is gone when another flow ends at 60 ms.
+/// Under a bucket policy, an entry is kept for as long as a flow may run, as in the lab: with a 20 ms deadline, the
+/// entry of a short flow at 0 ms has expired when another flow ends at 60 ms.
 #[test]
 fn entries_of_bucket_policies_expire_after_a_flows_deadline() {
     let flows = "{ from: dc1/h1, to: dc4/h1, size: 4 kB }, \

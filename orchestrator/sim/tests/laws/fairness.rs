@@ -1,17 +1,17 @@
 //! Two long flows over one bottleneck: shares, utilisation and queue of each congestion control.
 //!
-//! Host links and the link between the datacenters have 10 Gbit/s, and a packet takes 3.3 us. The second flow starts 5 ms after the first, at line rate; everything is measured over
-//! the second half of 200 ms.
+//! Host links and the link between the datacenters have 10 Gbit/s, and a packet takes 3.3 us. The second flow starts 5
+//! ms after the first, at line rate; everything is measured over the second half of 200 ms.
 
 use crate::lab::{MILLI, Run, plan, simulate_until};
 
-/// End of the runs; the second half is measured.
+/// End of the runs, whose second half is measured.
 const END: u64 = 200 * MILLI;
 
-/// Bytes that the bottleneck carries in a millisecond.
+/// Bytes that the bottleneck can carry in a millisecond.
 const BYTES_PER_MILLI: u64 = 1_250_000;
 
-/// Runs two flows over a link of `delay` microseconds with the marking `ecn`.
+/// Runs two flows over a link with a delay of `delay` microseconds and the marking `ecn`.
 fn two_flows(transport: &str, delay: u32, ecn: &str) -> Run {
     let text = format!(
         "
@@ -32,14 +32,14 @@ measure: {{ queues: 100 us, links: 1 ms }}
     simulate_until(&plan(&text), 0, 1, END)
 }
 
-/// Shares, utilisation and queue of a run's second half.
+/// Shares, utilisation and queue in the second half of a run.
 #[derive(Debug)]
 struct Measured {
-    /// The first flow's share in the sum of both mean rates.
+    /// Share of the first flow in the sum of both mean rates.
     share: f64,
-    /// Bytes that the bottleneck carried, of those it could.
+    /// Bytes that the bottleneck carried divided by the bytes that it could carry.
     utilisation: f64,
-    /// Mean and maximum of the bottleneck's queue, in bytes.
+    /// Mean of the bottleneck's queue in bytes; the next field is the maximum.
     mean_queue: u64,
     max_queue: u64,
 }
@@ -70,7 +70,7 @@ impl Measured {
     }
 }
 
-/// Returns the port that sent most.
+/// Returns the port that sent the most bytes.
 fn bottleneck(run: &Run) -> u32 {
     run.links()
         .max_by_key(|sample| sample.counts.tx_bytes)
@@ -78,7 +78,7 @@ fn bottleneck(run: &Run) -> u32 {
         .port
 }
 
-/// Returns the mean of a flow's rate over the second half, in Gbit/s.
+/// Returns the mean rate of a flow over the second half, in Gbit/s.
 fn mean_rate(run: &Run, flow: u32) -> f64 {
     let from = END / 2;
     let to = END;
@@ -96,14 +96,14 @@ fn mean_rate(run: &Run, flow: u32) -> f64 {
     (sum + rate * (to - since) as f64) / (to - from) as f64 / 1e9
 }
 
-/// Asserts what every law promises: the link is busy, and each flow has half of it, to within 5 %.
+/// Asserts the common property of all controllers: the link is busy, and each flow gets half of it, to within 5 %.
 fn assert_fair(measured: &Measured) {
     assert!((0.475..=0.525).contains(&measured.share), "{measured:?}");
     assert!(measured.utilisation >= 0.9, "{measured:?}");
 }
 
-/// DCQCN's fixed point is one queue length between the thresholds of marking, where both flows have the same
-/// rate (Zhu et al., "ECN or Delay", CoNEXT '16); without a window, as published.
+/// DCQCN's fixed point is a single queue length between the marking thresholds, at which both flows have the same rate
+/// (Zhu et al., "ECN or Delay", CoNEXT '16); the run has no window, as published.
 #[test]
 fn dcqcn_shares_the_link_and_keeps_the_queue_between_its_thresholds() {
     let measured = Measured::of(&two_flows("dcqcn, window: none", 10, RED));
@@ -112,8 +112,8 @@ fn dcqcn_shares_the_link_and_keeps_the_queue_between_its_thresholds() {
     assert!(measured.max_queue <= 160_000, "{measured:?}");
 }
 
-/// HPCC aims at 95 % of the link, so that packets wait only where both flows' packets meet (the paper's section 3.1:
-/// near-zero queues). Of what the link carries, telemetry is a part.
+/// HPCC aims at 95 % of the link, so that packets wait only when packets of both flows coincide (the paper's section
+/// 3.1: near-zero queues). Telemetry is part of the bytes that the link carries.
 #[test]
 fn hpcc_shares_the_link_with_next_to_no_queue() {
     let measured = Measured::of(&two_flows("hpcc, window: none", 10, RED));
@@ -122,9 +122,9 @@ fn hpcc_shares_the_link_with_next_to_no_queue() {
     assert!(measured.max_queue <= 2 * PACKET_BYTES, "{measured:?}");
 }
 
-/// DCTCP's longest queue is K and a packet of each flow (Alizadeh et al., SIGCOMM '10, section 3.3), and one
-/// more, which the link is sending. K is a seventh of the bandwidth-delay product of 255 kB, the least that
-/// keeps the link busy, and the window that of the product, without which the rates are not clocked by ACKs.
+/// DCTCP's longest queue is K plus a packet of each flow (Alizadeh et al., SIGCOMM '10, section 3.3), plus the packet
+/// that the link is sending. K is a seventh of the bandwidth-delay product of 255 kB, the minimum that keeps the link
+/// busy. The window is the bandwidth-delay product; without a window, ACKs would not clock the rates.
 #[test]
 fn dctcp_shares_the_link_and_keeps_the_queue_at_k() {
     let step = "k_min: 40 kB, k_max: 40 kB, p_max: 1";
@@ -136,15 +136,15 @@ fn dctcp_shares_the_link_and_keeps_the_queue_at_k() {
     );
 }
 
-/// TIMELY keeps the link busy and the round trip below T_high, 500 us here. It has no unique fixed point and
-/// so no fair share ("ECN or Delay"): another step of the rates ends at another split, 50:50 and 42:58 here.
+/// TIMELY keeps the link busy and the round trip below T_high, 500 us here. It has no unique fixed point and therefore
+/// no fair share ("ECN or Delay"): with other rate steps it ends at another split, here 50:50 and 42:58.
 #[test]
 fn timely_bounds_the_queue_and_has_no_unique_share() {
     let shares = ["", ", additive_rate: 5 Mbit, hyper_rate: 25 Mbit"].map(|steps| {
         let cc = format!("{{ timely: {{ min_rtt: 24 us{steps} }} }}, window: none");
         let measured = Measured::of(&two_flows(&cc, 10, RED));
         assert!(measured.utilisation >= 0.9, "{measured:?}");
-        // 10 Gbit/s for what 500 us exceed the empty round trip by.
+        // The queue is at most 10 Gbit/s times the excess of 500 us over the empty round trip.
         assert!(measured.max_queue <= 1_250 * (500 - 24), "{measured:?}");
         measured.share
     });
@@ -153,5 +153,5 @@ fn timely_bounds_the_queue_and_has_no_unique_share() {
 
 const RED: &str = "k_min: 40 kB, k_max: 160 kB, p_max: 0.2";
 
-/// Wire bytes of a full packet; HPCC telemetry is less than a twentieth of it.
+/// Wire bytes of a full packet; HPCC's telemetry is less than a twentieth of them.
 const PACKET_BYTES: u64 = 4_154 + 200;

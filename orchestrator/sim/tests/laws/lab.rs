@@ -1,4 +1,4 @@
-//! Plans of scenario texts, their runs and traces.
+//! Helpers: plans of scenario texts, their runs and traces.
 
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::StoryEvent;
@@ -12,28 +12,28 @@ use lab_sim::{
 };
 use lab_units::Nanos;
 
-/// Serialization time of a full packet (4,154 B) at 100 Gbit/s, in picoseconds.
+/// Serialisation time of a full packet (4,154 B) at 100 Gbit/s, in picoseconds.
 pub const PACKET: u64 = 332_320;
 
-/// Serialization time of an ACK (62 B) at 100 Gbit/s, in picoseconds.
+/// Serialisation time of an ACK (62 B) at 100 Gbit/s, in picoseconds.
 pub const ACK: u64 = 4_960;
 
 /// Delay between a host and its switch, in picoseconds.
 pub const HOST_DELAY: u64 = 1_000_000;
 
-/// Picoseconds in a microsecond and a millisecond.
+/// Picoseconds in a microsecond; the next constant is for a millisecond.
 pub const MICRO: u64 = 1_000_000;
 pub const MILLI: u64 = 1_000 * MICRO;
 
-/// Links of two equal paths from dc1 to dc4, by dc2 and by dc3.
+/// Links of two equal paths from dc1 to dc4, via dc2 and via dc3.
 pub const EQUAL_PATHS: &str = "\
     { between: [dc1, dc2], rate: 100 Gbit, delay: 2 ms }, \
     { between: [dc2, dc4], rate: 100 Gbit, delay: 2 ms }, \
     { between: [dc1, dc3], rate: 100 Gbit, delay: 2 ms }, \
     { between: [dc3, dc4], rate: 100 Gbit, delay: 2 ms }";
 
-/// Scenario of one flow between two hosts, 100 Gbit/s and 5 ms apart: `flow` and `link` add keys to the
-/// flow and to the link, `more` adds top-level keys.
+/// Returns a scenario with one flow between two hosts and a link of 100 Gbit/s and 5 ms. `flow` and `link` add keys to
+/// the flow and to the link, `more` adds top-level keys.
 pub fn pair(flow: &str, link: &str, more: &str) -> String {
     format!(
         "
@@ -49,12 +49,12 @@ policies: [ecmp]
     )
 }
 
-/// Returns the plan of a scenario's text in paper units.
+/// Returns the plan of a scenario text in paper units.
 pub fn plan(text: &str) -> Plan {
     planned(text, false)
 }
 
-/// Returns the plan of a scenario's text at its scale, as `sim --scaled` makes it.
+/// Returns the plan of a scenario text at its scale, as for `sim --scaled`.
 pub fn scaled(text: &str) -> Plan {
     planned(text, true)
 }
@@ -90,17 +90,17 @@ pub struct Run {
     pub outcome: Outcome,
 }
 
-/// Runs one of a plan's policies with all flows traced, for at most a minute of virtual time.
+/// Runs one of a plan's policies for at most a minute of virtual time, with all flows traced.
 pub fn simulate(plan: &Plan, policy: usize, threads: usize) -> Run {
     simulate_until(plan, policy, threads, 60_000 * MILLI)
 }
 
-/// Runs a policy of a plan until a time in picoseconds.
+/// Runs one of a plan's policies until a time in picoseconds.
 pub fn simulate_until(plan: &Plan, policy: usize, threads: usize, until: u64) -> Run {
     simulate_job(Job::new(plan, policy, 0), threads, until)
 }
 
-/// Runs a repetition of a plan's only policy on one thread, for at most a minute of virtual time.
+/// Runs a repetition of a plan's only policy on one thread for at most a minute of virtual time.
 pub fn simulate_repetition(plan: &Plan, repetition: u32) -> Run {
     simulate_job(Job::new(plan, 0, repetition), 1, 60_000 * MILLI)
 }
@@ -119,7 +119,7 @@ fn simulate_job(job: Job<'_>, threads: usize, until: u64) -> Run {
     }
 }
 
-/// Runs the only policy of a scenario's text on one thread.
+/// Runs the only policy of a scenario text on one thread.
 pub fn simulate_text(text: &str) -> Run {
     simulate(&plan(text), 0, 1)
 }
@@ -203,12 +203,12 @@ impl Run {
         })
     }
 
-    /// Returns the times that senders went back, and those of them at a time-out.
+    /// Returns the number of times that senders went back, and how many of these were at a time-out.
     pub fn go_backs(&self) -> (u64, u64) {
         (self.outcome.work.go_backs, self.outcome.work.timeouts)
     }
 
-    /// Returns how many events of one kind a flow has.
+    /// Returns the number of events of one kind that a flow has.
     pub fn count(&self, flow: u32, event: StoryEvent) -> usize {
         let events = self.flow_events(flow);
         events.filter(|other| other.event == event).count()

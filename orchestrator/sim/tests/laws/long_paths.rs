@@ -4,8 +4,9 @@ use lab_sim::EndReason;
 
 use crate::lab::{MILLI, plan, simulate};
 
-/// Runs a 25 MB flow over the longer of two paths, 500 ms beside 10 ms one way. The shorter one has a hundredth of its
-/// capacity, and so one of a hundred of WCMP's buckets. Returns the FCT in picoseconds.
+/// Runs a 25 MB flow over the longer of two paths, with one-way delays of 500 ms and 10 ms. The shorter path has a
+/// hundredth of the longer path's capacity, and therefore one of a hundred WCMP buckets. Returns the FCT in
+/// picoseconds.
 fn on_the_long_path(transport: &str) -> u64 {
     let plan = plan(&format!(
         "
@@ -35,8 +36,8 @@ transport: {{ {transport} }}
     run.end_of(0).expect("it finished")
 }
 
-/// 25 MB take 203 ms at 1 Gbit/s and a round trip 1,000 ms. A window for the shorter path, 3.4 MB, would take
-/// eight round trips.
+/// 25 MB take 203 ms at 1 Gbit/s, and a round trip takes 1,000 ms. With a window for the shorter path, 3.4 MB, the flow
+/// would take eight round trips.
 #[test]
 fn a_window_covers_the_longest_path_of_a_flow() {
     let free = on_the_long_path("window: none");
@@ -44,7 +45,8 @@ fn a_window_covers_the_longest_path_of_a_flow() {
     assert_eq!(on_the_long_path("window: bdp"), free);
 }
 
-/// HPCC's T is the round trip of that path too: its own window, and the time that a measurement counts for.
+/// HPCC's T is the round trip of the longest path, too. T determines HPCC's own window and the time for which a
+/// measurement counts.
 #[test]
 fn hpccs_round_trip_is_that_of_the_longest_path() {
     let time = on_the_long_path("cc: hpcc");

@@ -1,4 +1,4 @@
-//! Nothing is dropped under priority flow control where buffers hold the plan's headrooms.
+//! Under priority flow control, nothing is dropped if buffers hold the plan's headrooms.
 
 use lab_plan::{Plan, pfc};
 use lab_sim::EndReason;
@@ -6,23 +6,23 @@ use proptest::prelude::*;
 
 use crate::lab::{plan, simulate};
 
-/// Leaves with hosts, each linked to every spine: paths go up and down, so that pauses cannot wait for each
-/// other in a ring.
+/// Random network of leaves with hosts, each leaf linked to every spine. Paths go up and then down, so that pauses
+/// cannot wait for each other in a cycle.
 #[derive(Clone, Debug)]
 struct Drawn {
     seed: u32,
-    /// Hosts of each leaf.
+    /// Number of hosts of each leaf.
     leaves: Vec<usize>,
     spines: usize,
-    /// Rates and delays of the hosts' links, Gbit/s and nanoseconds.
+    /// Rate in Gbit/s and delay in nanoseconds of the hosts' links.
     host_link: (u32, u32),
-    /// Rates and delays of the links between leaves and spines, used in turns, Gbit/s and nanoseconds.
+    /// Rates in Gbit/s and delays in nanoseconds of the links between leaves and spines, used in turn.
     links: Vec<(u32, u32)>,
     payload: u32,
     transport: String,
-    /// Bytes that a switch shares besides headrooms and reserves.
+    /// Bytes that a switch shares in addition to headrooms and reserves.
     shared: u32,
-    /// Flows: from, to and host picks, bytes, start in nanoseconds.
+    /// Flows: random numbers for source, destination and host, bytes, and start in nanoseconds.
     flows: Vec<(usize, usize, usize, u32, u32)>,
 }
 
@@ -75,7 +75,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 }
 
 impl Drawn {
-    /// Returns the plan whose DCI switches have buffers of `buffer` bytes.
+    /// Returns a plan whose DCI switches have buffers of `buffer` bytes.
     fn plan(&self, buffer: u64) -> Plan {
         let count = self.leaves.len();
         let leaves = self
@@ -129,7 +129,7 @@ transport:
         ))
     }
 
-    /// Returns the plan whose buffers hold all reserves and headrooms, and `shared` bytes.
+    /// Returns a plan whose buffers hold all reserves and headrooms, and `shared` bytes.
     fn fitting_plan(&self) -> Plan {
         let roomy = self.plan(1 << 32);
         let needed = roomy
@@ -154,8 +154,8 @@ proptest! {
     }
 }
 
-/// Sixteen leaves of eight hosts and eight spines, 100 Gbit/s and 1 µs everywhere, packets of 1,000 B: every host
-/// sends 4 MB to the next leaf but one.
+/// The network has sixteen leaves of eight hosts and eight spines, with 100 Gbit/s and 1 µs everywhere and packets of
+/// 1,000 B; every host sends 4 MB to the leaf after the next one.
 #[test]
 fn a_permutation_over_spines_drops_nothing() {
     let drawn = Drawn {

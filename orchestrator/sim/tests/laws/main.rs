@@ -1,7 +1,7 @@
-//! Laws of the simulator, on networks small enough to be worked out by hand.
+//! Tests of the simulator on networks that are small enough to be calculated by hand.
 //!
-//! Rates are 100 Gbit/s and packets full unless a test says otherwise: 4,096 B of payload are 4,154 B on
-//! the wire and take 332.32 ns; an ACK of 62 B takes 4.96 ns; a host is 1 µs from its switch.
+//! Unless a test says otherwise, rates are 100 Gbit/s and packets are full: 4,096 B of payload are 4,154 B on the wire
+//! and take 332.32 ns. An ACK of 62 B takes 4.96 ns, and the link between a host and its switch has a delay of 1 µs.
 
 mod artifact;
 mod congestion_control;

@@ -4,7 +4,7 @@ use lab_sim::EndReason;
 
 use crate::lab::{MILLI, Run, plan, port_towards, simulate, simulate_until};
 
-/// Two equal paths from dc1 to dc4, one of which is filled by flows from two dc1 hosts to dc2.
+/// Returns a scenario with two equal paths from dc1 to dc4, one of which is filled by flows from two dc1 hosts to dc2.
 fn busy_path(policies: &str, agent: &str) -> String {
     let crossing: Vec<_> = (1..=16)
         .map(|flow| {
@@ -41,8 +41,8 @@ transport: {{ window: none, retransmit_timeout: 10 s }}
     )
 }
 
-/// LCMP keeps the better half of the candidates, here one, and a growing queue costs more. ECMP's hash
-/// ignores queues and sends some of sixteen flows by either path.
+/// LCMP keeps the better half of the candidates, here one, and a growing queue raises a candidate's cost. ECMP's hash
+/// ignores queues and sends some of the sixteen flows over each path.
 #[test]
 fn lcmp_avoids_the_congested_candidate_and_ecmp_does_not() {
     let plan = plan(&busy_path("ecmp, lcmp", ""));
@@ -77,8 +77,8 @@ fn a_legacy_switch_forwards_without_decisions() {
     );
 }
 
-/// Entries of idle flows are collected, and at each sample a full table evicts the flows seen longest ago: the table
-/// is then within its capacity, and all flows finish.
+/// Entries of idle flows are collected, and at each sample a full table evicts the least recently seen flows: after
+/// that, the table is within its capacity, and all flows finish.
 #[test]
 fn a_flow_table_is_bounded() {
     let plan = plan(&busy_path(
@@ -92,7 +92,7 @@ fn a_flow_table_is_bounded() {
     let last = run.switches().filter(|event| event.dc == 0).last();
     let last = last.expect("a last sample");
     assert!(last.evicted > 0, "{last:?}");
-    // Each first decision made an entry, which is still there, evicted or expired.
+    // Each first decision created an entry, which is still in the table, evicted or expired.
     assert_eq!(
         last.flows + last.evicted + last.expired,
         last.counters.decisions() - last.counters.failovers
@@ -122,8 +122,8 @@ fn decisions_of(run: &Run, dc: u32) -> u64 {
     run.decisions().filter(|event| event.dc == dc).count() as u64
 }
 
-/// Two 97 Gbit/s hosts fill a 100 Gbit/s link: its queue grows at 94 % of the link's rate, so T is the level from 90 %
-/// to 100 %, ⌊255 · 9 / 10⌋ = 229, once the smoothing has seen 24 samples: 0.94 · (1 − (7/8)²⁴) > 0.9.
+/// Two 97 Gbit/s hosts fill a 100 Gbit/s link, whose queue grows at 94 % of the link's rate. T is therefore the level
+/// from 90 % to 100 %, ⌊255 · 9 / 10⌋ = 229, after 24 smoothed samples: 0.94 · (1 − (7/8)²⁴) > 0.9.
 #[test]
 fn a_queues_trend_does_not_depend_on_the_sample_interval() {
     for interval in ["1 ms", "100 us", "10 us"] {

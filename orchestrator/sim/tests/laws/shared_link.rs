@@ -1,13 +1,13 @@
-//! Two flows of two hosts over one link.
+//! Two flows from two hosts over one link.
 
 use lab_records::StoryEvent;
 
 use crate::lab::{ACK, HOST_DELAY, MICRO, MILLI, PACKET, Run, simulate_text};
 
-/// Packets in each of the two flows.
+/// Number of packets in each of the two flows.
 const PACKETS: u64 = 1_000;
 
-/// Two flows of 1,000 packets at once over a link with `ecn`, or without.
+/// Runs two flows of 1,000 packets each, started together, over a link with the keys `ecn`.
 fn two(ecn: &str) -> Run {
     simulate_text(&format!(
         "
@@ -25,8 +25,8 @@ measure: {{ queues: 100 us, links: 100 us }}
     ))
 }
 
-/// Packets of both arrive at the switch at the same times and leave it alternately: the link is busy for
-/// 2,000 packets from the first arrival on.
+/// Packets of both flows arrive at the switch at the same times and leave it alternately: the link is busy for 2,000
+/// packets from the first arrival on.
 #[test]
 fn two_flows_share_a_link_packet_by_packet() {
     let run = two("");
@@ -37,8 +37,8 @@ fn two_flows_share_a_link_packet_by_packet() {
     assert_eq!(run.end_of(1), Some(last));
 }
 
-/// Packet k of each host arrives at 1 µs + k · 332.32 ns, and one has left by each of these times:
-/// the queue grows by a packet in a packet's time until the hosts are done, then shrinks as fast.
+/// Packet k of each host arrives at 1 µs + k · 332.32 ns, and one packet leaves per packet time: the queue grows by one
+/// packet per packet time until the hosts are done, then shrinks at the same rate.
 #[test]
 fn a_queue_grows_by_arrivals_less_departures() {
     let run = two("");
@@ -60,9 +60,8 @@ fn a_queue_grows_by_arrivals_less_departures() {
     assert_eq!(queue_at(700 * MICRO), None, "the last one left at 666 µs");
 }
 
-/// The j-th packet leaves when the first of two arrives, so it leaves j − 1 packets behind, or
-/// 2,000 − j once the hosts are done. None is marked with 500 or fewer left, all with more: j from
-/// 502 to 1,499.
+/// The j-th packet leaves when the first of two packets arrives, so it leaves j − 1 packets behind, or 2,000 − j after
+/// the hosts are done. A packet is marked if and only if it leaves more than 500 packets behind: j from 502 to 1,499.
 #[test]
 fn all_packets_above_k_max_are_marked_and_none_below_k_min() {
     let run = two(", ecn: { k_min: 2077000 B, k_max: 2077001 B, p_max: 0.01 }");
@@ -75,8 +74,9 @@ fn all_packets_above_k_max_are_marked_and_none_below_k_min() {
     assert_eq!(traced, 998);
 }
 
-/// Between the thresholds the chance grows from none to p_max: with 1 to 1,000 packets left, twice
-/// each, and p_max at 1,000 packets, the mean is 1,000 · p_max. 500 marks vary by √(500 · 2/3) = 18.
+/// Between the thresholds, the marking probability grows from 0 to p_max. Queues of 1 to 1,000 packets occur twice
+/// each, and p_max is reached at 1,000 packets, so the mean number of marks is 1,000 · p_max. The standard deviation of
+/// 500 marks is √(500 · 2/3) = 18.
 #[test]
 fn marks_between_the_thresholds_grow_with_the_queue() {
     let run = two(", ecn: { k_min: 1 B, k_max: 4154000 B, p_max: 0.5 }");

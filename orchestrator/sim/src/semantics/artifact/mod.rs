@@ -1,8 +1,8 @@
-//! Semantics of the artifact, the authors' NS-3 code: wraps, aliases, header sizes and clock.
+//! Semantics of the artifact, the authors' NS-3 code: wrap-around, aliases, header sizes and clock.
 //!
-//! - `wraps`: arithmetic that wraps
+//! - `wraps`: arithmetic that wraps around
 //!
-//! Its identities are in [`lab_artifact::ids`].
+//! Identities of flows and nodes are in [`lab_artifact::ids`].
 
 use lab_artifact::{NodeIds, ids, routing_table};
 use lab_plan::{Flow, Plan, standalone::Standalone};
@@ -18,10 +18,10 @@ pub mod wraps;
 pub struct Artifact;
 
 impl SemanticsRules for Artifact {
-    /// PPP 14, IPv4 20, UDP 8, sequence and time 6; congestion control adds its own.
+    /// PPP 14, IPv4 20, UDP 8, sequence number and time 6; congestion control adds its own header.
     const DATA_HEADER_BYTES: u32 = 48;
     const PAYLOAD_ALIGN: u32 = 1;
-    /// A header of 12 bytes behind PPP, IPv4 and priority, padded to the minimum Ethernet frame.
+    /// A header of 12 bytes after PPP, IPv4 and priority, padded to the minimum Ethernet frame.
     const ACK_BYTES: u32 = 60;
     /// Unused: marks return in ACKs, not in CNPs.
     const CNP_BYTES: u32 = 60;
@@ -29,7 +29,7 @@ impl SemanticsRules for Artifact {
     const PFC_CLASS: u8 = STRICT;
     const RESERVE_BYTES: u64 = 4_096;
     const RESUME_OFFSET_BYTES: u64 = 3_072;
-    /// Limit of the device's queue, which drops silently.
+    /// Limit of the NS-3 device's queue, which drops packets silently.
     const PORT_LIMIT_BYTES: Option<u64> = Some(lab_artifact::ecn::PORT_LIMIT.get());
     const COUNTS_REJECTED: bool = true;
     const PINS_EVERYTHING: bool = true;
@@ -37,10 +37,10 @@ impl SemanticsRules for Artifact {
     const NIC_OVERSLEEPS: bool = true;
     const SCHEDULER_KEEPS_QPS: bool = true;
 
-    /// Returns the whole nanoseconds below `exact`.
+    /// Returns the largest whole number of nanoseconds below `exact`.
     ///
-    /// NS-3 converts a time from floating-point seconds to a truncated fraction of 2^64, then to whole
-    /// nanoseconds: an exact number of nanoseconds lands just below and loses one.
+    /// NS-3 converts a time from floating-point seconds to a truncated fraction of 2^64, then to whole nanoseconds: an
+    /// exact number of nanoseconds is truncated to just below it and loses one nanosecond.
     fn clock(exact: SimTime) -> SimTime {
         SimTime::from_picos(exact.picos().saturating_sub(1)).cut_to_nanos()
     }
@@ -58,7 +58,7 @@ impl SemanticsRules for Artifact {
         u64::from(wraps::headroom(rate.get(), delay.nanos_trunc().get()))
     }
 
-    /// Subtracts the reserve of one class per port, though every class uses its own.
+    /// Subtracts the reserve of a single class per port, although every class uses its own reserve.
     fn shared_bytes(buffer: u64, headrooms: &[u64], _: u64) -> Option<u64> {
         Some(u64::from(wraps::shared(buffer, headrooms, RESERVE)))
     }
@@ -95,7 +95,7 @@ impl SemanticsRules for Artifact {
     }
 }
 
-/// [`SemanticsRules::RESERVE_BYTES`] as the artifact's integer type.
+/// Value of [`SemanticsRules::RESERVE_BYTES`] in the artifact's integer type.
 const RESERVE: u32 = 4_096;
 
 #[cfg(test)]
@@ -106,13 +106,14 @@ mod tests {
     fn the_clock_rounds_to_the_nanosecond_below() {
         let clock = |picos| Artifact::clock(SimTime::from_picos(picos)).picos();
         assert_eq!(clock(83_840), 83_000);
-        // 60 B at 40 Gbit/s are 12 ns.
+        // 60 B at 40 Gbit/s take 12 ns.
         assert_eq!(clock(12_000), 11_000);
         assert_eq!(clock(12_001), 12_000);
         assert_eq!(clock(0), 0);
     }
 
-    /// Plan of eight datacenters: 200 Gbit/s by DC2 and DC3, 100 by DC4 and DC5, `slow` by DC6 and DC7.
+    /// Returns a plan with eight datacenters: 200 Gbit/s via DC2 and DC3, 100 Gbit/s via DC4 and DC5, `slow` via DC6
+    /// and DC7.
     fn eight_datacenters(slow: &str, millis: [u64; 6]) -> Plan {
         use std::fmt::Write as _;
         let mut text = "name: eight\ntopology:\n  dcs:\n".to_owned();
@@ -146,7 +147,7 @@ mod tests {
         )
     }
 
-    /// Products for the published topology, and for those in Figures 5 and 9.
+    /// The products are those of the published topology and of the topologies in Figures 5 and 9.
     #[test]
     fn the_largest_products_equal_the_artifacts() {
         assert_eq!(

@@ -1,9 +1,9 @@
-//! Arithmetic of the artifact that wraps.
+//! Arithmetic of the artifact that wraps around.
 //!
-//! Rates are bit/s and times nanoseconds in 64 bits; buffers are bytes in 32 bits. On long-haul links
-//! both overflow, and PFC thresholds and windows follow from the wrapped values.
+//! Rates are bit/s and times are nanoseconds in 64 bits; buffers are bytes in 32 bits. On long-haul links both
+//! overflow, and PFC thresholds and windows are computed from the wrapped values.
 
-/// Returns rate times time, modulo 2^64.
+/// Returns the product of a rate and a time, modulo 2^64.
 #[must_use]
 pub const fn bit_nanos(bits_per_second: u64, nanos: u64) -> u64 {
     bits_per_second.wrapping_mul(nanos)
@@ -15,7 +15,7 @@ pub const fn bdp(round_trip_nanos: u64, bits_per_second: u64) -> u32 {
     low(bit_nanos(bits_per_second, round_trip_nanos) / 1_000_000_000 / 8)
 }
 
-/// Returns a window in proportion to a rate: ((window · rate) mod 2^64) / line rate.
+/// Returns a window that is proportional to a rate: ((window · rate) mod 2^64) / line rate.
 #[must_use]
 pub const fn window(largest: u32, bits_per_second: u64, line_rate: u64) -> u64 {
     (largest as u64).wrapping_mul(bits_per_second) / line_rate
@@ -27,8 +27,8 @@ pub const fn headroom(bits_per_second: u64, delay_nanos: u64) -> u32 {
     low(bit_nanos(bits_per_second, delay_nanos) / 8 / 1_000_000_000 * 3)
 }
 
-/// Returns the shared bytes of a buffer: buffer − Σ headrooms − Σ reserves, modulo 2^32. If the
-/// headrooms exceed the buffer, gigabytes seem to be free.
+/// Returns the shared bytes of a buffer: buffer − Σ headrooms − Σ reserves, modulo 2^32. If the headrooms exceed the
+/// buffer, the result is gigabytes of apparently free space.
 #[must_use]
 pub fn shared(buffer: u64, headrooms: &[u64], reserve: u32) -> u32 {
     let kept = |sum: u32, headroom: &u64| sum.wrapping_add(low(*headroom)).wrapping_add(reserve);
@@ -56,7 +56,7 @@ mod tests {
 
     const GBIT: u64 = 1_000_000_000;
 
-    /// 700.012 ms at 100 Gbit/s are 8.75 GB; the artifact has 1.83 GB.
+    /// 700.012 ms at 100 Gbit/s is 8.75 GB; the artifact computes 1.83 GB.
     #[test]
     fn products_of_long_round_trips_wrap() {
         assert_eq!(bdp(20_013_000, 25 * GBIT), 62_540_625);
@@ -76,7 +76,8 @@ mod tests {
         assert_eq!(at(400_157_000, 25), 100_039_250);
     }
 
-    /// Free bytes in a 128 MiB buffer at the 8-DC network's DCI switches, with two spine ports.
+    /// The test computes the free bytes in a 128 MiB buffer at the 8-DC network's DCI switches, which have two spine
+    /// ports.
     #[test]
     fn free_buffer_wraps_to_gigabytes() {
         const MILLI: u64 = 1_000_000;
@@ -109,7 +110,7 @@ mod tests {
         );
     }
 
-    /// A leaf: four hosts and two spines at 100 Gbit/s and 1 µs; its threshold is an eighth.
+    /// The switch is a leaf with four hosts and two spines at 100 Gbit/s and 1 µs; its threshold is an eighth.
     #[test]
     fn inside_a_datacenter_nothing_wraps() {
         let headrooms = [u64::from(headroom(100 * GBIT, 1_000)); 6];
