@@ -1,10 +1,10 @@
-//! Layout of the inter-DC map, for `graph` and the report: datacenters in columns, labels on links.
+//! The inter-DC map of `graph` and the report: datacenters in columns, lines of links, labels on them.
 //!
 //! A crate of its own, because a plan and a report, which know nothing of each other, place their maps alike.
 //!
-//! Coordinates are abstract columns and rows in [`Layout`], pixels in [`Curve`] and [`Area`]; drawing
-//! is the caller's. The same input gives the same map on every machine. Must not contain: I/O,
-//! drawing, randomness.
+//! Coordinates are abstract columns and rows in [`Layout`], pixels in [`Curve`] and [`Area`]; the
+//! caller's [`Painter`] has the text format. The same input gives the same map on every machine. Must not contain: I/O,
+//! text formats, randomness.
 //!
 //! ```
 //! let testbed = [(0, 1), (0, 2), (1, 3), (2, 3)];
@@ -14,6 +14,8 @@
 
 mod labels;
 mod layout;
+mod map;
 
-pub use labels::{Area, Curve, Point, place_labels};
+pub use labels::{Area, Curve, Point};
 pub use layout::Layout;
+pub use map::{Map, Painter};

@@ -3,9 +3,9 @@
 //! A line is as wide as its rate is large; its tooltip has the emulated values. Coordinates are
 //! whole pixels, so the same plan is the same picture.
 
-use std::fmt::Write;
+use std::{convert::Infallible, fmt::Write};
 
-use lab_map::{Area, Curve, Layout, Point, place_labels};
+use lab_map::{Area, Curve, Layout, Map, Painter, Point};
 
 use crate::model::{Dc, Link, LinkKind, Plan};
 
@@ -13,34 +13,57 @@ use crate::model::{Dc, Link, LinkKind, Plan};
 #[must_use]
 pub fn render_svg(plan: &Plan) -> String {
     let links = inter_dc(plan);
-    let map = Map::new(plan, &links);
-    let curves: Vec<_> = (0..links.len()).map(|at| map.curve(at)).collect();
-    let texts: Vec<_> = links.iter().map(|link| label(link)).collect();
-    let labels: Vec<_> = curves
-        .iter()
-        .zip(&texts)
-        .map(|(curve, text)| (*curve, half_of(text)))
-        .collect();
-    let places: Vec<_> = (0..plan.dcs.len()).map(|dc| map.place(dc)).collect();
-    let boxes: Vec<_> = places.iter().map(|place| box_area(*place)).collect();
-    let areas = place_labels(&labels, &boxes);
-    let mut svg = map.open(plan);
-    for (link, curve) in links.iter().zip(&curves) {
-        draw_link(&mut svg, link, curve);
+    let grid = Grid::new(plan, &links);
+    let link = |(at, link): (usize, &&Link)| (grid.curve(at), half_of(&label(link)));
+    let map = Map {
+        boxes: (0..plan.dcs.len())
+            .map(|dc| box_area(grid.place(dc)))
+            .collect(),
+        links: links.iter().enumerate().map(link).collect(),
+    };
+    let mut svg = Svg {
+        text: grid.open(plan),
+        dcs: &plan.dcs,
+        links: &links,
+        taken: map.boxes.clone(),
+    };
+    let Ok(()) = map.draw(&mut svg);
+    let crowded = plan.dcs.len() + links.len() - svg.taken.len();
+    let mut text = svg.text;
+    grid.draw_notes(&mut text, crowded);
+    text.push_str("</svg>\n");
+    text
+}
+
+/// Map as SVG; labels without room are left out.
+struct Svg<'a> {
+    text: String,
+    dcs: &'a [Dc],
+    links: &'a [&'a Link],
+    /// Areas of datacenters and labels.
+    taken: Vec<Area>,
+}
+
+impl Painter for Svg<'_> {
+    type Error = Infallible;
+
+    fn line(&mut self, link: usize, line: &Curve) -> Result<(), Infallible> {
+        draw_link(&mut self.text, self.links[link], line);
+        Ok(())
     }
-    let mut taken = boxes;
-    for (text, area) in texts.iter().zip(&areas) {
-        if taken.iter().all(|other| area.overlap(other) <= 0.0) {
-            draw_label(&mut svg, text, area);
-            taken.push(*area);
+
+    fn label(&mut self, link: usize, area: &Area) -> Result<(), Infallible> {
+        if self.taken.iter().all(|other| area.overlap(other) <= 0.0) {
+            draw_label(&mut self.text, &label(self.links[link]), area);
+            self.taken.push(*area);
         }
+        Ok(())
     }
-    for (dc, place) in plan.dcs.iter().zip(&places) {
-        draw_dc(&mut svg, dc, *place);
+
+    fn datacenter(&mut self, dc: usize, area: &Area) -> Result<(), Infallible> {
+        draw_dc(&mut self.text, &self.dcs[dc], area.middle);
+        Ok(())
     }
-    map.draw_notes(&mut svg, plan.dcs.len() + links.len() - taken.len());
-    svg.push_str("</svg>\n");
-    svg
 }
 
 fn inter_dc(plan: &Plan) -> Vec<&Link> {
@@ -55,13 +78,13 @@ fn label(link: &Link) -> String {
 }
 
 /// Layout of the inter-DC links, in pixels.
-struct Map {
+struct Grid {
     layout: Layout,
     /// Datacenters of each link.
     ends: Vec<(usize, usize)>,
 }
 
-impl Map {
+impl Grid {
     fn new(plan: &Plan, links: &[&Link]) -> Self {
         // A DCI switch has its datacenter's number.
         let ends: Vec<_> = links

@@ -3,7 +3,7 @@
 mod grid;
 mod marks;
 
-use lab_map::{Area, Curve, place_labels};
+use lab_map::{Area, Curve, Map, Painter};
 use lab_records::{DcInfo, LinkInfo};
 use lab_units::show::counted;
 use plotters::{
@@ -110,21 +110,13 @@ impl PathMap {
     ) -> Drawn {
         draw_title(canvas, panel, top)?;
         let edges = self.edges(panel, grid, top)?;
-        for edge in &edges {
-            let (color, width) = match edge.flows {
-                0 => (UNUSED, 1.2),
-                _ => (panel.color, 1.5 + 12.0 * edge.share),
-            };
-            canvas.line(&edge.curve.points(), color, width)?;
-        }
-        let boxes = self.boxes(grid, top)?;
-        for (edge, at) in edges.iter().zip(label_places(&edges, &boxes)) {
-            edge.label.draw(canvas, at.middle)?;
-        }
-        for (dc, area) in self.dcs.iter().zip(&boxes) {
-            draw_dc(canvas, dc, area)?;
-        }
-        Ok(())
+        let map = self.map(&edges, grid, top)?;
+        map.draw(&mut PanelPainter {
+            canvas,
+            dcs: &self.dcs,
+            edges: &edges,
+            color: panel.color,
+        })
     }
 
     /// Returns the links on the map.
@@ -143,15 +135,22 @@ impl PathMap {
         Ok(edges)
     }
 
-    /// Returns the boxes of the datacenters.
-    fn boxes(&self, grid: &Grid, top: f64) -> Result<Vec<Area>, DrawError> {
+    /// Returns the map of the datacenters and `edges`.
+    fn map(&self, edges: &[Edge], grid: &Grid, top: f64) -> Result<Map, DrawError> {
         let area = |(index, dc): (usize, &DcInfo)| {
             Ok(Area {
                 middle: grid.position(index, top),
                 half: box_of(dc)?,
             })
         };
-        self.dcs.iter().enumerate().map(area).collect()
+        let boxes: Result<_, DrawError> = self.dcs.iter().enumerate().map(area).collect();
+        Ok(Map {
+            boxes: boxes?,
+            links: edges
+                .iter()
+                .map(|edge| (edge.curve, edge.label.half))
+                .collect(),
+        })
     }
 
     /// Returns the line of a link, from the end with more links to the other; `None` if an end is
@@ -187,9 +186,33 @@ struct Edge {
     share: f64,
 }
 
-fn label_places(edges: &[Edge], boxes: &[Area]) -> Vec<Area> {
-    let wanted = edges.iter().map(|edge| (edge.curve, edge.label.half));
-    place_labels(&wanted.collect::<Vec<_>>(), boxes)
+/// Painter of a panel's map.
+struct PanelPainter<'a, 'b, DB: DrawingBackend> {
+    canvas: &'a Canvas<'b, DB>,
+    dcs: &'a [DcInfo],
+    edges: &'a [Edge],
+    color: RGBColor,
+}
+
+impl<DB: DrawingBackend> Painter for PanelPainter<'_, '_, DB> {
+    type Error = DrawError;
+
+    fn line(&mut self, link: usize, line: &Curve) -> Drawn {
+        let edge = &self.edges[link];
+        let (color, width) = match edge.flows {
+            0 => (UNUSED, 1.2),
+            _ => (self.color, 1.5 + 12.0 * edge.share),
+        };
+        self.canvas.line(&line.points(), color, width)
+    }
+
+    fn label(&mut self, link: usize, area: &Area) -> Drawn {
+        self.edges[link].label.draw(self.canvas, area.middle)
+    }
+
+    fn datacenter(&mut self, dc: usize, area: &Area) -> Drawn {
+        draw_dc(self.canvas, &self.dcs[dc], area)
+    }
 }
 
 #[cfg(test)]
@@ -221,12 +244,12 @@ mod tests {
     fn assert_readable(map: &PathMap) {
         let grid = map.grid();
         let edges = map.edges(&map.panels[0], &grid, 0.0).unwrap();
-        let boxes = map.boxes(&grid, 0.0).unwrap();
-        let labels = label_places(&edges, &boxes);
+        let drawn = map.map(&edges, &grid, 0.0).unwrap();
+        let labels = drawn.labels();
         assert_eq!(labels.len(), map.links.len());
         for (index, label) in labels.iter().enumerate() {
             let name = &map.links[index].name;
-            let others = labels[..index].iter().chain(&boxes);
+            let others = labels[..index].iter().chain(&drawn.boxes);
             let overlap: f64 = others.map(|other| label.overlap(other)).sum();
             assert!(overlap < 1.0, "{name}: {overlap}");
             let x = label.middle.0;
