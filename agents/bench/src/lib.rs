@@ -23,7 +23,7 @@ pub use failover::{Cut, Failover, failover};
 pub use forwarding::{Forwarding, PacketTimes, forwarding};
 pub use testbed::{Side, Testbed};
 
-/// Returns the median; of an even number of values, the lower of the middle two.
+/// Returns the median, or the lower median if the number of values is even.
 fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
     values.sort_unstable();
     values.get(values.len().checked_sub(1)? / 2).copied()

@@ -109,8 +109,8 @@ fn columns(neighbours: &[Vec<usize>], first: usize) -> Vec<Vec<usize>> {
     columns
 }
 
-/// Returns the best order of a column's members next to the column `left` of it: of few members, the order with the
-/// least [`disorder`], else the order by the mean row of each member's neighbours.
+/// Returns the best order of a column's members, given the column `left` of it. A small column gets the order with the
+/// least [`disorder`], a large one the order by the mean row of each member's neighbours.
 fn best_order(members: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> Vec<usize> {
     if members.len() <= MAX_TRIED {
         // The first of equal orders, which is the nearest to the order of nodes.

@@ -35,8 +35,7 @@ fn read(name: &str, text: &[u8]) -> Scenario {
     parse(name, text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Scenario with a value of its own for every key, except those of policies and of `transport`, whose values are
-/// compared with their declarations below and in `transport.rs`.
+/// Scenario with a distinct value for every key. Other tests read the keys below `policies` and `transport`.
 const EVERY_KEY: &str = "\
 name: every-key
 description: every key
@@ -104,7 +103,7 @@ fn every_key_is_read() {
     insta::assert_json_snapshot!(read("every-key.yaml", EVERY_KEY.as_bytes()));
 }
 
-/// Adds the names of the keys at and below `node`, except those of policies and of `transport`.
+/// Adds the names of all keys at and below `node`, except those below `policies` and `transport`.
 fn collect_keys(schema: &Json, node: &Json, keys: &mut BTreeSet<String>) {
     match node {
         Json::Object(object) => {
@@ -113,8 +112,9 @@ fn collect_keys(schema: &Json, node: &Json, keys: &mut BTreeSet<String>) {
                 return collect_keys(schema, target.unwrap(), keys);
             }
             let properties = node["properties"].as_object().into_iter().flatten();
-            let own = properties.filter(|(key, _)| !["policies", "transport"].contains(&&***key));
-            for (key, value) in own {
+            let others =
+                properties.filter(|(key, _)| !["policies", "transport"].contains(&&***key));
+            for (key, value) in others {
                 keys.insert(key.clone());
                 collect_keys(schema, value, keys);
             }
