@@ -113,8 +113,9 @@ fn collect_keys(schema: &Json, node: &Json, keys: &mut BTreeSet<String>) {
                 return collect_keys(schema, target.unwrap(), keys);
             }
             let properties = node["properties"].as_object().into_iter().flatten();
-            let own = properties.filter(|(key, _)| !["policies", "transport"].contains(&&***key));
-            for (key, value) in own {
+            let others =
+                properties.filter(|(key, _)| !["policies", "transport"].contains(&&***key));
+            for (key, value) in others {
                 keys.insert(key.clone());
                 collect_keys(schema, value, keys);
             }
