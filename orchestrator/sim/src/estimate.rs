@@ -48,7 +48,7 @@ impl Estimate {
     }
 }
 
-/// Returns the number of data packets and the number of ACKs of a flow.
+/// Returns a flow's number of data packets and of ACKs.
 fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
     let payload = plan.transport.payload_bytes;
     match plan.transport.profile {

@@ -325,8 +325,7 @@ mod tests {
         assert_eq!(port.next_class(), None);
     }
 
-    /// With marking from 3 to 4 GB, a queue of 2.73 GB marks no packet, and a queue of 3.5 GB marks half of the
-    /// packets.
+    /// With marking from 3 to 4 GB, a 2.73 GB queue marks no packet, and a 3.5 GB queue marks half of the packets.
     #[test]
     fn thresholds_are_those_of_the_plan() {
         let mut port = port();

@@ -170,7 +170,7 @@ pub struct PfcSignal {
     pub is_pause: bool,
 }
 
-/// Departure of a packet from a datacenter: of a flow's first packet, or of its first packet after re-routing.
+/// Departure from a datacenter of a flow's first packet, or of its first packet after re-routing.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
     /// Time of forwarding.

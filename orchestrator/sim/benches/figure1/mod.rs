@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use lab_plan::{Engine, Plan, PlanOptions};
 
-/// Paths of Figure 1's topology: rate in Gbit/s, and delay in milliseconds of each of the two links.
+/// Paths of Figure 1's topology: rate in Gbit/s, and each link's delay in milliseconds.
 const PATHS: [(u32, u32); 6] = [
     (200, 25),
     (200, 250),

@@ -77,7 +77,7 @@ const fn wrapped_bytes(bytes: u64) -> u64 {
     bytes / BYTES_UNIT % (1 << BYTES_BITS)
 }
 
-/// Returns the field of the queue: a 32-bit number of bytes, in units of 80 bytes, truncated to 17 bits.
+/// Returns the queue's field: a 32-bit number of bytes, in units of 80 bytes, truncated to 17 bits.
 const fn wrapped_queue(bytes: u64) -> u64 {
     bytes % (1 << 32) / QUEUE_UNIT % (1 << QUEUE_BITS)
 }

@@ -1,4 +1,4 @@
-//! Tournament tree: the earliest of many times, each of which changes in a slot of its own.
+//! Tournament tree: the earliest among many times, each of which changes in its own slot.
 
 use std::hint::select_unpredictable;
 

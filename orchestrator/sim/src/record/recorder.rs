@@ -31,7 +31,7 @@ pub struct Recorder<'w> {
     /// True for each flow whose row has been written, by flow index.
     has_ended: Vec<bool>,
     stories: Stories,
-    /// Counters of ports in the current window; the row of a port needs the counters of its peer.
+    /// Counters of ports in the current window; a port's row needs its peer's counters.
     links: Vec<PortSample>,
     totals: Vec<PortSample>,
     /// Rows of the current window.

@@ -77,7 +77,7 @@ pub(super) fn of_connections(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> 
     flows.iter().zip(connections).map(identity).collect()
 }
 
-/// Numbers of five-tuples in the order of their first use, which serve as 64-bit keys of flow tables.
+/// Numbers of five-tuples by first use, which serve as the flow tables' 64-bit keys.
 #[derive(Debug, Default)]
 struct TupleKeys(BTreeMap<(Ipv4Addr, Ipv4Addr, u16), u64>);
 

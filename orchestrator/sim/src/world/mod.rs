@@ -85,8 +85,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         Self::with_order(plan, policy, repetition, control, None)
     }
 
-    /// Prepares a run with the order of equal next hops from a routing table, `order`, instead of the order of the
-    /// semantics.
+    /// Prepares a run with a routing table's `order` of equal next hops instead of the semantics' order.
     ///
     /// # Errors
     /// Fails if the plan cannot be simulated: see [`SimError`].

@@ -57,7 +57,7 @@ fn under_the_papers_semantics_hosts_are_paused_instead() {
 }
 
 /// Returns the congestion of two equal candidates at a decision, after a flow to dc4's host `first` has filled one
-/// candidate's queue for a millisecond: the index of that candidate, and C_cong of both.
+/// candidate's queue for a millisecond: that candidate's index, and both candidates' C_cong.
 fn observed(first: u32) -> (usize, [u8; 2]) {
     let run = simulate_text(&format!(
         "

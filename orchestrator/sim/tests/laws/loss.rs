@@ -194,8 +194,8 @@ transport: {{ {transport} }}
     }
 }
 
-/// The test runs four repetitions of a 10 MB flow over a link that loses 1 % of the packets and marks half of the
-/// queued packets.
+/// The test runs four repetitions of a 10 MB flow over a link that loses 1 % of the packets and marks half the queued
+/// ones.
 ///
 /// Each repetition draws the loss of each of at least 2,442 packets independently. Two repetitions lose the same
 /// packets with a probability below 0.99^(2 · 2,442) = 10^-21, so each has a different FCT and different marks.

@@ -136,8 +136,8 @@ faults: [{faults}]
     assert_eq!(first_pause(&earlier.collect::<String>(), flap), alone);
 }
 
-/// The delay of dc1's link to dc2 is multiplied by a hundred while dc2, in front of a link with a tenth of its rate,
-/// pauses dc1: 2.5 MB are then in flight in a round trip, instead of 25 kB at the start.
+/// The delay of dc1's link to dc2 is multiplied by a hundred while dc2, whose next link has a tenth the rate, pauses
+/// dc1: 2.5 MB are then in flight in a round trip, instead of 25 kB at the start.
 #[test]
 fn headroom_holds_the_longest_link_that_a_fault_makes() {
     let run = simulate_text(
