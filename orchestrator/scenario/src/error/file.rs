@@ -8,7 +8,7 @@ use crate::limits;
 pub enum CdfError {
     #[error("`{found}` is not the header (hint: the first row is `bytes,percent`)")]
     Header { found: String },
-    #[error("the row has {found} fields, it must have 2 (hint: write `bytes,percent`)")]
+    #[error("the row has {found} fields; it must have 2 (hint: write `bytes,percent`)")]
     Fields { found: usize },
     #[error(
         "`{found}` is not a whole number of bytes up to {}",
@@ -18,7 +18,7 @@ pub enum CdfError {
     #[error("`{found}` is not a percentage from 0 to 100 with at most 5 decimals")]
     Percent { found: String },
     #[error(
-        "{what} `{found}` is below `{before}` of the row before (hint: both columns only rise)"
+        "{what} `{found}` is below `{before}` of the row before (hint: both columns must increase)"
     )]
     Falling {
         what: &'static str,
@@ -26,16 +26,16 @@ pub enum CdfError {
         before: String,
     },
     #[error(
-        "the first percentage is `{found}`, it must be 0 (hint: add the row `0,0`, or the least size with 0)"
+        "the first percentage is `{found}`; it must be 0 (hint: add the row `0,0`, or the least size with 0)"
     )]
     Start { found: String },
-    #[error("the last percentage is `{found}`, it must be 100")]
+    #[error("the last percentage is `{found}`; it must be 100")]
     End { found: String },
-    #[error("the file has {found} points, it must have at least 2")]
+    #[error("the file has {found} points; it must have at least 2")]
     Points { found: usize },
     #[error("the file has more than {} points", limits::MAX_CDF_POINTS)]
     TooManyPoints,
-    #[error("the largest size is 0 B, it must be at least 1 B")]
+    #[error("the largest size is 0 B; it must be at least 1 B")]
     Empty,
 }
 
@@ -47,10 +47,10 @@ pub enum FlowFileError {
     Empty,
     #[error("`{found}` is not a number of flows from 1 to {}", limits::MAX_FLOWS)]
     Count { found: String },
-    #[error("the file has {found} flows, its first row says {announced}")]
+    #[error("the file has {found} flows, but its first row announces {announced}")]
     CountDiffers { found: usize, announced: usize },
     #[error(
-        "the row has {found} fields, it must have 6 (hint: source, destination, priority group, \
+        "the row has {found} fields; it must have 6 (hint: source, destination, priority group, \
          destination port, bytes, start in seconds)"
     )]
     Fields { found: usize },

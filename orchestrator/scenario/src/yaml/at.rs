@@ -166,7 +166,7 @@ fn check_length<E: Error>(value: &str) -> Result<(), E> {
     let length = value.chars().count();
     let max = limits::MAX_VALUE;
     if length > max {
-        let message = format!("the value has {length} characters, it must have at most {max}");
+        let message = format!("the value has {length} characters; it must have at most {max}");
         return Err(E::custom(message));
     }
     Ok(())
