@@ -9,7 +9,7 @@ use lab_units::{Nanos, Place, Ratio};
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// Number of objects exceeds the address plan.
-    #[error("{object} has {count} {what}, the address plan holds at most {max}")]
+    #[error("{object} has {count} {what}, but the address plan holds at most {max}")]
     TooMany {
         /// Object that has too many parts.
         object: String,
@@ -38,7 +38,7 @@ pub enum PlanError {
     Unreachable { from: String, to: String },
     /// Window of measured flows in which no flow starts.
     #[error(
-        "`measure`: no flow starts {window}, the last one starts at {last} (hint: move `from` or `to`, or \
+        "`measure`: no flow starts {window}; the last flow starts at {last} (hint: move `from` or `to`, or \
          lengthen the traffic)"
     )]
     NothingMeasured {
@@ -116,7 +116,7 @@ pub enum PlanError {
         host: String,
     },
     /// Quantity that scales to zero.
-    #[error("`{path}` is {paper}, which is nothing at a scale of {scale} (hint: {hint})")]
+    #[error("`{path}` is {paper}, which becomes 0 at a scale of {scale} (hint: {hint})")]
     Vanishes {
         /// YAML path in the scenario.
         path: String,
@@ -146,7 +146,7 @@ pub enum PlanError {
     },
     /// More next hops than a switch can choose among.
     #[error(
-        "`{from}` has {found} next hops on shortest paths to `{to}`, a switch chooses among at most {max} \
+        "`{from}` has {found} next hops on shortest paths to `{to}`, but a switch chooses among at most {max} \
          (hint: remove some of its links, or one of theirs to `{to}`)"
     )]
     TooManyNextHops {
@@ -160,7 +160,7 @@ pub enum PlanError {
         max: usize,
     },
     /// Quantity that exceeds 64 bits when scaled.
-    #[error("`{path}` is {paper}, which is too much at a scale of {scale} (hint: {hint})")]
+    #[error("`{path}` is {paper}, which overflows at a scale of {scale} (hint: {hint})")]
     Overflows {
         /// YAML path in the scenario.
         path: String,
@@ -172,7 +172,8 @@ pub enum PlanError {
     },
     /// Scale factors whose product is zero or exceeds 64 bits.
     #[error(
-        "`scale`: sizes would be scaled by {rate} · {time}, which is not a fraction above zero (hint: use rounder factors)"
+        "`scale`: sizes would be scaled by {rate} · {time}, which is 0 or too fine a fraction (hint: use rounder \
+         factors)"
     )]
     Scale {
         /// Factor of rates.
@@ -182,7 +183,8 @@ pub enum PlanError {
     },
     /// Scenario that no automatic scale fits.
     #[error(
-        "`scale: auto` finds none that fits {place}: {why} (hint: lower the load, or pin `scale: {{ rate, time }}`)"
+        "`scale: auto` finds no scale that fits {place}: {why} (hint: lower the load, or pin `scale: {{ rate, \
+         time }}`)"
     )]
     NoScale {
         /// Place where the scenario should run.
@@ -199,11 +201,11 @@ pub enum PlanError {
         why: String,
     },
     /// Empty list of policies.
-    #[error("`policies` has nothing to run")]
+    #[error("`policies` has no policy to run")]
     NoPolicies,
     /// Round trip longer than the longest QP time-out.
     #[error(
-        "the longest round trip with full queues is {round_trip}, a QP waits at most {max} \
+        "the longest round trip with full queues is {round_trip}, but a QP waits at most {max} \
          (hint: lower `scale.time` or the buffers)"
     )]
     QpTimeout {
@@ -214,7 +216,7 @@ pub enum PlanError {
     },
     /// Requested retransmission time-out longer than the longest QP time-out.
     #[error(
-        "`transport.retransmit_timeout` is {requested} emulated, a QP waits at most {max} (hint: lower \
+        "`transport.retransmit_timeout` is {requested} emulated, but a QP waits at most {max} (hint: lower \
          it or `scale.time`)"
     )]
     RequestedTimeout {

@@ -115,7 +115,7 @@ pub enum Metric {
 /// Error of a text that is not an assertion.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
-    "`{found}` is no assertion: expected {expected} (hint: write it like `lcmp.p99 <= 0.6 * ecmp.p99`)"
+    "`{found}` is not an assertion: expected {expected} (hint: write it like `lcmp.p99 <= 0.6 * ecmp.p99`)"
 )]
 pub struct ParseExpectationError {
     found: String,
@@ -142,7 +142,7 @@ impl std::str::FromStr for Expectation {
                 ParseExpectationError {
                     found: text.chars().take(MAX_SHOWN).collect(),
                     expected: match expected.as_slice() {
-                        [] => "an operator, or nothing more".to_owned(),
+                        [] => "an operator or the end".to_owned(),
                         expected => expected.join(" or "),
                     },
                     offset: error.offset(),
@@ -448,7 +448,7 @@ mod tests {
             ("lcmp.p98 <= 2", 8, "p50, p95"),
             ("lcmp.p99 = 2", 9, "`<=`"),
             ("lcmp.p99 <=", 11, "a number"),
-            ("lcmp.p99 <= 2 3", 14, "nothing more"),
+            ("lcmp.p99 <= 2 3", 14, "the end"),
             ("(lcmp.p99 <= 2", 10, "`)`"),
             ("path(dc1 dc8) uses dc4", 9, "`,`"),
             ("path(dc1,dc8) uses dc4 >= 2", 27, "a percentage"),

@@ -12,7 +12,7 @@ pub enum SimError {
         host: String,
     },
     /// The plan has no policy with this index.
-    #[error("the plan has {count} policies, there is none at {index}")]
+    #[error("the plan has {count} policies and no policy at index {index}")]
     NoPolicy {
         /// Requested index.
         index: usize,
@@ -36,7 +36,7 @@ pub enum SimError {
     },
     /// A flow needs more packets than sequence numbers can count.
     #[error(
-        "flow {flow} of {bytes} B has more packets than the {} a sequence number counts \
+        "flow {flow} of {bytes} B has more packets than the {} that sequence numbers can count \
          (hint: a larger `transport.payload`)",
         u32::MAX
     )]

@@ -444,7 +444,9 @@ fn an_interrupted_run_keeps_its_finished_flows() {
     assert_eq!((flows.len(), finished.count()), (3, 2));
     assert_eq!(flows[2].status, FlowStatus::Interrupted);
     assert!(
-        flows[2].reason.contains("it was to start at 50 ms"),
+        flows[2]
+            .reason
+            .contains("the flow should have started at 50 ms"),
         "{}",
         flows[2].reason
     );
@@ -469,7 +471,7 @@ fn flows_beyond_the_time_limit_have_rows_with_the_reason() {
         FlowStatus::NotReady,
     ];
     assert_eq!(statuses, once.repeat(2));
-    assert_eq!(flows[0].reason, "not finished when the time was up at 4 ms");
+    assert_eq!(flows[0].reason, "not finished at the time limit of 4 ms");
 }
 
 /// The only link is cut permanently at 1 ms. The first packet's time-outs of 50 ms expire at 50, 100, … 350 ms, which
@@ -507,7 +509,7 @@ transport: { retransmit_timeout: 50 ms }
         assert_eq!(outcomes[0].reason, reason);
         let flows: Vec<FlowRow> = rows(folder.path());
         assert_eq!(flows[0].status, FlowStatus::Failed);
-        let said = "its QP gave up at 400 ms: 7 retries had no answer";
+        let said = "its QP gave up at 400 ms: 7 retries got no answer";
         assert!(flows[0].reason.starts_with(said), "{}", flows[0].reason);
     }
 }

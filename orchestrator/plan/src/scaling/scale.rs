@@ -235,7 +235,7 @@ mod tests {
         let error = scale.time("topology.links[0].delay", Nanos::new(1_000));
         assert_eq!(
             error.unwrap_err().to_string(),
-            "`topology.links[0].delay` is 1 us, which is nothing at a scale of 1/10000 \
+            "`topology.links[0].delay` is 1 us, which becomes 0 at a scale of 1/10000 \
              (hint: raise `scale.time`)"
         );
     }

@@ -119,9 +119,9 @@ fn sentence(inspection: &Inspection<'_>, (since, until, links): &Span, found: &[
         None => (format!("from {since} on"), "for good"),
     };
     format!(
-        "{span} no first switch sees the cut of {}: under every policy flows, new ones too, are sent on from \
-         {}{more}, and what meets the cut is lost {repair} (hint: a switch knows its own links alone; cut \
-         the first link, too, to have flows fail over)",
+        "{span} no first switch sees the cut of {}: under every policy, flows (also new ones) are still sent from \
+         {}{more}, and packets are lost at the cut {repair} (hint: a switch sees only its own links; cut the first \
+         link, too, to make flows fail over)",
         cut.join(" and "),
         named.join(", "),
     )

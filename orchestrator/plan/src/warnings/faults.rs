@@ -39,8 +39,8 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
         _ => (format!("from {first} on"), "find"),
     };
     let text = format!(
-        "{} {when} {verb} no flow: the last one would have ended by {} (hint: set `at` earlier, or lengthen the \
-         traffic)",
+        "{} {when} {verb} no active flow: the last flow would have ended by {} (hint: set `at` earlier, or lengthen \
+         the traffic)",
         named(inspection, &late),
         about_time(end),
     );

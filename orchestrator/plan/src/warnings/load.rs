@@ -32,11 +32,11 @@ pub(super) fn short(inspection: &Inspection<'_>) -> Option<Warning> {
             commas(load.arrivals),
         )
     } else {
-        format!("few flows of large sizes were drawn{also} (hint: a longer `duration`)")
+        format!("the workload has few large flows by chance{also} (hint: a longer `duration`)")
     };
     let text = format!(
-        "`{}` offers {} % of its capacity where the workload asks for {} %: {why}; differences of \
-         policies that need load do not show",
+        "`{}` offers {} % of its capacity where the workload asks for {} %: {why}; differences between policies \
+         that need load do not appear",
         inspection.network.dcs[worst.dc.index()].name,
         worst.offered_percent(),
         worst.requested_percent(),
@@ -49,7 +49,7 @@ pub(super) fn early_end(inspection: &Inspection<'_>) -> Option<Warning> {
     let load = inspection.load;
     load.ends_early().then(|| {
         let text = format!(
-            "the last flow starts at {} of {}: flows meet the network for {} % of the duration (hint: \
+            "the last flow starts at {} of {}: the network carries flows for {} % of the duration (hint: \
              more flows)",
             about_time(load.paper_last_start_ns),
             about_time(load.paper_duration_ns),

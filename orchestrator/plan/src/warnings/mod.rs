@@ -124,7 +124,7 @@ fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let window = frame::rxe_window(mtu);
     let ceiling = u128::from(window.get()) * 8_000_000_000 / u128::from(longest.get().max(1));
     let text = format!(
-        "{} of {} flows are longer than the {} packets that a SoftRoCE QP has under way at most: \
+        "{} of {} flows are longer than the {} packets that a SoftRoCE QP has in flight at most: \
          over a round trip of {} such a flow gets {} kbit/s at best (the largest has {max} \
          packets; hint: a `scale` of sizes {} times smaller fits all)",
         over.len(),
@@ -153,8 +153,8 @@ fn packet_vs_delay(inspection: &Inspection<'_>) -> Option<Warning> {
     let percent = inspection.estimate.packet_vs_delay_percent;
     (percent > COARSE_PERCENT).then(|| {
         let text = format!(
-            "one packet takes up to {percent} % of the shortest inter-DC delay to send, so short \
-             flows see serialisation that the paper's network does not have (hint: {LARGER_SIZES})"
+            "one packet takes up to {percent} % of the shortest inter-DC delay to send, so short flows experience \
+             serialisation that the paper's network does not have (hint: {LARGER_SIZES})"
         );
         warning("coarse-packets", text)
     })

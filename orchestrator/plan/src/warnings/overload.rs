@@ -80,7 +80,8 @@ pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
     let worst = over.into_iter().reduce(Load::worse)?;
     let text = format!(
         "ECMP splits demands equally over candidates, so that link `{}` gets {} on average but can carry {}{also}: \
-         under `ecmp`, flows pile up there for as long as they arrive (hint: divide `load` by {}, or use `wcmp`, which \
+         under `ecmp`, flows pile up there for as long as they arrive (hint: divide `load` by {}, or use `wcmp`, \
+         which \
          splits by capacity)",
         worst.who,
         about_rate(worst.offered),
@@ -205,7 +206,7 @@ fn overload<'a>(loads: impl Iterator<Item = Load<'a>>, what: &str) -> Option<War
     };
     let text = format!(
         "`{}` offers {} on average where {} can carry {}{also}: flows pile up for as long as they \
-         arrive, and FCTs show that more than the policy (hint: divide `load` by {})",
+         arrive, and FCTs depend on the overload more than on the policy (hint: divide `load` by {})",
         worst.who,
         about_rate(worst.offered),
         worst.by,

@@ -191,9 +191,9 @@ fn separation(rows: &[DelayRow<'_>], config: &LcmpConfig) -> String {
     match shift.filter(separates) {
         Some(shift) => {
             let smallest = delay_of_shift(shift, config.preset);
-            format!("`max_delay: {smallest}` is the smallest that separates all")
+            format!("`max_delay: {smallest}` is the smallest value that separates all delays")
         }
-        None => "no `max_delay` separates all: its steps are 1/255 of it".to_owned(),
+        None => "no `max_delay` separates all delays: a step is 1/255 of `max_delay`".to_owned(),
     }
 }
 

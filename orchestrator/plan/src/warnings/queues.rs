@@ -30,7 +30,7 @@ pub(super) fn short_queues(inspection: &Inspection<'_>) -> Option<Warning> {
     };
     let text = format!(
         "{} of {} inter-DC links have egress queues that hold less than the link itself; \
-         {reaction}, so bursts can drop packets and be sent again (`{}`: {} of buffer, {} under \
+         {reaction}, so bursts can overflow the queues and cause retransmissions (`{}`: {} of buffer, {} under \
          way; hint: raise `buffer`)",
         short.len(),
         inter_dc.count(),
@@ -114,8 +114,8 @@ pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
     if names.len() > shown {
         text += &format!(" and {} more", names.len() - shown);
     }
-    text += " have `ecn` but are inside datacenters, where the kernel engine marks nothing; the \
-             simulator does (hint: leave it out for `up`, or compare with `sim`)";
+    text += " have `ecn` but are inside datacenters, where only the simulator marks packets, not the kernel engine \
+    (hint: leave it out for `up`, or compare with `sim`)";
     Some(warning("ecn-inside-dc", text))
 }
 

@@ -27,8 +27,8 @@ pub(super) fn not_simulated(inspection: &Inspection<'_>) -> Option<Warning> {
         .collect();
     (!asked.is_empty()).then(|| {
         let text = format!(
-            "the simulator does not honour {} (hint: the lab does, `lcmp-lab up`)",
-            asked.join(", nor ")
+            "the simulator ignores {} (hint: the lab, `lcmp-lab up`, supports them)",
+            asked.join(", and ")
         );
         warning("simulator-ignored", text)
     })

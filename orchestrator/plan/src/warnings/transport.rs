@@ -27,8 +27,8 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
         Some(_) => "with DCQCN",
     };
     let text = format!(
-        "the kernel engine has rxe's transport, {has}, and does not honour {} of `transport` (hint: \
-         the simulator does, `lcmp-lab sim`)",
+        "the kernel engine has rxe's transport, {has}, and ignores {} of `transport` (hint: \
+         the simulator, `lcmp-lab sim`, supports them)",
         asked.join(", "),
     );
     Some(warning("transport-ignored", text))
@@ -105,7 +105,7 @@ pub(super) fn early_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     let round_trip = inspection.trips.base;
     (timeout <= round_trip).then(|| {
         let text = format!(
-            "QPs send again after {}, and on the longest path an ACK takes {} to come back with \
+            "QPs retransmit after {}, and on the longest path an ACK takes {} to come back with \
              nothing queued (hint: raise `transport.retransmit_timeout`)",
             about_time(timeout),
             about_time(round_trip),
@@ -121,7 +121,7 @@ pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     let is_marked = links.any(|link| link.emu.ecn.is_some());
     (cc.needs_marks() && !is_marked).then(|| {
         let text = format!(
-            "`{}` goes by ECN marks and no link marks, so all QPs stay at line rate (hint: set \
+            "`{}` reacts to ECN marks, but no link marks packets, so all QPs stay at line rate (hint: set \
              `ecn` of links, or of `topology.defaults`)",
             cc.name(),
         );
@@ -186,7 +186,7 @@ pub(super) fn inert_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     (windows < need).then(|| {
         let text = format!(
             "{qps} QPs have at most {} under way, SoftRoCE's windows of {} packets, and `{}`, which \
-             marks first, marks from {} on: DCQCN changes no rate (hint: more flows at once, or a \
+             marks first, marks from {} on: DCQCN has no effect (hint: more flows at once, or a \
              `scale` of smaller sizes)",
             about_bytes(windows),
             frame::RXE_WINDOW_PACKETS,
@@ -223,7 +223,7 @@ pub(super) fn parked_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     let needed = parked.saturating_add(trips);
     (timeout < needed).then(|| {
         let text = format!(
-            "QPs send again after {}, and at DCQCN's minimum rate of {min_rate} their packets may \
+            "QPs retransmit after {}, and at DCQCN's minimum rate of {min_rate} their packets may \
              take {} (hint: raise `transport.retransmit_timeout`, or `min_rate`)",
             about_time(timeout),
             about_time(needed),
@@ -293,7 +293,7 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
 pub(super) fn scaled_artifact(inspection: &Inspection<'_>) -> Option<Warning> {
     let is_artifact = inspection.transport.semantics == Semantics::Artifact;
     (is_artifact && *inspection.scale != Scale::PAPER).then(|| {
-        let text = "`semantics: artifact` wraps at fixed numbers, which scaled ones do not meet (hint: \
+        let text = "`semantics: artifact` wraps around at fixed numbers, which scaled quantities do not reach (hint: \
                     run it unscaled)";
         warning("artifact-scaled", text.to_owned())
     })

@@ -121,7 +121,7 @@ fn names_that_nothing_has() {
                 *leaves = 128;
             }
         }),
-        "datacenter `dc1` has 128 leaves, the address plan holds at most 127"
+        "datacenter `dc1` has 128 leaves, but the address plan holds at most 127"
     );
 }
 
@@ -149,7 +149,7 @@ fn more_next_hops_than_a_switch_chooses_among() {
     common::try_plan(&parallel(8), &options).expect("eight fit");
     assert_eq!(
         error(&parallel(9), &options),
-        "`a` has 9 next hops on shortest paths to `b`, a switch chooses among at most 8 (hint: remove \
+        "`a` has 9 next hops on shortest paths to `b`, but a switch chooses among at most 8 (hint: remove \
          some of its links, or one of theirs to `b`)"
     );
 }

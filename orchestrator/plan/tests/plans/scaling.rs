@@ -77,7 +77,7 @@ fn long_flows_exceed_softroces_window_and_are_warned_of() {
         .iter()
         .find(|warning| warning.code == "rxe-window")
         .unwrap();
-    let start = "33 of 45 flows are longer than the 128 packets that a SoftRoCE QP has under way";
+    let start = "33 of 45 flows are longer than the 128 packets that a SoftRoCE QP has in flight";
     assert!(warning.text.starts_with(start), "{}", warning.text);
 }
 

@@ -170,7 +170,7 @@ fn an_unsaturated_delay_limit_is_named_when_routes_tie() {
     assert_eq!(
         plan.warnings[0].text,
         "policy `lcmp`: from `dc1` to `dc8` the paths via `dc2` (50 ms) and `dc7` (100 ms) have the \
-         same delay score, and so for one more destination (hint: `max_delay: 524288 us` is the \
-         smallest that separates all)"
+         same delay score, and so for one more destination (hint: `max_delay: 524288 us` is the smallest value that \
+         separates all delays)"
     );
 }

@@ -460,7 +460,7 @@ fn a_window_without_a_flow_is_an_error_and_one_beyond_the_traffic_a_warning() {
     let options = PlanOptions::default();
     let error =
         common::try_plan(&with_measure("{ from: 41 ms, to: 50 ms }"), &options).unwrap_err();
-    insta::assert_snapshot!(error, @"`measure`: no flow starts from 41 ms to 50 ms, the last one starts at 40 ms (hint: move `from` or `to`, or lengthen the traffic)");
+    insta::assert_snapshot!(error, @"`measure`: no flow starts from 41 ms to 50 ms; the last flow starts at 40 ms (hint: move `from` or `to`, or lengthen the traffic)");
     let late = |measure: &str| {
         let plan = common::simulated(&with_measure(measure));
         plan.warnings

@@ -101,7 +101,8 @@ fn faults_after_the_last_flow_change_nothing() {
         [""; 0]
     );
     insta::assert_snapshot!(late("{ at: 123 ms, link: [dc1, dc2], rate: 10 Gbit }")[0]);
-    let several = "{ at: 1 ms, link: [dc1, dc2], delay: 6 ms }, { at: 2 s, link: [dc1, dc2], delay: 5 ms }, { at: 1 s, \
+    let several = "{ at: 1 ms, link: [dc1, dc2], delay: 6 ms }, { at: 2 s, link: [dc1, dc2], delay: 5 ms }, { at: 1 \
+    s, \
                    link: [dc3, dc4], down: true }";
     insta::assert_snapshot!(late(several)[0]);
     // The flow that the cut delays needs the repair.
@@ -130,7 +131,7 @@ fn a_cut_beyond_the_first_switch() {
     let found = of_faults(far);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].0, "unseen-cut");
-    insta::assert_snapshot!(found[0].1, @"from 20 ms to 40 ms no first switch sees the cut of `dc2-dc4`: under every policy flows, new ones too, are sent on from `dc1` to `dc4` via `dc2`, and what meets the cut is lost until then (hint: a switch knows its own links alone; cut the first link, too, to have flows fail over)");
+    insta::assert_snapshot!(found[0].1, @"from 20 ms to 40 ms no first switch sees the cut of `dc2-dc4`: under every policy, flows (also new ones) are still sent from `dc1` to `dc4` via `dc2`, and packets are lost at the cut until then (hint: a switch sees only its own links; cut the first link, too, to make flows fail over)");
 }
 
 /// While both halves are cut, each end sees its own cut. dc1's link is repaired 10 ms before dc4's, or is never cut.
@@ -152,8 +153,8 @@ fn cuts_that_the_ends_see_and_repairs_that_they_do_not() {
     );
     // Acknowledgements go from dc4 to dc1.
     let near = of_faults("{ at: 20 ms, link: [dc1, dc2], down: true }");
-    let said = "from 20 ms on no first switch sees the cut of `dc1-dc2`: under every policy flows, new ones \
-                too, are sent on from `dc4` to `dc1` via `dc2`, and what meets the cut is lost for good";
+    let said = "from 20 ms on no first switch sees the cut of `dc1-dc2`: under every policy, flows (also new ones) \
+                are still sent from `dc4` to `dc1` via `dc2`, and packets are lost at the cut for good";
     assert!(near[0].1.starts_with(said), "{near:?}");
 }
 
@@ -163,9 +164,9 @@ fn delays_that_no_limit_separates() {
     let found = warnings(&text);
     assert_eq!(found[0].0, "delay-score-ties");
     assert!(
-        found[0]
-            .1
-            .ends_with("(hint: no `max_delay` separates all: its steps are 1/255 of it)"),
+        found[0].1.ends_with(
+            "(hint: no `max_delay` separates all delays: a step is 1/255 of `max_delay`)"
+        ),
         "{found:?}"
     );
 }
@@ -208,7 +209,7 @@ fn marks_that_only_the_simulator_makes() {
     let found = warnings(&text);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].0, "ecn-inside-dc");
-    insta::assert_snapshot!(found[0].1, @"`dc1-dc1/h1`, `dc4-dc4/h1` have `ecn` but are inside datacenters, where the kernel engine marks nothing; the simulator does (hint: leave it out for `up`, or compare with `sim`)");
+    insta::assert_snapshot!(found[0].1, @"`dc1-dc1/h1`, `dc4-dc4/h1` have `ecn` but are inside datacenters, where only the simulator marks packets, not the kernel engine (hint: leave it out for `up`, or compare with `sim`)");
     // Nothing is marked, so nothing is dropped for not being ECN-capable either.
     let incapable = format!("{text}generator: {{ traffic_class: 104 }}\n");
     assert_eq!(codes(&incapable), ["ecn-inside-dc"]);
@@ -320,9 +321,9 @@ fn settings_that_the_simulator_has_no_rule_for() {
     assert_eq!(
         ignored(more),
         [format!(
-            "the simulator does not honour `generator.traffic_class` (line {first}), as its switches mark packets of \
-             every class, nor `max_table_age` (line {second}), as its tables and samples do not expire (hint: the lab \
-             does, `lcmp-lab up`)"
+            "the simulator ignores `generator.traffic_class` (line {first}), as its switches mark packets of \
+             every class, and `max_table_age` (line {second}), as its tables and samples do not expire (hint: the \
+             lab, `lcmp-lab up`, supports them)"
         )]
     );
     let of_the_lab = of_code("simulator-ignored", warnings(&format!("{text}{more}")));

@@ -17,7 +17,7 @@ pub enum CdfError {
     #[error("`{found}` is not a percentage from 0 to 100 with at most 5 decimals")]
     Percent { found: String },
     #[error(
-        "{what} `{found}` is below `{before}` of the row before (hint: both columns only rise)"
+        "{what} `{found}` is below `{before}` of the row before (hint: both columns must increase)"
     )]
     Falling {
         what: &'static str,
@@ -45,7 +45,7 @@ pub enum FlowFileError {
     Empty,
     #[error("`{found}` is not a number of flows from 1 to {}", limits::MAX_FLOWS)]
     Count { found: String },
-    #[error("the file has {found} flows, its first row says {announced}")]
+    #[error("the file has {found} flows, but its first row announces {announced}")]
     CountDiffers { found: usize, announced: usize },
     #[error(
         "the row has {found} fields; it must have 6 (hint: source, destination, priority group, \

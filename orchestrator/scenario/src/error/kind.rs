@@ -21,9 +21,11 @@ pub enum ProblemKind {
     TooLarge { found: usize },
     #[error("byte 0x{byte:02x} is not UTF-8 (hint: save the file as UTF-8)")]
     NotUtf8 { byte: u8 },
-    #[error("the scenario is empty (hint: start from one that comes with the lab)")]
+    #[error("the scenario is empty (hint: start from a scenario that comes with the lab)")]
     EmptyDocument,
-    #[error("a second document starts here, a scenario is one (hint: remove the `---`)")]
+    #[error(
+        "a second document starts here, but a scenario is a single document (hint: remove the `---`)"
+    )]
     SecondDocument,
     #[error("{message}{}", hint.map_or_else(String::new, |hint| format!(" (hint: {hint})")))]
     Yaml {
@@ -76,7 +78,7 @@ pub enum ProblemKind {
     #[error("two cases have the name `{name}`")]
     TwoCases { name: String },
     #[error(
-        "the assertion names `{name}`, which is no {what} of the scenario (hint: there are {})",
+        "the assertion names `{name}`, which is not a {what} of the scenario (hint: there are {})",
         list(known)
     )]
     UnknownInExpectation {
@@ -143,7 +145,7 @@ pub enum ProblemKind {
     #[error("datacenter `{name}` has both `hosts` and `fabric` (hint: remove one of the two)")]
     HostsAndFabric { name: String },
     #[error(
-        "the hosts so far are {found}, all datacenters together may have {}",
+        "the datacenters so far have {found} hosts, but all datacenters together may have {}",
         limits::MAX_HOSTS
     )]
     TooManyHosts { found: u64 },
@@ -163,18 +165,18 @@ pub enum ProblemKind {
         from: String,
         unreachable: Vec<String>,
     },
-    #[error("`k_max` is {k_max}, above the queue's {buffer}: it would never be reached")]
+    #[error("`k_max` is {k_max}, above the queue's {buffer}, so that the queue never reaches it")]
     EcnAboveBuffer { k_max: Bytes, buffer: Bytes },
 
-    #[error("the window ends at {to}, it must end after {from}, at which it starts")]
+    #[error("the window ends at {to} but must end after its start at {from}")]
     EmptyWindow { from: Nanos, to: Nanos },
 
     // Problems of traffic.
     #[error("datacenter `{name}` has no hosts (hint: give it `hosts`, or send elsewhere)")]
     NoHosts { name: String },
-    #[error("all-to-all traffic needs two datacenters with hosts, there are {found}")]
+    #[error("all-to-all traffic needs two datacenters with hosts, but there are {found}")]
     TooFewSenders { found: usize },
-    #[error("both ends are in `{dc}`, flows go between datacenters")]
+    #[error("both ends are in `{dc}`, but flows go between datacenters")]
     SameDc { dc: String },
     #[error("`{from}` sends to `{to}` twice, first on line {first_line} (hint: add up the loads)")]
     DuplicatePair {
@@ -184,11 +186,11 @@ pub enum ProblemKind {
     },
     #[error("the load {load} is listed twice (hint: `repetitions` runs a load several times)")]
     DuplicateLoad { load: Ratio },
-    #[error("a scenario has one sweep: this one differs from that on line {first_line}")]
+    #[error("a scenario has one sweep: this list differs from the sweep on line {first_line}")]
     OtherSweep { first_line: usize },
     #[error("`{found}` is not a host (hint: hosts are written like `dc1/h1`)")]
     NotAHost { found: String },
-    #[error("there is no host `{host}`, `{dc}` has {}", host_range(*hosts))]
+    #[error("there is no host `{host}`: `{dc}` has {}", host_range(*hosts))]
     UnknownHost {
         host: String,
         dc: String,
@@ -206,17 +208,17 @@ pub enum ProblemKind {
     )]
     DuplicateLabel { label: String, first_line: usize },
     #[error(
-        "the path has no file name to call the policy by (hint: such as `own/two-choice.bpf.o`)"
+        "the path has no file name, which is the policy's label (hint: write it like `own/two-choice.bpf.o`)"
     )]
     NoObjectName,
-    #[error("`{key}` is what `{name}` sets to 0 (hint: leave it out, or write `lcmp` instead)")]
+    #[error("`{key}` is always 0 in `{name}` (hint: leave it out, or write `lcmp` instead)")]
     FixedWeight {
         key: &'static str,
         name: &'static str,
     },
     #[error(
         "{error}{}",
-        unset.map_or_else(String::new, |key| format!(" (hint: `{key}` is the preset's, set both)"))
+        unset.map_or_else(String::new, |key| format!(" (hint: `{key}` has the preset's value; set both)"))
     )]
     Parameter {
         error: ParameterError,
@@ -225,7 +227,7 @@ pub enum ProblemKind {
 
     // Problems of the transport.
     #[error(
-        "`{key}` is of the preset `{preset}` alone (hint: leave it out, or set `preset: {preset}`)"
+        "`{key}` belongs only to the preset `{preset}` (hint: leave it out, or set `preset: {preset}`)"
     )]
     NotOfPreset { key: &'static str, preset: Preset },
 
@@ -236,7 +238,7 @@ pub enum ProblemKind {
     // Problems of faults.
     #[error("no link leads from `{}` to `{}`", between[0], between[1])]
     UnknownLink { between: [String; 2] },
-    #[error("`{key}: false` says nothing (hint: write `{opposite}: true`)")]
+    #[error("`{key}: false` has no effect (hint: write `{opposite}: true`)")]
     FaultNotTrue {
         key: &'static str,
         opposite: &'static str,

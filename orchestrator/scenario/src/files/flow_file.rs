@@ -157,7 +157,7 @@ mod tests {
         let errors = parse_flow_file("f", "2\n5 116 3 100 325508 2\n").unwrap_err();
         assert_eq!(
             errors.problems()[0].message(),
-            "the file has 1 flows, its first row says 2"
+            "the file has 1 flows, but its first row announces 2"
         );
     }
 }

@@ -92,20 +92,22 @@ impl<'w> Recorder<'w> {
             ),
             (EndReason::Stopped, false) => (
                 FlowStatus::Interrupted,
-                format!("the run was interrupted at {end}, it was to start at {start}"),
+                format!(
+                    "the run was interrupted at {end}; the flow should have started at {start}"
+                ),
             ),
             (EndReason::Until, true) => (
                 FlowStatus::TimedOut,
-                format!("not finished when the time was up at {end}"),
+                format!("not finished at the time limit of {end}"),
             ),
             (EndReason::Until, false) => (
                 FlowStatus::NotReady,
-                format!("it was to start at {start}, the time was up at {end}"),
+                format!("it should have started at {start}, but the time limit was {end}"),
             ),
             // With a time-out, a QP continues until it finishes or fails, so a flow without an end has no time-out.
             (EndReason::Stuck | EndReason::Finished, _) => (
                 FlowStatus::TimedOut,
-                "a packet of it was lost and nothing sends it again (hint: \
+                "one of its packets was lost and is not retransmitted (hint: \
                  transport.retransmit_timeout)"
                     .to_owned(),
             ),
@@ -129,7 +131,7 @@ impl<'w> Recorder<'w> {
             HostProfile::Rnic => (
                 FlowStatus::Failed,
                 format!(
-                    "its QP gave up at {}: {MAX_TIMEOUTS} retries had no answer (hint: was its path cut? \
+                    "its QP gave up at {}: {MAX_TIMEOUTS} retries got no answer (hint: was its path cut? \
                      transport.retransmit_timeout is the time of each)",
                     self.rows.paper_time(at)
                 ),

@@ -23,7 +23,7 @@ pub use rxe::Rxe;
 pub trait SemanticsRules: Copy + Send + Sync + 'static {
     /// Header bytes of a data packet, without those of congestion control.
     const DATA_HEADER_BYTES: u32;
-    /// Number of bytes to a multiple of which payloads are padded.
+    /// Alignment in bytes: payloads are padded to a multiple of this number.
     const PAYLOAD_ALIGN: u32;
     /// Bytes of an ACK or NACK.
     const ACK_BYTES: u32;

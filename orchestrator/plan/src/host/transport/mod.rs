@@ -83,7 +83,7 @@ pub enum HostProfile {
 pub enum CcPlan {
     /// No congestion control: hosts always send at line rate.
     None,
-    /// DCQCN; the semantics decide whether marks are echoed in CNPs or in ACKs.
+    /// DCQCN; the preset decides whether marks are returned in CNPs or in ACKs.
     Dcqcn(DcqcnConfig),
     Hpcc(HpccConfig),
     Timely(TimelyConfig),

@@ -239,14 +239,14 @@ impl Search<'_> {
         let packets = self.packets_of_largest(scale.size);
         let window = (packets > frame::RXE_WINDOW_PACKETS).then(|| {
             format!(
-                "the largest flow has {packets} packets, and SoftRoCE has at most {} under way",
+                "the largest flow has {packets} packets, but SoftRoCE has at most {} in flight",
                 frame::RXE_WINDOW_PACKETS
             )
         });
         let share = self.demand.packet_permyriad(scale.size);
         let coarse = (share > MAX_PACKET_PERMYRIAD).then(|| {
             format!(
-                "one packet takes {}.{:02} % of the shortest FCT, more than 1 %: short flows see \
+                "one packet takes {}.{:02} % of the shortest FCT, more than 1 %: short flows experience \
                  serialisation that the paper's network does not have",
                 share / 100,
                 share % 100
@@ -255,7 +255,7 @@ impl Search<'_> {
         let round_trip = self.round_trip(scale.time);
         let late = (round_trip < self.limits.round_trip).then(|| {
             format!(
-                "the shortest round trip is {}, of which a late timer takes more than a hundredth",
+                "the shortest round trip is {}, and a late timer takes more than 1 % of it",
                 about_time(round_trip)
             )
         });
