@@ -38,7 +38,7 @@ pub struct Cost {
 pub struct DecisionCost {
     /// Candidates of the destination.
     pub candidates: usize,
-    /// Packets measured of each kind.
+    /// Number of packets of each kind that were measured.
     pub runs: usize,
     /// First packet of a flow, from arrival to redirection, by policy.
     pub new_flow: Vec<(&'static str, Cost)>,

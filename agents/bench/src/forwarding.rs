@@ -61,7 +61,7 @@ pub struct Forwarding {
     pub batched: PacketTimes,
 }
 
-/// Time per packet in nanoseconds, medians of the rounds.
+/// Time per packet in nanoseconds, median over the rounds.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PacketTimes {
     /// Forwarding by the kernel itself: one route, with a known neighbour.

@@ -539,7 +539,7 @@ fn factor(of: &str, text: &str, bounds: &RangeInclusive<Ratio>) -> Result<Ratio,
     // A common mistake is to give a divisor instead of a factor.
     let inverse = factor.inverse().filter(|inverse| bounds.contains(inverse));
     let hint = inverse.map_or_else(String::new, |inverse| {
-        format!(" (hint: a lab's {of} are the paper's times the factor: `{inverse}`)")
+        format!(" (hint: the paper's {of} are multiplied by the factor; did you mean `{inverse}`?)")
     });
     let min = bounds.start();
     let max = bounds.end();
@@ -1281,7 +1281,7 @@ mod tests {
             ),
             (
                 "2000,10",
-                "(hint: a lab's rates are the paper's times the factor: `1/2000`)",
+                "(hint: the paper's rates are multiplied by the factor; did you mean `1/2000`?)",
             ),
             (
                 "1/10,1000001",

@@ -709,7 +709,7 @@ fn invalid_arguments_are_usage_errors() {
         ),
         (
             &["check", "--scale", "2000,10", "scenarios/8dc.yaml"],
-            "(hint: a lab's rates are the paper's times the factor: `1/2000`)",
+            "(hint: the paper's rates are multiplied by the factor; did you mean `1/2000`?)",
         ),
         (&["bench", "generator", "--here", "--guest"], "--guest"),
         (&["exec", "dc1"], "<CMD>"),

@@ -212,7 +212,7 @@ pub fn difference([first, second]: [&Recorded; 2]) -> Option<f64> {
     Some(if second < first { -apart } else { apart })
 }
 
-/// Returns the slowdowns of a flow; `None` if one run has none.
+/// Returns the slowdowns of a flow; `None` if either run has none.
 pub fn slowdowns_of([first, second]: [&Recorded; 2]) -> Option<[f64; 2]> {
     Some([first.slowdown?, second.slowdown?])
 }

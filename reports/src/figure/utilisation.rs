@@ -239,7 +239,7 @@ const MAX_LINKS: usize = 40;
 /// Share above capacity that a shaper's burst can let through.
 const BURST: f64 = 0.02;
 
-/// Height of the rows in a part that fits on a page.
+/// Maximum total height of the rows in one part of a figure that is split across pages.
 const PART: f64 = 900.0;
 
 const BAR: f64 = 15.0;

@@ -70,11 +70,11 @@ fn times(run: &Run) -> String {
     let last_start = text::time(run.last_start);
     if counts.unfinished == 0 {
         let end = text::time(flows.last_completion());
-        return format!("flows start until {last_start}, the last one ends at {end}");
+        return format!("the last flow starts at {last_start}; the last completion is at {end}");
     }
     let started = flows.started_count();
     let mut times = format!(
-        "flows start until {last_start}; the run ends at {} with {} of them under way",
+        "the last flow starts at {last_start}; the run ends at {} with {} of them under way",
         text::time(flows.extent.last_end()),
         text::number(started - counts.finished),
     );
@@ -461,7 +461,7 @@ mod tests {
         let run = Run::read(written.dir.path()).unwrap();
         assert_eq!(
             times(&run),
-            "flows start until 3 ms; the run ends at 4 ms with 1 of them under way, and 1 never started"
+            "the last flow starts at 3 ms; the run ends at 4 ms with 1 of them under way, and 1 never started"
         );
         assert_eq!(faults(&run), "1 change after the run's end");
         let ends: Vec<_> = run.flows.spans(0).iter().map(|it| it.end).collect();

@@ -62,7 +62,8 @@ pub fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     }
 }
 
-/// Counts the bytes of a packet sent at `now`, and performs the byte counter's raises if the law has one.
+/// Counts the bytes of a packet sent at `now`. If the law of congestion control has a byte counter, also performs the
+/// rate increases that the counter triggers.
 pub fn on_sent(point: &mut ReactionPoint, now: u64, wire_bytes: u32, params: &DcqcnParams) {
     on_timer(point, now, params);
     if !is_artifact(params) {

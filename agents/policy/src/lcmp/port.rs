@@ -28,7 +28,7 @@ pub struct Levels {
     pub trend: u8,
     /// D: penalty for the time the queue has been full.
     pub duration: u8,
-    /// C_cong, fused of Q, T and D.
+    /// C_cong: congestion cost, fused from Q, T and D.
     pub congestion: u8,
 }
 

@@ -74,7 +74,7 @@ pub(super) fn memory(available: Bytes) -> Finding {
     about.ok(what)
 }
 
-/// Checks the limit of connections that packet filters track.
+/// Checks the limit on the number of connections that packet filters track.
 pub(super) fn connections(connections: Connections) -> Finding {
     let about = Requirement(
         "tracked connections",

@@ -48,8 +48,8 @@ pub(super) fn loopback(up: bool) -> Finding {
     }
 }
 
-/// Reports the machine's own addresses in 10.0.0.0/8. They do no harm: a lab takes a sixteenth of the block that has
-/// none of them, or else routes by rules that no other traffic matches.
+/// Reports the machine's own addresses in 10.0.0.0/8. They do no harm: a lab uses a sixteenth of the block that
+/// contains none of these addresses, or else routes by rules that no other traffic matches.
 pub(super) fn addresses_of_labs(own: &[String]) -> Finding {
     let about = Requirement("addresses", "each lab takes a sixteenth of 10.0.0.0/8");
     about.ok(match own {

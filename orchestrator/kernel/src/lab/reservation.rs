@@ -202,7 +202,7 @@ fn head(location: Location, lab: &LabName, scenario: &str, slot: u8) -> io::Resu
     })
 }
 
-/// Returns the nodes of a lab in a guest, which has no objects on this kernel.
+/// Returns the nodes of a lab that runs in a guest and so has no objects on this kernel.
 fn nodes_elsewhere(plan: &Plan) -> Vec<NodeEntry> {
     let entry = |node| NodeEntry::of(node, None, Vec::new());
     plan.nodes.iter().map(entry).collect()

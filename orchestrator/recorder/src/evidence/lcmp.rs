@@ -60,7 +60,7 @@ impl<'a> Replay<'a> {
         compare(&mut self.congestion, &self.without_congestion);
     }
 
-    /// Returns the counts, without a comparison of paths.
+    /// Returns the counts; the comparison with rm-beta, `against_rm_beta`, is left empty.
     pub fn counts(&self) -> LcmpCounts {
         LcmpCounts {
             decisions: self.decisions,

@@ -52,7 +52,7 @@ pub enum ProblemKind {
     },
     #[error("the key `{key}` is missing")]
     MissingKey { key: &'static str },
-    #[error("the key `{key}` is here twice (hint: remove one of the two)")]
+    #[error("the key `{key}` is defined twice (hint: remove one of the two)")]
     DuplicateKey { key: String },
     #[error("the key has no value (hint: give it one, or remove the key)")]
     NoValue,
@@ -134,7 +134,7 @@ pub enum ProblemKind {
     ControlCharacter { found: String, character: char },
 
     // Problems of the topology.
-    #[error("datacenter `{name}` is here twice, first on line {first_line}")]
+    #[error("datacenter `{name}` is defined twice, first on line {first_line}")]
     DuplicateDc { name: String, first_line: usize },
     #[error("there is no datacenter `{name}`{}", suggest_dc(suggestion.as_deref(), known))]
     UnknownDc {

@@ -47,7 +47,7 @@ impl<'a> Part<'a> {
         self.fields(self.text().split(',').map(str::trim))
     }
 
-    /// Returns the fields between blanks.
+    /// Returns the fields, which whitespace separates.
     pub fn blank_fields(&self) -> Vec<Self> {
         self.fields(self.text().split_whitespace())
     }

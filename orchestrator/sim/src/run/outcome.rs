@@ -7,7 +7,7 @@ pub trait Observer {
     /// Processes an event.
     fn on_event(&mut self, event: TraceEvent);
 
-    /// Processes the progress after a window; returns false to stop the run.
+    /// Called with the run's progress after each window of simulated time; returns false to stop the run.
     fn on_progress(&mut self, progress: Progress) -> bool;
 }
 

@@ -79,7 +79,7 @@ fn costs(measurement: &Measurement) -> String {
     )
 }
 
-/// Returns the wall-clock time per flow, packet and gigabyte, where it differs from the lab's.
+/// Returns the wall-clock time per flow, and per packet and link; empty if the lab's clock is the real one.
 fn wall(measurement: &Measurement) -> String {
     let capacity = &measurement.capacity;
     match capacity.place.clock() {

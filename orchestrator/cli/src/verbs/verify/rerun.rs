@@ -123,8 +123,8 @@ fn named(capacity: Capacity) -> String {
     named.argument()
 }
 
-/// Returns the wish for a new run of `kept`'s scenario at the first run's place: a simulation from memory, a lab's run
-/// from files in `work`.
+/// Returns a request to run `kept`'s scenario again in the same place. A simulation reads the scenario from memory; a
+/// lab run reads it from files in `work`.
 fn wanted(kept: &RunDir, work: &Work) -> Result<Wanted, Failure> {
     let mut wanted = Wanted::new_run(kept.info().scenario.clone(), once_more(kept)?);
     match wanted.request.engine {

@@ -48,8 +48,8 @@ fn the_next_up_of_a_dead_lab_leaves_them_alone_too() {
     });
 }
 
-/// The first `down` finds that one name belongs to a foreign namespace. It reports that, and removes the other
-/// namespaces, whose inodes foreign namespaces then reuse. The second `down` must not remove anything.
+/// In the first `down`, one name belongs to a foreign namespace: `down` reports it and removes the lab's other
+/// namespaces. Foreign namespaces then get the freed inode numbers. The second `down` must not remove anything.
 #[test]
 fn a_retry_after_an_incomplete_down_ends_nothing_more() {
     isolated(|| {

@@ -60,7 +60,7 @@ fn is_plain(transport: &TransportPlan) -> bool {
         && !transport.ack_priority
 }
 
-/// Returns true if the window has a default value.
+/// Returns true if the window is one of the two defaults: the BDP, or rxe's own window.
 fn is_default_window(transport: &TransportPlan) -> bool {
     match transport.window {
         Window::None => false,
