@@ -49,9 +49,12 @@ impl Batch {
 
     /// Adds a message for a queueing discipline or filter.
     pub fn request(&mut self, request: &impl NetlinkRequest) {
-        if let Protocol::Raw { request_type, .. } = request.protocol() {
-            self.raw(request_type, request.flags(), request.payload());
-        }
+        let Protocol::Raw { request_type, .. } = request.protocol() else {
+            unreachable!(
+                "requests for queueing disciplines and filters are of rtnetlink, a raw protocol"
+            );
+        };
+        self.raw(request_type, request.flags(), request.payload());
     }
 
     /// Adds a message of any kind.

@@ -39,7 +39,8 @@ pub fn document<'a>(comparison: &'a Comparison, figures: &'a [Captioned]) -> Doc
             let table = Block::Table(Medium::Any, bins(&one.bins, &it.run));
             [Block::Heading(one.policy.clone()), table]
         };
-        let blocks = it.policies.iter().flat_map(policy).collect();
+        let with_bins = it.policies.iter().filter(|one| !one.bins.is_empty());
+        let blocks = with_bins.flat_map(policy).collect();
         Section::of_page(format!("{} by size", of_run(it)), blocks)
     }));
     let origins = comparison.runs.iter().flat_map(RunOrigin::blocks).collect();

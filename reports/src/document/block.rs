@@ -28,7 +28,7 @@ pub struct Section<'a> {
 pub enum Block<'a> {
     /// Subtitle.
     Heading(String),
-    /// Summary in a sentence.
+    /// Summary in a sentence, for every medium.
     Lead(String),
     /// Paragraph, with its medium.
     Text(Medium, String),

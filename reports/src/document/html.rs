@@ -33,10 +33,13 @@ impl Document<'_> {
 
 impl Section<'_> {
     pub(crate) fn html(&self) -> Markup {
+        let contents = html! { @for block in &self.blocks { (block.html()) } };
         html! {
-            section {
-                h2 { (self.title) }
-                @for block in &self.blocks { (block.html()) }
+            @if !contents.0.is_empty() {
+                section {
+                    h2 { (self.title) }
+                    (contents)
+                }
             }
         }
     }
@@ -50,7 +53,7 @@ impl Block<'_> {
             Self::Text(medium, text) if medium.is_on_page() => html! { p { (text) } },
             Self::Note(medium, text) if medium.is_on_page() => html! { p.note { (text) } },
             Self::Table(medium, table) if medium.is_on_page() => table.html(),
-            Self::Facts(medium, facts) if medium.is_on_page() => html! {
+            Self::Facts(medium, facts) if medium.is_on_page() && !facts.is_empty() => html! {
                 dl {
                     @for (term, values) in facts {
                         dt { (term) }
@@ -151,9 +154,9 @@ impl Table {
         };
         match self.columns[column].kind {
             Kind::Numbers => html! { td.n.bad[cell.is_bad] { (contents) } },
-            _ if column == 0 => html! { th { (contents) } },
+            _ if column == 0 => html! { th.bad[cell.is_bad] { (contents) } },
             Kind::Names => html! { td.t.bad[cell.is_bad] { (contents) } },
-            Kind::Sentences => html! { td.s { (contents) } },
+            Kind::Sentences => html! { td.s.bad[cell.is_bad] { (contents) } },
         }
     }
 }

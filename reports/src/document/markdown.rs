@@ -19,10 +19,14 @@ impl Document<'_> {
 }
 
 impl Section<'_> {
+    /// Returns the title and the blocks; nothing without a block.
     fn markdown(&self, figures: &str) -> Vec<String> {
-        let title = [format!("## {}", self.title)];
         let blocks = self.blocks.iter().filter_map(|it| it.markdown(figures));
-        title.into_iter().chain(blocks).collect()
+        let mut parts: Vec<String> = blocks.collect();
+        if !parts.is_empty() {
+            parts.insert(0, format!("## {}", self.title));
+        }
+        parts
     }
 }
 

@@ -34,6 +34,7 @@ fn text_of(blocks: &[Block<'_>]) -> String {
 fn block(block: &Block<'_>) -> String {
     match block {
         Block::Heading(text) => format!("\n{text}\n"),
+        Block::Lead(text) => show::paragraph("", text),
         Block::Text(medium, text) | Block::Note(medium, text) if medium.is_on_terminal() => {
             show::paragraph("", text)
         }
@@ -44,8 +45,7 @@ fn block(block: &Block<'_>) -> String {
             };
             facts.iter().map(line).collect()
         }
-        Block::Lead(_)
-        | Block::Text(..)
+        Block::Text(..)
         | Block::Note(..)
         | Block::Table(..)
         | Block::Facts(..)

@@ -55,7 +55,7 @@ impl RunOrigin {
         }
     }
 
-    /// True if nothing speaks against the run.
+    /// True if there is no reason to distrust the run.
     pub(crate) fn is_clean(&self) -> bool {
         self.problems.is_empty()
     }

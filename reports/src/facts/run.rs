@@ -37,9 +37,13 @@ impl RunFacts {
     ///
     /// # Errors
     /// If a required table is missing, or the table has an invalid row.
-    pub fn visit<R: Row>(&self, visit: impl FnMut(R)) -> Result<(), RecordsError> {
-        let truncated = self.run.visit(visit)?;
-        self.keep::<R>(truncated);
+    pub fn visit<R: Row>(&self, mut visit: impl FnMut(R)) -> Result<(), RecordsError> {
+        let mut rows = 0;
+        let truncated = self.run.visit(|row| {
+            rows += 1;
+            visit(row);
+        })?;
+        self.keep::<R>(rows, truncated);
         Ok(())
     }
 
@@ -57,10 +61,7 @@ impl RunFacts {
             rows += batch.len() as u64;
             visit(batch)
         })?;
-        if R::FILE == FlowRow::FILE {
-            self.flows.set(Some(rows));
-        }
-        self.keep::<R>(truncated);
+        self.keep::<R>(rows, truncated);
         Ok(())
     }
 
@@ -77,8 +78,7 @@ impl RunFacts {
             rows += 1;
             visit(fields, row)
         })?;
-        self.flows.set(Some(rows));
-        self.keep::<FlowRow>(truncated);
+        self.keep::<FlowRow>(rows, truncated);
         Ok(())
     }
 
@@ -103,12 +103,15 @@ impl RunFacts {
                 );
             }
         })?;
-        self.flows.set(Some(rows));
-        self.keep::<FlowRow>(truncated);
+        self.keep::<FlowRow>(rows, truncated);
         Ok(())
     }
 
-    fn keep<R: Row>(&self, truncated: u64) {
+    /// Keeps the numbers of rows that were read from a table and that were truncated.
+    fn keep<R: Row>(&self, rows: u64, truncated: u64) {
+        if R::FILE == FlowRow::FILE {
+            self.flows.set(Some(rows));
+        }
         self.truncated.borrow_mut().insert(R::FILE, truncated);
     }
 

@@ -300,7 +300,7 @@ fn worst_row(flow: &WorstFlow) -> [Cell; 5] {
     [
         match flow.repetition {
             0 => name,
-            repetition => name.below(format!("repetition {repetition}")),
+            repetition => name.after(format!("repetition {repetition}")),
         },
         text::size(Bytes::new(flow.size_bytes)).into(),
         text::small_change(flow.fct_difference).into(),

@@ -5,12 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::{EngineInfo, RunDir, RunInfo, listing};
+use lab_records::{EngineInfo, Grade, Outcome, RunDir, RunInfo, listing};
 
 use super::Reuse;
 use crate::failure::Failure;
 
-/// Ended runs by their identity, of several with the same the newest.
+/// Ended runs by their identity; for equal identities, the newest.
 #[derive(Default)]
 pub struct Found(BTreeMap<Reuse, PathBuf>);
 
@@ -21,8 +21,10 @@ impl Found {
         let mut found = Self::default();
         for run in runs {
             let Ok(file) = run.file else { continue };
-            // A run with a problem was interrupted, or its engine failed.
-            if file.outcome.is_none_or(|it| !it.end.problems.is_empty()) {
+            // A run with a problem was interrupted, or its engine failed; an invalid one has no values.
+            let serves =
+                |it: &Outcome| it.end.problems.is_empty() && it.verdict.grade != Grade::Invalid;
+            if !file.outcome.as_ref().is_some_and(serves) {
                 continue;
             }
             if let Some(reuse) = identity(&run.path, &file.info) {

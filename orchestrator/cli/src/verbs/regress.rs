@@ -288,7 +288,7 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
 
 /// Returns a check for each reason not to trust a run.
 fn clean(samples: &Samples) -> Vec<Check> {
-    let check = |reason: &String| Check::inconclusive("clean run", reason.clone());
+    let check = |reason: &String| Check::inconclusive("clean-run", reason.clone());
     samples.doubts.iter().map(check).collect()
 }
 

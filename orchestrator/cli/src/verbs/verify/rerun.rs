@@ -46,13 +46,12 @@ impl Rerun {
         if self.agrees {
             return Vec::new();
         }
-        let tables = self
-            .tables
-            .iter()
-            .filter(|it| !it.is_same())
-            .map(difference);
-        let others = self.plan.iter().chain(&self.broken).cloned();
-        others.chain(tables).collect()
+        let others: Vec<String> = self.plan.iter().chain(&self.broken).cloned().collect();
+        if !others.is_empty() {
+            return others;
+        }
+        let differing = self.tables.iter().filter(|it| !it.is_same());
+        differing.map(difference).collect()
     }
 
     /// True if both runs have the same rows.
