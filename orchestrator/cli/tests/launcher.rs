@@ -209,9 +209,9 @@ fn help_for_building_and_testing_is_shown_without_doing_either() {
     ] {
         let out = Outcome::from(clone.launcher(words).output().unwrap());
         assert_eq!((out.exit, out.stderr.as_str()), (Some(0), ""), "{words:?}");
-        assert!(out.stdout.starts_with("lcmp-lab from a clone: "), "{out:?}");
+        assert!(out.stdout.starts_with("Runs lcmp-lab from a clone: "), "{out:?}");
         assert!(out.stdout.contains("\n  ./lcmp-lab test "), "{out:?}");
-        assert!(out.stdout.ends_with("is no terminal.\n"), "{out:?}");
+        assert!(out.stdout.ends_with("is not a terminal.\n"), "{out:?}");
     }
     assert_eq!(clone.calls(), 0);
 }
@@ -497,7 +497,7 @@ fn slow_runs_leave_out_the_processes_that_tests_start() {
         let mut pairs = words.windows(2);
         pairs.any(|pair| pair[0] == "--skip" && ends(pair[1]))
     };
-    let sources = sources_with("#[ignore = \"started by other tests\"]");
+    let sources = sources_with("#[ignore = \"entry point of a process that tests start\"]");
     let functions = sources.lines().filter_map(|line| line.strip_prefix("fn "));
     let names: Vec<&str> = functions
         .filter_map(|line| line.strip_suffix("() {"))

@@ -432,7 +432,7 @@ fn doctor_fails_where_no_lab_can_run() {
         (
             &["--user", "--map-root-user"][..],
             doctor,
-            "fail  guest user: root of this user namespace has no user 65479",
+            "fail  guest user: this user namespace does not map user 65479",
         ),
         (
             &["--mount"],

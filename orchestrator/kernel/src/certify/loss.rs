@@ -329,7 +329,7 @@ mod tests {
         assert_eq!((received.port, received.is_sent), (PortId(4), false));
         assert_eq!(
             received.to_string(),
-            "20 of 20 datagrams of `dc1/h1` to UDP port 4791 of `dc2/h1` came to its NIC and not to its \
+            "20 of 20 datagrams of `dc1/h1` to UDP port 4791 of `dc2/h1` reached its NIC but not its \
              sockets (likely cause: unknown: no rule or chain was found that drops them)"
         );
     }
