@@ -169,7 +169,7 @@ struct Choice {
     case: &'static Case,
     source: Source,
     played: Played,
-    /// Wish for the run, or the reason why there is none.
+    /// Run that is wanted, or the reason why none is.
     wanted: Result<Wanted, String>,
 }
 
