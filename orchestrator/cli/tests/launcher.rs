@@ -209,7 +209,10 @@ fn help_for_building_and_testing_is_shown_without_doing_either() {
     ] {
         let out = Outcome::from(clone.launcher(words).output().unwrap());
         assert_eq!((out.exit, out.stderr.as_str()), (Some(0), ""), "{words:?}");
-        assert!(out.stdout.starts_with("Runs lcmp-lab from a clone: "), "{out:?}");
+        assert!(
+            out.stdout.starts_with("Runs lcmp-lab from a clone: "),
+            "{out:?}"
+        );
         assert!(out.stdout.contains("\n  ./lcmp-lab test "), "{out:?}");
         assert!(out.stdout.ends_with("is not a terminal.\n"), "{out:?}");
     }
