@@ -8,8 +8,8 @@
 //! - `run`: facts, flows and query results; `route`, `size_bins`: groups of flows
 //! - `frames`: queries on the tables, by polars
 //! - `stats`: percentiles, means and their changes, with intervals over repetitions
-//! - `answer`: the answer of a run in words
-//! - `closing`, `path_shares`, `at_work`: the tables at the end of a run
+//! - `questions`: what a run answers, on its page, in the text at its end and in `summary.json`
+//! - `closing`: the text at the end of a run
 //! - `departures`: parameters that are not the paper's, for tables and legends
 //! - `report`, `summary`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
@@ -28,8 +28,6 @@
 //! println!("{}", report.html.display());
 //! # Ok::<(), lab_reports::ReportError>(())
 //! ```
-mod answer;
-mod at_work;
 pub mod check;
 mod closing;
 pub mod compare;
@@ -44,9 +42,9 @@ mod figures;
 mod frames;
 mod page;
 mod parallel;
-mod path_shares;
 mod population;
 mod published;
+mod questions;
 mod report;
 mod route;
 mod run;
@@ -58,11 +56,11 @@ mod testing;
 mod text;
 pub mod words;
 
-pub use closing::{closing_answer, closing_table};
+pub use closing::painted;
 pub use error::{DrawError, ReportError};
 pub use page::frame::document as bare_page;
 pub use published::{Series, draw_published};
-pub use report::{Report, render};
+pub use report::{Numbers, Report, render};
 pub use stats::{
     Change, Effect, Estimate, Interval, Intervals, Meaning, Pair, Paired, PaperReductions,
     Slowdowns, Statistic, change, change_between, nearest_rank, paired, paper_bins, reductions,

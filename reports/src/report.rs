@@ -1,24 +1,27 @@
 //! A run directory to its report.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use lab_records::{
-    Evidence,
     directory::{FIGURES_DIR, REPORT_FILE, SUMMARY_FILE},
     draft,
 };
+use lab_units::show;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
-    answer::Question,
-    departures,
+    closing::closing,
     error::{ReportError, write_failed},
     figures::{Captioned, draw_figures},
-    page::{Page, page},
-    parallel, path_shares,
+    page::page,
+    questions::Asked,
     run::Run,
-    stats::{self, Intervals},
-    summary::{PolicySummary, Summary},
-    words,
+    summary::Summary,
+    text::WIDTH,
 };
 
 /// A written report.
@@ -26,10 +29,40 @@ use crate::{
 pub struct Report {
     /// The page.
     pub html: PathBuf,
-    /// The figures, each as SVG and PNG.
+    /// The figures, each as SVG, PNG and CSV.
     pub figures: Vec<PathBuf>,
     /// The results.
     pub summary: Summary,
+    /// Values of the questions that have their own, by the question's id.
+    pub answers: BTreeMap<&'static str, Value>,
+    /// Text for a terminal, without the headline.
+    pub closing: String,
+}
+
+/// Results of a run, as in `summary.json`.
+#[derive(Serialize)]
+pub struct Numbers<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    #[serde(flatten)]
+    answers: &'a BTreeMap<&'static str, Value>,
+}
+
+impl Report {
+    /// Returns the headline for a terminal, in lines of at most [`WIDTH`] characters.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        show::paragraph_of(WIDTH, "", &self.summary.headline)
+    }
+
+    /// Returns the results, to be written as JSON.
+    #[must_use]
+    pub const fn numbers(&self) -> Numbers<'_> {
+        Numbers {
+            summary: &self.summary,
+            answers: &self.answers,
+        }
+    }
 }
 
 /// Writes the report of the run directory at `run` into it.
@@ -40,27 +73,36 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
     let run = Run::read(run)?;
     let summary = Summary::new(&run);
 
-    let figures_dir = run.dir.join(FIGURES_DIR);
-    draft::make_dir(&figures_dir).map_err(write_failed(&figures_dir))?;
-    let figures = draw_figures(&run, &figures_dir)?;
-    let files = write_files(&figures, &figures_dir)?;
+    let dir = run.dir.join(FIGURES_DIR);
+    draft::make_dir(&dir).map_err(write_failed(&dir))?;
+    let figures = draw_figures(&run, &dir)?;
+    let mut files = Vec::new();
+    for figures in figures.values() {
+        files.extend(write_files(figures, &dir)?);
+    }
 
-    let numbers = run.dir.join(SUMMARY_FILE);
-    let text = serde_json::to_string_pretty(&summary).expect("a summary is plain data") + "\n";
-    draft::replace(&numbers, text.as_bytes()).map_err(write_failed(&numbers))?;
-
-    let html = run.dir.join(REPORT_FILE);
-    let text = page(&Page {
+    let asked = Asked {
         run: &run,
         summary: &summary,
         figures: &figures,
-    })?;
+    };
+    let html = run.dir.join(REPORT_FILE);
+    let text = page(&asked)?;
     draft::replace(&html, text.as_bytes()).map_err(write_failed(&html))?;
-    Ok(Report {
+
+    let closing = closing(&asked);
+    let answers = asked.values();
+    let report = Report {
         html,
         figures: files,
         summary,
-    })
+        answers,
+        closing,
+    };
+    let path = run.dir.join(SUMMARY_FILE);
+    let numbers = serde_json::to_string_pretty(&report.numbers()).expect("results are plain data");
+    draft::replace(&path, (numbers + "\n").as_bytes()).map_err(write_failed(&path))?;
+    Ok(report)
 }
 
 /// Writes each drawn figure as SVG and its numbers as CSV into `dir`, and returns the files of all, the PNGs that are there
@@ -77,53 +119,4 @@ pub fn write_files(figures: &[Captioned], dir: &Path) -> Result<Vec<PathBuf>, Re
         files.extend([svg, dir.join(format!("{name}.png")), csv]);
     }
     Ok(files)
-}
-
-impl Summary {
-    /// Returns the summary of `run`.
-    pub(crate) fn new(run: &Run) -> Self {
-        let flows = &run.flows;
-        let is_compared = run.verdict.is_valid();
-        let repetitions = parallel::map(0..flows.policies.len(), |index| {
-            flows.slowdowns_by_repetition(index)
-        });
-        let policies = parallel::map(0..flows.policies.len(), |index| {
-            let counts = flows.counts[index];
-            PolicySummary {
-                policy: flows.policies[index].clone(),
-                departures: departures::of(&run.info, &flows.policies[index]).to_vec(),
-                flows: counts.flows,
-                finished: counts.finished,
-                unfinished: counts.unfinished,
-                below_one: counts.below_one,
-                slowdown: stats::slowdowns(&repetitions[index], flows.unfinished(index)),
-                change: (is_compared && index > 0)
-                    .then(|| stats::change(&repetitions[0], &repetitions[index])),
-            }
-        });
-        let end = run.end.as_ref();
-        let evidence = end.map_or_else(Evidence::default, |end| end.evidence.clone());
-        let warnings: Vec<String> = evidence.warnings().iter().map(words::warning).collect();
-        let answer = Question {
-            verdict: run.verdict.grade,
-            reasons: &run.verdict.reasons,
-            warnings: warnings.len(),
-            policies: &policies,
-            slowdowns: &repetitions,
-            is_one_draw: Intervals::of(run.info.repetitions) == Intervals::OneDraw,
-        }
-        .answer();
-        Self {
-            answer,
-            paths: path_shares::of(run),
-            scenario: run.info.scenario.clone(),
-            verdict: run.verdict.grade,
-            reasons: run.verdict.reasons.clone(),
-            unexercised: warnings,
-            intervals: Intervals::of(run.info.repetitions),
-            measured: words::measured(&run.info),
-            policies,
-            evidence,
-        }
-    }
 }

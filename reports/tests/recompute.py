@@ -534,7 +534,38 @@ def summary(run):
         "intervals": estimator(run.repetitions),
         "policies": policies,
         "evidence": evidence,
+        "paths": route_shares(run),
     }
+
+
+def route_shares(run):
+    """Returns each policy's share of bytes and of flows on each route, the least delay first."""
+    taken = taken_paths(run)
+    shares = []
+    for policy in run.policies:
+        count, sent, known = defaultdict(int), defaultdict(int), 0
+        for flow in run.of[policy]:
+            if flow.path:
+                known += 1
+                own = taken.get((policy, flow.repetition, flow.id)) or [(flow.path, flow.size)]
+                for route in {run.route(path) for path, _ in own}:
+                    count[route] += 1
+                for path, size in own:
+                    sent[run.route(path)] += size
+        total = max(sum(sent.values()), 1)
+        order = sorted(count, key=lambda route: (run.delay(route), route))
+        routes = [{"route": it, "bytes": sent[it] / total, "flows": count[it] / known} for it in order]
+        shares.append({"policy": policy, "routes": routes})
+    return shares
+
+
+def taken_paths(run):
+    """Returns the paths that each re-routed flow took, with the bytes on each."""
+    taken = defaultdict(list)
+    for row in run.rows("paths"):
+        key = row["policy"], int(row["repetition"]), int(row["flow_id"])
+        taken[key].append((row["path"], int(row["sent_bytes"])))
+    return taken
 
 
 def measured(run):
@@ -722,16 +753,13 @@ def dc_pairs(run):
 
 
 def paths(run):
-    taken = defaultdict(list)
-    for row in run.rows("paths"):
-        key = row["policy"], int(row["repetition"]), int(row["flow_id"])
-        taken[key].append((run.crossed(run.route(row["path"])), int(row["sent_bytes"])))
+    taken = taken_paths(run)
     for policy in run.policies:
         flows = []
         for flow in run.of[policy]:
-            own = taken.get((policy, flow.repetition, flow.id))
             if flow.path:
-                flows.append(own or [(run.crossed(run.route(flow.path)), flow.size)])
+                own = taken.get((policy, flow.repetition, flow.id)) or [(flow.path, flow.size)]
+                flows.append([(run.crossed(run.route(path)), size) for path, size in own])
         total = sum(size for own in flows for _, size in own)
         for link in run.links:
             over = [[size for links, size in own if link["name"] in links] for own in flows]

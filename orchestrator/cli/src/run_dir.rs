@@ -12,7 +12,7 @@ use lab_records::{
     EngineInfo, Location, Provenance, RunDir, RunEnd, RunInfo, RunWriter,
     directory::{self, INPUTS_FILE, PLAN_FILE, RUN_FILE, SCENARIO_FILE},
 };
-use lab_reports::{Summary, closing_answer, closing_table, words};
+use lab_reports::{Numbers, painted, words};
 use lab_scenario::Files;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -131,7 +131,7 @@ struct Concluded<'a> {
     /// Exit code of the process.
     exit: u8,
     #[serde(flatten)]
-    summary: &'a Summary,
+    numbers: Numbers<'a>,
 }
 
 /// Writes the report of the run in `dir`, prints its summary with the text of `cost`, and returns the
@@ -149,15 +149,20 @@ pub fn conclude(dir: &Path, global: &Global, cost: impl FnOnce() -> String) -> O
             run: dir,
             report: &report.html,
             exit: exit.code(),
-            summary,
+            numbers: report.numbers(),
         });
     } else {
-        print(closing_table(summary, stdout_is_colored()).trim_end());
+        let closing = report.closing.trim_end();
+        if stdout_is_colored() {
+            print(&painted(closing));
+        } else {
+            print(closing);
+        }
         let cost = cost();
         if !cost.is_empty() {
             print(cost.trim_end());
         }
-        print(closing_answer(summary).trim_end());
+        print(report.headline().trim_end());
         print(&format!("verdict: {}", summary.verdict));
         print(&format!("report: {}", report.html.display()));
     }

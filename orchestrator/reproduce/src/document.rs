@@ -154,7 +154,7 @@ fn claim(claim: &ClaimReport) -> [Block<'static>; 3] {
         )
     };
     [
-        Block::Heading(claim.id.to_owned()),
+        Block::Heading(Medium::Any, claim.id.to_owned()),
         Block::Text(Medium::Any, words),
         Block::Facts(Medium::Any, judgements(claim).map(verdict).collect()),
     ]
@@ -186,7 +186,7 @@ fn cases(report: &Report, figures: &str) -> Vec<Block<'static>> {
             fact(format!("not {}", source.name()), reason.clone());
         }
         blocks.extend([
-            Block::Heading(format!("{} {}", case.figure, case.case)),
+            Block::Heading(Medium::Any, format!("{} {}", case.figure, case.case)),
             Block::Text(Medium::Any, format!("{}.", traffic(case))),
             Block::Table(
                 Medium::Any,

@@ -37,7 +37,7 @@ pub fn document<'a>(comparison: &'a Comparison, figures: &'a [Captioned]) -> Doc
     sections.extend(valid.map(|it| {
         let policy = |one: &PolicyComparison| {
             let table = Block::Table(Medium::Any, bins(&one.bins, &it.run));
-            [Block::Heading(one.policy.clone()), table]
+            [Block::Heading(Medium::Any, one.policy.clone()), table]
         };
         let with_bins = it.policies.iter().filter(|one| !one.bins.is_empty());
         let blocks = with_bins.flat_map(policy).collect();

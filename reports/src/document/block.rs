@@ -1,5 +1,7 @@
 //! Parts of a document.
 
+use maud::Markup;
+
 use super::{medium::Medium, table::Table};
 use crate::figures::Captioned;
 
@@ -26,8 +28,8 @@ pub struct Section<'a> {
 
 /// Part of a document.
 pub enum Block<'a> {
-    /// Subtitle.
-    Heading(String),
+    /// Subtitle, with its medium.
+    Heading(Medium, String),
     /// Summary in a sentence, for every medium.
     Lead(String),
     /// Paragraph, with its medium.
@@ -42,6 +44,8 @@ pub enum Block<'a> {
     Banner(Banner),
     /// Figures; pages only.
     Figures(&'a [Captioned]),
+    /// Markup, for what scripts fill or change; pages only.
+    Html(Markup),
     /// Title and file of a picture; pages only.
     Picture(String, String),
 }

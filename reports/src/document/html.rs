@@ -19,9 +19,9 @@ impl Document<'_> {
         let body = html! {
             header {
                 h1 { (self.title) }
-                @for block in self.opening.iter().filter(is_first) { (block.html()) }
+                @for block in self.opening.iter().filter(is_first) { (block.html("")) }
             }
-            @for block in self.opening.iter().filter(|it| !is_first(it)) { (block.html()) }
+            @for block in self.opening.iter().filter(|it| !is_first(it)) { (block.html("")) }
             main {
                 @for section in self.sections.iter().filter(|it| it.medium.is_on_page()) { (section.html()) }
             }
@@ -33,7 +33,7 @@ impl Document<'_> {
 
 impl Section<'_> {
     pub(crate) fn html(&self) -> Markup {
-        let contents = html! { @for block in &self.blocks { (block.html()) } };
+        let contents = html! { @for block in &self.blocks { (block.html("")) } };
         html! {
             @if !contents.0.is_empty() {
                 section {
@@ -46,9 +46,10 @@ impl Section<'_> {
 }
 
 impl Block<'_> {
-    fn html(&self) -> Markup {
+    /// Returns the block; its figures have their files in `folder`, which ends with a slash or is empty.
+    pub(crate) fn html(&self, folder: &str) -> Markup {
         match self {
-            Self::Heading(text) => html! { h3 { (text) } },
+            Self::Heading(medium, text) if medium.is_on_page() => html! { h3 { (text) } },
             Self::Lead(text) => html! { p.lead { (text) } },
             Self::Text(medium, text) if medium.is_on_page() => html! { p { (text) } },
             Self::Note(medium, text) if medium.is_on_page() => html! { p.note { (text) } },
@@ -66,10 +67,17 @@ impl Block<'_> {
                     }
                 }
             },
-            Self::Text(..) | Self::Note(..) | Self::Table(..) | Self::Facts(..) => html! {},
+            Self::Heading(..)
+            | Self::Text(..)
+            | Self::Note(..)
+            | Self::Table(..)
+            | Self::Facts(..) => html! {},
             Self::Banner(banner) => banner.html(),
             Self::Picture(title, file) => html! { img src=(file) alt=(title); },
-            Self::Figures(figures) => html! { @for figure in *figures { (captioned(figure, "")) } },
+            Self::Figures(figures) => {
+                html! { @for figure in *figures { (captioned(figure, folder)) } }
+            }
+            Self::Html(markup) => html! { (markup) },
         }
     }
 }

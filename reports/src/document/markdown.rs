@@ -37,7 +37,7 @@ impl Block<'_> {
             lines.join("\n")
         };
         match self {
-            Self::Heading(text) => Some(format!("### {text}")),
+            Self::Heading(medium, text) => medium.is_on_page().then(|| format!("### {text}")),
             Self::Lead(text) => Some(text.clone()),
             Self::Text(medium, text) | Self::Note(medium, text) => {
                 medium.is_on_page().then(|| text.clone())
@@ -59,6 +59,7 @@ impl Block<'_> {
                 Some(format!("**{}**\n\n{}", banner.title, list(&banner.items)))
             }
             Self::Picture(title, file) => Some(format!("![{title}]({file})")),
+            Self::Html(_) => None,
             Self::Figures(figures) => {
                 let image = |it: &crate::figures::Captioned| {
                     format!("![{}]({folder}/{}.png)", it.title, it.image.name)

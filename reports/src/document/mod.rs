@@ -14,5 +14,6 @@ mod terminal;
 pub use block::{Banner, Block, Document, Section};
 pub use medium::Medium;
 pub use table::{Cell, Column, Table};
+pub(crate) use terminal::text_of;
 
 pub use crate::text::NONE;

@@ -15,42 +15,45 @@ impl Document<'_> {
     pub fn terminal(&self) -> String {
         let sections = self.sections.iter();
         let shown = sections.filter(|section| section.medium.is_on_terminal());
-        format!("{}\n{}", self.title, text_of(&self.opening))
+        format!("{}\n{}", self.title, text_of(&self.opening, show::WIDTH))
             + &shown.map(section).collect::<String>()
     }
 }
 
 fn section(section: &Section<'_>) -> String {
-    match text_of(&section.blocks) {
+    match text_of(&section.blocks, show::WIDTH) {
         text if text.is_empty() => text,
         text => format!("\n{}\n{text}", section.title),
     }
 }
 
-fn text_of(blocks: &[Block<'_>]) -> String {
-    blocks.iter().map(block).collect()
+/// Returns the blocks as text in lines of at most `width` characters, but for tables that are wider.
+pub fn text_of(blocks: &[Block<'_>], width: usize) -> String {
+    blocks.iter().map(|it| block(it, width)).collect()
 }
 
-fn block(block: &Block<'_>) -> String {
+fn block(block: &Block<'_>, width: usize) -> String {
     match block {
-        Block::Heading(text) => format!("\n{text}\n"),
-        Block::Lead(text) => show::paragraph("", text),
+        Block::Heading(medium, text) if medium.is_on_terminal() => format!("\n{text}\n"),
+        Block::Lead(text) => show::paragraph_of(width, "", text),
         Block::Text(medium, text) | Block::Note(medium, text) if medium.is_on_terminal() => {
-            show::paragraph("", text)
+            show::paragraph_of(width, "", text)
         }
-        Block::Table(medium, table) if medium.is_on_terminal() => table.terminal(show::WIDTH),
+        Block::Table(medium, table) if medium.is_on_terminal() => table.terminal(width),
         Block::Facts(medium, facts) if medium.is_on_terminal() => {
             let line = |(term, values): &(String, Vec<String>)| {
-                show::paragraph(&format!("{term}: "), &values.join(" | "))
+                show::paragraph_of(width, &format!("{term}: "), &values.join(" | "))
             };
             facts.iter().map(line).collect()
         }
-        Block::Text(..)
+        Block::Heading(..)
+        | Block::Text(..)
         | Block::Note(..)
         | Block::Table(..)
         | Block::Facts(..)
         | Block::Banner(_)
         | Block::Figures(_)
+        | Block::Html(_)
         | Block::Picture(..) => String::new(),
     }
 }

@@ -88,7 +88,7 @@ impl RunOrigin {
         ];
         let facts = named.map(|(term, value)| (term.to_owned(), vec![value]));
         [
-            Block::Heading(self.name.clone()),
+            Block::Heading(Medium::Any, self.name.clone()),
             Block::Facts(Medium::Page, facts.into()),
         ]
     }

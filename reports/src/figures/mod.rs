@@ -3,7 +3,10 @@
 mod over_time;
 mod routes;
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use lab_records::LinkInfo;
 use plotters::style::RGBColor;
@@ -66,7 +69,7 @@ impl Section {
 pub fn draw_figures<'a>(
     run: &'a Run,
     figures_dir: &'a Path,
-) -> Result<Vec<Captioned>, ReportError> {
+) -> Result<BTreeMap<&'static str, Vec<Captioned>>, ReportError> {
     let policies = &run.flows.policies;
     let styles = policy_styles(policies);
     let end = run.grid.edge(run.grid.narrow_len());
@@ -98,7 +101,12 @@ pub fn draw_figures<'a>(
         figures.push(Draw::rates_over_time);
     }
     let drawn = parallel::map(figures, |figure| figure(&draw));
-    drawn.into_iter().filter_map(Result::transpose).collect()
+    let mut figures: BTreeMap<&'static str, Vec<Captioned>> = BTreeMap::new();
+    for figure in drawn.into_iter().filter_map(Result::transpose) {
+        let figure = figure?;
+        figures.entry(figure.section.id()).or_default().push(figure);
+    }
+    Ok(figures)
 }
 
 /// Plotted figure; `None` if the figure would not compare anything.

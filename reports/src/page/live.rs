@@ -14,7 +14,7 @@ use plotters::style::RGBColor;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{contents::Page, swatch::hex};
+use super::swatch::hex;
 use crate::{
     error::ReportError,
     figure::attributes,
@@ -60,9 +60,9 @@ pub fn timeline() -> Markup {
 }
 
 /// Returns the data and the scripts, for the end of the page.
-pub fn scripts(page: &Page<'_>) -> Result<Markup, ReportError> {
+pub fn scripts(run: &Run) -> Result<Markup, ReportError> {
     // In a script element only `</` and `<!--` could end or change the text.
-    let data = data(page.run)?.replace('<', "\\u003c");
+    let data = data(run)?.replace('<', "\\u003c");
     Ok(html! {
         script type="application/json" id="run-data" { (PreEscaped(data)) }
         @for script in SCRIPTS { script { (PreEscaped(script)) } }

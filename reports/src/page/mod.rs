@@ -1,86 +1,53 @@
 //! The HTML page: one file that loads nothing and runs only its own scripts.
 
-mod certificate;
-mod contents;
-mod evidence;
-mod facts;
-mod flows;
 pub(crate) mod frame;
-mod links;
-mod live;
-mod results;
+mod header;
+pub(crate) mod live;
 pub(crate) mod swatch;
 
 use lab_records::Grade;
 use maud::{Markup, html};
 
-use self::frame::{captioned, document};
-use crate::{error::ReportError, figures::Section, summary::Summary, words};
-pub use contents::Page;
+use self::frame::document;
+use crate::{
+    error::ReportError,
+    questions::{Asked, QUESTIONS, Question},
+    summary::Summary,
+    words,
+};
 
-/// Returns the page's HTML.
-pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
-    let run = page.run;
+/// Returns the page of the run, with a section for each question that the run answers.
+pub fn page(asked: &Asked<'_>) -> Result<String, ReportError> {
+    let run = asked.run;
     let title = format!("{} · lcmp-lab", run.info.scenario);
-    let routes = flows::routes(page)?;
-    let sections: [(&str, &str, Markup); 6] = [
+    let answer = |question: &'static Question| {
+        let blocks = (question.blocks)(asked);
         (
-            "results",
-            "Which policy is faster?",
-            html! {
-                (results::tables(page))
-                (evidence::tables(page.summary))
-            },
-        ),
-        (
-            "slowdown",
-            "Which flows gain, and which lose?",
-            figures_of(page, Section::Slowdown),
-        ),
-        (
-            "paths",
-            "Which paths did flows take?",
-            html! {
-                (figures_of(page, Section::Paths))
-                h3 { "Routes" }
-                (routes)
-            },
-        ),
-        (
-            "links",
-            "How full were links and queues?",
-            html! {
-                (figures_of(page, Section::Links))
-                (links::tables(page))
-            },
-        ),
-        (
-            "flows",
-            "What happened to single flows?",
-            html! {
-                (live::timeline())
-                (figures_of(page, Section::Flows))
-                (flows::table(run))
-            },
-        ),
-        ("run", "How was the run made?", facts::list(run)),
-    ];
+            question,
+            html! { @for block in &blocks { (block.html("figures/")) } },
+        )
+    };
+    let answers: Vec<(&Question, Markup)> = QUESTIONS
+        .iter()
+        .map(answer)
+        .filter(|(_, answer)| !answer.0.is_empty())
+        .collect();
     let body = html! {
         header {
             h1 { (run.info.scenario) }
             @if !run.info.description.is_empty() {
                 p.lead { (run.info.description) }
             }
-            p.note { (facts::headline(run)) }
+            p.note { (header::headline(run)) }
         }
-        (banner(page.summary))
-        (facts::brief(run, page.summary))
-        (contents(page, &sections))
+        (banner(asked.summary))
+        (header::brief(run, asked.summary))
+        (contents(asked, &answers))
         main {
-            @for (id, title, content) in &sections {
-                details.fold id=(id) open[*id == "results"] {
-                    summary { h2 { (title) } }
-                    (content)
+            @for (question, answer) in &answers {
+                details.fold id=(question.id) open[question.is_open] {
+                    summary { h2 { (question.title) } }
+                    (answer)
                 }
             }
         }
@@ -92,20 +59,20 @@ pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
             }
         }
     };
-    let body = html! { (body) (live::scripts(page)?) };
+    let body = html! { (body) (live::scripts(run)?) };
     Ok(document(&title, &run.info.tool_version, &body))
 }
 
 /// Returns the list of sections and figures, with links.
-fn contents(page: &Page<'_>, sections: &[(&str, &str, Markup)]) -> Markup {
+fn contents(asked: &Asked<'_>, answers: &[(&Question, Markup)]) -> Markup {
     html! {
         nav aria-label="contents" {
             ol {
-                @for (id, title, _) in sections {
+                @for (Question { id, title, .. }, _) in answers {
                     li {
                         a href=(format!("#{id}")) { (title) }
                         span {
-                            @for figure in page.figures.iter().filter(|it| it.section.id() == *id) {
+                            @for figure in asked.figures.get(id).into_iter().flatten() {
                                 a.sub href=(format!("#{}", figure.image.name)) { (figure.title) }
                                 " "
                             }
@@ -117,19 +84,11 @@ fn contents(page: &Page<'_>, sections: &[(&str, &str, Markup)]) -> Markup {
     }
 }
 
-fn figures_of(page: &Page<'_>, section: Section) -> Markup {
-    let figures = page
-        .figures
-        .iter()
-        .filter(|figure| figure.section == section);
-    html! { @for figure in figures { (captioned(figure, "figures/")) } }
-}
-
 fn banner(summary: &Summary) -> Markup {
     html! {
         @if summary.verdict == Grade::Valid {
             div.banner role="status" {
-                p.answer { (summary.answer) }
+                p.answer { (summary.headline) }
                 p { "Every scheduled flow finished, and every figure of the run is within its bound." }
                 @if !summary.unexercised.is_empty() {
                     p { "Warnings about the ranking:" }

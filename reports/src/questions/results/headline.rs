@@ -1,4 +1,4 @@
-//! Answer of a run in words: the policy with the lowest p99, its changes against the first policy, and its rank among
+//! Headline of a run: the policy with the lowest p99, its changes against the first policy, and its rank among
 //! all.
 
 use lab_records::{Grade, Reason};
@@ -9,8 +9,8 @@ use crate::{
     text, words,
 };
 
-/// Inputs of an answer.
-pub struct Question<'a> {
+/// Inputs of a headline.
+pub struct Headline<'a> {
     /// Verdict on the run.
     pub verdict: Grade,
     /// Reasons not to trust the run.
@@ -34,14 +34,14 @@ struct Ranking {
     level: Vec<usize>,
 }
 
-impl Question<'_> {
+impl Headline<'_> {
     /// Returns the answer, a few sentences.
     ///
     /// The answer of a run that is not valid says so first, and ranks nothing. For a percentile of too few flows it
     /// gives the number of flows needed. With one draw of arrivals the values are those of this draw, and no policy is
     /// called better or worse. With several, a policy is best only if the interval of every other policy's change
     /// against it shows that policy to be worse.
-    pub fn answer(&self) -> String {
+    pub fn words(&self) -> String {
         if self.verdict != Grade::Valid {
             return self.not_valid();
         }
@@ -332,7 +332,7 @@ mod tests {
             })
             .collect();
         let reasons = [(ReasonCode::UnfinishedFlows, 3), (ReasonCode::LateFlows, 1)];
-        Question {
+        Headline {
             verdict,
             reasons: &reasons.map(|(code, count)| Reason::part(code, count, 1_000).graded(verdict)),
             warnings: 0,
@@ -340,7 +340,7 @@ mod tests {
             slowdowns: &slowdowns,
             is_one_draw: slowdowns[0].len() < 2,
         }
-        .answer()
+        .words()
     }
 
     /// Returns a valid run's answer from p50 and p99 in each policy's repetitions.
@@ -410,7 +410,7 @@ mod tests {
     #[test]
     fn warnings_are_counted() {
         let summary = |warnings| {
-            Question {
+            Headline {
                 verdict: Grade::Valid,
                 reasons: &[],
                 warnings,

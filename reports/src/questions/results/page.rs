@@ -1,50 +1,59 @@
-//! Slowdowns of each policy, and their changes against the first.
+//! Slowdowns of each policy and their changes against the first, for a page.
 
 use lab_records::{Grade, Retransmissions, RunEnd};
-use maud::{Markup, html};
 
-use super::contents::Page;
+use super::super::Asked;
 use crate::{
     departures,
-    document::{Cell, Column, Table},
-    stats::{Estimate, Slowdowns},
-    summary::PolicySummary,
+    document::{Block, Cell, Column, Medium, Table},
+    run::Run,
+    stats::Estimate,
+    summary::{PolicySummary, Summary},
     text,
 };
 
-/// Returns the tables of results.
-pub fn tables(page: &Page<'_>) -> Markup {
-    html! {
-        h3 { "FCT slowdown of scheduled flows" }
-        (slowdowns(page).html())
-        @if page.summary.policies.len() > 1 {
-            h3 { "Change against " (page.summary.policies[0].policy) }
-            @if page.summary.verdict == Grade::Valid {
-                (changes(page).html())
-            } @else {
-                p {
-                    "The run is not valid: no change is computed from it."
-                }
-            }
-        }
-        (tails(page))
-        p.note {
-            "Percentiles by the nearest-rank rule, of the flows of all repetitions together. "
-            (page.summary.intervals.note())
-            @if slowdowns_of(page).any(|it| it.at_least) { " " (text::AT_LEAST) }
-            @if slowdowns_of(page).any(|it| it.p99.is_none()) { " " (text::too_few()) }
-        }
+/// Returns the tables of results with their notes.
+pub fn blocks<'a>(asked: &Asked<'_>) -> Vec<Block<'a>> {
+    let summary = asked.summary;
+    let heading = |text: String| Block::Heading(Medium::Page, text);
+    let title = "FCT slowdown of scheduled flows".to_owned();
+    let mut blocks = vec![heading(title), Block::Table(Medium::Page, slowdowns(asked))];
+    if let [first, _, ..] = summary.policies.as_slice() {
+        blocks.push(heading(format!("Change against {}", first.policy)));
+        blocks.push(if summary.verdict == Grade::Valid {
+            Block::Table(Medium::Page, changes(asked))
+        } else {
+            let text = "The run is not valid: no change is computed from it.";
+            Block::Text(Medium::Page, text.to_owned())
+        });
     }
+    blocks.extend(about_losses(asked.run).map(|it| Block::Note(Medium::Page, it)));
+    blocks.push(Block::Note(Medium::Page, about_percentiles(summary)));
+    blocks
 }
 
-fn slowdowns_of<'a>(page: &'a Page<'_>) -> impl Iterator<Item = &'a Slowdowns> {
-    page.summary
-        .policies
-        .iter()
-        .filter_map(|it| it.slowdown.as_ref())
+fn about_percentiles(summary: &Summary) -> String {
+    let slowdowns = || {
+        summary
+            .policies
+            .iter()
+            .filter_map(|it| it.slowdown.as_ref())
+    };
+    let mut notes = vec![
+        "Percentiles by the nearest-rank rule, of the flows of all repetitions together."
+            .to_owned(),
+        summary.intervals.note().to_owned(),
+    ];
+    if slowdowns().any(|it| it.at_least) {
+        notes.push(text::AT_LEAST.to_owned());
+    }
+    if slowdowns().any(|it| it.p99.is_none()) {
+        notes.push(text::too_few());
+    }
+    notes.join(" ")
 }
 
-fn slowdowns(page: &Page<'_>) -> Table {
+fn slowdowns(asked: &Asked<'_>) -> Table {
     let numbers = [
         "p50",
         "p95",
@@ -87,11 +96,11 @@ fn slowdowns(page: &Page<'_>) -> Table {
         cells
     };
     Table::new(columns)
-        .colored(&page.run.flows.policies)
-        .with(page.summary.policies.iter().map(row))
+        .colored(&asked.run.flows.policies)
+        .with(asked.summary.policies.iter().map(row))
 }
 
-fn changes(page: &Page<'_>) -> Table {
+fn changes(asked: &Asked<'_>) -> Table {
     let numbers = ["p50", "p95", "p99", "mean", "flows"];
     let columns = [Column::names("policy")]
         .into_iter()
@@ -112,45 +121,42 @@ fn changes(page: &Page<'_>) -> Table {
         )
     };
     Table::new(columns)
-        .colored(&page.run.flows.policies)
-        .with(page.summary.policies.iter().filter_map(row))
+        .colored(&asked.run.flows.policies)
+        .with(asked.summary.policies.iter().filter_map(row))
 }
 
 /// Returns a note about the policies under which packets were lost: their slowest flows waited for
 /// retransmissions.
-fn tails(page: &Page<'_>) -> Markup {
+fn about_losses(run: &Run) -> Option<String> {
     let drops = |policy: &String| {
-        let uses = page
-            .run
-            .link_uses
-            .iter()
-            .filter(|one| one.policy == *policy);
+        let uses = run.link_uses.iter().filter(|one| one.policy == *policy);
         uses.map(|one| one.drops).sum::<u64>()
     };
-    let lossy: Vec<String> = page
-        .run
-        .flows
-        .policies
+    let policies = &run.flows.policies;
+    let lossy: Vec<String> = policies
         .iter()
         .map(|policy| (policy, drops(policy)))
         .filter(|(_, drops)| *drops > 0)
         .map(|(policy, drops)| format!("{policy} {}", text::number(drops)))
         .collect();
-    let counts = page
-        .run
-        .end
-        .as_ref()
-        .and_then(|end| go_backs(end, &page.run.flows.policies));
-    html! {
-        @if !lossy.is_empty() {
-            p.note {
-                "Packets lost on inter-DC links: " (lossy.join(", ")) ". The FCTs of the flows that \
-                 lost them contain retransmissions, and retransmission time-outs where the last \
-                 packets were lost: such a tail tells of time-outs more than of paths. "
-                (counts.unwrap_or_default())
-            }
-        }
+    if lossy.is_empty() {
+        return None;
     }
+    let end = run.end.as_ref();
+    let counts = end.and_then(|end| go_backs(end, policies));
+    let note = format!(
+        "Packets lost on inter-DC links: {}. The FCTs of the flows that lost them contain retransmissions, and \
+         retransmission time-outs where the last packets were lost: such a tail tells of time-outs more than of \
+         paths.",
+        lossy.join(", ")
+    );
+    Some(
+        [note]
+            .into_iter()
+            .chain(counts)
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
 }
 
 /// Returns the sentence that counts each policy's go-backs and time-outs, if they were counted.

@@ -1,65 +1,35 @@
-//! The tables of flows and their routes.
-
-use std::collections::BTreeMap;
+//! The table of flows and their stories.
 
 use lab_records::{DcPath, FlowRow};
-use lab_units::{Bytes, Nanos, show::counted};
+use lab_units::{Nanos, show::counted};
 use maud::{Markup, html};
 
-use super::contents::Page;
+use super::Question;
 use crate::{
-    document::{Cell, Column, Table},
-    error::ReportError,
-    frames::{RouteShare, badness},
+    document::{Block, Cell, Column, Table},
+    frames::badness,
+    page::live,
     run::Run,
     text,
 };
 
-/// Returns the table of routes, the least delay first.
-pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
-    let mut shares: BTreeMap<(u8, Nanos, String), BTreeMap<&str, &RouteShare>> = BTreeMap::new();
-    let policies = &page.run.flows.policies;
-    let routes = &page.run.routes;
-    for (index, policy) in policies.iter().enumerate() {
-        for share in page.run.flows.routes(index) {
-            let delay = routes.delay(&routes.named(&share.route));
-            let (unknown, delay) = delay.map_or((1, Nanos::ZERO), |delay| (0, delay));
-            let key = (unknown, delay, share.route.clone());
-            shares.entry(key).or_default().insert(policy, share);
-        }
-    }
-    if shares.is_empty() {
-        return Ok(html! { p { "No flow's path is known." } });
-    }
-    let first = [Column::names("route"), Column::numbers("one-way delay")];
-    let columns = first
-        .into_iter()
-        .chain(policies.iter().map(Column::numbers));
-    let rows = shares
-        .into_iter()
-        .map(|((unknown, delay, route), by_policy)| {
-            let cells = policies
-                .iter()
-                .map(|policy| match by_policy.get(policy.as_str()) {
-                    Some(share) => {
-                        let flows = Cell::from(counted(share.flows, "flow"));
-                        flows.below(text::size(Bytes::new(share.bytes)))
-                    }
-                    None => Cell::none(),
-                });
-            let delay = (unknown == 0).then(|| text::time(delay));
-            let first = [Cell::from(route), Cell::of(delay)];
-            first.into_iter().chain(cells).collect::<Vec<_>>()
-        });
-    let table = Table::new(columns).colored(policies).with(rows);
-    Ok(html! {
-        (table.html())
-        p.note { "Routes of the flows' data, either direction." (page.run.about_routes()) }
-    })
-}
+/// Single flows over time.
+pub const QUESTION: Question = Question {
+    id: "flows",
+    title: "What happened to single flows?",
+    is_open: false,
+    blocks: |asked| {
+        vec![
+            Block::Html(live::timeline()),
+            asked.figures(&QUESTION),
+            Block::Html(table(asked.run)),
+        ]
+    },
+    values: None,
+};
 
 /// Returns the flow table: the worst flows, which scripts replace by all flows on the page.
-pub fn table(run: &Run) -> Markup {
+fn table(run: &Run) -> Markup {
     let all = run.flows.counts.iter().map(|counts| counts.flows).sum();
     let shown = &run.flows.shown;
     html! {

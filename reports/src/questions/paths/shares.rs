@@ -1,8 +1,9 @@
-//! Shares of bytes and flows on each path in a run, as text.
+//! Shares of bytes and flows on each route.
 
-use lab_units::show::{self, Side};
+use serde_json::{Value, json};
 
 use crate::{
+    document::{Block, Cell, Column, Medium, Table},
     run::Run,
     text::{self, WIDTH},
 };
@@ -58,24 +59,33 @@ pub fn of(run: &Run) -> PathShares {
 }
 
 impl PathShares {
-    /// Returns each route's share under each policy, in percent of bytes and, in brackets, of flows: a table if it
-    /// fits, else each policy's largest shares. Empty if there are fewer than two routes.
-    pub fn section(&self) -> String {
+    /// Returns the shares for a terminal, in percent of bytes and, in brackets, of flows: a table if it fits, else each
+    /// policy's largest shares. Empty if there are fewer than two routes.
+    pub fn blocks<'a>(&self) -> Vec<Block<'a>> {
         if self.routes.len() < 2 {
-            return String::new();
+            return Vec::new();
         }
-        let mut section = self.table().unwrap_or_else(|| self.lines());
+        let mut blocks = self.table().unwrap_or_else(|| self.largest());
         if self.has_rerouted {
-            section += &show::paragraph_of(
-                WIDTH,
-                "",
-                "A flow that was re-routed counts on each path that it took, with the bytes that took it.",
-            );
+            let note = "A flow that was re-routed counts on each path that it took, with the bytes that took it.";
+            blocks.push(Block::Note(Medium::Terminal, note.to_owned()));
         }
-        format!("\n{section}")
+        blocks
     }
 
-    fn table(&self) -> Option<String> {
+    /// Returns each policy's share of bytes and of flows, from 0 to 1, on each route that has any.
+    pub fn values(&self) -> Value {
+        let policy = |(policy, shares): &(String, Vec<(f64, f64)>)| {
+            let taken = self.routes.iter().zip(shares);
+            let share = |(route, (bytes, flows)): (&String, &(f64, f64))| {
+                (*flows > 0.0).then(|| json!({ "route": route, "bytes": bytes, "flows": flows }))
+            };
+            json!({ "policy": policy, "routes": taken.filter_map(share).collect::<Vec<_>>() })
+        };
+        self.policies.iter().map(policy).collect()
+    }
+
+    fn table<'a>(&self) -> Option<Vec<Block<'a>>> {
         if self.routes.len() > MAX_COLUMNS {
             return None;
         }
@@ -85,27 +95,24 @@ impl PathShares {
             None => "% of bytes (flows)".to_owned(),
         };
         let row = |(policy, shares): &(String, Vec<(f64, f64)>)| {
-            let cells = shares.iter().map(|share| cell(*share));
-            let mut row: Vec<String> = [policy.clone()].into_iter().chain(cells).collect();
-            row.resize(MAX_COLUMNS + 1, String::new());
-            row
+            let shares = shares.iter().map(|share| cell(*share).into());
+            let cells = [Cell::from(&**policy)].into_iter().chain(shares);
+            cells.collect::<Vec<_>>()
         };
-        let mut heads: Vec<String> = ["path".to_owned()].into_iter().chain(names).collect();
-        heads.resize(MAX_COLUMNS + 1, String::new());
-        let rows: Vec<[String; MAX_COLUMNS + 1]> = [heads]
-            .into_iter()
-            .chain(self.policies.iter().map(row))
-            .map(|row| row.try_into().ok())
-            .collect::<Option<_>>()?;
-        let mut sides = [Side::Right; MAX_COLUMNS + 1];
-        sides[0] = Side::Left;
-        let table = show::table(0, sides, &rows);
-        let is_narrow = table.lines().all(|line| line.chars().count() <= WIDTH);
-        is_narrow.then(|| format!("{head}\n{table}"))
+        let names = names.into_iter().map(Column::numbers);
+        let columns = [Column::names("path")].into_iter().chain(names);
+        let table = Table::new(columns).with(self.policies.iter().map(row));
+        let is_narrow = |line: &str| line.chars().count() <= WIDTH;
+        table.terminal(WIDTH).lines().all(is_narrow).then(|| {
+            vec![
+                Block::Heading(Medium::Terminal, head),
+                Block::Table(Medium::Terminal, table),
+            ]
+        })
     }
 
-    fn lines(&self) -> String {
-        let line = |(policy, shares): &(String, Vec<(f64, f64)>)| {
+    fn largest<'a>(&self) -> Vec<Block<'a>> {
+        let fact = |(policy, shares): &(String, Vec<(f64, f64)>)| {
             let mut taken: Vec<(&String, (f64, f64))> =
                 self.routes.iter().zip(shares.iter().copied()).collect();
             taken.retain(|(_, (_, flows))| *flows > 0.0);
@@ -119,10 +126,13 @@ impl PathShares {
             if more > 0 {
                 words.push(format!("{} with less", text::count(more, "more path")));
             }
-            show::paragraph_of(WIDTH, &format!("{policy}: "), &words.join(", "))
+            (policy.clone(), vec![words.join(", ")])
         };
-        let lines: String = self.policies.iter().map(line).collect();
-        format!("paths, % of bytes (flows)\n{lines}")
+        let head = "paths, % of bytes (flows)".to_owned();
+        vec![
+            Block::Heading(Medium::Terminal, head),
+            Block::Facts(Medium::Terminal, self.policies.iter().map(fact).collect()),
+        ]
     }
 
     /// Returns the ends of all routes and each route without its ends, if all have the same ends; else `None` and the
@@ -162,16 +172,17 @@ const MAX_COLUMNS: usize = 6;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::text_of;
 
     fn shares(routes: &[&str], has_rerouted: bool, of: &[(&str, &[(f64, f64)])]) -> String {
         let policy =
             |(label, shares): &(&str, &[(f64, f64)])| ((*label).to_owned(), shares.to_vec());
-        let text = PathShares {
+        let shares = PathShares {
             routes: routes.iter().map(ToString::to_string).collect(),
             policies: of.iter().map(policy).collect(),
             has_rerouted,
         };
-        text.section()
+        text_of(&shares.blocks(), WIDTH)
     }
 
     #[test]
@@ -209,5 +220,30 @@ mod tests {
               dc1-dc6 12 (12), dc1-dc7 12 (12), 2 more paths with less
         ");
         assert_eq!(shares(&names[..1], false, &[("ecmp", &even[..1])]), "");
+    }
+
+    /// Two of three flows, and 1.5 of 2 MB, took the route over dc2; dc3's route has no flow.
+    #[test]
+    fn values_are_shares_of_the_routes_with_flows() {
+        let policies = vec![(
+            "ecmp".to_owned(),
+            vec![(0.75, 2.0 / 3.0), (0.25, 1.0 / 3.0), (0.0, 0.0)],
+        )];
+        let shares = PathShares {
+            routes: ["dc1-dc2-dc4", "dc1-dc4", "dc1-dc3-dc4"]
+                .map(str::to_owned)
+                .into(),
+            policies,
+            has_rerouted: false,
+        };
+        let route = |name: &str, bytes: f64, flows: f64| json!({ "route": name, "bytes": bytes, "flows": flows });
+        let routes = [
+            route("dc1-dc2-dc4", 0.75, 2.0 / 3.0),
+            route("dc1-dc4", 0.25, 1.0 / 3.0),
+        ];
+        assert_eq!(
+            shares.values(),
+            json!([{ "policy": "ecmp", "routes": routes }])
+        );
     }
 }

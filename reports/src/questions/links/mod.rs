@@ -1,60 +1,77 @@
-//! Measurements and totals of links.
+//! Measurements and totals of links and ports.
+
+mod certificate;
 
 use std::cmp::Reverse;
 
 use lab_records::{EngineInfo, LinkInfo};
 use lab_units::{Bytes, Nanos};
-use maud::{Markup, html};
 
-use super::{certificate, contents::Page};
+use super::{Asked, Question};
 use crate::{
-    document::{Cell, Column, Table},
+    document::{Block, Cell, Column, Medium, Table},
     figure::attributes,
     frames::{LinkUse, PortTotal},
     run::Run,
     text,
 };
 
-/// Returns the tables of links.
-pub fn tables(page: &Page<'_>) -> Markup {
-    html! {
-        // A simulated link needs no measurement.
-        @if matches!(page.run.info.engine, EngineInfo::Kernel) {
-            h3 { "Certificate: asked, measured, bound" }
-            (certificate::table(&page.run.certificate))
-        }
-        h3 { "Carried" }
-        @if page.run.link_uses.is_empty() {
-            p { "No link counters were recorded." }
-        } @else {
-            (carried(page).html())
-            p.note {
-                "Bytes that each direction carried in the whole run, headers and acknowledgements \
-                 too, and under them its longest egress queue and the packets that it ECN-marked \
-                 and dropped, if any."
-                @if page.run.link_uses.iter().any(|one| one.is_peak_sampled) {
-                    " Queues after ≥ are the longest sampled: between samples they may have been \
-                     longer."
-                }
-            }
-        }
-        @if !page.run.ports.is_empty() {
-            h3 { "Ports with the longest queues" }
-            (ports(page.run).html())
-            p.note {
-                "Hosts' and switches' ports, " (MAX_PORTS) " of each policy. Ports count their maxima packet by \
-                 packet: nothing falls between samples."
-            }
-        }
-        @if !page.run.pauses.is_empty() {
-            h3 { "Paused by priority flow control" }
-            (paused(page.run).html())
-        }
+/// Use of links and queues.
+pub const QUESTION: Question = Question {
+    id: "links",
+    title: "How full were links and queues?",
+    is_open: false,
+    blocks,
+    values: None,
+};
+
+fn blocks<'a>(asked: &Asked<'a>) -> Vec<Block<'a>> {
+    let run = asked.run;
+    let heading = |text: &str| Block::Heading(Medium::Page, text.to_owned());
+    let table = |table| Block::Table(Medium::Page, table);
+    let mut blocks = vec![asked.figures(&QUESTION)];
+    // A simulated link needs no measurement.
+    if matches!(run.info.engine, EngineInfo::Kernel) {
+        blocks.push(heading("Certificate: asked, measured, bound"));
+        blocks.extend(certificate::blocks(&run.certificate));
     }
+    blocks.push(heading("Carried"));
+    if run.link_uses.is_empty() {
+        let text = "No link counters were recorded.".to_owned();
+        blocks.push(Block::Text(Medium::Page, text));
+    } else {
+        blocks.push(table(carried(run)));
+        blocks.push(Block::Note(Medium::Page, about_carried(run)));
+    }
+    if !run.ports.is_empty() {
+        blocks.push(heading("Ports with the longest queues"));
+        blocks.push(table(ports(run)));
+        let note = format!(
+            "Hosts' and switches' ports, {MAX_PORTS} of each policy. Ports count their maxima packet by packet: \
+             nothing falls between samples."
+        );
+        blocks.push(Block::Note(Medium::Page, note));
+    }
+    if !run.pauses.is_empty() {
+        blocks.push(heading("Paused by priority flow control"));
+        blocks.push(table(paused(run)));
+    }
+    blocks
 }
 
-fn carried(page: &Page<'_>) -> Table {
-    let policies = &page.run.flows.policies;
+fn about_carried(run: &Run) -> String {
+    let mut note = "Bytes that each direction carried in the whole run, headers and acknowledgements too, and \
+                    under them its longest egress queue and the packets that it ECN-marked and dropped, if any."
+        .to_owned();
+    if run.link_uses.iter().any(|one| one.is_peak_sampled) {
+        note +=
+            " Queues after ≥ are the longest sampled: between samples they may have been longer.";
+    }
+    note
+}
+
+fn carried(run: &Run) -> Table {
+    let policies = &run.flows.policies;
     let first = [
         Column::names("direction"),
         Column::numbers("capacity · delay"),
@@ -62,8 +79,7 @@ fn carried(page: &Page<'_>) -> Table {
     let columns = first
         .into_iter()
         .chain(policies.iter().map(Column::numbers));
-    let directions = page
-        .run
+    let directions = run
         .info
         .links
         .iter()
@@ -71,7 +87,7 @@ fn carried(page: &Page<'_>) -> Table {
     let row = |(link, from, to): (&LinkInfo, &String, &String)| {
         let uses = policies
             .iter()
-            .map(|policy| use_cell(page, policy, &link.name, from));
+            .map(|policy| use_cell(run, policy, &link.name, from));
         let first = [
             Cell::from(format!("{from} → {to}")),
             attributes(link).into(),
@@ -136,9 +152,9 @@ fn paused(run: &Run) -> Table {
         .with(run.flows.policies.iter().filter_map(row))
 }
 
-fn use_cell(page: &Page<'_>, policy: &str, link: &str, from: &str) -> Cell {
+fn use_cell(run: &Run, policy: &str, link: &str, from: &str) -> Cell {
     let wanted = |one: &&LinkUse| one.policy == policy && one.link == link && one.from_dc == from;
-    let Some(one) = page.run.link_uses.iter().find(wanted) else {
+    let Some(one) = run.link_uses.iter().find(wanted) else {
         return Cell::none();
     };
     let least = if one.is_peak_sampled { "≥ " } else { "" };

@@ -1,33 +1,37 @@
 //! Certificate of the lab's links: asked, measured, bound.
 
 use lab_records::CertifiedRow;
-use maud::{Markup, html};
 
 use crate::{
-    document::{Cell, Column, Table},
+    document::{Block, Cell, Column, Medium, Table},
     text,
 };
 
-/// Returns the table of measured directions; a direction out of bounds has its problem beside it.
-pub fn table(rows: &[CertifiedRow]) -> Markup {
+/// Returns the measured directions; a direction out of bounds has its problem below it.
+pub fn blocks<'a>(rows: &[CertifiedRow]) -> Vec<Block<'a>> {
     if rows.is_empty() {
-        return html! { p { "The links were not measured." } };
+        let text = "The links were not measured.".to_owned();
+        return vec![Block::Text(Medium::Page, text)];
     }
     let certified = rows.iter().filter(|row| row.problem.is_none()).count();
-    html! {
-        p {
-            (certified) " of " (text::count(rows.len(), "direction")) " of links certified: measured before \
-             the first flow, by the lab's own clock, and within the bounds."
-        }
-        (directions(rows).html())
-        p.note {
-            "Measured, and under it what was asked for with the bound of the difference. Emulated values: what \
-             the packets meet, which is the scenario's times the scale. Queues are in packets of the largest \
-             size, to one packet; one without a measured value is too long to be filled, and its limit is read \
-             back from the kernel."
-        }
-    }
+    let directions_of_links = text::count(rows.len(), "direction");
+    vec![
+        Block::Text(
+            Medium::Page,
+            format!(
+                "{certified} of {directions_of_links} of links certified: measured before the first flow, by the \
+                 lab's own clock, and within the bounds."
+            ),
+        ),
+        Block::Table(Medium::Page, directions(rows)),
+        Block::Note(Medium::Page, EXPLANATION.to_owned()),
+    ]
 }
+
+const EXPLANATION: &str = "Measured, and under it what was asked for with the bound of the difference. Emulated \
+                           values: what the packets meet, which is the scenario's times the scale. Queues are in \
+                           packets of the largest size, to one packet; one without a measured value is too long to \
+                           be filled, and its limit is read back from the kernel.";
 
 fn directions(rows: &[CertifiedRow]) -> Table {
     let has_problem = rows.iter().any(|row| row.problem.is_some());

@@ -1,36 +1,48 @@
-//! A run's evidence for people: the flows that met, and each policy's mechanism at work.
+//! Evidence that each policy's mechanism acted: the flows that met, the load, and what each policy did.
 
 use lab_records::{Evidence, Met, PolicyEvidence};
-use lab_units::show;
 
+use super::{Asked, Question};
 use crate::{
-    document::{Cell, Column, Medium, Table},
-    text::{self, WIDTH},
-    words,
+    document::{Block, Cell, Column, Medium, Table},
+    text, words,
 };
 
-/// Returns the flows that met under each policy, the load, the policies' mechanisms and the warnings for a terminal.
-/// Empty without evidence.
-pub fn section(evidence: &Evidence, warnings: &[String]) -> String {
+/// Evidence that the run exercised what it ranks.
+pub const QUESTION: Question = Question {
+    id: "mechanisms",
+    title: "Did each policy's mechanism act?",
+    is_open: true,
+    blocks,
+    values: None,
+};
+
+fn blocks<'a>(asked: &Asked<'a>) -> Vec<Block<'a>> {
+    let evidence = &asked.summary.evidence;
     if evidence.policies.is_empty() {
-        return String::new();
+        return Vec::new();
     }
-    let paragraph = |head: &str, words: &str| show::paragraph_of(WIDTH, head, words);
-    let mut section = format!("\n{}", table(evidence).terminal(WIDTH));
-    section.extend(load(evidence).map(|it| paragraph("load: ", &it)));
-    section.extend(
-        evidence
-            .policies
-            .iter()
-            .map(|policy| paragraph(&format!("{}: ", policy.policy), &words::policy(policy))),
-    );
-    section.extend(words::failover_note(evidence).map(|it| paragraph("", it)));
-    section.extend(warnings.iter().map(|it| paragraph("warning: ", it)));
-    section
+    let load = load(evidence);
+    let fact = |term: &str, value: String| (term.to_owned(), vec![value]);
+    let policies = evidence.policies.iter();
+    let warnings = asked.summary.unexercised.iter();
+    let facts = load.clone().map(|it| fact("load", it));
+    let acted = policies.map(|it| fact(&it.policy, words::policy(it)));
+    let mut blocks = Vec::new();
+    blocks.extend(load.map(|it| Block::Note(Medium::Page, format!("Load: {it}."))));
+    blocks.push(Block::Table(Medium::Any, table(evidence)));
+    blocks.push(Block::Facts(
+        Medium::Terminal,
+        facts.into_iter().chain(acted).collect(),
+    ));
+    blocks.extend(words::failover_note(evidence).map(|it| Block::Note(Medium::Any, it.to_owned())));
+    let warnings = warnings.map(|it| fact("warning", it.clone()));
+    blocks.push(Block::Facts(Medium::Terminal, warnings.collect()));
+    blocks
 }
 
 /// Returns the table of the flows that met under each policy; on pages with the policies' mechanisms.
-pub fn table(evidence: &Evidence) -> Table {
+fn table(evidence: &Evidence) -> Table {
     let columns = [
         Column::names("policy").short("at work"),
         Column::numbers("flows at once"),

@@ -1,0 +1,62 @@
+//! Flows and bytes on each route.
+
+use std::collections::BTreeMap;
+
+use lab_units::{Bytes, Nanos, show::counted};
+
+use crate::{
+    document::{Block, Cell, Column, Medium, Table},
+    frames::RouteShare,
+    run::Run,
+    text,
+};
+
+/// Returns the table of routes, the least delay first.
+pub fn blocks<'a>(run: &Run) -> Vec<Block<'a>> {
+    let mut shares: BTreeMap<(u8, Nanos, String), BTreeMap<&str, &RouteShare>> = BTreeMap::new();
+    let policies = &run.flows.policies;
+    let routes = &run.routes;
+    for (index, policy) in policies.iter().enumerate() {
+        for share in run.flows.routes(index) {
+            let delay = routes.delay(&routes.named(&share.route));
+            let (unknown, delay) = delay.map_or((1, Nanos::ZERO), |delay| (0, delay));
+            let key = (unknown, delay, share.route.clone());
+            shares.entry(key).or_default().insert(policy, share);
+        }
+    }
+    if shares.is_empty() {
+        return vec![Block::Text(
+            Medium::Page,
+            "No flow's path is known.".to_owned(),
+        )];
+    }
+    let first = [Column::names("route"), Column::numbers("one-way delay")];
+    let columns = first
+        .into_iter()
+        .chain(policies.iter().map(Column::numbers));
+    let rows = shares
+        .into_iter()
+        .map(|((unknown, delay, route), by_policy)| {
+            let cells = policies
+                .iter()
+                .map(|policy| match by_policy.get(policy.as_str()) {
+                    Some(share) => {
+                        let flows = Cell::from(counted(share.flows, "flow"));
+                        flows.below(text::size(Bytes::new(share.bytes)))
+                    }
+                    None => Cell::none(),
+                });
+            let delay = (unknown == 0).then(|| text::time(delay));
+            let first = [Cell::from(route), Cell::of(delay)];
+            first.into_iter().chain(cells).collect::<Vec<_>>()
+        });
+    let table = Table::new(columns).colored(policies).with(rows);
+    let note = format!(
+        "Routes of the flows' data, either direction.{}",
+        run.about_routes()
+    );
+    vec![
+        Block::Table(Medium::Page, table),
+        Block::Note(Medium::Page, note),
+    ]
+}
