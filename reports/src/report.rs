@@ -18,7 +18,7 @@ use crate::{
     error::{ReportError, write_failed},
     figures::{Captioned, draw_figures},
     page::page,
-    questions::Asked,
+    questions::{self, Asked},
     run::Run,
     summary::Summary,
     text::WIDTH,
@@ -71,7 +71,7 @@ impl Report {
 /// If the records cannot be read or the report cannot be written.
 pub fn render(run: &Path) -> Result<Report, ReportError> {
     let run = Run::read(run)?;
-    let summary = Summary::new(&run);
+    let summary = questions::summary(&run);
 
     let dir = run.dir.join(FIGURES_DIR);
     draft::make_dir(&dir).map_err(write_failed(&dir))?;
@@ -91,7 +91,7 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
     draft::replace(&html, text.as_bytes()).map_err(write_failed(&html))?;
 
     let closing = closing(&asked);
-    let answers = asked.values();
+    let answers = questions::values(&asked);
     let report = Report {
         html,
         figures: files,

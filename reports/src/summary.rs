@@ -3,13 +3,7 @@
 use lab_records::{Departure, Evidence, Grade, Reason};
 use serde::Serialize;
 
-use crate::{
-    departures, parallel,
-    questions::headline::Headline,
-    run::Run,
-    stats::{self, Change, Intervals, Slowdowns},
-    words,
-};
+use crate::stats::{Change, Intervals, Slowdowns};
 
 /// A run's results: what the closing table of `up` shows, and `--json` gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,52 +50,4 @@ pub struct PolicySummary {
     /// Change against the first policy; `None` for the first policy, and for a run that is not valid, since the
     /// flows that finished are not the flows that were to be compared.
     pub change: Option<Change>,
-}
-
-impl Summary {
-    /// Returns the summary of `run`.
-    pub(crate) fn new(run: &Run) -> Self {
-        let flows = &run.flows;
-        let is_compared = run.verdict.is_valid();
-        let repetitions = parallel::map(0..flows.policies.len(), |index| {
-            flows.slowdowns_by_repetition(index)
-        });
-        let policies = parallel::map(0..flows.policies.len(), |index| {
-            let counts = flows.counts[index];
-            PolicySummary {
-                policy: flows.policies[index].clone(),
-                departures: departures::of(&run.info, &flows.policies[index]).to_vec(),
-                flows: counts.flows,
-                finished: counts.finished,
-                unfinished: counts.unfinished,
-                below_one: counts.below_one,
-                slowdown: stats::slowdowns(&repetitions[index], flows.unfinished(index)),
-                change: (is_compared && index > 0)
-                    .then(|| stats::change(&repetitions[0], &repetitions[index])),
-            }
-        });
-        let end = run.end.as_ref();
-        let evidence = end.map_or_else(Evidence::default, |end| end.evidence.clone());
-        let warnings: Vec<String> = evidence.warnings().iter().map(words::warning).collect();
-        let headline = Headline {
-            verdict: run.verdict.grade,
-            reasons: &run.verdict.reasons,
-            warnings: warnings.len(),
-            policies: &policies,
-            slowdowns: &repetitions,
-            is_one_draw: Intervals::of(run.info.repetitions) == Intervals::OneDraw,
-        }
-        .words();
-        Self {
-            headline,
-            scenario: run.info.scenario.clone(),
-            verdict: run.verdict.grade,
-            reasons: run.verdict.reasons.clone(),
-            unexercised: warnings,
-            intervals: Intervals::of(run.info.repetitions),
-            measured: words::measured(&run.info),
-            policies,
-            evidence,
-        }
-    }
 }

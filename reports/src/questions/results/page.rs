@@ -2,10 +2,10 @@
 
 use lab_records::{Grade, Retransmissions, RunEnd};
 
-use super::super::Asked;
 use crate::{
     departures,
     document::{Block, Cell, Column, Medium, Table},
+    questions::Asked,
     run::Run,
     stats::Estimate,
     summary::{PolicySummary, Summary},

@@ -1,0 +1,38 @@
+//! The question and what it is asked of.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{document::Block, figures::Captioned, run::Run, summary::Summary};
+
+/// A question that a run's records answer.
+pub struct Question {
+    /// Anchor of the section on the page, and key of the values in `summary.json`.
+    pub id: &'static str,
+    /// The question in words, title of the section.
+    pub title: &'static str,
+    /// True if the section is unfolded when the page opens.
+    pub is_open: bool,
+    /// Returns the answer; no blocks if the run has nothing that answers.
+    pub blocks: for<'a> fn(&Asked<'a>) -> Vec<Block<'a>>,
+    /// Returns the answer's values; `None` if [`Summary`] has all of them.
+    pub values: Option<fn(&Asked<'_>) -> Value>,
+}
+
+/// A run of which questions are asked.
+pub struct Asked<'a> {
+    /// The records.
+    pub run: &'a Run,
+    /// The results.
+    pub summary: &'a Summary,
+    /// The run's figures by the question that they belong to; empty before they are drawn.
+    pub figures: &'a BTreeMap<&'static str, Vec<Captioned>>,
+}
+
+impl<'a> Asked<'a> {
+    /// Returns the figures of a question.
+    pub fn figures(&self, question: &Question) -> Block<'a> {
+        Block::Figures(self.figures.get(question.id).map_or(&[], Vec::as_slice))
+    }
+}
