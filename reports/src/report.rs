@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lab_records::{
-    Evidence,
+    Evidence, FlowCounts,
     directory::{FIGURES_DIR, REPORT_FILE, SUMMARY_FILE},
     draft,
 };
@@ -30,6 +30,8 @@ pub struct Report {
     pub figures: Vec<PathBuf>,
     /// The results.
     pub summary: Summary,
+    /// Counts of all recorded flows, measured or not.
+    pub counts: FlowCounts,
 }
 
 /// Writes the report of the run directory at `run` into it.
@@ -60,6 +62,7 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
         html,
         figures: files,
         summary,
+        counts: run.flows.total(),
     })
 }
 
