@@ -152,7 +152,7 @@ impl Coverage {
 pub fn coverage(path: &Path, study: Study) -> Result<Coverage, CoverageError> {
     let run = RunFacts::open(path).map_err(ReportError::from)?;
     let flows = Flows::read(&run, &Routes::new(run.info()))?;
-    let verdict = run.verdict(&flows.total());
+    let verdict = run.verdict_of_rows(&flows.total());
     if verdict.grade != Grade::Valid {
         return Err(CoverageError::NotValid {
             directory: path.display().to_string(),

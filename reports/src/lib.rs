@@ -64,6 +64,6 @@ pub use report::{Numbers, Report, render};
 pub use stats::{
     Change, Effect, Estimate, Interval, Intervals, Meaning, Pair, Paired, PaperReductions,
     Slowdowns, Statistic, change, change_between, nearest_rank, paired, paper_bins, reductions,
-    replicates, slowdowns, student, welch,
+    replicates, slowdowns, student, student_margin, welch,
 };
 pub use summary::{PolicySummary, Summary};

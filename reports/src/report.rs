@@ -6,6 +6,7 @@ use std::{
 };
 
 use lab_records::{
+    FlowCounts,
     directory::{FIGURES_DIR, REPORT_FILE, SUMMARY_FILE},
     draft,
 };
@@ -37,6 +38,8 @@ pub struct Report {
     pub answers: BTreeMap<&'static str, Value>,
     /// Text for a terminal, without the headline.
     pub closing: String,
+    /// Counts of all recorded flows, measured or not.
+    pub counts: FlowCounts,
 }
 
 /// Results of a run, as in `summary.json`.
@@ -98,6 +101,7 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
         summary,
         answers,
         closing,
+        counts: run.flows.total(),
     };
     let path = run.dir.join(SUMMARY_FILE);
     let numbers = serde_json::to_string_pretty(&report.numbers()).expect("results are plain data");

@@ -90,7 +90,7 @@ impl Run {
             info: run.info().clone(),
             started_at: run.started_at(),
             end,
-            verdict: run.verdict(&flows.total()),
+            verdict: run.verdict_of_rows(&flows.total()),
             certificate: run.table::<CertifiedRow>()?.rows,
             routes,
             last_start,

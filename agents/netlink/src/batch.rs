@@ -1,6 +1,6 @@
 //! Batches of netlink messages.
 
-use std::os::fd::OwnedFd;
+use std::{iter, os::fd::OwnedFd};
 
 use netlink_bindings::traits::{NetlinkRequest, Protocol};
 use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkSerializable};
@@ -64,8 +64,14 @@ impl Batch {
         self.finish(start);
     }
 
-    /// Returns the bytes to send; the last message asks for an acknowledgement.
-    pub fn bytes_to_send(&mut self) -> &[u8] {
+    /// Returns the bytes to send: the messages have consecutive sequence numbers from `first` on, and the last one asks
+    /// for an acknowledgement.
+    pub(crate) fn bytes_to_send(&mut self, first: u32) -> &[u8] {
+        let sequences = iter::successors(Some(first), |it| Some(it.wrapping_add(1)));
+        for (&start, sequence) in self.starts.iter().zip(sequences) {
+            let at = start + SEQUENCE;
+            self.bytes[at..at + 4].copy_from_slice(&sequence.to_ne_bytes());
+        }
         if let Some(&last) = self.starts.last() {
             let [low, high] = NLM_F_ACK.to_ne_bytes();
             self.bytes[last + FLAGS] |= low;
@@ -81,14 +87,13 @@ impl Batch {
 
     fn header(&mut self, kind: u16, flags: u16) -> usize {
         let start = self.bytes.len();
-        let sequence = u32::try_from(self.starts.len()).unwrap_or(u32::MAX);
         self.starts.push(start);
         self.bytes.extend_from_slice(&0u32.to_ne_bytes());
         let flags = flags | NLM_F_REQUEST;
         self.bytes.extend_from_slice(&kind.to_ne_bytes());
         self.bytes.extend_from_slice(&flags.to_ne_bytes());
-        self.bytes.extend_from_slice(&sequence.to_ne_bytes());
-        self.bytes.extend_from_slice(&0u32.to_ne_bytes());
+        // Sequence number and port, which are written when the message is sent, the port by the kernel.
+        self.bytes.extend_from_slice(&[0; 8]);
         start
     }
 
@@ -101,5 +106,7 @@ impl Batch {
 
 /// Offset of the flags in a message header.
 const FLAGS: usize = 6;
+/// Offset of the sequence number in a message header.
+const SEQUENCE: usize = 8;
 /// Bytes of a full batch. The kernel copies a batch into one buffer, limited to about 200 KiB.
 const FULL: usize = 32 << 10;

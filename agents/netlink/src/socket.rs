@@ -15,6 +15,26 @@ use crate::{Batch, KernelError, NetlinkError};
 pub struct Socket {
     raw: RawSocket,
     buffer: Vec<u8>,
+    /// Sequence number of the next message.
+    next: u32,
+}
+
+/// Sequence numbers of a request. The kernel answers a message by messages with its number, and notifications have
+/// others, usually 0: <https://docs.kernel.org/userspace-api/netlink/intro.html#sequence-number>. So messages with
+/// another number, such as the rest of an answer that was not read to its end, are no answers to the request.
+#[derive(Clone, Copy, Debug)]
+struct Sequence {
+    first: u32,
+    len: usize,
+}
+
+impl Sequence {
+    /// Returns the number, from 0, of the request's message that `message` answers; `None` if it answers no message of
+    /// the request.
+    fn answered(self, message: &NetlinkBuffer<&[u8]>) -> Option<usize> {
+        let number = message.sequence_number().wrapping_sub(self.first) as usize;
+        (number < self.len).then_some(number)
+    }
 }
 
 impl Socket {
@@ -37,6 +57,7 @@ impl Socket {
         Ok(Self {
             raw,
             buffer: Vec::with_capacity(RECEIVE),
+            next: 1,
         })
     }
 
@@ -48,13 +69,12 @@ impl Socket {
             return Ok(errors);
         }
         let last = batch.len() - 1;
-        self.send(batch.bytes_to_send())?;
+        let sequence = self.send(&mut batch)?;
         loop {
-            let done = self.receive(|message| {
+            let done = self.receive(sequence, |number, message| {
                 if i32::from(message.message_type()) != libc::NLMSG_ERROR {
                     return false;
                 }
-                let number = message.sequence_number() as usize;
                 errors.extend(KernelError::of_message(message).map(|error| (number, error)));
                 number == last
             })?;
@@ -82,12 +102,12 @@ impl Socket {
         for _ in 0..MAX_DUMPS {
             let mut batch = Batch::default();
             batch.raw(kind, NLM_F_REQUEST | NLM_F_DUMP, payload);
-            self.send(batch.bytes_to_send())?;
+            let sequence = self.send(&mut batch)?;
             let mut found = Vec::new();
             let mut interrupted = false;
             let mut refused = None;
             loop {
-                let done = self.receive(|message| {
+                let done = self.receive(sequence, |_, message| {
                     interrupted |= message.flags() & NLM_F_DUMP_INTR != 0;
                     match end_of_dump(message) {
                         Some(error) => {
@@ -133,7 +153,14 @@ impl Socket {
         }
     }
 
-    fn send(&self, bytes: &[u8]) -> io::Result<()> {
+    fn send(&mut self, batch: &mut Batch) -> io::Result<Sequence> {
+        let sequence = Sequence {
+            first: self.next,
+            len: batch.len(),
+        };
+        let len = u32::try_from(sequence.len).unwrap_or(u32::MAX);
+        self.next = self.next.wrapping_add(len);
+        let bytes = batch.bytes_to_send(sequence.first);
         let sent = loop {
             match self.raw.send(bytes, 0) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -141,7 +168,7 @@ impl Socket {
             }
         };
         if sent == bytes.len() {
-            Ok(())
+            Ok(sequence)
         } else {
             Err(io::ErrorKind::WriteZero.into())
         }
@@ -158,14 +185,21 @@ impl Socket {
         }
     }
 
-    /// Receives once and passes each message to `read` until that returns true for the last.
-    fn receive(&mut self, mut read: impl FnMut(&NetlinkBuffer<&[u8]>) -> bool) -> io::Result<bool> {
+    /// Receives once and passes each answer to a message of `sequence`, with the message's number, to `read` until that
+    /// returns true for the last.
+    fn receive(
+        &mut self,
+        sequence: Sequence,
+        mut read: impl FnMut(usize, &NetlinkBuffer<&[u8]>) -> bool,
+    ) -> io::Result<bool> {
         self.fill()?;
         let mut rest = self.buffer.as_slice();
         while !rest.is_empty() {
             let message = NetlinkBuffer::new_checked(rest)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-            if read(&message) {
+            if let Some(number) = sequence.answered(&message)
+                && read(number, &message)
+            {
                 return Ok(true);
             }
             let length = (message.length() as usize).next_multiple_of(4);
@@ -212,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// Message of the kernel: length, type, flags, number and port, then `payload`, as in `netlink(7)`.
+    /// Message of the kernel: length, type, flags, number 0 and port 0, then `payload`, as in `netlink(7)`.
     fn message(kind: i32, flags: u16, payload: &[u8]) -> Vec<u8> {
         let length = u32::try_from(16 + payload.len()).unwrap();
         let mut bytes = length.to_ne_bytes().to_vec();
@@ -254,5 +288,37 @@ mod tests {
         let text = "Operation not permitted (os error 1)";
         assert_eq!(end(&refused), Some(Some(text.to_owned())));
         assert_eq!(end(&message(16, 0, &[0; 8])), None);
+    }
+
+    #[test]
+    fn only_messages_of_the_same_sequence_are_answers() {
+        let answered = |sequence: Sequence, number: u32| {
+            let mut bytes = message(libc::NLMSG_ERROR, 0, &[0; 20]);
+            bytes[8..12].copy_from_slice(&number.to_ne_bytes());
+            sequence.answered(&NetlinkBuffer::new_checked(&bytes[..]).unwrap())
+        };
+        let sequence = Sequence { first: 7, len: 2 };
+        let numbers = [0, 6, 7, 8, 9].map(|number| answered(sequence, number));
+        assert_eq!(numbers, [None, None, Some(0), Some(1), None]);
+        let wrapped = Sequence {
+            first: u32::MAX,
+            len: 2,
+        };
+        assert_eq!(answered(wrapped, 0), Some(1));
+    }
+
+    #[test]
+    fn messages_of_a_batch_are_numbered_on() {
+        let mut batch = Batch::default();
+        for payload in [&[1; 5][..], &[2; 8]] {
+            batch.raw(16, 0, payload);
+        }
+        let bytes = batch.bytes_to_send(7);
+        let second = bytes.get(24..).unwrap();
+        let numbers = [bytes, second].map(|it| {
+            let message = NetlinkBuffer::new_checked(it).unwrap();
+            message.sequence_number()
+        });
+        assert_eq!(numbers, [7, 8]);
     }
 }

@@ -4,10 +4,10 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use lab_plan::Plan;
 use lab_records::{
-    Outcome, Reason, RecordsError, RunDir, UtcTime,
+    FlowCounts, Outcome, Reason, RecordsError, RunDir, UtcTime,
     directory::{self, FIGURES_DIR, PLAN_FILE, REPORT_FILE, SUMMARY_FILE},
 };
-use lab_reports::{ReportError, Summary, words};
+use lab_reports::{Report, ReportError, words};
 use serde::Serialize;
 
 use crate::{error::BundleError, manifest::Digester};
@@ -81,7 +81,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
     if let Some(outcome) = run.outcome() {
         let plan: Plan = serde_json::from_str(&plan_text).map_err(DeriveError::Plan)?;
         let evidence = lab_recorder::evidence(&plan, kept)?;
-        differences.extend(compare_outcome(outcome, &report.summary));
+        differences.extend(compare_outcome(outcome, &report));
         if evidence != outcome.end.evidence {
             differences.push(of_run(
                 "the evidence differs from the one derived from the rows",
@@ -176,32 +176,21 @@ fn lines(kept: &str, again: &str) -> String {
 }
 
 /// Compares the counts and the verdict in `run.json` with those derived from the rows.
-fn compare_outcome(outcome: &Outcome, summary: &Summary) -> Vec<Difference> {
-    let sum = |of: fn(&lab_reports::PolicySummary) -> u64| summary.policies.iter().map(of).sum();
-    let rows: [u64; 4] = [
-        sum(|it| it.flows),
-        sum(|it| it.finished),
-        sum(|it| it.unfinished),
-        sum(|it| it.below_one),
-    ];
-    let counts = outcome.counts;
-    let kept = [
-        counts.flows,
-        counts.finished,
-        counts.unfinished,
-        counts.below_one,
-    ];
+fn compare_outcome(outcome: &Outcome, derived: &Report) -> Vec<Difference> {
+    let counts = |it: FlowCounts| [it.flows, it.finished, it.unfinished, it.below_one];
     let mut differences = Vec::new();
-    if kept != rows {
+    if outcome.counts != derived.counts {
         differences.push(of_run(&format!(
-            "flows, finished, unfinished, under slowdown 1: stored {kept:?}, derived {rows:?}"
+            "flows, finished, unfinished, under slowdown 1: stored {:?}, derived {:?}",
+            counts(outcome.counts),
+            counts(derived.counts)
         )));
     }
-    if outcome.verdict.reasons != summary.reasons {
+    if outcome.verdict.reasons != derived.summary.reasons {
         differences.push(of_run(&format!(
             "reasons not to trust the run: stored {:?}, derived {:?}",
             words(&outcome.verdict.reasons),
-            words(&summary.reasons)
+            words(&derived.summary.reasons)
         )));
     }
     differences

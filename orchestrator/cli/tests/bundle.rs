@@ -113,6 +113,22 @@ fn a_scaled_run_at_a_time_limit_is_run_again() {
     bench.verify("run.tar.zst", &["--rerun"], 0);
 }
 
+/// The counts in `run.json` are those of all flows, also of those outside the window.
+#[test]
+fn a_run_with_a_window_of_measured_flows_is_derived() {
+    let bench = Bench(tempfile::tempdir().unwrap());
+    let scenarios = root().join("scenarios");
+    let text = fs::read_to_string(scenarios.join("smoke.yaml")).unwrap();
+    let workloads = scenarios.join("workloads");
+    let text = text.replace("workloads", workloads.to_str().unwrap());
+    let window = "measure: { from: 1 ms, to: 10 ms }\n";
+    fs::write(bench.at("window.yaml"), text + window).unwrap();
+    bench.run(&["sim", "window.yaml"], 0);
+    bench.run(&["bundle", "results/latest", "-o", "run.tar.zst"], 0);
+    let verified = bench.verify("run.tar.zst", &[], 0);
+    assert_eq!(files_of(&verified), [""; 0]);
+}
+
 #[test]
 fn numbers_that_are_not_what_the_rows_give_are_named() {
     let bench = Bench::new(&[]);

@@ -479,7 +479,6 @@ fn published_by(bench: &Bench) {
     bench.write(&folder(published::TOPOLOGY), TOPOLOGY);
     bench.write(&folder(published::FLOWS), &flow_file());
     bench.write(&folder(published::ROUTES), ROUTES);
-    bench.write(&folder(published::UTILISATION), "Link,ECMP,UCMP,Ours\n");
     let files = [published::TOPOLOGY, published::FLOWS].map(folder);
     bench.expect_exit(&["sim", "--artifact", &files[0], &files[1]], 0);
     let simulated = bench.latest().flows();
@@ -502,21 +501,32 @@ fn published_by(bench: &Bench) {
         }
         bench.write(&folder(&published::fct(name)), &text);
     }
+    let head = format!("Link,{}\n", names.join(","));
+    let utilisation = folder(published::UTILISATION);
+    bench.write(&utilisation, &format!("{head}2-3,1,1,1\n"));
+    let compared = bench.expect_exit(&[&["--json"], &VALIDATE[..]].concat(), 1);
+    let compared: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
+    let averages = [0, 1, 2].map(|policy: usize| {
+        let link = &compared["policies"][policy]["links"][0];
+        link["simulated_percent"].to_string()
+    });
+    bench.write(&utilisation, &format!("{head}2-3,{}\n", averages.join(",")));
 }
+
+const VALIDATE: [&str; 5] = ["validate", "--artifact", "artifact", "--threads", "1"];
 
 #[test]
 fn validate_passes_equal_outputs_and_fails_others() {
     let bench = Bench::new();
     published_by(&bench);
-    let validate = ["validate", "--artifact", "artifact", "--threads", "1"];
-    let out = bench.expect_exit(&validate, 0);
+    let out = bench.expect_exit(&VALIDATE, 0);
     for policy in ["ECMP\n", "UCMP\n", "LCMP\n"] {
         assert!(out.stdout.contains(policy), "{}", out.stdout);
     }
     let agreed = "4 of 4 flows compared; 0 unfinished, 0 unknown";
     assert_eq!(out.stdout.matches(agreed).count(), 3, "{}", out.stdout);
     let json = bench
-        .expect_exit(&[&["--json"], &validate[..]].concat(), 0)
+        .expect_exit(&[&["--json"], &VALIDATE[..]].concat(), 0)
         .stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
@@ -525,6 +535,7 @@ fn validate_passes_equal_outputs_and_fails_others() {
     );
     assert_eq!(json["policies"][2]["policy"], "LCMP");
     assert_eq!(json["policies"][2]["same_fct"], 4);
+    assert_eq!(json["policies"][2]["links"].as_array().unwrap().len(), 1);
 
     let ours = format!("artifact/{}", published::fct("Ours"));
     let text = fs::read_to_string(bench.0.path().join(&ours)).unwrap();
@@ -532,7 +543,7 @@ fn validate_passes_equal_outputs_and_fails_others() {
     let fields: Vec<&str> = first.split(' ').collect();
     let slower: u64 = fields[6].parse::<u64>().unwrap() * 2;
     bench.write(&ours, &text.replacen(fields[6], &slower.to_string(), 1));
-    let out = bench.expect_exit(&validate, 1);
+    let out = bench.expect_exit(&VALIDATE, 1);
     assert!(
         out.stderr
             .contains("out of bounds: LCMP: |ΔFCT| / FCT p99 is 5.0e-1"),
@@ -544,6 +555,24 @@ fn validate_passes_equal_outputs_and_fails_others() {
         "{}",
         out.stderr
     );
+}
+
+#[test]
+fn validate_cannot_decide_on_links_without_published_averages() {
+    let bench = Bench::new();
+    published_by(&bench);
+    let utilisation = format!("artifact/{}", published::UTILISATION);
+    let text = fs::read_to_string(bench.0.path().join(&utilisation)).unwrap();
+    let lines = text.lines().map(|line| line.rsplit_once(',').unwrap().0);
+    let without_ours: Vec<&str> = lines.collect();
+    bench.write(&utilisation, &without_ours.join("\n"));
+    let out = bench.expect_exit(&VALIDATE, 4);
+    let expected = format!(
+        "undecided: LCMP: `{}` has no average utilisation of a link\n",
+        published::UTILISATION
+    );
+    assert!(out.stderr.ends_with(&expected), "{}", out.stderr);
+    assert_eq!(out.stderr.matches("undecided: ").count(), 1);
 }
 
 /// Eight datacenters at a load where flows compete: every mechanism acts, and its counts are in the final text, in

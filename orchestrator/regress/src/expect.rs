@@ -144,15 +144,10 @@ struct Series {
 
 impl Series {
     fn of(policy: &PolicySamples) -> Self {
-        let sorted = |mut slowdowns: Vec<f64>| {
-            slowdowns.sort_by(f64::total_cmp);
-            slowdowns
-        };
         let repetitions: Vec<Vec<f64>> = policy.repetitions.values().cloned().collect();
-        Self {
-            all: sorted(repetitions.concat()),
-            repetitions: repetitions.into_iter().map(sorted).collect(),
-        }
+        let mut all = repetitions.concat();
+        all.sort_by(f64::total_cmp);
+        Self { repetitions, all }
     }
 
     fn pooled(&self, statistic: Statistic) -> Option<f64> {

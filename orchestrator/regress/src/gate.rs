@@ -12,10 +12,11 @@
 
 use std::collections::BTreeMap;
 
+use lab_reports::{
+    check::{Check, Judgement},
+    nearest_rank, student_margin,
+};
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
-use lab_reports::check::{Check, Judgement};
 
 use crate::Samples;
 
@@ -45,10 +46,8 @@ fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
             let logs: BTreeMap<u32, f64> = policy
                 .repetitions
                 .iter()
-                .filter_map(|(&number, slowdowns)| {
-                    let mut sorted = slowdowns.clone();
-                    sorted.sort_by(f64::total_cmp);
-                    let percentile = lab_reports::nearest_rank(&sorted, percent)?;
+                .filter_map(|(&number, sorted)| {
+                    let percentile = nearest_rank(sorted, percent)?;
                     Some((number, percentile.ln()))
                 })
                 .collect();
@@ -83,19 +82,12 @@ impl Change {
     /// suite. Returns `None` if there is no repetition.
     #[must_use]
     pub fn of(differences: &[f64], gauges: usize) -> Option<Self> {
-        let repetitions = differences.len();
-        let mean = mean(differences);
-        let freedom = float(repetitions.checked_sub(1)?);
-        let squares = differences.iter().map(|value| (value - mean).powi(2));
-        let error = (squares.sum::<f64>() / freedom / float(repetitions)).sqrt();
-        let quantile = |student: &StudentsT, rate: f64| error * student.inverse_cdf(1.0 - rate);
-        let distribution = StudentsT::new(0.0, 1.0, freedom).ok();
-        let student = distribution.as_ref();
-        Some(Self {
-            repetitions,
-            mean,
-            limit: student.map(|it| quantile(it, FALSE_ALARMS / float(gauges.max(1)))),
-            margin: student.map_or(0.0, |it| quantile(it, MISSED)),
+        let exceeded_by_chance = |rate: f64| student_margin(differences, 1.0 - rate);
+        (!differences.is_empty()).then(|| Self {
+            repetitions: differences.len(),
+            mean: mean(differences),
+            limit: exceeded_by_chance(FALSE_ALARMS / float(gauges.max(1))),
+            margin: exceeded_by_chance(MISSED).unwrap_or(0.0),
         })
     }
 

@@ -38,17 +38,20 @@ impl CaseOutcome {
 }
 
 impl SuiteOutcome {
-    /// Returns the worst verdict of all cases; a suite without cases is inconclusive.
+    /// Returns the judgement of all [checks](Self::checks).
     #[must_use]
     pub fn verdict(&self) -> Judgement {
-        let verdicts = self.cases.iter().map(CaseOutcome::verdict);
-        verdicts.max().unwrap_or(Judgement::Inconclusive)
+        Judgement::of(&self.checks())
     }
 
-    /// Returns all checks, each with its case before its code; a case without checks counts as one that cannot be
-    /// decided.
+    /// Returns all checks, each with its case before its code; a suite without cases, and a case without checks, is one
+    /// check that cannot be decided.
     #[must_use]
     pub fn checks(&self) -> Vec<Check> {
+        if self.cases.is_empty() {
+            let reason = "the suite has no cases".to_owned();
+            return vec![Check::inconclusive(&self.suite, reason)];
+        }
         let of_case = |case: &CaseOutcome| {
             let named = |check: &Check| Check {
                 code: format!("{}: {}", case.name, check.code),

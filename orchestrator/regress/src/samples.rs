@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{DcPath, FlowCounts, RecordsError, RunInfo};
+use lab_records::{DcPath, FlowCounts, FlowFields, RecordsError, RunInfo};
 use lab_reports::facts::RunFacts;
-use lab_units::FlowId;
 
 /// Flows of a run, grouped by policy.
 #[derive(Clone, Debug)]
@@ -24,22 +23,10 @@ pub struct PolicySamples {
     pub policy: String,
     /// Number of flows by outcome.
     pub counts: FlowCounts,
-    /// Slowdowns of finished flows per repetition, in the order of arrival.
+    /// Sorted slowdowns of finished flows per repetition.
     pub repetitions: BTreeMap<u32, Vec<f64>>,
     /// Paths of the flows' data, by the datacenters of sender and receiver; `None` if a path is unknown.
     pub paths: BTreeMap<(String, String), Vec<Option<DcPath>>>,
-}
-
-/// Properties of a flow that the samples contain.
-struct Flow {
-    /// Repetition and flow number.
-    key: (u32, FlowId),
-    /// Index of the policy.
-    policy: usize,
-    slowdown: Option<f64>,
-    /// Datacenters of sender and receiver.
-    ends: (String, String),
-    path: Option<DcPath>,
 }
 
 impl Samples {
@@ -57,21 +44,11 @@ impl Samples {
                 ..PolicySamples::default()
             })
             .collect();
-        let mut flows: Vec<Flow> = Vec::new();
-        run.visit_measured(|policy, fields| {
-            policies[policy].counts.add(fields);
-            flows.push(Flow {
-                key: (fields.repetition, fields.flow_id),
-                policy,
-                slowdown: fields.slowdown,
-                ends: (fields.src_dc.to_owned(), fields.dst_dc.to_owned()),
-                path: fields.path.map(|path| DcPath::new([path])),
-            });
-        })?;
-        flows.sort_by_key(|flow| flow.key);
-        for flow in flows {
-            policies[flow.policy].add(flow);
-        }
+        run.visit_measured(|policy, fields| policies[policy].add(fields))?;
+        let repetitions = policies
+            .iter_mut()
+            .flat_map(|it| it.repetitions.values_mut());
+        repetitions.for_each(|slowdowns| slowdowns.sort_by(f64::total_cmp));
         Ok(Self {
             info,
             doubts: run.doubts(),
@@ -87,11 +64,14 @@ impl Samples {
 }
 
 impl PolicySamples {
-    fn add(&mut self, flow: Flow) {
+    fn add(&mut self, flow: FlowFields<'_>) {
+        self.counts.add(flow);
         if let Some(slowdown) = flow.slowdown {
-            let repetition = self.repetitions.entry(flow.key.0).or_default();
+            let repetition = self.repetitions.entry(flow.repetition).or_default();
             repetition.push(slowdown);
         }
-        self.paths.entry(flow.ends).or_default().push(flow.path);
+        let ends = (flow.src_dc.to_owned(), flow.dst_dc.to_owned());
+        let path = flow.path.map(|path| DcPath::new([path]));
+        self.paths.entry(ends).or_default().push(path);
     }
 }

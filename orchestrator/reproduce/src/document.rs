@@ -69,9 +69,9 @@ const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: mean
 const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth of the duration. Queues \
     stay shorter and bins hold few flows, so that a verdict by such runs, marked `?`, is weak.";
 
-/// Returns the report as a document, with the figure `reproduction` in the folder `figures` beside the page.
+/// Returns the report as a document, with the figure `reproduction` in the folder [`FIGURES`] beside the page.
 #[must_use]
-pub fn document(report: &Report, figures: &str) -> Document<'static> {
+pub fn document(report: &Report) -> Document<'static> {
     let mut opening = vec![Block::Text(
         Medium::Any,
         format!("{} {LEGEND}", origin(report)),
@@ -120,7 +120,7 @@ pub fn document(report: &Report, figures: &str) -> Document<'static> {
             Section::new(title, legend.into_iter().chain([table]).collect())
         });
     let sections = [Section::new("Claims", claims)].into_iter().chain(titled);
-    let last = [Section::new("Values", cases(report, figures)), runs(report)];
+    let last = [Section::new("Values", cases(report)), runs(report)];
     Document {
         title: "The paper's figures, reproduced".to_owned(),
         version: String::new(),
@@ -160,12 +160,12 @@ fn claim(claim: &ClaimReport) -> [Block<'static>; 3] {
     ]
 }
 
-fn cases(report: &Report, figures: &str) -> Vec<Block<'static>> {
+fn cases(report: &Report) -> Vec<Block<'static>> {
     let title = "Published and found slowdowns".to_owned();
     let dots =
         "Each dot is a p50 or p99; the dashed line is where published and found values are equal.";
     let mut blocks = vec![
-        Block::Picture(title, format!("{figures}/reproduction.png")),
+        Block::Picture(title, format!("{FIGURES}/reproduction.png")),
         Block::Text(Medium::Page, dots.to_owned()),
     ];
     let fidelity = report
@@ -464,15 +464,21 @@ fn range(least: Option<f64>, most: Option<f64>) -> String {
 
 /// Returns a line on a coefficient of figure 6.
 fn fidelity_line(row: &FidelityReport) -> String {
-    let found = match row.found {
-        Some(found) => format!("{found:.4} between the lab and the simulator"),
-        None => "cannot tell: there is no run of the lab (hint: --engine kernel)".to_owned(),
+    let found = match (row.found, &row.undecided) {
+        (Some(found), _) => format!("{found:.4} between the lab and the simulator"),
+        (None, Some(reason)) => format!("cannot tell: {reason}"),
+        (None, None) => {
+            "cannot tell: there is no run of the lab (hint: --engine kernel)".to_owned()
+        }
     };
     format!(
         "fig6 Pearson of {}: published {:.2}; {found}",
         row.percentile, row.published
     )
 }
+
+/// Folder of the figure beside the page.
+pub const FIGURES: &str = "figures";
 
 /// Label of verdicts against traffic engineering.
 const STAND_IN: &str = "te-100ms for RedTE";
@@ -481,7 +487,7 @@ const STAND_IN: &str = "te-100ms for RedTE";
 mod tests {
     use std::collections::BTreeMap;
 
-    use lab_reports::check::Judgement;
+    use lab_reports::check::{Answer, Judgement};
 
     use super::*;
     use crate::{
@@ -534,7 +540,7 @@ mod tests {
     #[test]
     fn every_difference_and_its_cause_is_shown() {
         let report = report(false);
-        let text = document(&report, "figures").terminal();
+        let text = document(&report).terminal();
         for line in text.lines() {
             assert!(line.chars().count() <= show::WIDTH, "{line}");
         }
@@ -553,7 +559,7 @@ mod tests {
 
     #[test]
     fn the_page_has_the_command_the_rules_and_every_run() {
-        let text = document(&report(false), "figures").markdown("figures");
+        let text = document(&report(false)).markdown(FIGURES);
         for part in [
             "Written by `lcmp-lab reproduce fig5` at commit abc. Values are",
             "| C1 | holds | holds partly | cannot tell | cannot tell |",
@@ -597,7 +603,7 @@ mod tests {
             rows[0],
             ["C1", "holds", "holds partly?", "cannot tell", "cannot tell"]
         );
-        let text = document(&report(true), "figures").terminal();
+        let text = document(&report(true)).terminal();
         assert!(text.contains("over 5 %: lcmp p50: a tenth of the duration"));
     }
 
@@ -630,6 +636,31 @@ mod tests {
         assert_eq!(claim_rows(&report)[0][2], "holds partly?");
         let reason = report.claims[0].verdicts[&Source::Simulated].reason();
         assert!(reason.ends_with("; doubtful runs: fig5 50 %"), "{reason}");
+    }
+
+    #[test]
+    fn figure_6_is_decided_by_runs_or_undecided_for_a_reason() {
+        let published = of_repository();
+        let report = |fidelity| {
+            let settings = Settings {
+                command: "lcmp-lab reproduce fig6".into(),
+                commit: "abc".into(),
+                figures: vec![Figure::Fig6],
+                is_quick: false,
+            };
+            Report::new(settings, &published, Vec::new(), fidelity)
+        };
+        let failed = "the simulation ran out of memory";
+        for (fidelity, words, verdict) in [
+            (None, "there is no run of the lab", Judgement::Pass),
+            (Some(Ok([0.9, 0.8])), "0.9000 between", Judgement::Pass),
+            (Some(Err(failed.into())), failed, Judgement::Inconclusive),
+        ] {
+            let report = report(fidelity);
+            let text = report.text();
+            assert!(text.contains(words), "{text}");
+            assert_eq!(Judgement::of(&report.checks()), verdict, "{words}");
+        }
     }
 
     #[test]

@@ -8,7 +8,8 @@
 //! - [`published`]: tables of published values, statements and known causes of differences
 //! - [`measured`]: a case's values in a run; [`network`]: counts of its network
 //! - [`claim`]: the claims, their rules, and verdicts
-//! - [`report`]: all of it side by side; [`document`](mod@document): the report for people
+//! - [`report`]: all of it side by side; [`document`](mod@document): the report for people; `answer`: its judgement
+mod answer;
 pub mod catalogue;
 pub mod claim;
 mod document;
@@ -20,7 +21,7 @@ pub mod variant;
 
 pub use catalogue::{CASES, Case, Figure};
 pub use claim::{CLAIMS, Judged, Verdict};
-pub use document::document;
+pub use document::{FIGURES, document};
 pub use measured::{Measured, Played, Values};
 pub use published::{Published, PublishedError};
 pub use report::{CaseRuns, Report, Settings};

@@ -148,9 +148,6 @@ impl Measured {
     /// If the run did not end, is invalid, or has tables that cannot be read.
     pub fn read(run: &RunFacts, case: &Case, played: Played) -> Result<Self, NotMeasured> {
         let outcome = run.outcome().ok_or(NotMeasured::Unfinished)?;
-        if outcome.verdict.grade == Grade::Invalid {
-            return Err(NotMeasured::Invalid(run.doubts().join("; ")));
-        }
         let is_counted = |flow: &FlowFields<'_>| {
             let ends = [flow.src_dc, flow.dst_dc];
             let is_of = |[a, b]: [&str; 2]| ends == [a, b] || ends == [b, a];
@@ -171,6 +168,10 @@ impl Measured {
                 None => drop(policies.insert(fields.policy.to_owned(), vec![flow])),
             }
         })?;
+        // Only now, since rows that were lost after the run's end make it invalid, too.
+        if run.stored_verdict().grade == Grade::Invalid {
+            return Err(NotMeasured::Invalid(run.doubts().join("; ")));
+        }
         for flows in policies.values_mut() {
             flows.sort_by_key(|flow| flow.key);
         }

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use lab_reports::{
-    Series,
-    check::{Check, Judgement},
-};
+use lab_reports::Series;
 use serde::Serialize;
 
 use crate::{
     catalogue::{Case, Figure, LCMP},
-    claim::{Against, CLAIMS, Claim, Judged, MIN_CHANGE, Verdict},
+    claim::{Against, CLAIMS, Claim, Judged, MIN_CHANGE},
     measured::{Bin, Measured, Played, Values},
     published::{Contradiction, Published, Quantity, StatementRow, TextRow},
     variant::{Source, TE},
@@ -124,18 +121,22 @@ pub struct FidelityReport {
     pub percentile: String,
     /// Published Pearson coefficient.
     pub published: f64,
-    /// Coefficient between the lab and the simulator; `None` without a run in the lab.
+    /// Coefficient between the lab and the simulator; `None` without a run in the lab, and if it cannot be decided.
     pub found: Option<f64>,
+    /// Reason why the coefficient cannot be decided, although there is or should be a run in the lab.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<String>,
 }
 
 impl Report {
-    /// Creates the report and judges the claims; `fidelity` are the coefficients for p50 and p99.
+    /// Creates the report and judges the claims; `fidelity` are the coefficients for p50 and p99 or the reason why they
+    /// cannot be decided, and `None` if no run in the lab is there or asked for.
     #[must_use]
     pub fn new(
         settings: Settings,
         published: &Published,
         runs: Vec<CaseRuns>,
-        fidelity: Option<[f64; 2]>,
+        fidelity: Option<Result<[f64; 2], String>>,
     ) -> Self {
         let has = |figure: &str| settings.figures.iter().any(|it| it.name() == figure);
         let claims = CLAIMS
@@ -148,9 +149,10 @@ impl Report {
             })
             .map(|claim| claim_report(claim, &settings, published, &runs));
         let text = published.text.iter().filter(|row| has(&row.figure));
-        let found = |percentile: &str| {
-            let both = fidelity?;
-            Some(both[usize::from(percentile == "p99")])
+        let (coefficients, undecided) = match fidelity {
+            None => (None, None),
+            Some(Ok(both)) => (Some(both), None),
+            Some(Err(reason)) => (None, Some(reason)),
         };
         let rows = published.fidelity.iter().filter(|_| has("fig6"));
         let statements = published.statements.iter().filter(|row| has(&row.figure));
@@ -164,7 +166,8 @@ impl Report {
                 .map(|row| FidelityReport {
                     percentile: row.percentile.clone(),
                     published: row.pearson,
-                    found: found(&row.percentile),
+                    found: coefficients.map(|it| it[usize::from(row.percentile == "p99")]),
+                    undecided: undecided.clone(),
                 })
                 .collect(),
             contradictions: (published.contradictions.iter())
@@ -176,44 +179,6 @@ impl Report {
                 .collect(),
             settings,
         }
-    }
-
-    /// Returns a check for each claim and each source of the simulator: whether the runs can tell if the claim holds. A
-    /// claim that does not hold is a result, and a claim that cannot be told only because its runs are short counts as
-    /// told.
-    #[must_use]
-    pub fn checks(&self) -> Vec<Check> {
-        let check = |claim: &ClaimReport, source: Source| {
-            let judged = claim.verdicts.get(&source)?;
-            let lacks_run = || {
-                let mut own = self
-                    .cases
-                    .iter()
-                    .filter(|it| claim.figures[0].contains(&it.figure));
-                own.any(|case| !case.runs.contains_key(&source))
-            };
-            let is_told = judged.verdict != Verdict::CannotTell || (judged.is_weak && !lacks_run());
-            Some(Check {
-                code: format!("{} {}", claim.id, source.name()),
-                grade: if is_told {
-                    Judgement::Pass
-                } else {
-                    Judgement::Inconclusive
-                },
-                found: None,
-                bound: None,
-                reason: format!("{}: {}", judged.verdict.words(), judged.reason()),
-            })
-        };
-        let simulated = [Source::Simulated, Source::Fair];
-        let claims = self.claims.iter();
-        claims
-            .flat_map(|claim| {
-                simulated
-                    .into_iter()
-                    .filter_map(move |source| check(claim, source))
-            })
-            .collect()
     }
 
     /// Returns the published and found p50 and p99 for the figure `reproduction`.

@@ -1,4 +1,4 @@
-//! Answers on runs.
+//! Answers of judging verbs.
 
 use std::path::{Path, PathBuf};
 
@@ -13,22 +13,33 @@ use crate::{
     report::write_files,
 };
 
-/// An answer on runs: its values, what was judged, and its document.
+/// Answer of a judging verb.
 pub trait Answer {
-    /// Values that `--json` prints.
-    type Values: Serialize;
+    /// Label of the page's path on a terminal.
+    const PAGE: &'static str = "page";
 
+    /// True if the text states the checks that do not hold; otherwise a verb writes them to standard error.
+    const STATES_CHECKS: bool;
+
+    /// Returns the values that `--json` prints beside the judgement.
+    fn values(&self) -> impl Serialize;
+
+    /// Returns the checks.
+    fn checks(&self) -> Vec<Check>;
+
+    /// Returns sentences without their full stops on data that are not compared, although no check needs them.
+    fn omissions(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Returns the text for a terminal.
+    fn text(&self) -> String;
+}
+
+/// Answer with a page and figures.
+pub trait PageAnswer: Answer {
     /// Folder of the page and its figures in the first run's directory, unless another one is asked for.
     const FOLDER: &'static str;
-
-    /// Returns the values.
-    fn values(&self) -> &Self::Values;
-
-    /// Returns what was checked.
-    fn checks(&self) -> &[Check];
-
-    /// Returns sentences without their full stops on what the answer leaves out.
-    fn omissions(&self) -> Vec<String>;
 
     /// Draws the figures into `dir`, as PNG there and as SVG to be written.
     ///
@@ -39,15 +50,14 @@ pub trait Answer {
     /// Returns the document.
     fn document<'a>(&'a self, figures: &'a [Captioned]) -> Document<'a>;
 
-    /// Returns the banner of the runs that are not clean and of what is left out; `None` without either.
+    /// Returns the banner of the runs that are not clean and of the data that are not compared; `None` without either.
     fn doubts(&self) -> Option<Banner> {
-        let checks = self.checks().iter();
-        let unclear = checks.filter(|check| check.grade == Judgement::Inconclusive);
-        let mut doubts: Vec<String> = unclear.map(|check| check.reason.clone()).collect();
-        doubts.extend(self.omissions());
+        let checks = self.checks().into_iter();
+        let undecided = checks.filter(|check| check.grade == Judgement::Inconclusive);
+        let doubts = undecided.map(|check| check.reason).chain(self.omissions());
         Banner::bad(
             "Not everything could be compared, or a run is not clean.",
-            doubts,
+            doubts.collect(),
         )
     }
 
@@ -76,48 +86,4 @@ pub struct Written {
     pub html: PathBuf,
     /// The figures, each as SVG, PNG and CSV.
     pub figures: Vec<PathBuf>,
-}
-
-/// An answer as every judging verb prints it with `--json`.
-#[derive(Serialize)]
-pub struct Answered<'a, T> {
-    /// Values of the question.
-    #[serde(flatten)]
-    values: &'a T,
-    /// Judgement of all checks.
-    verdict: Judgement,
-    /// Exit code of the process.
-    exit: u8,
-    /// Reasons of the checks that do not hold, and what the answer leaves out.
-    reasons: Vec<String>,
-    /// The checks.
-    checks: &'a [Check],
-    /// The page; `None` if the verb writes none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    page: Option<&'a Path>,
-}
-
-impl<'a, T> Answered<'a, T> {
-    /// Returns the answer with these `values`, judged by `checks`, but for the `omissions`.
-    #[must_use]
-    pub fn new(
-        values: &'a T,
-        checks: &'a [Check],
-        omissions: Vec<String>,
-        page: Option<&'a Path>,
-    ) -> Self {
-        let verdict = Judgement::of(checks);
-        let failed = checks.iter().filter(|it| it.grade != Judgement::Pass);
-        Self {
-            values,
-            verdict,
-            exit: verdict.exit_code(),
-            reasons: failed
-                .map(|it| it.reason.clone())
-                .chain(omissions)
-                .collect(),
-            checks,
-            page,
-        }
-    }
 }

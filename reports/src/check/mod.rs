@@ -3,12 +3,12 @@
 //! A decider keeps its own rules: bounds on a run's figures, intervals over repetitions, counts of comparisons.
 //! Its results are [`Check`]s, and an answer is as good as the worst of them: [`Judgement::of`].
 //!
-//! - `answer`: answers on runs, with their document, page and JSON
+//! - `answer`: answers of judging verbs, with their values, text and page
 mod answer;
 
 use serde::Serialize;
 
-pub use answer::{Answer, Answered, Written};
+pub use answer::{Answer, PageAnswer, Written};
 
 /// Result of one check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,6 +55,18 @@ impl Check {
         }
     }
 
+    /// Returns the check of a reason not to trust a run.
+    #[must_use]
+    pub fn not_clean(reason: String) -> Self {
+        Self::inconclusive(CLEAN_RUN, reason)
+    }
+
+    /// True if this check is a reason not to trust a run.
+    #[must_use]
+    pub fn is_of_run(&self) -> bool {
+        self.code == CLEAN_RUN
+    }
+
     /// Returns a check that cannot be decided.
     #[must_use]
     pub fn inconclusive(code: &str, reason: String) -> Self {
@@ -79,16 +91,6 @@ impl Judgement {
             .unwrap_or_default()
     }
 
-    /// Returns the exit code: 0, 1 for a failed check, 4 if a check cannot be decided.
-    #[must_use]
-    pub const fn exit_code(self) -> u8 {
-        match self {
-            Self::Pass => 0,
-            Self::Fail => 1,
-            Self::Inconclusive => 4,
-        }
-    }
-
     /// Returns the word.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -99,3 +101,6 @@ impl Judgement {
         }
     }
 }
+
+/// Name of the checks that a run is clean.
+const CLEAN_RUN: &str = "clean-run";

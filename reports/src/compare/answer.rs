@@ -1,26 +1,26 @@
-//! The comparison as an answer.
+//! Comparison as an answer.
 
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::{Against, Comparison, document, figures};
 use crate::{
-    check::{Answer, Check},
+    check::{Answer, Check, PageAnswer},
     document::Document,
     error::ReportError,
     figures::Captioned,
 };
 
 impl Answer for Comparison {
-    type Values = Self;
+    const STATES_CHECKS: bool = false;
 
-    const FOLDER: &'static str = "compare";
-
-    fn values(&self) -> &Self {
+    fn values(&self) -> impl Serialize {
         self
     }
 
-    fn checks(&self) -> &[Check] {
-        &self.checks
+    fn checks(&self) -> Vec<Check> {
+        self.checks.clone()
     }
 
     fn omissions(&self) -> Vec<String> {
@@ -33,6 +33,14 @@ impl Answer for Comparison {
         };
         self.against.iter().flat_map(of_run).collect()
     }
+
+    fn text(&self) -> String {
+        document::document(self, &[]).terminal()
+    }
+}
+
+impl PageAnswer for Comparison {
+    const FOLDER: &'static str = "compare";
 
     fn figures(&self, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
         figures::draw(self, dir)

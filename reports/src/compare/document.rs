@@ -4,7 +4,7 @@ use lab_units::Bytes;
 
 use super::{Against, BinChange, Comparison, PolicyComparison};
 use crate::{
-    check::Answer,
+    check::PageAnswer,
     document::{Block, Cell, Column, Document, Medium, Section, Table},
     facts::RunOrigin,
     figures::Captioned,

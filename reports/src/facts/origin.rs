@@ -64,7 +64,7 @@ impl RunOrigin {
     pub(crate) fn checks(&self) -> impl Iterator<Item = Check> {
         let reason = |problem| format!("{}: {problem}", self.name);
         let problems = self.problems.iter();
-        problems.map(move |it| Check::inconclusive("clean-run", reason(it)))
+        problems.map(move |it| Check::not_clean(reason(it)))
     }
 
     /// Returns the origin as a list of facts under the run's name.

@@ -115,41 +115,55 @@ impl RunFacts {
         self.truncated.borrow_mut().insert(R::FILE, truncated);
     }
 
-    fn truncated(&self) -> u64 {
-        self.truncated.borrow().values().sum()
-    }
-
-    /// Returns the verdict on the run's rows as they are now, of which `counts` counts the flows, by the rules of this
-    /// program.
+    /// Returns the verdict that the run ended with, changed for rows that were lost since, in the tables read so far.
+    ///
+    /// This is the verdict for questions in which the run is one of several (`fidelity`, `compare`, `regress`,
+    /// `reproduce`): they read a few columns of the measured flows, which do not give the counts of all flows.
     #[must_use]
-    pub fn verdict(&self, counts: &FlowCounts) -> Verdict {
-        let end = self.run.outcome().map(|outcome| &outcome.end);
-        let mut verdict = Verdict::of(self.run.info(), end, counts);
-        let truncated = Reason::count(ReasonCode::TruncatedTables, self.truncated());
-        verdict.add(truncated);
+    pub fn stored_verdict(&self) -> Verdict {
+        let Some(outcome) = self.run.outcome() else {
+            let did_not_end = Reason::fact(Grade::Doubtful, ReasonCode::DidNotEnd);
+            return Verdict {
+                grade: did_not_end.grade,
+                reasons: vec![did_not_end],
+            };
+        };
+        let mut verdict = outcome.verdict.clone();
+        if let Some(rows) = self.flows.get()
+            && rows != outcome.counts.flows
+        {
+            let code = ReasonCode::UnrecordedFlows;
+            verdict.reasons.retain(|reason| reason.code != code);
+            let lost = Reason::part(code, rows, self.run.info().total_flows());
+            verdict.add(lost.graded(Grade::Invalid));
+        }
+        verdict.add(self.truncated());
         verdict
     }
 
-    /// Returns the reasons not to trust the run: it did not end, the reasons of its verdict, and rows that were lost
-    /// since, among the tables read so far. Each is a sentence without its full stop.
+    /// Returns the verdict that this program's rules give for the run's rows as they are now; `counts` are those of all
+    /// flows, measured or not.
+    ///
+    /// This is the verdict for answers about the run alone, which read every flow (`report`, `coverage`). `verify`
+    /// compares it with the stored one.
+    #[must_use]
+    pub fn verdict_of_rows(&self, counts: &FlowCounts) -> Verdict {
+        let end = self.run.outcome().map(|outcome| &outcome.end);
+        let mut verdict = Verdict::of(self.run.info(), end, counts);
+        verdict.add(self.truncated());
+        verdict
+    }
+
+    /// Returns the reasons of the [stored verdict](Self::stored_verdict), each as a sentence without its full stop.
     #[must_use]
     pub fn doubts(&self) -> Vec<String> {
-        let Some(outcome) = self.run.outcome() else {
-            return vec![words::reason(&Reason::fact(
-                Grade::Doubtful,
-                ReasonCode::DidNotEnd,
-            ))];
-        };
-        let at_end = outcome.counts.flows;
-        let changed = self.flows.get().filter(|&rows| rows != at_end);
-        let lost =
-            changed.map(|rows| format!("flow rows: {rows}, but the run ended with {at_end}"));
-        let cut = Some(self.truncated()).filter(|&rows| rows > 0);
-        let truncated = cut.map(|rows| format!("rows that are truncated and left out: {rows}"));
-        let mut doubts = words::reasons(&outcome.verdict);
-        doubts.extend(lost);
-        doubts.extend(truncated);
-        doubts
+        words::reasons(&self.stored_verdict())
+    }
+
+    /// Returns the reason for truncated rows, among the tables read so far.
+    fn truncated(&self) -> Reason {
+        let rows = self.truncated.borrow().values().sum();
+        Reason::count(ReasonCode::TruncatedTables, rows)
     }
 }
 
@@ -168,5 +182,51 @@ impl Deref for RunFacts {
 
     fn deref(&self) -> &RunDir {
         &self.run
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use lab_records::{RunInfo, RunWriter};
+    use lab_sample as sample;
+
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn the_stored_verdict_and_that_of_the_rows_agree_on_lost_rows() {
+        let info = RunInfo {
+            scheduled_flows: 2,
+            ..testing::info()
+        };
+        let lost = "3 of 4 scheduled flows recorded";
+        let truncated = "1 table with a truncated last row, which is left out";
+        let whole = |text: &str| text.len();
+        let without_a_row = |text: &str| text.trim_end().rfind('\n').unwrap() + 1;
+        let without_a_part = |text: &str| text.len() - 20;
+        for (end, reasons) in [
+            (&whole as &dyn Fn(&str) -> usize, vec![]),
+            (&without_a_row, vec![lost]),
+            (&without_a_part, vec![lost, truncated]),
+        ] {
+            let files = tempfile::tempdir().unwrap();
+            let mut writer = RunWriter::create_in(files.path(), sample::now(), &info).unwrap();
+            for (policy, id) in [("a", 0), ("a", 1), ("b", 0), ("b", 1)] {
+                let flow = testing::flow(policy, id, Some(2.0));
+                writer.append_flow(&flow).unwrap();
+            }
+            writer.finish(sample::end()).unwrap();
+            let table = files.path().join(FlowRow::FILE);
+            let text = fs::read_to_string(&table).unwrap();
+            fs::write(&table, &text[..end(&text)]).unwrap();
+
+            let run = RunFacts::open(files.path()).unwrap();
+            let mut counts = FlowCounts::default();
+            run.visit_measured(|_, fields| counts.add(fields)).unwrap();
+            assert_eq!(run.doubts(), reasons);
+            assert_eq!(run.stored_verdict(), run.verdict_of_rows(&counts));
+        }
     }
 }

@@ -1,26 +1,26 @@
-//! The comparison as an answer.
+//! Comparison as an answer.
 
 use std::path::Path;
 
-use super::{Comparison, Fidelity, document, figures};
+use serde::Serialize;
+
+use super::{Comparison, document, figures};
 use crate::{
-    check::{Answer, Check},
+    check::{Answer, Check, PageAnswer},
     document::Document,
     error::ReportError,
     figures::Captioned,
 };
 
 impl Answer for Comparison {
-    type Values = Fidelity;
+    const STATES_CHECKS: bool = false;
 
-    const FOLDER: &'static str = "fidelity";
-
-    fn values(&self) -> &Fidelity {
+    fn values(&self) -> impl Serialize {
         &self.fidelity
     }
 
-    fn checks(&self) -> &[Check] {
-        &self.checks
+    fn checks(&self) -> Vec<Check> {
+        self.checks.clone()
     }
 
     fn omissions(&self) -> Vec<String> {
@@ -33,6 +33,14 @@ impl Answer for Comparison {
             .map(|(policy, run)| format!("{policy} is only in the {run} and is not compared"))
             .collect()
     }
+
+    fn text(&self) -> String {
+        document::document(self, &[]).terminal()
+    }
+}
+
+impl PageAnswer for Comparison {
+    const FOLDER: &'static str = "fidelity";
 
     fn figures(&self, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
         figures::draw(self, dir)

@@ -6,7 +6,7 @@ use lab_units::{Bytes, Nanos, show};
 
 use super::{Agreement, Comparison, Fidelity, FlowSide, LinkPair, LinkSide, WorstFlow};
 use crate::{
-    check::{Answer, Judgement},
+    check::{Judgement, PageAnswer},
     document::{Banner, Block, Cell, Column, Document, Medium, NONE, Section, Table},
     figures::Captioned,
     text,
@@ -62,7 +62,7 @@ fn headline(fidelity: &Fidelity) -> String {
 
 /// Returns the banner on the bounds; `None` without bounds.
 fn bounds(comparison: &Comparison) -> Option<Banner> {
-    let bounded = comparison.checks().iter().filter(|it| it.bound.is_some());
+    let bounded = comparison.checks.iter().filter(|it| it.bound.is_some());
     let broken = bounded.clone().filter(|it| it.grade == Judgement::Fail);
     let failed: Vec<String> = broken.map(|it| it.reason.clone()).collect();
     let title = format!("Bounds that do not hold: {}.", failed.len());

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use paired::{Effect, Pair, Paired, paired};
 pub use paper::{PaperReductions, bins as paper_bins, reductions};
-pub use repetitions::{Interval, replicates, student, welch};
+pub use repetitions::{Interval, replicates, student, student_margin, welch};
 pub use statistic::{Statistic, nearest_rank};
 
 /// Value with its 95 % interval over repetitions.

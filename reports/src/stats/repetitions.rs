@@ -58,7 +58,17 @@ fn standard_error(replicates: &[f64]) -> f64 {
 /// not finite.
 #[must_use]
 pub fn student(value: f64, replicates: &[f64]) -> Option<Interval> {
-    around(value, standard_error(replicates), freedom(replicates)?)
+    let half = student_margin(replicates, UPPER_END)?;
+    Some(Interval::around(value, half))
+}
+
+/// Returns the deviation of the replicates' mean from its true value that chance does not exceed with the probability
+/// `level`, one-sided: Student's quantile times the standard error. `None` if there are fewer than two replicates, or if
+/// a replicate is not finite.
+#[must_use]
+pub fn student_margin(replicates: &[f64], level: f64) -> Option<f64> {
+    let quantile = quantile(freedom(replicates)?, level)?;
+    Some(quantile * standard_error(replicates))
 }
 
 /// Returns Welch's 95 % interval around `value`, a difference of two runs with independent replicates; `None` if a run
@@ -76,7 +86,8 @@ pub fn welch(value: f64, base: &[f64], other: &[f64]) -> Option<Interval> {
     } else {
         freedoms[0] + freedoms[1]
     };
-    around(value, variance.sqrt(), freedom)
+    let half = quantile(freedom, UPPER_END)? * variance.sqrt();
+    Some(Interval::around(value, half))
 }
 
 /// Returns a sample's degrees of freedom; `None` if the sample's spread is unknown.
@@ -85,10 +96,14 @@ fn freedom(replicates: &[f64]) -> Option<f64> {
     is_sample.then(|| float(replicates.len() - 1))
 }
 
-fn around(value: f64, error: f64, freedom: f64) -> Option<Interval> {
+/// Returns a quantile of Student's distribution.
+fn quantile(freedom: f64, level: f64) -> Option<f64> {
     let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    Some(Interval::around(value, student.inverse_cdf(0.975) * error))
+    Some(student.inverse_cdf(level))
 }
+
+/// Probability of values below the upper end of an interval.
+const UPPER_END: f64 = 0.975;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use lab_records::{EngineInfo, FlowRow, LinkRow, RateRow, Semantics, SimInfo};
 use lab_reports::{
-    check::{Answer, Check, Judgement},
+    check::{Check, Judgement, PageAnswer},
     fidelity::{self, Bounds, Comparison, Fidelity, FidelityError},
 };
 use lab_sample as sample;

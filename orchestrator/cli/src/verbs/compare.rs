@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab_reports::compare::{self, CompareError};
 
-use super::conclude::{conclude, folder};
+use super::conclude::write_and_conclude;
 use crate::{
     args::{CompareArgs, Global},
     failure::{Failure, Outcome},
@@ -14,8 +14,7 @@ use crate::{
 pub fn compare(arguments: &CompareArgs, global: &Global) -> Outcome {
     let comparison = compare::compare(&arguments.runs, &arguments.differs).map_err(failure)?;
     let first = arguments.runs.first().map_or(Path::new(""), |it| it);
-    let dir = folder(&comparison, arguments.output.as_deref(), first)?;
-    conclude(&comparison, &dir, global)
+    write_and_conclude(&comparison, arguments.output.as_deref(), first, global.json)
 }
 
 fn failure(error: CompareError) -> Failure {

@@ -1,61 +1,94 @@
 //! End of every judging verb: the page, the answer as text or JSON, the checks that do not hold, the exit code.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use lab_reports::check::{Answer, Answered, Check, Judgement};
+use lab_reports::check::{Answer, Check, Judgement, PageAnswer};
+use serde::Serialize;
 
 use crate::{
-    args::Global,
     caller,
-    failure::{During, Exit, Failure, Outcome},
+    failure::{During, Exit, Outcome},
     load,
     terminal::{note, print, print_json},
 };
 
-/// Returns the directory of an answer's page: `asked`, or the answer's folder in the `first` run's directory.
-pub fn folder<A: Answer>(_: &A, asked: Option<&Path>, first: &Path) -> Result<PathBuf, Failure> {
-    match asked {
-        Some(dir) => Ok(dir.to_owned()),
-        None => Ok(load::absolute(first)?.join(A::FOLDER)),
-    }
+/// Answer as JSON.
+#[derive(Serialize)]
+struct Answered<'a, V> {
+    /// Values of the question.
+    #[serde(flatten)]
+    values: V,
+    /// Judgement of all checks.
+    verdict: Judgement,
+    /// Exit code of the process.
+    exit: u8,
+    /// Reasons of the checks that do not hold, and what the answer leaves out.
+    reasons: Vec<&'a str>,
+    /// The checks.
+    checks: &'a [Check],
+    /// The page; `None` if the verb writes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<&'a Path>,
 }
 
-/// Writes the page of an answer into `dir`, prints the answer, and returns the exit code of its checks.
-pub fn conclude<A: Answer>(answer: &A, dir: &Path, global: &Global) -> Outcome {
-    caller::check_links(dir).during(format_args!("use `{}`", dir.display()))?;
-    let written = answer.write(dir);
-    caller::hand_over(dir);
-    let written = written.during(format_args!(
-        "write the comparison into `{}`",
-        dir.display()
-    ))?;
-    let (checks, omissions) = (answer.checks(), answer.omissions());
-    if global.json {
-        let omissions = omissions.clone();
-        print_json(&Answered::new(
-            answer.values(),
-            checks,
-            omissions,
-            Some(&written.html),
-        ));
+/// Writes the page of an answer into `asked`, or else into the answer's folder in the `first` run's directory, and
+/// concludes.
+pub fn write_and_conclude<A: PageAnswer>(
+    answer: &A,
+    asked: Option<&Path>,
+    first: &Path,
+    json: bool,
+) -> Outcome {
+    let dir = match asked {
+        Some(dir) => dir.to_owned(),
+        None => load::absolute(first)?.join(A::FOLDER),
+    };
+    caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
+    let written = answer.write(&dir);
+    caller::hand_over(&dir);
+    let action = format_args!("write the comparison into `{}`", dir.display()).to_string();
+    conclude(answer, Some(&written.during(action)?.html), json)
+}
+
+/// Prints an answer, whose page is at `page`, and returns the exit code of its checks.
+pub fn conclude<A: Answer>(answer: &A, page: Option<&Path>, json: bool) -> Outcome {
+    let checks = answer.checks();
+    let omissions = answer.omissions();
+    let verdict = Judgement::of(&checks);
+    let exit = Exit::of_judgement(verdict);
+    if json {
+        let do_not_hold = checks.iter().filter(|it| it.grade != Judgement::Pass);
+        let reasons = do_not_hold.map(|it| &it.reason).chain(&omissions);
+        print_json(&Answered {
+            values: answer.values(),
+            verdict,
+            exit: exit.code(),
+            reasons: reasons.map(String::as_str).collect(),
+            checks: &checks,
+            page,
+        });
     } else {
-        print(&answer.document(&[]).terminal());
-        print(&format!("page: {}", written.html.display()));
-    }
-    tell(checks);
-    for omission in omissions {
-        note(&format!("not compared: {omission}"));
-    }
-    Ok(Exit::of_judgement(Judgement::of(checks)))
-}
-
-/// Writes the checks that do not hold to standard error, a line each.
-pub fn tell(checks: &[Check]) {
-    for check in checks {
-        match check.grade {
-            Judgement::Pass => {}
-            Judgement::Inconclusive => note(&format!("not clean: {}", check.reason)),
-            Judgement::Fail => note(&format!("out of bounds: {}", check.reason)),
+        print(&answer.text());
+        if let Some(page) = page {
+            print(&format!("{}: {}", A::PAGE, page.display()));
         }
     }
+    if !A::STATES_CHECKS {
+        checks.iter().filter_map(line).for_each(|it| note(&it));
+    }
+    for omission in &omissions {
+        note(&format!("not compared: {omission}"));
+    }
+    Ok(exit)
+}
+
+/// Returns the line on a check that does not hold.
+fn line(check: &Check) -> Option<String> {
+    let heading = match check.grade {
+        Judgement::Pass => return None,
+        Judgement::Inconclusive if check.is_of_run() => "not clean",
+        Judgement::Inconclusive => "undecided",
+        Judgement::Fail => "out of bounds",
+    };
+    Some(format!("{heading}: {}", check.reason))
 }

@@ -2,7 +2,7 @@
 
 use lab_reports::fidelity::{self, Bounds, FidelityError};
 
-use super::conclude::{conclude, folder};
+use super::conclude::write_and_conclude;
 use crate::{
     args::{FidelityArgs, Global},
     failure::{Failure, Outcome},
@@ -22,8 +22,8 @@ pub fn fidelity(arguments: &FidelityArgs, global: &Global) -> Outcome {
     let comparison = fidelity::compare(&arguments.first, &arguments.second)
         .and_then(|it| it.bounded(&bounds))
         .map_err(failure)?;
-    let dir = folder(&comparison, arguments.output.as_deref(), &arguments.first)?;
-    conclude(&comparison, &dir, global)
+    let asked = arguments.output.as_deref();
+    write_and_conclude(&comparison, asked, &arguments.first, global.json)
 }
 
 fn failure(error: FidelityError) -> Failure {

@@ -18,29 +18,30 @@ use lab_regress::{
     trend,
 };
 use lab_reports::{
-    check::{Answered, Check},
+    check::{Answer, Check},
     facts::RunFacts,
 };
 use lab_scenario::{Case, Expectation, Suite, limits, parse_suite};
 use lab_units::show;
 use serde::Serialize;
 
+use super::conclude::conclude;
 use crate::{
     args::{Global, RegressArgs},
     batch::{Batch, Found, Here, Wanted},
     caller,
-    failure::{During, Exit, Failure, Outcome},
+    failure::{During, Failure, Outcome},
     load,
-    terminal::{note, print, print_json},
+    terminal::note,
 };
 
-/// Values of a suite, for `--json`.
+/// Outcome of a suite, and changes of level in its history.
 #[derive(Serialize)]
-struct Values<'a> {
+struct Regressed {
     #[serde(flatten)]
-    outcome: &'a SuiteOutcome,
-    /// Changes of level in the history, one sentence each.
-    changes: &'a [String],
+    outcome: SuiteOutcome,
+    /// Changes of level, one sentence each.
+    changes: Vec<String>,
 }
 
 /// A suite with its scenarios' assertions.
@@ -116,7 +117,36 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
     }
     let (changes, page) = keep_history(&dir, &suite.suite.name, &rows)?;
     write_outcome(arguments, &outcome)?;
-    conclude(&outcome, &changes, &page, global)
+    conclude(&Regressed { outcome, changes }, Some(&page), global.json)
+}
+
+impl Answer for Regressed {
+    const PAGE: &'static str = "history";
+    const STATES_CHECKS: bool = true;
+
+    fn values(&self) -> impl Serialize {
+        self
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        self.outcome.checks()
+    }
+
+    fn text(&self) -> String {
+        let Self { outcome, changes } = self;
+        let mut text = String::new();
+        for case in &outcome.cases {
+            text += &format!("{}: {}\n", case.name, case.verdict().name());
+            for check in &case.checks {
+                let head = format!("  {:<12}  {}: ", check.grade.name(), check.code);
+                text += &show::paragraph(&head, &check.reason);
+            }
+        }
+        for change in changes {
+            text += &show::paragraph("change of level: ", change);
+        }
+        format!("{text}{}: {}", outcome.suite, outcome.verdict().name())
+    }
 }
 
 impl Loaded {
@@ -288,8 +318,12 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
 
 /// Returns a check for each reason not to trust a run.
 fn clean(samples: &Samples) -> Vec<Check> {
-    let check = |reason: &String| Check::inconclusive("clean-run", reason.clone());
-    samples.doubts.iter().map(check).collect()
+    samples
+        .doubts
+        .iter()
+        .cloned()
+        .map(Check::not_clean)
+        .collect()
 }
 
 fn not_run(failure: &Failure) -> Check {
@@ -325,28 +359,4 @@ fn write_outcome(arguments: &RegressArgs, outcome: &SuiteOutcome) -> Result<(), 
         write(file, markdown(outcome))?;
     }
     Ok(())
-}
-
-fn conclude(outcome: &SuiteOutcome, changes: &[String], page: &Path, global: &Global) -> Outcome {
-    let verdict = outcome.verdict();
-    if global.json {
-        let values = Values { outcome, changes };
-        let checks = outcome.checks();
-        print_json(&Answered::new(&values, &checks, Vec::new(), Some(page)));
-        return Ok(Exit::of_judgement(verdict));
-    }
-    let mut text = String::new();
-    for case in &outcome.cases {
-        text += &format!("{}: {}\n", case.name, case.verdict().name());
-        for check in &case.checks {
-            let head = format!("  {:<12}  {}: ", check.grade.name(), check.code);
-            text += &show::paragraph(&head, &check.reason);
-        }
-    }
-    for change in changes {
-        text += &show::paragraph("change of level: ", change);
-    }
-    print(&format!("{text}{}: {}", outcome.suite, verdict.name()));
-    print(&format!("history: {}", page.display()));
-    Ok(Exit::of_judgement(verdict))
 }

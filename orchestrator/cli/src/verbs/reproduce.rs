@@ -7,26 +7,22 @@ use std::{
 
 use lab_plan::Engine;
 use lab_records::{EngineRequest, RunRequest, SimRequest, draft, request::Overrides};
-use lab_reports::{
-    check::{Answered, Judgement},
-    draw_published,
-    facts::RunFacts,
-    fidelity,
-};
+use lab_reports::{draw_published, facts::RunFacts, fidelity};
 use lab_reproduce::{
-    CASES, Case, CaseRuns, Figure, Measured, Played, Published, Report, Settings, Source, Variant,
-    derive, document,
+    CASES, Case, CaseRuns, FIGURES, Figure, Measured, Played, Published, Report, Settings, Source,
+    Variant, derive, document,
     published::{FILES, PublishedError},
 };
 use lab_scenario::limits;
 
+use super::conclude::conclude;
 use crate::{
     args::{FigureArg, Global, ReproduceArgs, ScaleArg},
     batch::{Batch, Found, Here, Wanted},
     caller,
-    failure::{During, Exit, Failure, Outcome, with_causes},
+    failure::{During, Failure, Outcome, with_causes},
     load,
-    terminal::{is_interrupted, note, print, print_json},
+    terminal::{is_interrupted, note},
 };
 
 /// Runs `lcmp-lab reproduce`.
@@ -58,14 +54,7 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
         .clone()
         .unwrap_or_else(|| global.results.join("reproduction"));
     let page = write(&report, &output)?;
-    let checks = report.checks();
-    if global.json {
-        print_json(&Answered::new(&report, &checks, Vec::new(), Some(&page)));
-    } else {
-        print(&document(&report, FIGURES).terminal());
-        print(&format!("page: {}", page.display()));
-    }
-    Ok(Exit::of_judgement(Judgement::of(&checks)))
+    conclude(&report, Some(&page), global.json)
 }
 
 /// Returns the figures that the words name, in order.
@@ -153,11 +142,8 @@ fn write(report: &Report, dir: &Path) -> Result<PathBuf, Failure> {
     caller::create_dirs(&figures).during(&action)?;
     draw_published(&report.series(), &figures).during(&action)?;
     let page = dir.join("REPRODUCTION.md");
-    draft::replace(
-        &page,
-        document(report, FIGURES).markdown(FIGURES).as_bytes(),
-    )
-    .during(&action)?;
+    let text = document(report).markdown(FIGURES);
+    draft::replace(&page, text.as_bytes()).during(&action)?;
     for path in [&figures, &page] {
         caller::hand_over(path);
     }
@@ -334,31 +320,36 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Returns how the lab's figure 5 run at 30 % and its simulation correlate in p50 and in p99,
-    /// as in figure 6; `None` without a run in the lab.
-    fn fidelity(&mut self) -> Result<Option<[f64; 2]>, Failure> {
+    /// Returns the correlations of p50 and p99 between the lab's figure 5 run at 30 % and its simulation, as in figure 6,
+    /// or the reason why they cannot be decided; `None` if no run in the lab is there or asked for.
+    fn fidelity(&mut self) -> Result<Option<Result<[f64; 2], String>>, Failure> {
         let case = CASES.iter().find(|case| case.lab_load == Some("0.3"));
         let wanted = case.and_then(|case| self.wanted_of_lab(case).ok());
         let Some(wanted) = wanted else {
             return Ok(None);
         };
-        let Ok(kernel) = message_of_failed(self.batch.only(&wanted))? else {
-            return Ok(None);
+        let runs = self.run_and_simulation(wanted);
+        let correlations = |[kernel, simulated]: [PathBuf; 2]| {
+            let compared = fidelity::compare(&kernel, &simulated);
+            let all = compared.map_err(|error| with_causes(&error))?.fidelity.all;
+            let both = all.pearson_of_p50.zip(all.pearson_of_p99);
+            let both = both.ok_or("the slowdowns do not vary over the bins of sizes")?;
+            Ok(both.into())
         };
-        let mut request = wanted.request;
+        Ok(Some(message_of_failed(runs)?.and_then(correlations)))
+    }
+
+    /// Returns the lab's run for `lab` and the simulation of its scaled network, each found or made.
+    fn run_and_simulation(&mut self, lab: Wanted) -> Result<[PathBuf; 2], Failure> {
+        let kernel = self.batch.only(&lab)?;
+        let mut request = lab.request;
         request.overrides.scale = Some(load::factors(&ScaleArg::Run(kernel.clone()))?);
         request.engine = EngineRequest::Sim(SimRequest {
             is_scaled: true,
             ..SimRequest::default()
         });
-        let simulated = Wanted::new_run(wanted.name, request);
-        let simulated = self.batch.only(&simulated)?;
-        let all = fidelity::compare(&kernel, &simulated)
-            .map_err(Failure::usage)?
-            .fidelity
-            .all;
-        let both = all.pearson_of_p50.zip(all.pearson_of_p99);
-        Ok(both.map(<[f64; 2]>::from))
+        let simulation = Wanted::of_file(format!("{}, simulated", lab.name), request)?;
+        Ok([kernel, self.batch.only(&simulation)?])
     }
 }
 
@@ -374,8 +365,8 @@ fn testbed_at(scenarios: &Path, load: &str) -> Result<RunRequest, Failure> {
     })
 }
 
-/// Returns the run, or the message of its failure for the page. Fails after an interruption.
-fn message_of_failed(answer: Result<PathBuf, Failure>) -> Result<Result<PathBuf, String>, Failure> {
+/// Returns the runs, or the message of their failure for the page. Fails after an interruption.
+fn message_of_failed<T>(answer: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
     match answer {
         Err(failure) if is_interrupted() => Err(failure),
         answer => Ok(answer.map_err(|failure| failure.message)),
@@ -392,6 +383,3 @@ const INTERRUPTED: &str =
 
 /// The lab's testbed at the paper's loads.
 const TESTBED: &str = "testbed.yaml";
-
-/// Folder of the figure beside the page.
-const FIGURES: &str = "figures";

@@ -11,7 +11,7 @@ use lab_artifact::{
     published::{self, FLOWS, POLICIES, ROUTES, TOPOLOGY, UTILISATION},
 };
 use lab_plan::{Engine, Plan, PlanOptions};
-use lab_reports::check::{Answered, Check, Judgement};
+use lab_reports::check::{Answer, Check};
 use lab_scenario::limits;
 use lab_sim::{
     Job, RunOptions,
@@ -19,24 +19,31 @@ use lab_sim::{
     semantics::NextHopOrder,
 };
 use lab_units::Nanos;
-
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{artifact, conclude::tell};
+use super::{artifact, conclude::conclude};
 use crate::{
     args::{self, ValidateArgs},
     batch::BatchProgress,
-    failure::{Exit, Failure, Outcome},
+    failure::{Failure, Outcome},
     load,
     progress::about,
-    terminal::{note, print, print_json},
+    terminal::note,
 };
 
 /// Comparison of a policy with its published output.
 struct Comparison {
     label: &'static str,
     flows: Agreement,
+    /// Links whose average utilisation is published; empty without published values of this policy.
     links: Vec<LinkAgreement>,
+}
+
+/// Comparison of all policies with the artifact.
+struct Validated<'a> {
+    artifact: &'a Path,
+    policies: Vec<Comparison>,
 }
 
 /// Runs `lcmp-lab validate`.
@@ -59,19 +66,39 @@ pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
         progress.made(since.elapsed());
         note(&progress.line());
     }
-    let compared = compare(&files, &plan, &runs)?;
-    let checks: Vec<Check> = compared.iter().flat_map(checks).collect();
-    if json {
-        let values = json!({
-            "artifact": arguments.artifact,
-            "policies": to_json(&compared),
-        });
-        print_json(&Answered::new(&values, &checks, Vec::new(), None));
-    } else {
-        print(&text(&compared));
+    let validated = Validated {
+        artifact: &arguments.artifact,
+        policies: compare(&files, &plan, &runs)?,
+    };
+    conclude(&validated, None, json)
+}
+
+impl Answer for Validated<'_> {
+    const STATES_CHECKS: bool = false;
+
+    fn values(&self) -> impl Serialize {
+        json!({
+            "artifact": self.artifact,
+            "policies": self.policies.iter().map(to_json).collect::<Value>(),
+        })
     }
-    tell(&checks);
-    Ok(Exit::of_judgement(Judgement::of(&checks)))
+
+    fn checks(&self) -> Vec<Check> {
+        self.policies.iter().flat_map(checks).collect()
+    }
+
+    /// Returns a table for each policy.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for policy in &self.policies {
+            let _ = write!(text, "{}\n{}{LINKS_HEADING}", policy.label, policy.flows);
+            for link in &policy.links {
+                let _ = writeln!(text, "  {link}");
+            }
+            text.push('\n');
+        }
+        text
+    }
 }
 
 /// Directory of the artifact.
@@ -153,48 +180,33 @@ fn compare(
     Ok(compared.collect())
 }
 
-/// Returns a table for each policy.
-fn text(compared: &[Comparison]) -> String {
-    let mut text = String::new();
-    for policy in compared {
-        let _ = write!(text, "{}\n{}{LINKS_HEADING}", policy.label, policy.flows);
-        for link in &policy.links {
-            let _ = writeln!(text, "  {link}");
-        }
-        text.push('\n');
-    }
-    text
-}
-
-/// Returns the comparisons as JSON.
-fn to_json(compared: &[Comparison]) -> Value {
-    let policy = |policy: &Comparison| {
-        let flows = &policy.flows;
-        let links = policy.links.iter().map(|link| {
-            json!({
-                "between": link.between,
-                "published_percent": link.published,
-                "simulated_percent": link.simulated,
-            })
-        });
+/// Returns the comparison as JSON.
+fn to_json(policy: &Comparison) -> Value {
+    let flows = &policy.flows;
+    let links = policy.links.iter().map(|link| {
         json!({
-            "policy": policy.label,
-            "published": flows.published,
-            "compared": flows.compared,
-            "unfinished": flows.unfinished,
-            "unknown": flows.unknown,
-            "same_standalone": flows.same_standalone,
-            "same_fct": flows.same_fct,
-            "other_path": flows.other_path,
-            "difference_p50": flows.percentile(50),
-            "difference_p99": flows.percentile(99),
-            "links": links.collect::<Vec<_>>(),
+            "between": link.between,
+            "published_percent": link.published,
+            "simulated_percent": link.simulated,
         })
-    };
-    compared.iter().map(policy).collect()
+    });
+    json!({
+        "policy": policy.label,
+        "published": flows.published,
+        "compared": flows.compared,
+        "unfinished": flows.unfinished,
+        "unknown": flows.unknown,
+        "same_standalone": flows.same_standalone,
+        "same_fct": flows.same_fct,
+        "other_path": flows.other_path,
+        "difference_p50": flows.percentile(50),
+        "difference_p99": flows.percentile(99),
+        "links": links.collect::<Vec<_>>(),
+    })
 }
 
-/// Checks a policy: every flow is compared and has the published standalone FCT, FCTs and links differ little.
+/// Checks a policy: every flow is compared and has the published standalone FCT, FCTs and links differ little. Without
+/// published links, their check cannot be decided.
 fn checks(policy: &Comparison) -> Vec<Check> {
     let Comparison {
         label,
@@ -244,20 +256,25 @@ fn checks(policy: &Comparison) -> Vec<Check> {
             format!("|ΔFCT| / FCT p{percent} is {found:.1e}; it must be at most {bound:.0e}");
         check(code, found <= bound, found, bound, reason)
     });
+    let no_links = links.is_empty().then(|| {
+        let reason = format!("{label}: `{UTILISATION}` has no average utilisation of a link");
+        Check::inconclusive(LINK_CHECK, reason)
+    });
     let links = links.iter().map(|link| {
         let reason = format!(
             "link {}-{} carries {:.2} %, published {:.2} %",
             link.between[0], link.between[1], link.simulated, link.published
         );
         check(
-            "link",
+            LINK_CHECK,
             link.relative() <= LINK,
             link.relative(),
             LINK,
             reason,
         )
     });
-    counts.into_iter().chain(percentiles).chain(links).collect()
+    let decided = counts.into_iter().chain(percentiles).chain(links);
+    decided.chain(no_links).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 flows")]
@@ -274,5 +291,42 @@ const P50: f64 = 1e-3;
 /// Maximum relative difference between FCTs for 99 % of the flows.
 const P99: f64 = 0.03;
 
+/// Name of the checks of links.
+const LINK_CHECK: &str = "link";
+
 /// Maximum relative difference of a link's average utilisation.
 const LINK: f64 = 0.01;
+
+#[cfg(test)]
+mod tests {
+    use lab_reports::check::Judgement;
+
+    use super::*;
+
+    #[test]
+    fn links_without_published_values_cannot_be_decided() {
+        let mut policy = Comparison {
+            label: "LCMP",
+            flows: Agreement::of(&[], &[]),
+            links: Vec::new(),
+        };
+        let of_links = |policy: &Comparison| {
+            let mut checks = checks(policy);
+            checks.retain(|check| check.code == LINK_CHECK);
+            checks
+        };
+        let undecided = of_links(&policy);
+        assert_eq!(undecided.len(), 1);
+        assert_eq!(undecided[0].grade, Judgement::Inconclusive);
+        assert!(undecided[0].reason.contains(UTILISATION), "{undecided:?}");
+
+        policy.links.push(LinkAgreement {
+            between: [2, 3],
+            published: 10.0,
+            simulated: 10.05,
+        });
+        let decided = of_links(&policy);
+        assert_eq!(decided.len(), 1);
+        assert_eq!(decided[0].grade, Judgement::Pass);
+    }
+}

@@ -12,7 +12,7 @@ use lab_bundle::{
     unpack,
 };
 use lab_files::Links;
-use lab_reports::check::{Answered, Check, Judgement};
+use lab_reports::check::{Answer, Check, Judgement};
 use lab_units::show::commas;
 use serde::Serialize;
 
@@ -23,9 +23,9 @@ use self::{
 use crate::{
     args::{Global, VerifyArgs},
     caller,
-    failure::{Exit, Failure, Outcome, with_causes},
-    terminal::{note, print, print_json},
-    verbs::bundle,
+    failure::{Failure, Outcome, with_causes},
+    terminal::note,
+    verbs::{bundle, conclude::conclude},
 };
 
 /// Values of a verification, for `--json`.
@@ -43,25 +43,28 @@ struct Verified {
     differences: Vec<Difference>,
     /// Second run; `None` without `--rerun`.
     rerun: Option<Rerun>,
+    /// Manifest of the bundle.
+    #[serde(skip)]
+    manifest: Manifest,
 }
 
 /// Runs `lcmp-lab verify`.
 pub fn verify(arguments: &VerifyArgs, global: &Global) -> Outcome {
-    let (verified, manifest) = check(arguments, global)?;
-    let checks = verified.checks();
-    if global.json {
-        print_json(&Answered::new(&verified, &checks, Vec::new(), None));
-    } else {
-        print(&text(&verified, &manifest));
-    }
+    let exit = conclude(&verified(arguments, global)?, None, global.json)?;
     if let Some(kept) = &arguments.output {
         caller::hand_over(kept);
         note(&format!("kept: {}", kept.display()));
     }
-    Ok(Exit::of_judgement(Judgement::of(&checks)))
+    Ok(exit)
 }
 
-impl Verified {
+impl Answer for Verified {
+    const STATES_CHECKS: bool = true;
+
+    fn values(&self) -> impl Serialize {
+        self
+    }
+
     /// Returns a check of the derived numbers and one of the second run, each with its differences as reasons.
     fn checks(&self) -> Vec<Check> {
         let derived = self.differences.iter();
@@ -73,6 +76,43 @@ impl Verified {
             checks.extend(same("rerun", rerun.differences()));
         }
         checks
+    }
+
+    fn text(&self) -> String {
+        let files = &self.manifest.files;
+        let bytes: u64 = files.iter().map(|file| file.bytes).sum();
+        let [version, commit] = &self.packed_by;
+        let mut text = format!(
+            "{}: {} files, {} bytes, as in the manifest; packed by lcmp-lab {version} ({commit})\nsha256: {}\n",
+            self.run,
+            files.len(),
+            commas(bytes),
+            self.sha256
+        );
+        match self.differences.as_slice() {
+            [] => {
+                text += &format!(
+                    "rows: give the same numbers of {} figures, closing table, counts, verdict, evidence\n",
+                    self.figures
+                );
+            }
+            differences => {
+                for it in differences {
+                    text += &format!("differs: {}: {}\n", it.file, it.detail);
+                }
+            }
+        }
+        if let Some(rerun) = &self.rerun {
+            text += &rerun::text(rerun);
+        }
+        text += match Judgement::of(&self.checks()) {
+            Judgement::Pass if self.rerun.as_ref().is_some_and(|it| !it.is_exact()) => {
+                "verified: the same within the bounds"
+            }
+            Judgement::Pass => "verified: all is the same",
+            Judgement::Fail | Judgement::Inconclusive => "not verified",
+        };
+        text
     }
 }
 
@@ -93,7 +133,7 @@ fn same(code: &str, differences: Vec<String>) -> Vec<Check> {
 }
 
 /// Unpacks the bundle and derives its numbers. Removes the temporary folder before it returns.
-fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest), Failure> {
+fn verified(arguments: &VerifyArgs, global: &Global) -> Result<Verified, Failure> {
     let path = &arguments.bundle;
     let unreadable = |error| Failure::usage(lab_files::failed(path, &error));
     let mut file = lab_files::open(path, Links::Follow).map_err(unreadable)?;
@@ -112,6 +152,7 @@ fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest)
         figures: derived.figures,
         differences: derived.differences,
         rerun: None,
+        manifest,
     };
     if arguments.rerun {
         if let Some(temporary) = &work.temporary {
@@ -119,7 +160,7 @@ fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest)
         }
         verified.rerun = Some(rerun::rerun(&work, global)?);
     }
-    Ok((verified, manifest))
+    Ok(verified)
 }
 
 fn derive_failure(error: DeriveError) -> Failure {
@@ -129,41 +170,4 @@ fn derive_failure(error: DeriveError) -> Failure {
         DeriveError::Report(error) => Failure::report(&error),
         DeriveError::Plan(_) => Failure::usage(with_causes(&error)),
     }
-}
-
-fn text(verified: &Verified, manifest: &Manifest) -> String {
-    let files = &manifest.files;
-    let bytes: u64 = files.iter().map(|file| file.bytes).sum();
-    let [version, commit] = &verified.packed_by;
-    let mut text = format!(
-        "{}: {} files, {} bytes, as in the manifest; packed by lcmp-lab {version} ({commit})\nsha256: {}\n",
-        verified.run,
-        files.len(),
-        commas(bytes),
-        verified.sha256
-    );
-    match verified.differences.as_slice() {
-        [] => {
-            text += &format!(
-                "rows: give the same numbers of {} figures, closing table, counts, verdict, evidence\n",
-                verified.figures
-            );
-        }
-        differences => {
-            for it in differences {
-                text += &format!("differs: {}: {}\n", it.file, it.detail);
-            }
-        }
-    }
-    if let Some(rerun) = &verified.rerun {
-        text += &rerun::text(rerun);
-    }
-    text += match Judgement::of(&verified.checks()) {
-        Judgement::Pass if verified.rerun.as_ref().is_some_and(|it| !it.is_exact()) => {
-            "verified: the same within the bounds"
-        }
-        Judgement::Pass => "verified: all is the same",
-        Judgement::Fail | Judgement::Inconclusive => "not verified",
-    };
-    text
 }

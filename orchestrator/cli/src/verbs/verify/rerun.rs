@@ -242,11 +242,9 @@ fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> 
     let compared = fidelity::compare(kept.path(), again.path())
         .and_then(|it| it.bounded(&bounds))
         .map_err(|error| Failure::environment(with_causes(&error)))?;
-    let failed = compared
-        .checks()
-        .iter()
-        .filter(|it| it.grade == Judgement::Fail);
-    Ok(failed.map(|it| it.reason.clone()).collect())
+    let checks = compared.checks().into_iter();
+    let failed = checks.filter(|it| it.grade == Judgement::Fail);
+    Ok(failed.map(|it| it.reason).collect())
 }
 
 /// Returns the comparison as text, one line for each kind of difference.

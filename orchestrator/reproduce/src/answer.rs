@@ -1,0 +1,64 @@
+//! The report as an answer.
+
+use lab_reports::check::{Answer, Check, Judgement};
+use serde::Serialize;
+
+use crate::{
+    claim::Verdict,
+    document::document,
+    report::{ClaimReport, Report},
+    variant::Source,
+};
+
+impl Answer for Report {
+    const STATES_CHECKS: bool = true;
+
+    fn values(&self) -> impl Serialize {
+        self
+    }
+
+    /// Returns a check for each claim and each source of the simulator: whether the runs can tell if the claim holds;
+    /// and one for each coefficient of figure 6 that cannot be decided.
+    fn checks(&self) -> Vec<Check> {
+        let of_claim = |claim| {
+            let simulated = [Source::Simulated, Source::Fair].into_iter();
+            simulated.filter_map(move |source| self.claim_check(claim, source))
+        };
+        let coefficients = self.fidelity.iter().filter_map(|row| {
+            let code = format!("fig6 {}", row.percentile);
+            Some(Check::inconclusive(&code, row.undecided.clone()?))
+        });
+        let claims = self.claims.iter().flat_map(of_claim);
+        claims.chain(coefficients).collect()
+    }
+
+    fn text(&self) -> String {
+        document(self).terminal()
+    }
+}
+
+impl Report {
+    /// Returns the check of a claim, `None` if the source has no verdict on it. A claim that does not hold is a result,
+    /// and a claim that cannot be told only because its runs are short counts as told.
+    fn claim_check(&self, claim: &ClaimReport, source: Source) -> Option<Check> {
+        let judged = claim.verdicts.get(&source)?;
+        let lacks_run = || {
+            let mut cases = self.cases.iter();
+            cases.any(|case| {
+                claim.figures[0].contains(&case.figure) && !case.runs.contains_key(&source)
+            })
+        };
+        let is_told = judged.verdict != Verdict::CannotTell || (judged.is_weak && !lacks_run());
+        Some(Check {
+            code: format!("{} {}", claim.id, source.name()),
+            grade: if is_told {
+                Judgement::Pass
+            } else {
+                Judgement::Inconclusive
+            },
+            found: None,
+            bound: None,
+            reason: format!("{}: {}", judged.verdict.words(), judged.reason()),
+        })
+    }
+}
