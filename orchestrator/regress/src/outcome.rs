@@ -10,12 +10,12 @@ use serde::Serialize;
 pub struct CaseOutcome {
     /// Name of the case.
     pub name: String,
-    /// Run directory; `None` if the case could not be run.
+    /// Path of the run directory; `None` if the case could not be run.
     pub run: Option<PathBuf>,
-    /// The checks, in order.
+    /// Checks of the case, in the order of the suite.
     #[serde(skip)]
     pub checks: Vec<Check>,
-    /// Real time that the case took, in seconds.
+    /// Wall-clock time of the case, seconds.
     pub seconds: f64,
 }
 
@@ -45,8 +45,8 @@ impl SuiteOutcome {
         verdicts.max().unwrap_or(Judgement::Inconclusive)
     }
 
-    /// Returns all checks, each with its case before its code; a case without checks counts as one that cannot be
-    /// decided.
+    /// Returns all checks, with the name of the case before each code. A case without checks yields one inconclusive
+    /// check.
     #[must_use]
     pub fn checks(&self) -> Vec<Check> {
         let of_case = |case: &CaseOutcome| {
@@ -57,7 +57,7 @@ impl SuiteOutcome {
             match case.checks.as_slice() {
                 [] => vec![Check::inconclusive(
                     &case.name,
-                    "the case checks nothing".to_owned(),
+                    "the case has no checks".to_owned(),
                 )],
                 checks => checks.iter().map(named).collect(),
             }

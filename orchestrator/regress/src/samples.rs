@@ -11,7 +11,7 @@ use lab_units::FlowId;
 pub struct Samples {
     /// Description of the run.
     pub info: RunInfo,
-    /// Reasons for which the run is not trustworthy.
+    /// Reasons to distrust the run.
     pub doubts: Vec<String>,
     /// Policies in the order of the scenario.
     pub policies: Vec<PolicySamples>,
@@ -24,13 +24,13 @@ pub struct PolicySamples {
     pub policy: String,
     /// Number of flows by outcome.
     pub counts: FlowCounts,
-    /// Slowdowns of finished flows per repetition, in the order of arrival.
+    /// Slowdowns of finished flows per repetition, in the order in which the flows arrived.
     pub repetitions: BTreeMap<u32, Vec<f64>>,
-    /// Paths of the flows' data, by the datacenters of sender and receiver; `None` if a path is unknown.
+    /// Paths of the flows' data, by the datacenters of sender and receiver; `None` for a flow whose path is unknown.
     pub paths: BTreeMap<(String, String), Vec<Option<DcPath>>>,
 }
 
-/// Properties of a flow that the samples contain.
+/// Columns of a flow that the samples need.
 struct Flow {
     /// Repetition and flow number.
     key: (u32, FlowId),
