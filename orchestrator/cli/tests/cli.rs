@@ -732,7 +732,7 @@ fn too_few_open_files_are_named() {
         .current_dir(root());
     let out = Outcome::from(command.output().unwrap());
     assert_eq!((out.exit, out.stdout.as_str()), (Some(3), ""), "{out:?}");
-    assert!(out.stderr.contains("may have 8 files open"), "{out:?}");
+    assert!(out.stderr.contains("may open 8 files"), "{out:?}");
 }
 
 #[test]
