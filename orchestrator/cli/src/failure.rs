@@ -237,9 +237,9 @@ fn remedy_for_room(error: &(dyn Error + 'static)) -> Option<&'static str> {
         of_system.or_else(of_records)
     });
     kinds.find_map(|kind| match kind {
-        io::ErrorKind::StorageFull => {
-            Some("free space on its file system, or choose a folder on another one with `--results`")
-        }
+        io::ErrorKind::StorageFull => Some(
+            "free space on its file system, or choose a folder on another one with `--results`",
+        ),
         io::ErrorKind::QuotaExceeded => {
             Some("your disk quota is used up there; choose another folder with `--results`")
         }

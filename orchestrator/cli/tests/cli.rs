@@ -130,7 +130,7 @@ fn explain_refuses_unknown_names() {
         refusal(&root(), &[&from[..], more].concat(), 2)
     };
     assert!(ask(&["dc9"]).contains("there is no datacenter `dc9`"));
-    assert!(ask(&["dc1"]).contains("decides nothing for `dc1`"));
+    assert!(ask(&["dc1"]).contains("makes no decision for `dc1`"));
     assert!(ask(&["dc8", "--queues", "dc6"]).contains("is not a queue"));
     for question in [["--queues", "dc8=600MB"], ["--dead", "dc8"]] {
         let elsewhere = ask(&[&["dc8"][..], &question].concat());

@@ -59,7 +59,7 @@ fn the_fidelity_of_the_testbed_needs_a_run_of_the_lab() {
     let results = tempfile::tempdir().unwrap();
     let out = lcmp_lab(results.path(), &["reproduce", "fig6"]);
     assert_eq!(out.exit, Some(0), "{out:?}");
-    let line = "fig6 Pearson of p50: published 0.95; cannot tell: there is no run of the lab";
+    let line = "fig6 Pearson of p50: published 0.95; cannot tell: no lab run exists";
     assert!(out.stdout.contains(line), "{out:?}");
 }
 

@@ -262,7 +262,7 @@ fn a_simulation_of_days_is_refused_with_the_estimate() {
     assert!(
         message.contains("the simulation is too large: 16000 flows of ")
             && message.contains(" packet-hops, which take about ")
-            && message.contains("more than the 24 h that are allowed (hint: --until"),
+            && message.contains("more than the maximum of 24 h (hint: --until"),
         "{message}"
     );
     assert!(!bench.0.path().join("results").exists());
@@ -293,7 +293,7 @@ fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun()
     let (out, run) = interrupt_at_flows(command, &bench.0.path().join("results"));
     let run = Run(run);
     assert_eq!(out.exit, Some(4), "{out:?}");
-    let not_begun = "the run was interrupted; not begun, so without rows: lcmp";
+    let not_begun = "the run was interrupted; jobs not started: lcmp";
     for part in ["interrupted: keeping what is finished", not_begun] {
         assert!(out.stderr.contains(part), "{part}: {}", out.stderr);
     }

@@ -118,7 +118,10 @@ impl Change {
 
     fn sentence(&self) -> String {
         match self.limit {
-            None => "one repetition does not show the noise (hint: set `repetitions:` for the case)".to_owned(),
+            None => {
+                "one repetition does not show the noise (hint: set `repetitions:` for the case)"
+                    .to_owned()
+            }
             Some(limit) => format!(
                 "mean of {} repetitions; noise explains up to +{:.2} %, a true +{:.1} % is detected",
                 self.repetitions,

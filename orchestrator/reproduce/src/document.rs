@@ -466,7 +466,7 @@ fn range(least: Option<f64>, most: Option<f64>) -> String {
 fn fidelity_line(row: &FidelityReport) -> String {
     let found = match row.found {
         Some(found) => format!("{found:.4} between the lab and the simulator"),
-        None => "cannot tell: there is no run of the lab (hint: --engine kernel)".to_owned(),
+        None => "cannot tell: no lab run exists (hint: --engine kernel makes it)".to_owned(),
     };
     format!(
         "fig6 Pearson of {}: published {:.2}; {found}",

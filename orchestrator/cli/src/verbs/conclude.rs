@@ -1,4 +1,4 @@
-//! End of every judging verb: the page, the answer as text or JSON, the checks that do not hold, the exit code.
+//! Last step of every verb that judges: writes the page, prints the answer, and reports the checks that do not hold.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,8 @@ use crate::{
     terminal::{note, print, print_json},
 };
 
-/// Returns the directory of an answer's page: `asked`, or the answer's folder in the `first` run's directory.
+/// Returns the directory for an answer's page: `asked`, or else the answer's default folder in the directory of the
+/// `first` run.
 pub fn folder<A: Answer>(_: &A, asked: Option<&Path>, first: &Path) -> Result<PathBuf, Failure> {
     match asked {
         Some(dir) => Ok(dir.to_owned()),
@@ -20,7 +21,7 @@ pub fn folder<A: Answer>(_: &A, asked: Option<&Path>, first: &Path) -> Result<Pa
     }
 }
 
-/// Writes the page of an answer into `dir`, prints the answer, and returns the exit code of its checks.
+/// Writes the page of an answer into `dir`, prints the answer as text or JSON, and returns the exit code of its checks.
 pub fn conclude<A: Answer>(answer: &A, dir: &Path, global: &Global) -> Outcome {
     caller::check_links(dir).during(format_args!("use `{}`", dir.display()))?;
     let written = answer.write(dir);
@@ -49,7 +50,7 @@ pub fn conclude<A: Answer>(answer: &A, dir: &Path, global: &Global) -> Outcome {
     Ok(Exit::of_judgement(Judgement::of(checks)))
 }
 
-/// Writes the checks that do not hold to standard error, a line each.
+/// Prints each check that does not hold as a line on standard error.
 pub fn tell(checks: &[Check]) {
     for check in checks {
         match check.grade {

@@ -1,7 +1,7 @@
-//! `lcmp-lab verify`: checks a bundle, derives its numbers again, runs its scenario again.
+//! `lcmp-lab verify`: checks a bundle, derives its numbers again, and can run its scenario again.
 //!
 //! - `rerun`: the second run, and its comparison with the first
-//! - `work`: the directory of the unpacked run and the second one
+//! - `work`: the directory for the unpacked run and the second run
 
 mod rerun;
 mod work;
@@ -28,20 +28,20 @@ use crate::{
     verbs::bundle,
 };
 
-/// Values of a verification, for `--json`.
+/// Result of a verification, for `--json`.
 #[derive(Serialize)]
 struct Verified {
-    /// Name of the run.
+    /// Name of the run directory that was packed.
     run: String,
-    /// SHA-256 of the bundle.
+    /// SHA-256 of the bundle, in lower-case hexadecimal digits.
     sha256: String,
-    /// Version and commit of the program that packed it.
+    /// Version and commit of the program that packed the bundle.
     packed_by: [String; 2],
     /// Number of figures whose numbers were derived again.
     figures: usize,
-    /// Numbers that differ from those derived from the rows.
+    /// Stored numbers that differ from those derived from the rows.
     differences: Vec<Difference>,
-    /// Second run; `None` without `--rerun`.
+    /// Comparison with a second run; `None` without `--rerun`.
     rerun: Option<Rerun>,
 }
 
@@ -62,7 +62,7 @@ pub fn verify(arguments: &VerifyArgs, global: &Global) -> Outcome {
 }
 
 impl Verified {
-    /// Returns a check of the derived numbers and one of the second run, each with its differences as reasons.
+    /// Returns a check for the derived numbers and one for the second run, or a failed check for each difference.
     fn checks(&self) -> Vec<Check> {
         let derived = self.differences.iter();
         let differences = derived
@@ -76,7 +76,7 @@ impl Verified {
     }
 }
 
-/// Returns a failed check for each difference, or one that holds.
+/// Returns a failed check for each of the `differences`; if there is none, a check that passes.
 fn same(code: &str, differences: Vec<String>) -> Vec<Check> {
     let check = |grade, reason| Check {
         code: code.to_owned(),
@@ -92,7 +92,7 @@ fn same(code: &str, differences: Vec<String>) -> Vec<Check> {
     failed.collect()
 }
 
-/// Unpacks the bundle and derives its numbers. Removes the temporary folder before it returns.
+/// Unpacks the bundle and derives its numbers again. Temporary folders are removed before it returns.
 fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest), Failure> {
     let path = &arguments.bundle;
     let unreadable = |error| Failure::usage(lab_files::failed(path, &error));
@@ -145,7 +145,7 @@ fn text(verified: &Verified, manifest: &Manifest) -> String {
     match verified.differences.as_slice() {
         [] => {
             text += &format!(
-                "rows: give the same numbers of {} figures, closing table, counts, verdict, evidence\n",
+                "rows: the numbers of {} figures, closing table, counts, verdict and evidence are the same\n",
                 verified.figures
             );
         }
