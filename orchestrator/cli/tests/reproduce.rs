@@ -1,5 +1,4 @@
-//! Tests of `reproduce`: published values, missing runs and refusals. The simulations are left out, because they take
-//! minutes.
+//! Tests of `reproduce`: published values, missing runs and refusals. No case is simulated, because that takes minutes.
 
 mod common;
 
@@ -9,7 +8,7 @@ use serde_json::Value;
 
 use self::common::{lcmp_lab, root};
 
-/// Every scenario is changed and planned, but no lab is created, so that the test is fast.
+/// Every scenario is modified and planned, but no run is made, so that the test is fast.
 #[test]
 fn published_values_are_shown_where_no_run_is() {
     let results = tempfile::tempdir().unwrap();
