@@ -1,4 +1,4 @@
-//! Answers on runs.
+//! Answers of verbs that judge runs.
 
 use std::path::{Path, PathBuf};
 
@@ -13,33 +13,33 @@ use crate::{
     report::write_files,
 };
 
-/// An answer on runs: its values, what was judged, and its document.
+/// Answer of a verb that judges runs: values, checks, and a document for people.
 pub trait Answer {
-    /// Values that `--json` prints.
+    /// Type of the values that `--json` prints.
     type Values: Serialize;
 
-    /// Folder of the page and its figures in the first run's directory, unless another one is asked for.
+    /// Default folder for the page and its figures, inside the first run's directory.
     const FOLDER: &'static str;
 
-    /// Returns the values.
+    /// Returns the values that `--json` prints.
     fn values(&self) -> &Self::Values;
 
-    /// Returns what was checked.
+    /// Returns the checks that decide the exit code.
     fn checks(&self) -> &[Check];
 
-    /// Returns sentences without their full stops on what the answer leaves out.
+    /// Returns a sentence, without its full stop, for each thing that the answer leaves out.
     fn omissions(&self) -> Vec<String>;
 
-    /// Draws the figures into `dir`, as PNG there and as SVG to be written.
+    /// Draws the figures: writes PNG files into `dir`, and returns the SVG texts.
     ///
     /// # Errors
     /// If a figure cannot be drawn.
     fn figures(&self, dir: &Path) -> Result<Vec<Captioned>, ReportError>;
 
-    /// Returns the document.
+    /// Returns the document, which shows the `figures`.
     fn document<'a>(&'a self, figures: &'a [Captioned]) -> Document<'a>;
 
-    /// Returns the banner of the runs that are not clean and of what is left out; `None` without either.
+    /// Returns a banner that lists runs that are not clean and things left out; `None` if there are neither.
     fn doubts(&self) -> Option<Banner> {
         let checks = self.checks().iter();
         let unclear = checks.filter(|check| check.grade == Judgement::Inconclusive);
@@ -51,7 +51,7 @@ pub trait Answer {
         )
     }
 
-    /// Writes the page and the figures into `dir`, which is created.
+    /// Writes the page and its figures into `dir`, which is created if necessary.
     ///
     /// # Errors
     /// If a file cannot be drawn or written.
@@ -69,36 +69,36 @@ pub trait Answer {
     }
 }
 
-/// Files of an answer.
+/// Paths of the files of a written answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Written {
-    /// The page.
+    /// Path of the page.
     pub html: PathBuf,
-    /// The figures, each as SVG, PNG and CSV.
+    /// Paths of the figures, each as SVG, PNG and CSV.
     pub figures: Vec<PathBuf>,
 }
 
-/// An answer as every judging verb prints it with `--json`.
+/// Answer in the form that every judging verb prints with `--json`.
 #[derive(Serialize)]
 pub struct Answered<'a, T> {
-    /// Values of the question.
+    /// Values of the answer.
     #[serde(flatten)]
     values: &'a T,
-    /// Judgement of all checks.
+    /// Judgement over all checks.
     verdict: Judgement,
     /// Exit code of the process.
     exit: u8,
-    /// Reasons of the checks that do not hold, and what the answer leaves out.
+    /// Reasons of the checks that do not hold, followed by what the answer leaves out.
     reasons: Vec<String>,
     /// The checks.
     checks: &'a [Check],
-    /// The page; `None` if the verb writes none.
+    /// Path of the page; `None` if the verb writes none.
     #[serde(skip_serializing_if = "Option::is_none")]
     page: Option<&'a Path>,
 }
 
 impl<'a, T> Answered<'a, T> {
-    /// Returns the answer with these `values`, judged by `checks`, but for the `omissions`.
+    /// Returns the answer with these `values`, judged by `checks` alone; `omissions` are added to the reasons.
     #[must_use]
     pub fn new(
         values: &'a T,

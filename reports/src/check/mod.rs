@@ -1,9 +1,9 @@
-//! Results of judging: what was checked, what was found, and what it means for the process.
+//! Results of judging: what was checked, what was found, and the exit code that follows.
 //!
-//! A decider keeps its own rules: bounds on a run's figures, intervals over repetitions, counts of comparisons.
-//! Its results are [`Check`]s, and an answer is as good as the worst of them: [`Judgement::of`].
+//! Each verb has its own rules, such as bounds on a run's figures, intervals over repetitions, or counts of
+//! comparisons. All of them produce [`Check`]s, and the worst check decides: [`Judgement::of`].
 //!
-//! - `answer`: answers on runs, with their document, page and JSON
+//! - `answer`: answers of judging verbs, with their document, page and JSON
 mod answer;
 
 use serde::Serialize;
@@ -13,33 +13,33 @@ pub use answer::{Answer, Answered, Written};
 /// Result of one check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// Name of the check: an option (`max-p99`), an assertion, a claim.
+    /// Code of the check, such as an option (`max-p99`), an assertion or a claim.
     pub code: String,
-    /// Judgement of what was found.
+    /// Judgement of the value found.
     pub grade: Judgement,
-    /// Value found; `None` if the value is not defined, or no number.
+    /// Value found; `None` if it is undefined or not a number.
     pub found: Option<f64>,
-    /// Bound of the value; `None` if the check has no single number as its bound.
+    /// Bound on the value; `None` if a single number cannot express it.
     pub bound: Option<f64>,
-    /// Sentence without its full stop: what was found, and why it has this grade.
+    /// Sentence without its full stop that states what was found and why it is judged so.
     pub reason: String,
 }
 
-/// Judgement of a check or of all checks, from the best to the worst.
+/// Judgement of one check or of several; later variants are worse.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgement {
-    /// Every check holds.
+    /// All checks hold.
     #[default]
     Pass,
-    /// A check cannot be decided, and none fails.
+    /// A check cannot be decided, but none fails.
     Inconclusive,
-    /// A check fails.
+    /// At least one check fails.
     Fail,
 }
 
 impl Check {
-    /// Returns a check that holds or fails, with what was `found` and its `bound`.
+    /// Returns a check that passes if `holds` and fails otherwise.
     #[must_use]
     pub fn of(code: &str, holds: bool, found: Option<f64>, bound: f64, reason: String) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Check {
         }
     }
 
-    /// Returns a check that cannot be decided.
+    /// Returns a check that cannot be decided, for the given reason.
     #[must_use]
     pub fn inconclusive(code: &str, reason: String) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Check {
 }
 
 impl Judgement {
-    /// Returns the worst grade of `checks`; a pass without any.
+    /// Returns the worst grade of `checks`; a pass if there are none.
     #[must_use]
     pub fn of(checks: &[Check]) -> Self {
         checks
@@ -79,7 +79,7 @@ impl Judgement {
             .unwrap_or_default()
     }
 
-    /// Returns the exit code: 0, 1 for a failed check, 4 if a check cannot be decided.
+    /// Returns the exit code: 0 for a pass, 1 for a fail, 4 for an inconclusive result.
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         match self {
@@ -89,7 +89,7 @@ impl Judgement {
         }
     }
 
-    /// Returns the word.
+    /// Returns the judgement as a word in lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

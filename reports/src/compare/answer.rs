@@ -1,4 +1,4 @@
-//! The comparison as an answer.
+//! Comparison of runs as an [`Answer`].
 
 use std::path::Path;
 

@@ -79,7 +79,7 @@ fn row(policy: &PolicyEvidence) -> [Cell; 6] {
     ]
 }
 
-/// Returns the load in a sentence; none without workloads.
+/// Describes the offered load in a sentence; `None` without workloads.
 pub fn load(evidence: &Evidence) -> Option<String> {
     let covered = evidence.covered?;
     let mut parts: Vec<String> = evidence
