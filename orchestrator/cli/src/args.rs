@@ -983,7 +983,7 @@ pub enum RunVerdict {
     Doubtful,
     /// The results are not those of the scenario
     Invalid,
-    /// The run did not end, or is still going on
+    /// The run did not end, or is still running
     Open,
 }
 

@@ -39,7 +39,7 @@ pub enum CompareError {
 
 /// Hint for runs from both engines.
 const FIDELITY: &str =
-    "`lcmp-lab fidelity KERNEL SIM` tells how far two engines agree, flow by flow; ";
+    "`lcmp-lab fidelity KERNEL SIM` shows how far two engines agree, flow by flow; ";
 
 fn lines(differences: &[Difference]) -> String {
     let line = |it: &Difference| format!("\n  {}: {}", it.aspect.name(), it.values.join(" | "));

@@ -207,7 +207,7 @@ fn name(index: usize) -> String {
 
 /// Note on a comparison of runs from both engines.
 const TWO_ENGINES: &str = "One run is of the kernel engine and one of the simulator, and all values are in paper units: a \
-                           change is a difference of the engines, not of policies. `lcmp-lab fidelity KERNEL SIM` tells \
+                           change is a difference of the engines, not of policies. `lcmp-lab fidelity KERNEL SIM` shows \
                            how far they agree, flow by flow.";
 
 #[cfg(test)]
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(
             error,
             "the runs are of different plans\n  engine: kernel | sim, semantics paper, none (hint: \
-             `lcmp-lab fidelity KERNEL SIM` tells how far two engines agree, flow by flow; `--differs engine` if \
+             `lcmp-lab fidelity KERNEL SIM` shows how far two engines agree, flow by flow; `--differs engine` if \
              this is meant)"
         );
         let compared = compare(&runs, &[Aspect::Engine]).unwrap();

@@ -1,4 +1,4 @@
-//! The HTML page: one file that loads nothing and runs only its own scripts.
+//! HTML page of a run: one file that loads no others and runs only its own scripts.
 
 pub(crate) mod frame;
 mod header;

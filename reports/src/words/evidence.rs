@@ -1,4 +1,4 @@
-//! Evidence of a run in sentences without their full stops.
+//! Sentences, without their full stops, on a run's evidence.
 
 use lab_records::{
     Evidence, Failover, FlowTables, HashCounts, LcmpCounts, Mechanism, PolicyEvidence, Sampling,
@@ -10,7 +10,7 @@ use lab_units::{
 
 use super::{NO_CHOICE, percent};
 
-/// Returns the counts of a policy's mechanism, samples and failovers in a sentence.
+/// Describes the counts of a policy's mechanism, of its samples and of failovers.
 pub fn policy(evidence: &PolicyEvidence) -> String {
     let mut parts = vec![mechanism(&evidence.mechanism)];
     parts.extend(evidence.sampling.iter().map(sampling));
@@ -18,7 +18,7 @@ pub fn policy(evidence: &PolicyEvidence) -> String {
     parts.join("; ")
 }
 
-/// Returns the reason why a failover has a lab time beside the paper's time, if one has.
+/// Returns the reason why failovers have a lab time next to the paper time; `None` if none has one.
 pub fn failover_note(evidence: &Evidence) -> Option<&'static str> {
     let failovers = evidence
         .policies
@@ -47,7 +47,7 @@ fn sampling(counts: &Sampling) -> String {
     sentence
 }
 
-/// Returns the counts of flow tables; events that never happened are left out.
+/// Describes the counts of the flow tables; events that never happened are left out.
 pub fn tables(counts: &FlowTables) -> String {
     let mut sentence = format!(
         "flow tables: {} forwarded by their flow's entry, {} (at most {}/s at a switch), at most {} in a table",
@@ -92,7 +92,7 @@ fn failover(cut_off: &Failover) -> String {
     }
 }
 
-/// Returns the words for a range of times.
+/// Formats a range of times, or one time if both ends are equal.
 fn between(first: Nanos, last: Nanos) -> String {
     if first == last {
         about_time(first)

@@ -1,4 +1,4 @@
-//! Warnings about a ranking in sentences without their full stops.
+//! Sentences, without their full stops, for warnings about a ranking.
 
 use lab_records::{BusyLink, OfferedLoad, Silence, Warning};
 use lab_units::show::commas;
@@ -6,7 +6,7 @@ use lab_units::show::commas;
 use super::{NO_CHOICE, percent};
 use crate::text::to_float;
 
-/// Returns a warning in a sentence.
+/// Returns the sentence for a warning.
 pub fn warning(warning: &Warning) -> String {
     match warning {
         Warning::LittleLoad(OfferedLoad {

@@ -56,7 +56,7 @@ fn table(run: &Run) -> Markup {
     }
 }
 
-/// Returns the worst flows of each policy.
+/// Returns the worst flows of each policy, at most [`MAX_WORST`].
 fn worst(run: &Run) -> Vec<&FlowRow> {
     let mut worst = Vec::new();
     for policy in &run.flows.policies {
@@ -73,7 +73,7 @@ fn worst(run: &Run) -> Vec<&FlowRow> {
     worst
 }
 
-/// Number of each policy's flows in the table without scripts.
+/// Maximum number of flows per policy in the table that is shown without scripts.
 const MAX_WORST: usize = 5;
 
 fn rows(run: &Run, flows: &[&FlowRow]) -> Table {

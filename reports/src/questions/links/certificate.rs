@@ -1,4 +1,4 @@
-//! Certificate of the lab's links: asked, measured, bound.
+//! Certificate of a lab's links: planned value, measured value and bound.
 
 use lab_records::CertifiedRow;
 
@@ -69,7 +69,7 @@ fn directions(rows: &[CertifiedRow]) -> Table {
                 text::time(row.emu_delay_bound_ns),
             )),
             spread.below(format!("at most {}", text::time(row.emu_spread_bound_ns))),
-            queue.below(format!("{} asked", text::number(row.queue_packets))),
+            queue.below(format!("{} planned", text::number(row.queue_packets))),
             format!("{} of {}", text::number(row.lost), text::number(row.sent)).into(),
             text::number(row.disordered).into(),
         ];

@@ -8,18 +8,18 @@ use crate::{
     text::{self, WIDTH},
 };
 
-/// Shares of bytes and flows on each route under each policy.
+/// Shares of a policy's bytes and flows that each route carried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathShares {
-    /// Routes of the flows, shortest delay first.
+    /// Routes of the flows, in order of increasing delay.
     routes: Vec<String>,
-    /// Policies, each with its shares of bytes and flows on every route.
+    /// Labels of the policies, each with its shares of bytes and of flows on every route.
     policies: Vec<(String, Vec<(f64, f64)>)>,
-    /// True if re-routed flows count on several routes.
+    /// True if some flows were re-routed and count on several routes.
     has_rerouted: bool,
 }
 
-/// Returns the shares of `run`'s routes.
+/// Returns the shares on the routes of `run`.
 pub fn of(run: &Run) -> PathShares {
     let flows = &run.flows;
     let mut routes: Vec<String> = Vec::new();
@@ -135,8 +135,8 @@ impl PathShares {
         ]
     }
 
-    /// Returns the ends of all routes and each route without its ends, if all have the same ends; else `None` and the
-    /// whole routes.
+    /// If all routes have the same ends, returns these and the routes without them; otherwise `None` and the whole
+    /// routes.
     fn short_names(&self) -> (Option<String>, Vec<String>) {
         let split = |route: &String| {
             let (first, rest) = route.split_once('-')?;
@@ -154,7 +154,7 @@ impl PathShares {
     }
 }
 
-/// Returns the shares of bytes and flows in percent, `41 (17)`; a dash for a route without flows.
+/// Formats the shares of bytes and flows in percent, such as `41 (17)`; a dash for a route without flows.
 fn cell((bytes, flows): (f64, f64)) -> String {
     if flows == 0.0 {
         return "-".to_owned();
@@ -166,7 +166,7 @@ fn cell((bytes, flows): (f64, f64)) -> String {
     format!("{} ({})", percent(bytes), percent(flows))
 }
 
-/// Maximum number of routes in a table, or in a policy's line.
+/// Maximum number of routes in a table, or in the line of a policy.
 const MAX_COLUMNS: usize = 6;
 
 #[cfg(test)]
