@@ -26,7 +26,7 @@ use crate::{
 pub struct Study {
     /// Number of repetitions in a group, at least 2.
     pub repetitions: usize,
-    /// Number of groups, and of pairs of disjoint groups.
+    /// Number of groups; there are as many disjoint pairs of groups.
     pub groups: usize,
 }
 
@@ -37,7 +37,7 @@ pub struct Coverage {
     pub scenario: String,
     /// Number of repetitions in a group.
     pub repetitions: usize,
-    /// Number of groups, and of pairs of disjoint groups.
+    /// Number of groups; there are as many disjoint pairs of groups.
     pub groups: usize,
     /// Number of repetitions in the run.
     pub of: usize,
@@ -45,7 +45,7 @@ pub struct Coverage {
     pub rows: Vec<Row>,
 }
 
-/// Coverage of the intervals of one statistic of a policy's slowdowns. Shares refer to groups or to pairs of groups.
+/// Coverage of the intervals for one statistic of a policy's slowdowns. Shares refer to groups or to pairs of groups.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Label of the policy.
@@ -56,7 +56,7 @@ pub struct Row {
     pub value: f64,
     /// Share of groups whose interval contains that value.
     pub held: f64,
-    /// Share of pairs of groups whose interval of the change contains zero, as it should.
+    /// Share of group pairs whose interval of the change contains zero, as it should.
     pub same: f64,
     /// Verdicts on pairs of groups in which the second group's slowdowns are reduced by 10 %.
     pub less_10: Found,
@@ -219,7 +219,7 @@ fn below(random: u64, len: usize) -> usize {
     usize::try_from(product >> 64).unwrap_or(0)
 }
 
-/// Returns the coverage of each statistic of a policy over pairs of groups of its repetitions. `base` has the
+/// Returns the coverage for each statistic of a policy, over pairs of groups from its repetitions. `base` has the
 /// repetitions of the run's first policy.
 fn rows(
     policy: &str,

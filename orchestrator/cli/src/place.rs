@@ -1,4 +1,4 @@
-//! Place of a lab: choice of the one where `up` would run here, and durations of earlier runs there.
+//! Choice of the place where `up` would run a lab here, and durations of earlier runs there.
 
 use std::{
     fs,

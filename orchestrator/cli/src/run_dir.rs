@@ -26,7 +26,7 @@ use crate::{
     terminal::{note, print, print_json, stdout_is_colored},
 };
 
-/// Creates the directory of a run of `plan` in `results`; returns its absolute path and the hash of the plan file.
+/// Creates a run directory for `plan` in `results`; returns its absolute path and the plan file's hash.
 pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<(PathBuf, String), Failure> {
     let hash = hash(&plan_text(plan));
     let make = format_args!("make the directory `{}`", results.display()).to_string();
@@ -51,7 +51,7 @@ pub fn make_latest(dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Starts the records of a run of `plan` in `dir`; `plan_hash` is the hash of the plan file there.
+/// Starts the records for a run of `plan` in `dir`; `plan_hash` is the hash of the plan file there.
 pub fn start_records(
     dir: &Path,
     (plan, plan_hash): (&Plan, &str),

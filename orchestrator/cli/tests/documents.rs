@@ -114,7 +114,7 @@ fn the_readme_is_short() {
     assert!(lines <= MAX_README_LINES, "{lines} lines");
 }
 
-/// The root README repeats two results of `reports/TESTBED.md`: p50 and p99 of the lab, and those of the simulator with
+/// The root README repeats two results from `reports/TESTBED.md`: the lab's p50 and p99, and the simulator's with
 /// intervals. Other tests compare `TESTBED.md` with the program.
 #[test]
 fn the_readmes_results_are_the_testbeds() {

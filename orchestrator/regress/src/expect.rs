@@ -306,8 +306,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns a run in which the slowdowns of `lcmp` are half of those of `ecmp`, and one flow of `lcmp` is
-    /// unfinished. In repetition r, all slowdowns are higher by r %, and those of `lcmp` by another r ‰.
+    /// Returns a run in which `lcmp` has half the slowdowns of `ecmp`, and one unfinished flow. In repetition r, all
+    /// slowdowns are higher by r %, and those of `lcmp` by another r ‰.
     fn samples(repetitions: u32) -> Samples {
         let files = tempfile::tempdir().unwrap();
         let info = RunInfo {

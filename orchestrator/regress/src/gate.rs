@@ -132,7 +132,8 @@ impl Change {
     }
 }
 
-/// Checks each percentile of a case's run against a baseline run of the same plan; `gauges` counts those of the suite.
+/// Checks each percentile of a case's run against a baseline run with the same plan. `gauges` is the number of gauges
+/// in the suite.
 #[must_use]
 pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
     let base = by_repetition(base);
@@ -186,8 +187,8 @@ const PERCENTS: [u32; 2] = [50, 99];
 /// Probability that a suite without any true change raises a false alarm.
 pub const FALSE_ALARMS: f64 = 0.01;
 
-/// Accepted miss rate: share of true increases, of the stated detectable size, that do not fail, and share of increases
-/// by [`MIN_EFFECT`] that pass.
+/// Accepted rate of misses: true increases by the stated detectable size that do not fail, and true increases by
+/// [`MIN_EFFECT`] that pass.
 const MISSED: f64 = 0.1;
 
 /// Relative increase in slowdown that the gate must be able to exclude before a change passes.

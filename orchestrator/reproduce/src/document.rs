@@ -326,7 +326,7 @@ fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
     })
 }
 
-/// Returns the rows of the table of verdicts; verdicts against traffic engineering have rows of their own.
+/// Returns the rows of the verdict table; verdicts against traffic engineering have separate rows.
 fn claim_rows(report: &Report) -> Vec<[String; 5]> {
     let words = |judged: &Judged| {
         let is_weak = (judged.is_weak || !judged.doubtful.is_empty())

@@ -1,4 +1,4 @@
-//! Reproduction of the paper's figures: comparison of published values with those of runs, and verdicts on the claims.
+//! Reproduction of the paper's figures: published values compared with those in runs, and verdicts on the claims.
 //!
 //! Must not contain: engines, clocks, processes. The program performs the runs and passes their run directories to
 //! this crate.

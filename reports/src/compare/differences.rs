@@ -203,7 +203,7 @@ fn faults(info: &RunInfo) -> String {
     }
 }
 
-/// Describes the sources of flows; records of an earlier lcmp-lab have only the number of flows.
+/// Describes where flows come from; an earlier lcmp-lab's records have only the number of flows.
 fn traffic(info: &RunInfo) -> String {
     match info.provenance.traffic.as_slice() {
         [] => text::count(

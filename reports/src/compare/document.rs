@@ -146,7 +146,7 @@ fn percentiles(against: &Against) -> Table {
         .with(against.policies.iter().map(row))
 }
 
-/// Returns the table of ratios of each flow with itself, if both runs have the same flows, and of the paper's
+/// Returns a table with the ratios of each flow with itself, if both runs have the same flows, and the paper's
 /// reductions.
 fn reductions(against: &Against) -> Table {
     const PAIRED: &str = "each flow with itself";

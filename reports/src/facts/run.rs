@@ -120,7 +120,7 @@ impl RunFacts {
         self.truncated.borrow().values().sum()
     }
 
-    /// Judges the rows of the run as they are now, by the rules of this program; `counts` are the counts of its flows.
+    /// Judges the run's rows as they are now, by this program's rules; `counts` counts its flows by outcome.
     #[must_use]
     pub fn verdict(&self, counts: &FlowCounts) -> Verdict {
         let end = self.run.outcome().map(|outcome| &outcome.end);

@@ -34,7 +34,7 @@ pub struct Agreement {
     pub pearson: Option<f64>,
     /// Spearman's coefficient of the flows' slowdowns; `None` if those of one run do not vary.
     pub spearman: Option<f64>,
-    /// Number of bins of flow sizes that have flows; each policy has bins of its own.
+    /// Number of size bins that have flows; each policy has its own bins.
     pub bins: u64,
     /// Pearson's coefficient of the bins' p50 slowdowns, as in the paper's Figure 6.
     pub pearson_of_p50: Option<f64>,

@@ -1,4 +1,4 @@
-//! Document of a comparison of two runs of one plan.
+//! Document that shows a comparison between two runs of one plan.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! Errors of a comparison of two runs of one plan.
+//! Errors when two runs of one plan are compared.
 
 use crate::error::ReportError;
 

@@ -1,4 +1,4 @@
-//! Figures of a comparison of two runs of one plan.
+//! Figures that show a comparison between two runs of one plan.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Comparison of two runs of one plan, flow by flow: usually one of the kernel and one of the simulator.
+//! Comparison between two runs of one plan, flow by flow: usually the kernel's and the simulator's.
 //!
 //! - `flows`, `same_plan`: flows of both runs, and the check that they are the same
 //! - `agreement`, `correlation`: agreement of paths, FCTs and slowdowns

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{error::DrawError, population::Population, stats::Statistic, text};
 
-/// Data of a figure of slowdowns in bins of flow sizes.
+/// Data of a figure with slowdowns by flow size.
 pub struct SizePanels {
     /// Name of the figure's files.
     pub name: &'static str,

@@ -238,7 +238,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .map_err(Into::into)
     }
 
-    /// Draws a cross centred at `at`; each of `ends` is the direction of one of its lines, in units of `radius`.
+    /// Draws a cross centred at `at`. For each line, `ends` has one end relative to the centre, in units of `radius`.
     fn cross(&self, ends: [Point; 2], at: Point, radius: f64, color: RGBColor) -> Drawn {
         ends.into_iter()
             .map(|(x, y)| (x * radius, y * radius))

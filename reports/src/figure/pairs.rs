@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{population::Population, stats::Statistic, text};
 
-/// Data of the figure `dc-pairs`: p50, p99 and number of flows for each pair of datacenters, under each policy.
+/// Data for the figure `dc-pairs`: p50, p99 and flow count for each pair of datacenters, under each policy.
 #[derive(Clone)]
 pub struct DcPairs {
     /// Sending datacenters, one per row.

@@ -15,7 +15,7 @@ pub const MUTED: RGBColor = RGBColor(0x59, 0x63, 0x6e);
 /// Colour of grid lines.
 pub const GRID: RGBColor = RGBColor(0xe4, 0xe8, 0xec);
 
-/// Colour of unused links and of routes without a colour of their own.
+/// Colour of unused links, and of routes that have no colour assigned.
 pub const UNUSED: RGBColor = RGBColor(0xb4, 0xbc, 0xc6);
 
 /// Colour of the background.

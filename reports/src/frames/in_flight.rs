@@ -14,7 +14,7 @@ pub struct FlowsOverTime {
     pub finished: Vec<u32>,
 }
 
-/// Counts the flows of `spans` in the intervals of `grid`; `group_of` returns the index of a flow's group, below
+/// Counts the flows in `spans` per interval of `grid`; `group_of` returns the index of a flow's group, less than
 /// `groups`.
 pub fn flows_over_time(
     grid: &TimeGrid,

@@ -28,7 +28,7 @@ impl<'a> RouteNumbers<'a> {
         }
     }
 
-    /// Returns the number of the route of `path`; both directions of a path have the same route.
+    /// Returns the number for the route of `path`; both directions of a path have the same route.
     pub fn number(&mut self, path: &str) -> u32 {
         if let Some(&known) = self.of_path.get(path) {
             return known;

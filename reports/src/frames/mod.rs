@@ -37,7 +37,7 @@ pub use series::{LinkSeries, time_around};
 pub use stories::{Decision, Stories, stories};
 pub use unfinished::Unfinished;
 
-/// Reads the named columns of the table of `R` and reduces them with each of `queries`.
+/// Reads the named columns of `R`'s table and reduces them with each of `queries`.
 ///
 /// A query is applied to every batch, and again to the concatenated results of several batches. So its result must have
 /// the same columns as its input, and reducing parts first must not change the result, as is true of filters, maxima

@@ -201,7 +201,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the rates of a link of `gbit` Gbit/s; each of `faults` is a time and the link's new rate.
+    /// Returns the rates of a link that has `gbit` Gbit/s at first; each of `faults` is a time and the link's new rate.
     fn rates(gbit: u64, faults: Vec<(u64, u64)>) -> LinkRates {
         let link = sample::link("dc1", "dc2", gbit, 1);
         let fault = |(nanos, gbit)| FaultInfo {

@@ -10,7 +10,7 @@ use lab_units::{
 
 use super::{NO_CHOICE, percent};
 
-/// Describes the counts of a policy's mechanism, of its samples and of failovers.
+/// Describes a policy's counts: its mechanism, samples and failovers.
 pub fn policy(evidence: &PolicyEvidence) -> String {
     let mut parts = vec![mechanism(&evidence.mechanism)];
     parts.extend(evidence.sampling.iter().map(sampling));

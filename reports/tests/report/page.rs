@@ -1,4 +1,4 @@
-//! Contents of reports.
+//! Tests of the contents of reports.
 
 use std::{
     fs,
@@ -199,7 +199,7 @@ fn the_page_loads_nothing_and_runs_only_its_own_scripts() {
     }
 }
 
-/// Returns the page and its figures as text.
+/// Returns the texts of the page and of its figures.
 fn pages(report: &Report, html: String) -> Vec<String> {
     let is_svg = |file: &&PathBuf| file.extension().is_some_and(|end| end == "svg");
     let svgs = report.figures.iter().filter(is_svg);

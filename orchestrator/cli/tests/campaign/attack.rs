@@ -49,7 +49,7 @@ pub struct Attack {
     pub number: u64,
     pub victim: Victim,
     pub fault: Fault,
-    /// Time of the attack in thousandths of the undisturbed run: of its duration, or of its flows if `is_in_flows`.
+    /// Time of the attack, in thousandths of the undisturbed run's duration or, if `is_in_flows`, its flow count.
     pub moment: u64,
     /// True to count flows that are shown as ended instead of time, because no flow ends during most of a run.
     pub is_in_flows: bool,

@@ -13,7 +13,7 @@ use crate::{
 pub struct PathShares {
     /// Routes of the flows, in order of increasing delay.
     routes: Vec<String>,
-    /// Labels of the policies, each with its shares of bytes and of flows on every route.
+    /// Labels of the policies, each with its shares of bytes and flows on every route.
     policies: Vec<(String, Vec<(f64, f64)>)>,
     /// True if some flows were re-routed and count on several routes.
     has_rerouted: bool,

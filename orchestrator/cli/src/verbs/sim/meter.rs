@@ -102,7 +102,7 @@ impl Meter {
         }
     }
 
-    /// Returns the completed share of the job in units of 1/[`PARTS`]: of packet-hops or of virtual time, whichever is
+    /// Returns the job's completed share in units of 1/[`PARTS`]. Packet-hops or virtual time count, whichever share is
     /// larger.
     fn share(&self, progress: &Progress) -> u64 {
         let by_packets = part(progress.work.packet_hops, self.expected.packet_hops);

@@ -7,8 +7,8 @@ use lab_units::{
     show::{self, about_time, commas, sides},
 };
 
-/// Returns a table with the estimated cost of `plan`'s flows at a place of this `capacity`, next to the actual cost of
-/// the run that ended with `end`.
+/// Returns a table with the estimated cost of `plan`'s flows at a place with this `capacity`, next to the actual cost.
+/// `end` is the end of the run.
 pub fn table(plan: &Plan, capacity: &Capacity, end: &RunEnd) -> String {
     text(&estimate_at(plan, capacity), capacity, end)
 }

@@ -236,7 +236,7 @@ struct Costs {
     node: Nanos,
     /// Measurement of one direction of a link.
     direction: Nanos,
-    /// Start of an agent, most of which is the kernel's verification of the switch program.
+    /// Start of an agent, mostly for the kernel to verify the switch program.
     agent: Nanos,
     /// Set-up of connections before the flows of a policy and repetition.
     connections: Nanos,

@@ -417,7 +417,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Result of a run and of the removal of its lab.
+/// Result of a run and its lab's removal.
 struct Ending {
     report: RunReport,
     /// Problems of the run, followed by those of its lab.
