@@ -12,7 +12,7 @@ use lab_units::{Bytes, FlowId, Nanos};
 
 use crate::{html, readme, synthetic::Synthetic};
 
-/// Run of the kernel with 60 flows under each of two policies, and run of the simulator with the same plan.
+/// Kernel's run with 60 flows under each of two policies, and the simulator's run with the same plan.
 struct Twins {
     kernel: Synthetic,
     sim: Synthetic,

@@ -39,7 +39,7 @@ fn assert_reason(verdict: &Verdict, grade: Grade, words: &str) {
     }
 }
 
-/// Asserts the grades for three values of a figure: within its bound, out of bounds, and far out of bounds.
+/// Asserts a figure's grades for three values: within its bound, beyond it, and far beyond it.
 #[track_caller]
 fn assert_grades<T: Copy>(
     words: &str,

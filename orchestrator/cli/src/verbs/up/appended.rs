@@ -147,7 +147,7 @@ fn malformed() -> io::Error {
     )
 }
 
-/// Size of a message's header, bytes: two u32, the lengths of the table's name and of the appended bytes.
+/// Size of a message's header, bytes: two u32 with the lengths of the table's name and the appended bytes.
 const HEADER: usize = 8;
 
 /// Maximum length of a table's file name, bytes.
