@@ -29,17 +29,17 @@ use crate::{
 pub struct Report {
     /// Path of the page.
     pub html: PathBuf,
-    /// The figures, each as SVG, PNG and CSV.
+    /// Paths of the figures, each as SVG, PNG and CSV.
     pub figures: Vec<PathBuf>,
     /// Results of the run.
     pub summary: Summary,
-    /// Values of the questions that have their own, by the question's id.
+    /// Values of the answers that have their own, by the question's id.
     pub answers: BTreeMap<&'static str, Value>,
-    /// Text for a terminal, without the headline.
+    /// Text for the end of the run in a terminal, without the headline.
     pub closing: String,
 }
 
-/// Results of a run, as in `summary.json`.
+/// Results of a run in the form of `summary.json`.
 #[derive(Serialize)]
 pub struct Numbers<'a> {
     #[serde(flatten)]
@@ -55,7 +55,7 @@ impl Report {
         show::paragraph_of(WIDTH, "", &self.summary.headline)
     }
 
-    /// Returns the results, to be written as JSON.
+    /// Returns the results in the form that is written as JSON.
     #[must_use]
     pub const fn numbers(&self) -> Numbers<'_> {
         Numbers {

@@ -59,7 +59,7 @@ pub struct PolicySummary {
 }
 
 impl Summary {
-    /// Returns the summary of `run`.
+    /// Computes the results of `run`.
     pub(crate) fn new(run: &Run) -> Self {
         let flows = &run.flows;
         let is_compared = run.verdict.is_valid();

@@ -28,9 +28,9 @@ pub struct Section<'a> {
 
 /// Part of a document.
 pub enum Block<'a> {
-    /// Subtitle, with its medium.
+    /// Subtitle within a section, shown only in its medium.
     Heading(Medium, String),
-    /// Summary in a sentence, for every medium.
+    /// Summary in one sentence; shown in every medium.
     Lead(String),
     /// Paragraph, shown only in its medium.
     Text(Medium, String),
@@ -45,9 +45,9 @@ pub enum Block<'a> {
     Banner(Banner),
     /// Charts with captions; shown only on pages.
     Figures(&'a [Captioned]),
-    /// Markup, for what scripts fill or change; pages only.
+    /// Markup that scripts fill or change; shown only on pages.
     Html(Markup),
-    /// Title and file of a picture; pages only.
+    /// Title and file name of a picture; shown only on pages.
     Picture(String, String),
 }
 

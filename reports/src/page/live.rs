@@ -59,9 +59,9 @@ pub fn timeline() -> Markup {
     }
 }
 
-/// Returns the data and the scripts, for the end of the page.
+/// Returns the data and the scripts, which belong at the end of the page.
 pub fn scripts(run: &Run) -> Result<Markup, ReportError> {
-    // In a script element only `</` and `<!--` could end or change the text.
+    // In a script element, only `</` and `<!--` could end or change the text, so `<` is escaped.
     let data = data(run)?.replace('<', "\\u003c");
     Ok(html! {
         script type="application/json" id="run-data" { (PreEscaped(data)) }

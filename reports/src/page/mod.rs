@@ -63,7 +63,7 @@ pub fn page(asked: &Asked<'_>) -> Result<String, ReportError> {
     Ok(document(&title, &run.info.tool_version, &body))
 }
 
-/// Returns the list of sections and figures, with links.
+/// Returns the table of contents, with links to sections and figures.
 fn contents(asked: &Asked<'_>, answers: &[(&Question, Markup)]) -> Markup {
     html! {
         nav aria-label="contents" {

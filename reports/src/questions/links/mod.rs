@@ -1,4 +1,4 @@
-//! Measurements and totals of links and ports.
+//! Certificate and totals of links, and totals of ports.
 
 mod certificate;
 
@@ -16,7 +16,7 @@ use crate::{
     text,
 };
 
-/// Use of links and queues.
+/// Question on the use of links and queues.
 pub const QUESTION: Question = Question {
     id: "links",
     title: "How full were links and queues?",
@@ -30,9 +30,9 @@ fn blocks<'a>(asked: &Asked<'a>) -> Vec<Block<'a>> {
     let heading = |text: &str| Block::Heading(Medium::Page, text.to_owned());
     let table = |table| Block::Table(Medium::Page, table);
     let mut blocks = vec![asked.figures(&QUESTION)];
-    // A simulated link needs no measurement.
+    // Simulated links are exact and need no certificate.
     if matches!(run.info.engine, EngineInfo::Kernel) {
-        blocks.push(heading("Certificate: asked, measured, bound"));
+        blocks.push(heading("Certificate: planned, measured, bound"));
         blocks.extend(certificate::blocks(&run.certificate));
     }
     blocks.push(heading("Carried"));

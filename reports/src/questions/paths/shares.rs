@@ -1,4 +1,4 @@
-//! Shares of bytes and flows on each route.
+//! Shares of bytes and flows on each route, for the text at the run's end and for `summary.json`.
 
 use serde_json::{Value, json};
 
@@ -59,8 +59,8 @@ pub fn of(run: &Run) -> PathShares {
 }
 
 impl PathShares {
-    /// Returns the shares for a terminal, in percent of bytes and, in brackets, of flows: a table if it fits, else each
-    /// policy's largest shares. Empty if there are fewer than two routes.
+    /// Returns the shares for a terminal: percent of bytes and, in brackets, of flows. This is a table if it fits, or
+    /// else a line with the largest shares of each policy. Empty if there are fewer than two routes.
     pub fn blocks<'a>(&self) -> Vec<Block<'a>> {
         if self.routes.len() < 2 {
             return Vec::new();
@@ -73,7 +73,7 @@ impl PathShares {
         blocks
     }
 
-    /// Returns each policy's share of bytes and of flows, from 0 to 1, on each route that has any.
+    /// Returns each policy's shares of bytes and flows, from 0 to 1, on each route that it used.
     pub fn values(&self) -> Value {
         let policy = |(policy, shares): &(String, Vec<(f64, f64)>)| {
             let taken = self.routes.iter().zip(shares);
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(shares(&names[..1], false, &[("ecmp", &even[..1])]), "");
     }
 
-    /// Two of three flows, and 1.5 of 2 MB, took the route over dc2; dc3's route has no flow.
+    /// The route via dc2 carried two of three flows and 1.5 of 2 MB; the route via dc3 carried no flow.
     #[test]
     fn values_are_shares_of_the_routes_with_flows() {
         let policies = vec![(

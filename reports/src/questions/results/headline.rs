@@ -1,5 +1,5 @@
-//! Headline of a run: the policy with the lowest p99, its changes against the first policy, and its rank among
-//! all.
+//! Headline of a run: the policy with the lowest p99, its changes against the first policy, and its rank among all
+//! policies.
 
 use lab_records::{Grade, Reason};
 
@@ -9,7 +9,7 @@ use crate::{
     text, words,
 };
 
-/// Inputs of a headline.
+/// Inputs that the headline is computed from.
 pub struct Headline<'a> {
     /// Verdict on the run.
     pub verdict: Grade,
@@ -35,12 +35,12 @@ struct Ranking {
 }
 
 impl Headline<'_> {
-    /// Returns the answer, a few sentences.
+    /// Returns the headline in a few sentences.
     ///
-    /// The answer of a run that is not valid says so first, and ranks nothing. For a percentile of too few flows it
-    /// gives the number of flows needed. With one draw of arrivals the values are those of this draw, and no policy is
-    /// called better or worse. With several, a policy is best only if the interval of every other policy's change
-    /// against it shows that policy to be worse.
+    /// For a run that is not valid, the headline begins with that and ranks nothing. If flows are too few for a
+    /// percentile, it gives the number needed. With one draw of arrivals, values only hold for this draw, and no policy
+    /// is called better or worse. With several draws, a policy is called best only if, for every other policy, the
+    /// interval of the change shows that the other is worse.
     pub fn words(&self) -> String {
         if self.verdict != Grade::Valid {
             return self.not_valid();

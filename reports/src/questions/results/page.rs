@@ -12,7 +12,7 @@ use crate::{
     text,
 };
 
-/// Returns the tables of results with their notes.
+/// Returns the tables of slowdowns and changes, with notes.
 pub fn blocks<'a>(asked: &Asked<'_>) -> Vec<Block<'a>> {
     let summary = asked.summary;
     let heading = |text: String| Block::Heading(Medium::Page, text);
@@ -146,7 +146,7 @@ fn about_losses(run: &Run) -> Option<String> {
     let counts = end.and_then(|end| go_backs(end, policies));
     let note = format!(
         "Packets lost on inter-DC links: {}. The FCTs of the flows that lost them contain retransmissions, and \
-         retransmission time-outs where the last packets were lost: such a tail tells of time-outs more than of \
+         retransmission time-outs where the last packets were lost: such a tail reflects time-outs more than \
          paths.",
         lossy.join(", ")
     );
