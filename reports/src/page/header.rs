@@ -1,4 +1,4 @@
-//! Header of a run's page: place and time of the run, and the facts that a reader of the results needs first.
+//! Header of a run's page: where and when it ran, and the facts that a reader of the results needs first.
 
 use lab_records::{EngineInfo, Location};
 use lab_units::{Ratio, show::counted};
