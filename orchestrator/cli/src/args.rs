@@ -348,13 +348,13 @@ pub enum Verb {
     Schema,
     /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// Shell that the script is for
         shell: clap_complete::Shell,
     },
     /// Write the man pages of all verbs into a folder, for packages
     #[command(hide = true)]
     Man {
-        /// The folder
+        /// Folder for the man pages
         folder: PathBuf,
     },
     /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
@@ -372,7 +372,7 @@ pub enum Verb {
     /// Own a kept guest as a background process; the request is on standard input
     #[command(hide = true)]
     UpAsOwner {
-        /// The process that started this one
+        /// ID of the process that started this one
         caller: i32,
     },
     /// Measure the generator and the data path of the kernel that this process runs on
@@ -428,7 +428,7 @@ pub struct ScenarioArgs {
     /// The scenario file, or the name of a built-in scenario
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
-    /// Overrides
+    /// Overrides of the scenario
     #[command(flatten)]
     pub overrides: Overrides,
 }
@@ -560,7 +560,7 @@ pub struct ScenariosArgs {
 /// Arguments of `plan`.
 #[derive(Args, Debug)]
 pub struct PlanArgs {
-    /// The scenario
+    /// Scenario and its overrides
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// Show the steps that build the lab, in the syntax of ip, tc and rdma
@@ -571,7 +571,7 @@ pub struct PlanArgs {
 /// Arguments of `graph`.
 #[derive(Args, Debug)]
 pub struct GraphArgs {
-    /// The scenario
+    /// Scenario and its overrides
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// File to write [default: standard output]
@@ -684,7 +684,7 @@ pub struct MeasureArgs {
 /// Arguments of `up`.
 #[derive(Args, Clone, Debug)]
 pub struct UpArgs {
-    /// The scenario
+    /// Scenario and its overrides
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// Place of the run
@@ -746,7 +746,7 @@ pub struct SimArgs {
         conflicts_with = "scenario"
     )]
     pub max_delay: Option<Nanos>,
-    /// Overrides
+    /// Overrides of the scenario
     #[command(flatten)]
     pub overrides: Overrides,
     /// Virtual time at which to stop, in paper units, such as `200 ms`
@@ -886,7 +886,7 @@ pub struct FlowArgs {
 /// Arguments of `runs`.
 #[derive(Args, Debug)]
 pub struct RunsArgs {
-    /// Part of `runs`; lists without one
+    /// Verb of `runs`; `None` lists the runs
     #[command(subcommand)]
     pub verb: Option<RunsVerb>,
     /// Runs to list
@@ -909,7 +909,7 @@ pub enum RunsVerb {
     Untag {
         /// The run directory, its name, or the beginning of its name
         run: PathBuf,
-        /// Tags
+        /// Tags to remove
         #[arg(required = true)]
         tags: Vec<String>,
     },
@@ -1172,7 +1172,7 @@ pub struct BundleArgs {
 /// Arguments of `verify`.
 #[derive(Args, Debug)]
 pub struct VerifyArgs {
-    /// The bundle
+    /// Path of the bundle
     #[arg(value_name = "BUNDLE")]
     pub bundle: PathBuf,
     /// Run the scenario again with the bundle's engine and compare the rows

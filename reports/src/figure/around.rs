@@ -149,5 +149,5 @@ impl AroundFaults {
     }
 }
 
-/// Height of a panel.
+/// Height of a panel, logical pixels.
 const PANEL: f64 = 240.0;

@@ -116,8 +116,8 @@ pub fn label_width(axis: &Axis) -> Result<f64, DrawError> {
 /// Distance from the axis to a tick label: length of the tick plus a space.
 const TICK_GAP: f64 = 8.0;
 
-/// Height of a title.
+/// Height of a title, logical pixels.
 const TITLE: f64 = 20.0;
 
-/// Margin at the ends of the horizontal axis, for half the width of the outermost label.
+/// Margin at the ends of the horizontal axis, for half the width of the outermost label, logical pixels.
 const MARGIN: f64 = 16.0;

@@ -229,10 +229,10 @@ fn with_room(axis: Axis, length: f64) -> Result<Axis, DrawError> {
     Ok(axis.with_ticks(kept))
 }
 
-/// Space between panels, and between labels.
+/// Space between panels, and between labels, logical pixels.
 const GAP: f64 = 10.0;
 
-/// Height of a panel's title.
+/// Height of a panel's title, logical pixels.
 const TITLE: f64 = 20.0;
 
 /// Approximate width of labels and margins on both sides of a panel, logical pixels.

@@ -178,5 +178,5 @@ impl Stacks {
     }
 }
 
-/// Height of a panel.
+/// Height of a panel, logical pixels.
 const PANEL: f64 = 190.0;

@@ -207,13 +207,13 @@ fn write_label<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, strip: &Strip, middl
     canvas.text(&strip.attributes, (0.0, middle + 16.0), small)
 }
 
-/// Height of a strip.
+/// Height of a strip, logical pixels.
 const STRIP: f64 = 84.0;
 
-/// Height of the values' title.
+/// Height of the values' title, logical pixels.
 const TITLE: f64 = 20.0;
 
-/// Height of the time axis, its labels and its title.
+/// Height of the time axis, its labels and its title, logical pixels.
 const AXIS: f64 = 40.0;
 
 /// Height of the axis below a strip that is not the last, logical pixels.

@@ -75,10 +75,10 @@ impl Grid {
     }
 }
 
-/// Height of a panel's title.
+/// Height of a panel's title, logical pixels.
 pub const TITLE: f64 = 30.0;
 
-/// Space beside the outermost columns, for half a label.
+/// Space beside the outermost columns, for half a label, logical pixels.
 const SIDE: f64 = 68.0;
 const NARROW_SIDE: f64 = 40.0;
 
