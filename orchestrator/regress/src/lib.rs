@@ -8,8 +8,7 @@
 //! - [`gate`]: differences from a baseline with the same arrivals, against their noise
 //! - [`changepoint`]: changes of level in a history
 //! - [`outcome`]: outcomes of cases and suites
-//! - [`junit`], [`markdown`], [`trend`]: outcomes as XML for Jenkins, as a table for people, and as a page of the
-//! history
+//! - [`junit`], [`markdown`], [`trend`]: outcomes as XML for Jenkins, as a table for people, and over time
 pub mod changepoint;
 pub mod expect;
 pub mod gate;

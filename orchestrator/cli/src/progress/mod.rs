@@ -230,7 +230,7 @@ pub fn about(time: Duration) -> String {
     lab_units::show::about_time(nanos(time))
 }
 
-/// Converts a duration to nanoseconds, at most u64::MAX (584 years).
+/// Converts a duration to nanoseconds, at most `u64::MAX` (584 years).
 pub fn nanos(time: Duration) -> Nanos {
     Nanos::new(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
