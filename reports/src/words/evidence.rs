@@ -39,7 +39,8 @@ fn sampling(counts: &Sampling) -> String {
     if counts.decisions > 0 {
         let stale = commas(counts.stale);
         let decisions = commas(counts.decisions);
-        sentence += &format!(", {stale} of {decisions} decisions by one older than its interval");
+        sentence +=
+            &format!(", {stale} of {decisions} decisions used a sample older than its interval");
     }
     if counts.stale > 0 {
         sentence += &format!(", by {} at most", about_time(counts.overdue_ns));
@@ -298,7 +299,7 @@ mod tests {
             stale: 20,
             overdue_ns: Nanos::new(13_400),
         };
-        insta::assert_snapshot!(sampling(&counts), @"10 of 1,000 samples of queues late, 20 of 2,000 decisions by one older than its interval, by 13.4 µs at most");
+        insta::assert_snapshot!(sampling(&counts), @"10 of 1,000 samples of queues late, 20 of 2,000 decisions used a sample older than its interval, by 13.4 µs at most");
         let buckets = Sampling {
             decisions: 0,
             stale: 0,
